@@ -1,0 +1,1 @@
+"""The generator of Quern: spec -> plan -> templates -> generated/ (see README.md)."""

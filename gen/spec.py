@@ -1,0 +1,113 @@
+"""The only facts: data types, targets with their features, and operations.
+
+A new GPU generation is one row in GPU_TARGETS, a new data type one row in DTYPES.  Nothing else in the generator or in the
+templates knows a generation by its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Raised whenever the layout of a table row or of a kernel pack changes: packs of another version are refused.
+PACK_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Dtype:
+    """A floating-point element type."""
+
+    name: str      # as it appears in kernel names
+    constant: str  # quern_dtype in quern.h
+    bits: int
+
+
+DTYPES = {
+    dtype.name: dtype
+    for dtype in (
+        Dtype("f32", "QUERN_F32", 32),
+        Dtype("f16", "QUERN_F16", 16),
+        Dtype("bf16", "QUERN_BF16", 16),
+    )
+}
+
+
+@dataclass(frozen=True)
+class CpuTarget:
+    """An instruction set of x86-64 CPUs, or plain C for any CPU."""
+
+    name: str
+    features: frozenset[str]      # what templates may ask for
+    flags: str                    # compiler flags
+    required: tuple[str, ...]     # QUERN_CPU_* bits that must be present at run time
+    parent: str | None            # the target that serves when this one cannot
+
+    kind = "cpu"
+
+
+@dataclass(frozen=True)
+class GpuTarget:
+    """A GPU generation, or a virtual one that a future GPU's driver compiles from PTX."""
+
+    name: str              # nvcc's name of the architecture
+    cc_min: int            # compute capabilities that run this code, 90 for 9.0
+    cc_max: int
+    features: frozenset[str]
+    shared_bytes: int      # shared memory one block can use
+    parent: str | None     # the generation whose code also runs here, and serves when this one has none
+
+    kind = "gpu"
+
+    @property
+    def is_virtual(self) -> bool:
+        """PTX only: compiled by the driver when it is loaded."""
+        return self.name.startswith("compute_")
+
+    @property
+    def virtual_architecture(self) -> str:
+        return "compute_" + self.name.split("_")[1]
+
+
+# Features of CPU targets:
+#   simd256    AVX2 with FMA and F16C
+#   simd512    AVX-512 F, BW, DQ, VL
+CPU_TARGETS = {
+    target.name: target
+    for target in (
+        CpuTarget("avx512", frozenset({"simd512"}), "-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl",
+                  ("QUERN_CPU_AVX2", "QUERN_CPU_AVX512"), "avx2"),
+        CpuTarget("avx2", frozenset({"simd256"}), "-mavx2 -mfma -mf16c", ("QUERN_CPU_AVX2",), "portable"),
+        CpuTarget("portable", frozenset(), "", (), None),
+    )
+}
+
+# Features of GPU targets:
+#   bf16_convert   one instruction rounds two fp32 values to bf16 (sm_80+); without it integer arithmetic does
+#   async_copy     cp.async from global to shared memory (sm_80+)
+#   wide_vector    32-byte global loads and stores (sm_100+); without it 16-byte ones
+_TURING = frozenset[str]()
+_AMPERE = _TURING | {"bf16_convert", "async_copy"}
+_BLACKWELL = _AMPERE | {"wide_vector"}
+
+GPU_TARGETS = {
+    target.name: target
+    for target in (
+        GpuTarget("sm_120f", 120, 129, _BLACKWELL, 99 * 1024, "compute_90"),
+        GpuTarget("sm_100f", 100, 109, _BLACKWELL, 227 * 1024, "compute_90"),
+        GpuTarget("sm_90a", 90, 90, _AMPERE, 227 * 1024, "compute_90"),
+        GpuTarget("sm_89", 89, 89, _AMPERE, 99 * 1024, "sm_86"),
+        GpuTarget("sm_86", 86, 89, _AMPERE, 99 * 1024, "sm_80"),
+        GpuTarget("sm_80", 80, 89, _AMPERE, 163 * 1024, None),
+        GpuTarget("sm_75", 75, 79, _TURING, 64 * 1024, None),
+        GpuTarget("compute_90", 90, 9999, _AMPERE, 99 * 1024, None),
+    )
+}
+# sm_103a has no row: of what it adds to sm_100f (hardware stochastic rounding) no template makes use, so its source would be
+# the same, and the family code of sm_100f runs on it.
+
+# Targets that `python -m gen pack` can build although the library does not contain them.
+PACK_TARGETS = {
+    target.name: target
+    for target in (
+        GpuTarget("sm_121", 121, 121, _BLACKWELL, 99 * 1024, "sm_120f"),
+    )
+}

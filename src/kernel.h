@@ -1,0 +1,77 @@
+/*
+ * One kernel = one table row.  The dispatcher, the tests, the benchmarks and the kernel packs all walk these rows, so a kernel
+ * cannot exist unreachable, untested or unmeasured.
+ *
+ * The tables are generated (generated/<operation>/table.c): per operation, best row first, closed by a row without a name.
+ */
+#ifndef QUERN_KERNEL_H
+#define QUERN_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "problem.h"
+#include "quern.h"
+
+/* Instruction sets a CPU row may need; gathered from CPUID when a device is opened. */
+enum {
+    QUERN_CPU_AVX2 = 1,    /* AVX2, FMA and F16C */
+    QUERN_CPU_AVX512 = 2   /* AVX-512 F, BW, DQ and VL, beside all of the above */
+};
+
+/* Where a row can run. */
+struct quern_target {
+    const char *name;        /* "avx512", "sm_90a", "compute_90" */
+    quern_device_kind kind;
+    uint32_t cpu_features;   /* CPU: all of these bits are needed */
+    int cc_min, cc_max;      /* CUDA: compute capability, 90 for 9.0, both ends included */
+};
+
+/* Cross-entropy on a GPU runs in up to three stages; on a CPU only the rows stage has kernels. */
+enum quern_cross_entropy_stage {
+    QUERN_STAGE_ROWS = 0,    /* loss and gradient of each row */
+    QUERN_STAGE_LABELS = 1,  /* counts the rows by their labels: the mean's divisor and the report */
+    QUERN_STAGE_REDUCE = 2   /* sums the rows' losses in a fixed order */
+};
+
+typedef void quern_cross_entropy_cpu_kernel(const struct quern_cross_entropy_problem *problem, int64_t first_row,
+                                            int64_t end_row, void *scratch);
+typedef void quern_adam_cpu_kernel(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place,
+                                   int64_t first, int64_t end);
+
+struct quern_kernel {
+    const char *name;
+    unsigned operation;          /* one bit of quern_operations */
+    struct quern_target target;
+    union {
+        struct {
+            quern_dtype logits;
+            enum quern_cross_entropy_stage stage;
+            int64_t vocab_max;   /* longest row the kernel can hold; INT64_MAX: any */
+        } cross_entropy;
+        struct {
+            quern_dtype param, grad, m, v, master;
+        } adam;
+    } key;
+    union {
+        quern_cross_entropy_cpu_kernel *cross_entropy;
+        quern_adam_cpu_kernel *adam;
+    } cpu;
+    struct {
+        const char *entry;            /* the function's name inside the image */
+        const unsigned char *image;   /* a fatbin with code for just this target; empty when the library was built without nvcc */
+        const unsigned char *image_end;
+        uint32_t threads;             /* per block */
+        uint32_t elements;            /* Adam: elements per block, a multiple of 8 */
+        uint32_t shared_per_column;   /* cross-entropy: dynamic shared memory is this times vocab, ... */
+        uint32_t shared_fixed;        /* ... plus this */
+    } cuda;
+};
+
+/*
+ * The tables.  A program that calls one operation links only that operation's table, and through it only its kernels.
+ */
+extern const struct quern_kernel quern_cross_entropy_kernels[];
+extern const struct quern_kernel quern_adam_kernels[];
+
+#endif

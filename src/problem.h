@@ -1,0 +1,88 @@
+/*
+ * What an operation hands to its kernels: the checked request, with defaults filled in.
+ * Included by the host code, by the generated C kernels and by the generated CUDA kernels, so that all three agree on the
+ * layout; a GPU kernel takes one of these structs by value.
+ */
+#ifndef QUERN_PROBLEM_H
+#define QUERN_PROBLEM_H
+
+#include <stdint.h>
+
+/* ---- cross-entropy ---- */
+
+struct quern_cross_entropy_report;
+
+struct quern_cross_entropy_problem {
+    const void *logits;
+    int64_t logits_stride;             /* elements */
+    void *grad;                        /* NULL: no gradient; may equal logits */
+    int64_t grad_stride;
+    const void *labels;
+    int64_t labels_are_int64;          /* else int32 */
+    int64_t ignore_index;
+    int64_t rows;
+    int64_t vocab;
+    const float *grad_loss;            /* NULL: 1 */
+    int64_t grad_loss_stride;
+    float grad_scale;
+    int32_t reduction;                 /* quern_reduction */
+    float *row_loss;                   /* [rows]; NULL: no loss wanted */
+    float *loss;                       /* [1], sum or mean; written by the reduce stage only */
+    int64_t *counted_rows;             /* written by the label stage; the divisor when reduction is the mean, else may be NULL */
+    struct quern_cross_entropy_report *report;  /* or NULL */
+};
+
+/*
+ * Scratch of one CPU worker: the exponentials of one row as fp32, and one float for every block of
+ * QUERN_CROSS_ENTROPY_BLOCK columns.
+ */
+enum { QUERN_CROSS_ENTROPY_BLOCK = 1024 };
+
+static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab) {
+    int64_t columns = (vocab + 63) / 64 * 64;
+    int64_t blocks = (vocab + QUERN_CROSS_ENTROPY_BLOCK - 1) / QUERN_CROSS_ENTROPY_BLOCK;
+    return 4 * columns + (4 * blocks + 63) / 64 * 64;
+}
+
+/* ---- Adam ---- */
+
+/* The scalars of one step: computed in double on the host, each rounded to fp32 once. */
+struct quern_adam_step {
+    float one_minus_beta1;
+    float one_minus_beta2;
+    float step_size;                   /* lr / (1 - beta1^step) */
+    float inverse_sqrt_bias2;          /* 1 / sqrt(1 - beta2^step) */
+    float eps;
+    float decoupled_decay;             /* lr * weight_decay in AdamW mode, else 0 */
+    float l2_decay;                    /* weight_decay in L2 mode, else 0 */
+    uint32_t step;                     /* low 32 bits: counter word 2 of the random numbers */
+    uint32_t seed[2];                  /* key of the random numbers */
+    int32_t stochastic_param;          /* 1: stochastic, 0: nearest; meaningless for fp32 */
+    int32_t stochastic_m;
+    int32_t stochastic_v;
+};
+
+/* The stream of random numbers that belongs to each value, in the low two bits of counter word 3. */
+enum { QUERN_RANDOM_V = 0, QUERN_RANDOM_M = 1, QUERN_RANDOM_PARAM = 2 };
+
+struct quern_adam_slice {
+    void *param;
+    const void *grad;
+    void *m;
+    void *v;
+    float *master;
+    int64_t count;
+};
+
+/* A GPU launch handles up to this many tensors; their table travels in the kernel's parameters, which hold 32,764 bytes. */
+enum { QUERN_ADAM_BATCH = 512 };
+
+struct quern_adam_batch {
+    struct quern_adam_step step;
+    uint32_t tensor_count;
+    struct quern_adam_slice tensors[QUERN_ADAM_BATCH];  /* none empty; sorted as in the caller's list */
+    uint32_t place[QUERN_ADAM_BATCH];             /* tensors[i]'s place in the caller's list: part of the random numbers' counter */
+    uint32_t first_block[QUERN_ADAM_BATCH + 1];   /* first_block[i]: first thread block of tensors[i]; last: number of blocks */
+};
+
+#endif
