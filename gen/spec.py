@@ -54,6 +54,7 @@ class GpuTarget:
     features: frozenset[str]
     shared_bytes: int      # shared memory one block can use
     parent: str | None     # the generation whose code also runs here, and serves when this one has none
+    in_library: bool = True  # False: only ever built as a kernel pack
 
     kind = "gpu"
 
@@ -91,6 +92,7 @@ _BLACKWELL = _AMPERE | {"wide_vector"}
 GPU_TARGETS = {
     target.name: target
     for target in (
+        GpuTarget("sm_121", 121, 121, _BLACKWELL, 99 * 1024, "sm_120f", in_library=False),
         GpuTarget("sm_120f", 120, 129, _BLACKWELL, 99 * 1024, "compute_90"),
         GpuTarget("sm_100f", 100, 109, _BLACKWELL, 227 * 1024, "compute_90"),
         GpuTarget("sm_90a", 90, 90, _AMPERE, 227 * 1024, "compute_90"),
@@ -104,10 +106,27 @@ GPU_TARGETS = {
 # sm_103a has no row: of what it adds to sm_100f (hardware stochastic rounding) no template makes use, so its source would be
 # the same, and the family code of sm_100f runs on it.
 
-# Targets that `python -m gen pack` can build although the library does not contain them.
-PACK_TARGETS = {
-    target.name: target
-    for target in (
-        GpuTarget("sm_121", 121, 121, _BLACKWELL, 99 * 1024, "sm_120f"),
-    )
+
+@dataclass(frozen=True)
+class Geometry:
+    """How a GPU kernel is launched: facts that the host code and the template must agree on."""
+
+    threads: int            # per block
+    elements: int = 0       # Adam: elements per block
+    shared_columns: bool = False  # cross-entropy: dynamic shared memory holds one row in its own type, ...
+    shared_fixed: int = 0   # ... and this many bytes beside it
+    shared_static: int = 0  # static shared memory, which counts against the same limit
+
+
+ADAM_GEOMETRY = Geometry(threads=256, elements=256 * 16)
+
+# "resident" keeps the row in shared memory and so reads it once; "streamed" reads it twice and takes any vocab;
+# "labels" and "reduce" are the stages around them.
+CROSS_ENTROPY_GEOMETRY = {
+    "resident": Geometry(threads=512, shared_columns=True, shared_fixed=64, shared_static=1024),
+    "streamed": Geometry(threads=1024, shared_static=1024),
+    "labels": Geometry(threads=1024, shared_static=1024),
+    "reduce": Geometry(threads=1024, shared_static=1024),
 }
+
+OPERATIONS = {"cross_entropy": "QUERN_CROSS_ENTROPY", "adam": "QUERN_ADAM"}
