@@ -1,0 +1,104 @@
+"""python -m gen: list, render, check, explain, pack and audit the kernels of Quern."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import sys
+
+from gen import plan, render, spec
+
+
+def command_list(arguments: argparse.Namespace) -> int:
+    """One line per kernel, in the order of the tables."""
+    count = 0
+    for operation in spec.OPERATIONS:
+        for kernel in plan.kernels(operation):
+            if fnmatch.fnmatchcase(kernel.name, arguments.glob):
+                print(kernel.name)
+                count += 1
+    if not count:
+        print(f"no kernel matches {arguments.glob!r}", file=sys.stderr)
+    return 0 if count else 1
+
+
+def command_render(arguments: argparse.Namespace) -> int:
+    """Brings generated/ up to date."""
+    if arguments.if_stale and render.is_current():
+        return 0
+    for line in render.write(render.outputs()):
+        if not arguments.quiet:
+            print(line)
+    return 0
+
+
+def command_check(arguments: argparse.Namespace) -> int:
+    """Fails when a file in generated/ is stale, missing or an orphan."""
+    lines = render.differences(render.outputs())
+    for line in lines:
+        print(line)
+    print("generated/ differs from what the templates give: python -m gen render" if lines else "generated/ is up to date")
+    return 1 if lines else 0
+
+
+def command_explain(arguments: argparse.Namespace) -> int:
+    from gen import explain
+
+    return explain.run(arguments.words)
+
+
+def command_pack(arguments: argparse.Namespace) -> int:
+    from gen import pack
+
+    return pack.run(arguments.target, arguments.output)
+
+
+def command_audit(arguments: argparse.Namespace) -> int:
+    from gen import audit
+
+    return audit.run(arguments)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="python -m gen", description=__doc__)
+    commands = top.add_subparsers(dest="command", required=True)
+
+    command = commands.add_parser("list", help="the names of all kernels, or of those that match a glob")
+    command.add_argument("glob", nargs="?", default="*")
+    command.set_defaults(run=command_list)
+
+    command = commands.add_parser("render", help="write generated/")
+    command.add_argument("--if-stale", action="store_true", help="do nothing when no input has changed")
+    command.add_argument("--quiet", action="store_true")
+    command.set_defaults(run=command_render)
+
+    command = commands.add_parser("check", help="fail when generated/ is stale or holds an orphan")
+    command.set_defaults(run=command_check)
+
+    command = commands.add_parser("explain", help="which row serves a request, and why not the rows before it")
+    command.add_argument("words", nargs="+", metavar="NAME | OPERATION target=T key=value ...",
+                         help="e.g. adam target=sm_90a param=bf16 grad=bf16 m=bf16 v=bf16 master=f32")
+    command.set_defaults(run=command_explain)
+
+    command = commands.add_parser("pack", help="render, compile and write a kernel pack for one GPU target")
+    command.add_argument("target", help="a row of GPU_TARGETS in gen/spec.py")
+    command.add_argument("-o", "--output", help="default: build/packs/TARGET.qpack")
+    command.set_defaults(run=command_pack)
+
+    command = commands.add_parser("audit", help="registers, spills, access widths and instructions of every GPU kernel")
+    command.add_argument("--check", action="store_true", help="fail on a spill, a narrow main loop or too many registers")
+    command.add_argument("--json", action="store_true")
+    command.set_defaults(run=command_audit)
+    return top
+
+
+def main() -> int:
+    arguments = parser().parse_args()
+    return int(arguments.run(arguments))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BrokenPipeError:
+        sys.exit(0)

@@ -1,0 +1,202 @@
+"""From the spec to the ordered list of kernels and files: one name(), one legality function."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gen.spec import (
+    ADAM_GEOMETRY,
+    CPU_TARGETS,
+    CROSS_ENTROPY_GEOMETRY,
+    DTYPES,
+    GPU_TARGETS,
+    OPERATIONS,
+    CpuTarget,
+    Geometry,
+    GpuTarget,
+)
+
+Target = CpuTarget | GpuTarget
+Key = dict[str, str | None]
+
+ADAM_KEYS = ("param", "grad", "m", "v", "master")
+CROSS_ENTROPY_KEYS = ("logits", "variant")
+KEYS = {"adam": ADAM_KEYS, "cross_entropy": CROSS_ENTROPY_KEYS}
+
+# The host code knows these as the stages of a GPU's cross-entropy.
+STAGES = {"resident": "QUERN_STAGE_ROWS", "streamed": "QUERN_STAGE_ROWS", "rows": "QUERN_STAGE_ROWS",
+          "labels": "QUERN_STAGE_LABELS", "reduce": "QUERN_STAGE_REDUCE"}
+
+INT64_MAX = 2**63 - 1
+
+
+def illegal(operation: str, key: Key, target: Target) -> str | None:
+    """The reason why no such kernel can exist, or None: the only place where combinations are judged."""
+    if operation not in OPERATIONS:
+        return f"there is no operation {operation!r}; there are {', '.join(sorted(OPERATIONS))}"
+    for name, value in key.items():
+        if name not in KEYS[operation]:
+            return f"{operation} has no key {name!r}; it has {', '.join(KEYS[operation])}"
+        if name != "variant" and value is not None and value not in DTYPES:
+            return f"{name} is {value!r}, which is no dtype; there are {', '.join(DTYPES)}"
+    return (_illegal_adam if operation == "adam" else _illegal_cross_entropy)(key, target)
+
+
+def _illegal_adam(key: Key, target: Target) -> str | None:
+    for name in ("param", "grad", "m", "v"):
+        if key.get(name) is None:
+            return f"adam needs a dtype for {name}"
+    for name in ("m", "v"):
+        if key[name] not in ("f32", "bf16"):
+            return f"{name} is {key[name]}: the moments are f32 or bf16 (f16 loses v's range)"
+    if key["master"] not in (None, "f32"):
+        return f"master is {key['master']}: a master copy is f32 or absent"
+    if key["master"] and key["param"] == "f32":
+        return "a master copy of f32 parameters would hold the same values twice"
+    return None
+
+
+def _illegal_cross_entropy(key: Key, target: Target) -> str | None:
+    variants = ("rows",) if target.kind == "cpu" else tuple(CROSS_ENTROPY_GEOMETRY)
+    if key["variant"] not in variants:
+        return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
+    if (key["logits"] is None) != (key["variant"] in ("labels", "reduce")):
+        return f"the {key['variant']} stage {'needs' if key['logits'] is None else 'never touches'} logits"
+    return None
+
+
+def name(operation: str, key: Key, target: Target) -> str:
+    """The one name of a kernel: operation, keys, target."""
+    return f"{_base_name(operation, key)}__{target.name}"
+
+
+def _base_name(operation: str, key: Key) -> str:
+    if operation == "adam":
+        base = "adam_p{param}_g{grad}_m{m}_v{v}".format(**key)
+        return base + ("_master32" if key["master"] else "")
+    parts = [operation, key["logits"], None if key["variant"] == "rows" else key["variant"]]
+    return "_".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel for one target: one row of its operation's table."""
+
+    operation: str
+    target: Target
+    pairs: tuple[tuple[str, str | None], ...]
+
+    @property
+    def key(self) -> Key:
+        return dict(self.pairs)
+
+    @property
+    def name(self) -> str:
+        return name(self.operation, self.key, self.target)
+
+    @property
+    def symbol(self) -> str:
+        """The function's name: global for a CPU kernel, inside its image for a GPU kernel."""
+        return f"quern_{self.name}" if self.target.kind == "cpu" else _base_name(self.operation, self.key)
+
+    @property
+    def stem(self) -> str:
+        """The source file it shares with kernels that differ only in what is compiled at once."""
+        if self.operation == "adam":
+            return "adam_p{param}_g{grad}".format(**self.key)
+        return "cross_entropy_" + (self.key["logits"] or "stages")
+
+    @property
+    def template(self) -> str:
+        extension = "c" if self.target.kind == "cpu" else "cu"
+        return "cross_entropy_stages.cu.j2" if self.stem.endswith("stages") else f"{self.operation}.{extension}.j2"
+
+    @property
+    def geometry(self) -> Geometry:
+        return ADAM_GEOMETRY if self.operation == "adam" else CROSS_ENTROPY_GEOMETRY[str(self.key["variant"])]
+
+    @property
+    def threads(self) -> int:
+        return self.geometry.threads
+
+    @property
+    def elements(self) -> int:
+        return self.geometry.elements
+
+    @property
+    def shared_per_column(self) -> int:
+        return DTYPES[str(self.key["logits"])].bits // 8 if self.geometry.shared_columns else 0
+
+    @property
+    def vocab_max(self) -> int:
+        """The longest row a cross-entropy kernel can hold."""
+        if not (isinstance(self.target, GpuTarget) and self.shared_per_column):
+            return INT64_MAX
+        room = self.target.shared_bytes - self.geometry.shared_fixed - self.geometry.shared_static
+        return room // self.shared_per_column
+
+    @property
+    def image(self) -> str:
+        """The symbol of the fatbin that holds it."""
+        return f"quern_image_{self.stem}__{self.target.name}"
+
+
+def targets(include: frozenset[str] = frozenset()) -> list[Target]:
+    """All targets of the library, best first, and the pack-only ones named in `include`; plain C closes the list."""
+    gpus = [t for t in GPU_TARGETS.values() if t.in_library or t.name in include]
+    gpus.sort(key=lambda t: (t.is_virtual, -t.cc_min, t.cc_max))
+    return [*gpus, *CPU_TARGETS.values()]
+
+
+def _keys(operation: str, target: Target) -> Iterator[Key]:
+    dtypes: list[str | None] = [*DTYPES]
+    if operation == "adam":
+        for values in itertools.product(dtypes, dtypes, dtypes, dtypes, (None, "f32")):
+            yield dict(zip(ADAM_KEYS, values))
+    else:
+        for variant in STAGES:
+            for logits in (*dtypes, None):
+                yield {"logits": logits, "variant": variant}
+
+
+def kernels(operation: str, chosen: list[Target] | None = None) -> list[Kernel]:
+    """Every legal kernel of an operation in the order of its table: best target first, the portable rows last."""
+    return [
+        Kernel(operation, target, tuple(key.items()))
+        for target in (targets() if chosen is None else chosen)
+        for key in _keys(operation, target)
+        if illegal(operation, key, target) is None
+    ]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The kernels that are compiled together for one target."""
+
+    operation: str
+    stem: str
+    target: Target
+    kernels: tuple[Kernel, ...]
+
+    @property
+    def template(self) -> str:
+        return self.kernels[0].template
+
+    @property
+    def image(self) -> str:
+        return self.kernels[0].image
+
+    @property
+    def build_stem(self) -> str:
+        """Where its compiled forms go, below the build directory."""
+        return f"{self.target.name}/{self.stem}"
+
+
+def units(operation: str, chosen: list[Target] | None = None) -> list[Unit]:
+    """The compilation units of an operation, sorted by target (best first) and stem."""
+    grouped: dict[tuple[str, str], list[Kernel]] = {}
+    for kernel in kernels(operation, chosen):
+        grouped.setdefault((kernel.target.name, kernel.stem), []).append(kernel)
+    return [Unit(operation, stem, group[0].target, tuple(group)) for (_, stem), group in grouped.items()]

@@ -1,0 +1,159 @@
+"""Renders the plan through the templates into generated/, and checks that what lies there is what would be rendered."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from gen import plan, spec
+
+ROOT = Path(__file__).resolve().parent.parent
+GENERATED = ROOT / "generated"
+TEMPLATES = ROOT / "templates"
+
+# The digest of everything that generated/ was made from, so that a machine without Jinja2 can tell that it is up to date.
+DIGEST = "generated/inputs.sha256"
+
+
+def inputs() -> list[str]:
+    """The files that decide what is rendered, relative to the root, sorted."""
+    paths = [*(ROOT / "gen").glob("*.py"), *TEMPLATES.glob("*.j2")]
+    return sorted(str(path.relative_to(ROOT)) for path in paths)
+
+
+def digest() -> str:
+    """One hash over the names and contents of all inputs."""
+    total = hashlib.sha256()
+    for name in inputs():
+        total.update(name.encode() + b"\0" + hashlib.sha256((ROOT / name).read_bytes()).digest())
+    return total.hexdigest() + "\n"
+
+
+class Renderer:
+    """The Jinja2 environment; a misspelt name in a template is an error, never an empty text."""
+
+    def __init__(self) -> None:
+        import jinja2  # here, so that commands which render nothing work without it
+
+        self.environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(TEMPLATES),
+            undefined=jinja2.StrictUndefined,
+            line_statement_prefix="//%",
+            line_comment_prefix="//#",
+            variable_start_string="${",
+            variable_end_string="}",
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        self.environment.filters["continued"] = " $\n    ".join  # a list over several lines of a ninja file
+
+    def __call__(self, template: str, **values: object) -> str:
+        return self.environment.get_template(template).render(dtypes=spec.DTYPES, stages=plan.STAGES,
+                                                              int64_max=plan.INT64_MAX, **values)
+
+    def unit(self, unit: plan.Unit) -> str:
+        """The source text of one compilation unit."""
+        return self(unit.template, target=unit.target, kernels=unit.kernels)
+
+
+class Sources:
+    """Which source file each compilation unit is compiled from.
+
+    Units of GPU targets whose features ask for the same text share one file, named after the oldest of them.
+    """
+
+    def __init__(self, renderer: Renderer, units: Iterable[plan.Unit]) -> None:
+        self.files: dict[str, str] = {}
+        self.of_unit: dict[str, str] = {}
+        shared: dict[tuple[str, str], str] = {}
+        # Oldest first, so that a file's name does not change when a newer generation comes to share it.
+        for unit in sorted(units, key=lambda u: (u.target.kind == "gpu" and u.target.is_virtual, _age(u.target))):
+            text = renderer.unit(unit)
+            extension = "c" if unit.target.kind == "cpu" else "cu"
+            path = f"generated/{unit.operation}/{unit.stem}__{unit.target.name}.{extension}"
+            if unit.target.kind == "gpu":
+                path = shared.setdefault((unit.stem, text), path)
+            self.files[path] = text
+            self.of_unit[unit.build_stem] = path
+
+
+def _age(target: plan.Target) -> int:
+    return target.cc_min if isinstance(target, spec.GpuTarget) else 0
+
+
+def outputs() -> dict[str, str]:
+    """Every generated file by its path, with its content."""
+    renderer = Renderer()
+    units = [unit for operation in spec.OPERATIONS for unit in plan.units(operation)]
+    sources = Sources(renderer, units)
+    files = dict(sources.files)
+    for operation in spec.OPERATIONS:
+        chosen = [unit for unit in units if unit.operation == operation]
+        files[f"generated/{operation}/table.c"] = renderer("table.c.j2", operation=operation, units=chosen,
+                                                           constant=spec.OPERATIONS[operation])
+        gpu_units = [unit for unit in chosen if unit.target.kind == "gpu"]
+        files[f"generated/{operation}/images.S"] = renderer("images.S.j2", operation=operation, units=gpu_units)
+    ninja = _ninja_values(units, sources)
+    files["generated/emulator.ninja"] = renderer("emulator.ninja.j2", **ninja)
+    names = sorted([*files, "generated/kernels.ninja", DIGEST])
+    files["generated/kernels.ninja"] = renderer("kernels.ninja.j2", outputs=names, inputs=inputs(), **ninja)
+    files[DIGEST] = digest()
+    return files
+
+
+def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]:
+    """What the ninja templates list: paths below $builddir, grouped as the edges need them."""
+    gpu = [unit for unit in units if unit.target.kind == "gpu"]
+    gpu_targets = list(dict.fromkeys(unit.target for unit in gpu))
+    cpu_objects = [f"$builddir/{unit.build_stem}.o" for unit in units if unit.target.kind == "cpu"]
+    tables = [f"$builddir/{operation}/{part}.o" for operation in spec.OPERATIONS for part in ("table", "images")]
+    return {
+        "units": units,
+        "sources": sources.of_unit,
+        "operations": list(spec.OPERATIONS),
+        "gpu_targets": gpu_targets,
+        "objects": [*tables, *cpu_objects],
+        "fatbins": {operation: [f"$builddir/{unit.build_stem}.fatbin" for unit in gpu if unit.operation == operation]
+                    for operation in spec.OPERATIONS},
+        "emulated": {target.name: [f"$builddir/emulator/{unit.build_stem}.o" for unit in gpu if unit.target == target]
+                     for target in gpu_targets},
+        "libraries": [f"$builddir/emulator/{target.name}.so" for target in gpu_targets],
+    }
+
+
+def is_current() -> bool:
+    """Whether generated/ was made from the present inputs: judged by the digest alone, without rendering."""
+    path = ROOT / DIGEST
+    return path.exists() and path.read_text() == digest()
+
+
+def differences(files: dict[str, str]) -> list[str]:
+    """What is stale, missing or orphaned in generated/, one line each."""
+    lines = []
+    for name, text in sorted(files.items()):
+        path = ROOT / name
+        if not path.exists():
+            lines.append(f"missing: {name}")
+        elif path.read_text() != text:
+            lines.append(f"stale: {name}")
+    present = (str(path.relative_to(ROOT)) for path in GENERATED.rglob("*") if path.is_file())
+    lines += [f"orphan: {name}" for name in sorted(set(present) - set(files))]
+    return lines
+
+
+def write(files: dict[str, str]) -> list[str]:
+    """Brings generated/ up to date, touching only what differs; returns what was done, one line each."""
+    done = []
+    for name, text in sorted(files.items()):
+        path = ROOT / name
+        if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            done.append(f"wrote {name}")
+    for path in sorted(GENERATED.rglob("*")):
+        if path.is_file() and str(path.relative_to(ROOT)) not in files:
+            path.unlink()
+            done.append(f"removed {path.relative_to(ROOT)}")
+    return done

@@ -1,0 +1,106 @@
+"""nvcc's tools, one step at a time: source -> PTX -> cubin -> fatbin.
+
+The steps are separate so that the PTX which the tests emulate is the very PTX that ptxas assembles, and so that ptxas' report
+on registers and spills stays beside the cubin for `python -m gen audit`.
+
+Where nvcc is missing each step leaves an empty file: the library then has its CPU kernels, and the rows of GPU kernels say that
+it was built without nvcc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from gen.spec import GPU_TARGETS, GpuTarget
+
+ROOT = Path(__file__).resolve().parent.parent
+NVCC_FLAGS = ["-std=c++17", "-O3", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false", "-I", "src"]
+
+
+def find_nvcc() -> Path | None:
+    """$NVCC, then the PATH, then the toolkit's usual home, then the Python packages that `./quern` installs."""
+    if given := os.environ.get("NVCC"):
+        found = shutil.which(given)
+        return Path(found) if found else None
+    candidates = [shutil.which("nvcc"), "/usr/local/cuda/bin/nvcc",
+                  *sorted(map(str, ROOT.glob(".venv/lib/python3*/site-packages/nvidia/cu*/bin/nvcc")))]
+    return next((Path(path) for path in candidates if path and Path(path).exists()), None)
+
+
+def _tool(nvcc: Path, name: str) -> str:
+    return str(nvcc.resolve().parent / name)
+
+
+def _run(command: list[str]) -> str:
+    """Runs a tool; its messages are returned when it succeeds and shown when it fails."""
+    environment = {**os.environ, "PATH": str(Path(command[0]).parent) + os.pathsep + os.environ.get("PATH", "")}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    if done.returncode != 0:
+        sys.stderr.write(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        raise SystemExit(done.returncode)
+    return done.stdout + done.stderr
+
+
+def ptx(nvcc: Path, target: GpuTarget, source: Path, out: Path) -> None:
+    """Compiles a CUDA source to the PTX of a target, with a depfile of the headers it read."""
+    messages = _run([str(nvcc), "-ptx", f"-arch={target.virtual_architecture}", *NVCC_FLAGS,
+                     "-MMD", "-MF", f"{out}.d", str(source), "-o", str(out)])
+    sys.stdout.write(messages)
+
+
+def cubin(nvcc: Path, target: GpuTarget, source: Path, out: Path) -> None:
+    """Assembles PTX; ptxas' report goes beside the output.  A virtual target is assembled for its own capability, to audit it."""
+    architecture = target.name.replace("compute_", "sm_")
+    report = _run([_tool(nvcc, "ptxas"), "-v", f"-arch={architecture}", str(source), "-o", str(out)])
+    out.with_suffix(".ptxas").write_text(report)
+
+
+def fatbin(nvcc: Path, target: GpuTarget, cubin_file: Path, ptx_file: Path, out: Path) -> None:
+    """Wraps the machine code of a target, or the PTX of a virtual one, for the driver."""
+    number = target.name.split("_")[1]
+    image = f"kind=ptx,sm={number},file={ptx_file}" if target.is_virtual else f"kind=elf,sm={number},file={cubin_file}"
+    _run([_tool(nvcc, "fatbinary"), "--compress=false", f"--create={out}", f"--image3={image}"])
+
+
+def _write_location(out: Path) -> None:
+    nvcc = find_nvcc()
+    text = f"{nvcc}\n" if nvcc else "none\n"
+    if not nvcc:
+        print("nvcc not found: building the CPU kernels only (./quern toolkit installs it)")
+    out.write_text(text)
+    # Where nvcc was found its own file is a dependency, so that another version of it rebuilds the kernels.
+    Path(f"{out}.d").write_text(f"{out}: {nvcc or ''}\n")
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m gen.toolchain", description=__doc__.split("\n")[0] if __doc__ else None)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("locate", help="write the path of nvcc, or none").add_argument("out", type=Path)
+    for step, inputs in {"ptx": 1, "cubin": 1, "fatbin": 2}.items():
+        command = commands.add_parser(step)
+        command.add_argument("location", type=Path, help="what locate wrote")
+        command.add_argument("target")
+        command.add_argument("inputs", type=Path, nargs=inputs)
+        command.add_argument("out", type=Path)
+    chosen = parser.parse_args(arguments)
+    if chosen.command == "locate":
+        _write_location(chosen.out)
+        return 0
+    location = chosen.location.read_text().strip()
+    if location == "none":
+        chosen.out.write_bytes(b"")
+        if chosen.command == "ptx":
+            Path(f"{chosen.out}.d").write_text("")
+        return 0
+    steps = {"ptx": ptx, "cubin": cubin, "fatbin": fatbin}
+    steps[chosen.command](Path(location), GPU_TARGETS[chosen.target], *chosen.inputs, chosen.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

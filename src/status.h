@@ -1,0 +1,14 @@
+/* How the library's own code fails: a status, and a detail for the calling thread. */
+#ifndef QUERN_STATUS_H
+#define QUERN_STATUS_H
+
+#include "quern.h"
+
+/* Sets the thread's detail, logs it as an error under the device's prefix (NULL: no device) and returns the status. */
+quern_status quern_fail(const quern_device *device, quern_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Sets the thread's detail without failing: why a count is 0, for instance. */
+void quern_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
