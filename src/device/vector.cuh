@@ -1,0 +1,55 @@
+/*
+ * Accesses to global memory as wide as the generation allows.
+ *
+ * A vector is an array of 32-bit words in registers.  "once" says that nobody will want these bytes soon, so that they do not
+ * drive out of the L2 cache what somebody will.
+ */
+#ifndef QUERN_DEVICE_VECTOR_CUH
+#define QUERN_DEVICE_VECTOR_CUH
+
+#include <stdint.h>
+
+/* All loads are volatile for the compiler: they are issued where they are written, ahead of the arithmetic. */
+
+template <int BYTES> __device__ __forceinline__ void load_vector(const void *address, uint32_t *word);
+template <int BYTES> __device__ __forceinline__ void load_vector_once(const void *address, uint32_t *word);
+template <int BYTES> __device__ __forceinline__ void store_vector_once(void *address, const uint32_t *word);
+
+template <> __device__ __forceinline__ void load_vector<16>(const void *address, uint32_t *word) {
+    asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+                 : "l"(address) : "memory");
+}
+
+template <> __device__ __forceinline__ void load_vector_once<16>(const void *address, uint32_t *word) {
+    asm volatile("ld.global.cs.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+                 : "l"(address) : "memory");
+}
+
+template <> __device__ __forceinline__ void store_vector_once<16>(void *address, const uint32_t *word) {
+    asm volatile("st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(address), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]) : "memory");
+}
+
+template <> __device__ __forceinline__ void load_vector<32>(const void *address, uint32_t *word) {
+    asm volatile("ld.global.v8.b32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];"
+                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]),
+                   "=r"(word[4]), "=r"(word[5]), "=r"(word[6]), "=r"(word[7])
+                 : "l"(address) : "memory");
+}
+
+template <> __device__ __forceinline__ void load_vector_once<32>(const void *address, uint32_t *word) {
+    asm volatile("ld.global.cs.v8.b32 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8];"
+                 : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]),
+                   "=r"(word[4]), "=r"(word[5]), "=r"(word[6]), "=r"(word[7])
+                 : "l"(address) : "memory");
+}
+
+template <> __device__ __forceinline__ void store_vector_once<32>(void *address, const uint32_t *word) {
+    asm volatile("st.global.cs.v8.b32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8};"
+                 :: "l"(address), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]),
+                    "r"(word[4]), "r"(word[5]), "r"(word[6]), "r"(word[7]) : "memory");
+}
+
+#endif
