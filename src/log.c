@@ -48,10 +48,10 @@ bool quern_log_wanted(quern_log_level level) {
 }
 
 static void write_line(int file, char *line, size_t length) {
-    line[length] = '\n';  /* the buffer has room for it */
-    while (length + 1 > 0) {
-        ssize_t written = write(file, line, length + 1);
-        if (written <= 0 || (size_t)written == length + 1) return;
+    line[length++] = '\n';  /* the buffer has room for it */
+    while (length) {
+        ssize_t written = write(file, line, length);
+        if (written <= 0) return;  /* a full disk must not stop the engine */
         line += written;
         length -= (size_t)written;
     }

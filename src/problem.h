@@ -33,15 +33,26 @@ struct quern_cross_entropy_problem {
 };
 
 /*
- * Scratch of one CPU worker: the exponentials of one row as fp32, and one float for every block of
- * QUERN_CROSS_ENTROPY_BLOCK columns.
+ * Scratch of one CPU worker, for one row: the exponentials as fp32, and what is known of each piece.  A piece is what
+ * QUERN_CROSS_ENTROPY_BLOCK columns hold, without the label's column: that one splits its block into two pieces, each of which
+ * may waste up to half of the 64 further columns.
  */
 enum { QUERN_CROSS_ENTROPY_BLOCK = 1024 };
 
+struct quern_cross_entropy_piece {
+    float maximum;                     /* of its logits */
+    float sum;                         /* of its exponentials, relative to its maximum */
+    double weight;                     /* exp(its maximum - the row's) */
+};
+
+static inline int64_t quern_cross_entropy_scratch_columns(int64_t vocab) {
+    return (vocab + 63) / 64 * 64 + 64;
+}
+
 static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab) {
-    int64_t columns = (vocab + 63) / 64 * 64;
-    int64_t blocks = (vocab + QUERN_CROSS_ENTROPY_BLOCK - 1) / QUERN_CROSS_ENTROPY_BLOCK;
-    return 4 * columns + (4 * blocks + 63) / 64 * 64;
+    int64_t pieces = vocab / QUERN_CROSS_ENTROPY_BLOCK + 2;
+    int64_t bytes = 4 * quern_cross_entropy_scratch_columns(vocab) + 16 * pieces;
+    return (bytes + 63) / 64 * 64;
 }
 
 /* ---- Adam ---- */

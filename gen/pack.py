@@ -1,0 +1,105 @@
+"""Kernel packs: the table rows and fatbins of one GPU target in a file that a running engine loads (see src/pack_format.h)."""
+
+from __future__ import annotations
+
+import struct
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
+from pathlib import Path
+
+from gen import plan, spec, toolchain
+from gen.render import ROOT, Renderer
+
+MAGIC = b"QUERNPAK"
+HEADER = struct.Struct("<8sIIIIQQ32s")
+ROW = struct.Struct("<96s64sIii5iiIIIIIqQQ")
+IMAGE_ALIGNMENT = 64
+
+# As in quern.h and kernel.h, whose constants a pack stores as numbers.
+OPERATION_NUMBERS = {"cross_entropy": 1, "adam": 2}
+DTYPE_NUMBERS = {None: 0, "f32": 1, "f16": 2, "bf16": 3}
+STAGE_NUMBERS = {"QUERN_STAGE_ROWS": 0, "QUERN_STAGE_LABELS": 1, "QUERN_STAGE_REDUCE": 2}
+
+
+def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Path) -> dict[str, Path]:
+    """Renders and compiles every unit; the PTX stays beside the fatbin, for the tests to emulate and the audit to read."""
+    nvcc = toolchain.find_nvcc()
+    if nvcc is None:
+        raise SystemExit("nvcc not found: a kernel pack needs it (./quern toolkit installs it)")
+    renderer = Renderer()
+    directory.mkdir(parents=True, exist_ok=True)
+
+    def compile_one(unit: plan.Unit) -> Path:
+        out = directory / unit.stem
+        with tempfile.NamedTemporaryFile("w", suffix=".cu", dir=directory) as source:
+            source.write(renderer.unit(unit))
+            source.flush()
+            toolchain.ptx(nvcc, target, Path(source.name), out.with_suffix(".ptx"))
+        toolchain.cubin(nvcc, target, out.with_suffix(".ptx"), out.with_suffix(".cubin"))
+        toolchain.fatbin(nvcc, target, out.with_suffix(".cubin"), out.with_suffix(".ptx"), out.with_suffix(".fatbin"))
+        return out.with_suffix(".fatbin")
+
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        return dict(zip((unit.stem for unit in units), pool.map(compile_one, units)))
+
+
+def _dtypes(kernel: plan.Kernel) -> list[int]:
+    names = plan.ADAM_KEYS if kernel.operation == "adam" else ("logits",)
+    numbers = [DTYPE_NUMBERS[kernel.key[name]] for name in names]
+    return numbers + [0] * (5 - len(numbers))
+
+
+def _row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
+    target = kernel.target
+    assert isinstance(target, spec.GpuTarget)
+    stage = STAGE_NUMBERS[plan.STAGES[str(kernel.key["variant"])]] if kernel.operation == "cross_entropy" else 0
+    return ROW.pack(kernel.name.encode(), kernel.symbol.encode(), OPERATION_NUMBERS[kernel.operation],
+                    target.cc_min, target.cc_max, *_dtypes(kernel), stage, kernel.threads, kernel.elements,
+                    kernel.shared_per_column, kernel.geometry.shared_fixed, 0, kernel.vocab_max, offset, size)
+
+
+def checksum(data: bytes) -> int:
+    """64-bit FNV-1a."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return value
+
+
+def assemble(target: spec.GpuTarget, units: list[plan.Unit], fatbins: dict[str, bytes]) -> bytes:
+    """The bytes of the pack."""
+    kernels = [(unit, kernel) for unit in units for kernel in unit.kernels]
+    images = b""
+    begin = HEADER.size + ROW.size * len(kernels)
+    begin += -begin % IMAGE_ALIGNMENT
+    offsets = {}
+    for stem, fatbin in sorted(fatbins.items()):
+        offsets[stem] = begin + len(images)
+        images += fatbin + b"\0" * (-len(fatbin) % IMAGE_ALIGNMENT)
+    rows = b"".join(_row(kernel, offsets[unit.stem], len(fatbins[unit.stem])) for unit, kernel in kernels)
+    body = rows.ljust(begin - HEADER.size, b"\0") + images
+
+    def header(check: int) -> bytes:
+        return HEADER.pack(MAGIC, spec.PACK_VERSION, HEADER.size, ROW.size, len(kernels), HEADER.size + len(body), check,
+                           target.name.encode())
+
+    return header(checksum(header(0) + body)) + body
+
+
+def run(name: str, output: str | None) -> int:
+    """python -m gen pack NAME"""
+    if name not in spec.GPU_TARGETS:
+        print(f"{name!r} is no row of GPU_TARGETS in gen/spec.py; there are {', '.join(spec.GPU_TARGETS)}", file=sys.stderr)
+        return 2
+    target = spec.GPU_TARGETS[name]
+    units = [unit for operation in spec.OPERATIONS for unit in plan.units(operation, [target])]
+    directory = ROOT / "build" / "packs"
+    fatbins = compile_units(target, units, directory / name)
+    path = Path(output) if output else directory / f"{name}.qpack"
+    data = assemble(target, units, {stem: fatbin.read_bytes() for stem, fatbin in fatbins.items()})
+    path.write_bytes(data)
+    rows = sum(len(unit.kernels) for unit in units)
+    print(f"{path}: {rows} kernels for {name} (compute capability {target.cc_min / 10:.1f} up), {len(data):,} bytes")
+    return 0

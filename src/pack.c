@@ -1,0 +1,188 @@
+/* quern_load_pack: table rows that arrive while the engine runs. */
+#define _GNU_SOURCE /* O_CLOEXEC */
+#include "pack_format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "dispatch.h"
+#include "log.h"
+#include "status.h"
+
+static const struct quern_pack *packs;  /* atomic; the newest first; packs are never unloaded, since devices refer to their rows */
+static pthread_mutex_t packs_lock = PTHREAD_MUTEX_INITIALIZER;
+
+const struct quern_pack *quern_packs(void) {
+    return __atomic_load_n(&packs, __ATOMIC_ACQUIRE);
+}
+
+/* ---- the file ---- */
+
+struct file {
+    unsigned char *bytes;  /* 64-byte aligned, as the images inside are */
+    size_t count;
+};
+
+static quern_status read_bytes(const char *path, int descriptor, struct file *file) {
+    file->bytes = aligned_alloc(64, (file->count + 63) / 64 * 64);
+    if (!file->bytes) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", file->count, path);
+    for (size_t done = 0; done < file->count;) {
+        ssize_t more = read(descriptor, file->bytes + done, file->count - done);
+        if (more <= 0)
+            return quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s cannot be read: %s", path, more < 0 ? strerror(errno) : "it shrank");
+        done += (size_t)more;
+    }
+    return QUERN_OK;
+}
+
+/* The whole file in memory: a mapping would fault if the file were truncated later. */
+static quern_status read_file(const char *path, struct file *file) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s cannot be opened: %s", path, strerror(errno));
+    struct stat information;
+    quern_status status;
+    if (fstat(descriptor, &information) != 0 || !S_ISREG(information.st_mode)) {
+        status = quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s is not a regular file", path);
+    } else if ((size_t)information.st_size < sizeof(struct quern_pack_header)) {
+        status = quern_fail(NULL, QUERN_INVALID_PACK, "%s has %lld bytes: a kernel pack has at least %zu", path,
+                            (long long)information.st_size, sizeof(struct quern_pack_header));
+    } else {
+        file->count = (size_t)information.st_size;
+        status = read_bytes(path, descriptor, file);
+    }
+    close(descriptor);
+    return status;
+}
+
+static uint64_t checksum(const struct file *file) {
+    size_t field = offsetof(struct quern_pack_header, checksum);
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < file->count; i++) {
+        bool own = i >= field && i < field + sizeof(uint64_t);
+        hash = (hash ^ (own ? 0 : file->bytes[i])) * 0x100000001b3u;
+    }
+    return hash;
+}
+
+static quern_status check_header(const char *path, const struct file *file, const struct quern_pack_header *header) {
+    if (memcmp(header->magic, QUERN_PACK_MAGIC, sizeof header->magic) != 0)
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s does not begin with %s: it is no kernel pack", path, QUERN_PACK_MAGIC);
+    if (header->version != QUERN_PACK_VERSION || header->header_bytes != sizeof *header ||
+        header->row_bytes != sizeof(struct quern_pack_row))
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s is a kernel pack of version %u: this library reads version %d", path,
+                          header->version, QUERN_PACK_VERSION);
+    if (header->file_bytes != file->count)
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s has %zu bytes and its header says %llu: it is truncated or has grown", path,
+                          file->count, (unsigned long long)header->file_bytes);
+    if (header->checksum != checksum(file))
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s has a wrong checksum: it is damaged", path);
+    if (header->row_count == 0 || header->row_count > (file->count - sizeof *header) / sizeof(struct quern_pack_row))
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s says that it has %u rows, which it cannot hold", path, header->row_count);
+    if (!memchr(header->target, 0, sizeof header->target))
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s has a target name without an end", path);
+    return QUERN_OK;
+}
+
+/* ---- the rows ---- */
+
+static bool is_float(int32_t dtype) {
+    return dtype == QUERN_F32 || dtype == QUERN_F16 || dtype == QUERN_BF16;
+}
+
+/* What is wrong with a row, or NULL. */
+static const char *row_fault(const struct file *file, const struct quern_pack_row *row) {
+    if (!memchr(row->name, 0, sizeof row->name) || !row->name[0]) return "no name";
+    if (!memchr(row->entry, 0, sizeof row->entry) || !row->entry[0]) return "no entry";
+    if (row->operation != QUERN_CROSS_ENTROPY && row->operation != QUERN_ADAM) return "an unknown operation";
+    if (row->operation == QUERN_ADAM)
+        for (int i = 0; i < 4; i++)
+            if (!is_float(row->dtypes[i])) return "an unknown dtype";
+    if (row->operation == QUERN_ADAM && (row->elements == 0 || row->elements % 8)) return "a wrong number of elements per block";
+    if (row->operation == QUERN_CROSS_ENTROPY) {
+        if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_REDUCE) return "an unknown stage";
+        if ((row->stage == QUERN_STAGE_ROWS) != is_float(row->dtypes[0])) return "an unknown dtype";
+    }
+    if (row->threads == 0 || row->threads > 1024) return "a wrong number of threads";
+    if (row->cc_min < 10 || row->cc_max < row->cc_min) return "a wrong range of compute capabilities";
+    if (row->image_offset > file->count || row->image_bytes == 0 || row->image_bytes > file->count - row->image_offset)
+        return "an image outside the file";
+    return NULL;
+}
+
+static struct quern_kernel row_kernel(const struct file *file, const struct quern_pack_header *header,
+                                      const struct quern_pack_row *row) {
+    struct quern_kernel kernel = {
+        .name = row->name,
+        .operation = row->operation,
+        .target = {header->target, QUERN_CUDA, 0, row->cc_min, row->cc_max},
+        .cuda = {row->entry, file->bytes + row->image_offset, file->bytes + row->image_offset + row->image_bytes, row->threads,
+                 row->elements, row->shared_per_column, row->shared_fixed},
+    };
+    if (row->operation == QUERN_ADAM) {
+        kernel.key.adam.param = (quern_dtype)row->dtypes[0];
+        kernel.key.adam.grad = (quern_dtype)row->dtypes[1];
+        kernel.key.adam.m = (quern_dtype)row->dtypes[2];
+        kernel.key.adam.v = (quern_dtype)row->dtypes[3];
+        kernel.key.adam.master = (quern_dtype)row->dtypes[4];
+    } else {
+        kernel.key.cross_entropy.logits = (quern_dtype)row->dtypes[0];
+        kernel.key.cross_entropy.stage = (enum quern_cross_entropy_stage)row->stage;
+        kernel.key.cross_entropy.vocab_max = row->vocab_max;
+    }
+    return kernel;
+}
+
+static quern_status read_rows(const char *path, const struct file *file, struct quern_pack **out) {
+    const struct quern_pack_header *header = (const void *)file->bytes;
+    const struct quern_pack_row *rows = (const void *)(file->bytes + sizeof *header);
+    struct quern_pack *pack = malloc(sizeof *pack + (header->row_count + 1) * sizeof *pack->rows);
+    if (!pack) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for the rows of %s", path);
+    pack->checksum = header->checksum;
+    for (uint32_t i = 0; i < header->row_count; i++) {
+        const char *fault = row_fault(file, &rows[i]);
+        if (fault) {
+            free(pack);
+            return quern_fail(NULL, QUERN_INVALID_PACK, "%s: row %u has %s", path, i, fault);
+        }
+        pack->rows[i] = row_kernel(file, header, &rows[i]);
+    }
+    pack->rows[header->row_count] = (struct quern_kernel){.name = ""};
+    *out = pack;
+    return QUERN_OK;
+}
+
+/* ---- the list of packs ---- */
+
+/* Takes the pack over, unless the same one is there already. */
+static bool publish(struct quern_pack *pack) {
+    pthread_mutex_lock(&packs_lock);
+    bool known = false;
+    for (const struct quern_pack *other = packs; other; other = other->next) known |= other->checksum == pack->checksum;
+    if (!known) {
+        pack->next = packs;
+        __atomic_store_n(&packs, pack, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&packs_lock);
+    return !known;
+}
+
+quern_status quern_load_pack(const char *path) {
+    if (!path) return quern_fail(NULL, QUERN_NULL_POINTER, "path is NULL");
+    struct file file = {0};
+    struct quern_pack *pack = NULL;
+    quern_status status = read_file(path, &file);
+    const struct quern_pack_header *header = (const void *)file.bytes;
+    if (status == QUERN_OK) status = check_header(path, &file, header);
+    if (status == QUERN_OK) status = read_rows(path, &file, &pack);
+    if (status == QUERN_OK && publish(pack)) {
+        quern_log(NULL, QUERN_LOG_INFO, "loaded %s: %u kernels for %s", path, header->row_count, header->target);
+        return QUERN_OK;
+    }
+    free(pack);
+    free(file.bytes);
+    return status;
+}

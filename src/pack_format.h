@@ -1,0 +1,42 @@
+/*
+ * A kernel pack (.qpack): the table rows and images of one GPU target, for a running engine to load.
+ *
+ *   header | rows | images
+ *
+ * Little-endian, every field at its natural alignment; gen/pack.py writes it.  The checksum is 64-bit FNV-1a over the whole file
+ * with the checksum's own eight bytes taken as zero.
+ */
+#ifndef QUERN_PACK_FORMAT_H
+#define QUERN_PACK_FORMAT_H
+
+#include <stdint.h>
+
+#define QUERN_PACK_MAGIC "QUERNPAK"
+enum { QUERN_PACK_VERSION = 1 };
+
+struct quern_pack_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes;
+    uint32_t row_bytes;
+    uint32_t row_count;
+    uint64_t file_bytes;
+    uint64_t checksum;
+    char target[32];
+};
+
+struct quern_pack_row {
+    char name[96];
+    char entry[64];
+    uint32_t operation;
+    int32_t cc_min, cc_max;
+    int32_t dtypes[5];      /* cross-entropy: logits; Adam: param, grad, m, v, master */
+    int32_t stage;          /* cross-entropy */
+    uint32_t threads, elements, shared_per_column, shared_fixed;
+    uint32_t reserved;
+    int64_t vocab_max;
+    uint64_t image_offset;  /* from the beginning of the file, a multiple of 64 */
+    uint64_t image_bytes;
+};
+
+#endif
