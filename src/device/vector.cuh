@@ -52,4 +52,21 @@ template <> __device__ __forceinline__ void store_vector_once<32>(void *address,
                     "r"(word[4]), "r"(word[5]), "r"(word[6]), "r"(word[7]) : "memory");
 }
 
+/* Shared memory has accesses of 16 bytes at most; WORDS is 4 or 8. */
+
+template <int WORDS> __device__ __forceinline__ void load_shared(const uint4 *base, int64_t vector, uint32_t (&word)[WORDS]) {
+#pragma unroll
+    for (int i = 0; i < WORDS; i += 4) {
+        const uint4 part = base[vector * (WORDS / 4) + i / 4];
+        word[i] = part.x, word[i + 1] = part.y, word[i + 2] = part.z, word[i + 3] = part.w;
+    }
+}
+
+template <int WORDS> __device__ __forceinline__ void store_shared(uint4 *base, int64_t vector, const uint32_t (&word)[WORDS]) {
+#pragma unroll
+    for (int i = 0; i < WORDS; i += 4) {
+        base[vector * (WORDS / 4) + i / 4] = make_uint4(word[i], word[i + 1], word[i + 2], word[i + 3]);
+    }
+}
+
 #endif
