@@ -1,0 +1,44 @@
+/*
+ * Memory of the device under test with guard zones around it.  The zones hold NaN in every floating-point type and a bad
+ * label in every integer type, so that a value read from there spoils the result; they are checked whenever the buffer is
+ * read, so that a value written there fails the test.  On a CPU the zones end in pages that cannot be touched at all.
+ */
+#ifndef HARNESS_BUFFER_H
+#define HARNESS_BUFFER_H
+
+#include <stddef.h>
+
+#include "harness/device.h"
+
+struct buffer {
+    const struct test_device *device;
+    void *data;            /* what the library is given */
+    size_t bytes;
+    unsigned char *zone;   /* where the front guard starts, in the device's memory */
+    size_t zone_bytes;     /* both guards and the data */
+    size_t front;          /* of the front guard */
+    unsigned char *image;  /* the zone on the host */
+    void *pages;           /* CPU: the whole mapping */
+    size_t page_bytes;
+};
+
+/* data lies `offset` bytes beyond a 256-byte boundary and holds what `contents` has (NULL: the guards' pattern). */
+void buffer_open(struct buffer *buffer, const struct test_device *device, size_t bytes, size_t offset,
+                 const void *contents);
+
+/* Replaces the data. */
+void buffer_write(struct buffer *buffer, const void *contents);
+
+/* Waits for the device, checks the guards and returns the data on the host (valid until the next call for this buffer). */
+void *buffer_read(struct buffer *buffer);
+
+/* Checks the guards and frees the memory. */
+void buffer_close(struct buffer *buffer);
+
+/* Fills memory with the guards' pattern, whatever its type. */
+void fill_pattern(void *memory, size_t bytes);
+
+/* Whether memory still holds the guards' pattern. */
+bool holds_pattern(const void *memory, size_t bytes);
+
+#endif

@@ -1,0 +1,53 @@
+#include "harness/cuda.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "harness/check.h"
+
+static struct cuda_driver driver;
+
+static void find(void *library, const char *name, void *function) {
+    void *address = dlsym(library, name);
+    check(address, "the driver has no %s", name);
+    memcpy(function, &address, sizeof address);
+}
+
+static void open_driver(void) {
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    check(library, "QUERN_TEST_DEVICE=cuda, but: %s", dlerror());
+#define FIND(name) find(library, #name, &driver.name)
+    FIND(cuInit);
+    FIND(cuDeviceGet);
+    FIND(cuDeviceGetCount);
+    FIND(cuDevicePrimaryCtxRetain);
+    FIND(cuDevicePrimaryCtxRelease_v2);
+    FIND(cuCtxSetCurrent);
+    FIND(cuMemAlloc_v2);
+    FIND(cuMemFree_v2);
+    FIND(cuMemcpyHtoDAsync_v2);
+    FIND(cuMemcpyDtoHAsync_v2);
+    FIND(cuStreamCreate);
+    FIND(cuStreamDestroy_v2);
+    FIND(cuStreamSynchronize);
+    FIND(cuStreamQuery);
+    FIND(cuStreamBeginCapture_v2);
+    FIND(cuStreamEndCapture);
+    FIND(cuGraphInstantiateWithFlags);
+    FIND(cuGraphLaunch);
+    FIND(cuGraphExecDestroy);
+    FIND(cuGraphDestroy);
+    FIND(cuLaunchHostFunc);
+#undef FIND
+    int result = driver.cuInit(0);
+    check(result == 0, "cuInit returned %d", result);
+}
+
+const struct cuda_driver *cuda(void) {
+    if (!driver.cuInit) open_driver();
+    return &driver;
+}
+
+void cuda_check(int result, const char *call) {
+    check(result == 0, "%s returned %d", call, result);
+}

@@ -1,0 +1,46 @@
+/*
+ * What the tests themselves need of the CUDA driver: memory, streams, graphs.  Their own small table, opened with dlopen,
+ * so that nothing is shared with the code under test; libcuda.so.1 is the machine's or the emulator's, whichever the loader
+ * finds.
+ */
+#ifndef HARNESS_CUDA_H
+#define HARNESS_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef unsigned long long cuda_pointer;
+typedef void cuda_host_function(void *user);
+
+struct cuda_driver {
+    int (*cuInit)(unsigned flags);
+    int (*cuDeviceGet)(int *device, int ordinal);
+    int (*cuDeviceGetCount)(int *count);
+    int (*cuDevicePrimaryCtxRetain)(void **context, int device);
+    int (*cuDevicePrimaryCtxRelease_v2)(int device);
+    int (*cuCtxSetCurrent)(void *context);
+    int (*cuMemAlloc_v2)(cuda_pointer *pointer, size_t bytes);
+    int (*cuMemFree_v2)(cuda_pointer pointer);
+    int (*cuMemcpyHtoDAsync_v2)(cuda_pointer to, const void *from, size_t bytes, void *stream);
+    int (*cuMemcpyDtoHAsync_v2)(void *to, cuda_pointer from, size_t bytes, void *stream);
+    int (*cuStreamCreate)(void **stream, unsigned flags);
+    int (*cuStreamDestroy_v2)(void *stream);
+    int (*cuStreamSynchronize)(void *stream);
+    int (*cuStreamQuery)(void *stream);
+    int (*cuStreamBeginCapture_v2)(void *stream, int mode);
+    int (*cuStreamEndCapture)(void *stream, void **graph);
+    int (*cuGraphInstantiateWithFlags)(void **executable, void *graph, unsigned long long flags);
+    int (*cuGraphLaunch)(void *executable, void *stream);
+    int (*cuGraphExecDestroy)(void *executable);
+    int (*cuGraphDestroy)(void *graph);
+    int (*cuLaunchHostFunc)(void *stream, cuda_host_function *function, void *user);
+};
+
+/* The driver, opened on first use; the test fails when it or one of its functions is missing. */
+const struct cuda_driver *cuda(void);
+
+/* Fails the test when a driver call did not return CUDA_SUCCESS. */
+#define CUDA(call) cuda_check(cuda()->call, #call)
+void cuda_check(int result, const char *call);
+
+#endif

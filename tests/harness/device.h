@@ -1,0 +1,50 @@
+/*
+ * The device under test, chosen by the environment, so that one test binary serves every CPU target, every emulated GPU
+ * generation and every real GPU:
+ *
+ *   QUERN_TEST_DEVICE=cpu|cuda   which kind (default cpu)
+ *   QUERN_TEST_TARGET=sm_90a     the target whose rows are walked and must serve (default: what the device says)
+ *   QUERN_TEST_DEVICES=2         how many devices of the kind there must be (default: not checked)
+ *   QUERN_TEST_SCALE=small       smaller shapes, for the emulator
+ */
+#ifndef HARNESS_DEVICE_H
+#define HARNESS_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kernel.h"
+#include "quern.h"
+
+struct test_device {
+    quern_device *quern;
+    quern_device_kind kind;
+    int ordinal;
+    void *context;  /* CUDA: the primary context, current on the thread that opened the device */
+    void *stream;   /* CUDA: a stream that does not synchronise with the default one; CPU: NULL */
+};
+
+quern_device_kind test_kind(void);
+const char *test_target(void);
+bool test_is_small(void);
+
+/* small on the emulator, else full. */
+int64_t test_size(int64_t full, int64_t small);
+
+/* Opens a device whose rows are restricted to QUERN_KERNEL=kernels (NULL: all rows of the target under test). */
+void device_open(struct test_device *device, int ordinal, const char *kernels);
+void device_open_row(struct test_device *device, int ordinal, const struct quern_kernel *row);
+void device_close(struct test_device *device);
+
+/* Waits for everything on the device's stream. */
+void device_synchronize(const struct test_device *device);
+
+/* Makes the device's context current on the calling thread; harmless for a CPU. */
+void device_use(const struct test_device *device);
+
+/* The rows of a table that belong to the target under test, one after the other: NULL to start, NULL at the end. */
+const struct quern_kernel *next_row(const struct quern_kernel *table, const struct quern_kernel *row);
+const struct quern_kernel *next_cross_entropy_row(const struct quern_kernel *row);  /* only those of the rows stage */
+const struct quern_kernel *next_adam_row(const struct quern_kernel *row);
+
+#endif
