@@ -1,0 +1,48 @@
+/*
+ * The two operations that the demo compares, behind one interface: the loss with the gradient of the logits, and the
+ * optimizer.  Quern serves them in bf16 on any device, plain loops in fp32 on the CPU.
+ */
+#ifndef BACKEND_H
+#define BACKEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "classifier.h"
+
+struct model;
+struct thread_pool;
+
+/* AdamW's constants, the same for both. */
+#define ADAM_BETA1 0.9
+#define ADAM_BETA2 0.99
+#define ADAM_EPSILON 1e-8
+#define ADAM_WEIGHT_DECAY 0.1
+
+struct backend {
+    char name[160];
+    struct logits logits;
+    double cross_entropy_seconds, adam_seconds;  /* inside the operations, training steps only */
+    double copy_seconds;                         /* between host and device; 0 when they share their memory */
+    int64_t moment_bytes;                        /* m and v */
+    int64_t parameter_bytes;                     /* the parameters with their master copy */
+
+    /* The mean loss of the logits against labels [rows]; with `gradient`, the logits become their gradient. */
+    bool (*cross_entropy)(struct backend *backend, const int32_t *labels, bool gradient, float *loss);
+    /* From the model's gradients to its next parameters; step counts from 1. */
+    bool (*adam)(struct backend *backend, int64_t step, double lr);
+    void (*destroy)(struct backend *backend);
+};
+
+struct device_choice {
+    bool is_auto;  /* the first GPU there is, else the CPU */
+    bool is_cuda;
+    int ordinal;
+};
+
+/* NULL after a message on stderr when the device cannot be had. */
+struct backend *quern_backend(struct model *model, struct thread_pool *pool, int threads, struct device_choice choice,
+                              uint64_t seed);
+struct backend *plain_backend(struct model *model, struct thread_pool *pool);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Memory where a quern_device works: the host's own for a CPU, and for a GPU the CUDA driver's, which is opened at run time
+ * so that the program links and runs without it.
+ */
+#ifndef DEVICE_MEMORY_H
+#define DEVICE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One buffer as the host sees it and as the device does: the same memory on a CPU. */
+struct mirrored {
+    void *host;
+    void *device;
+    size_t bytes;
+    bool owns_host;
+};
+
+struct device_memory {
+    bool is_cuda;
+    int device;
+    void *library;
+    void *context;
+};
+
+/* On failure false, after a message on stderr. */
+bool device_memory_open(struct device_memory *memory, bool is_cuda, int ordinal);
+void device_memory_close(struct device_memory *memory);
+
+/* A zeroed buffer; `host` is the host's side of it, or NULL to have one made. */
+bool device_memory_create(const struct device_memory *memory, struct mirrored *buffer, void *host, size_t bytes);
+void device_memory_free(const struct device_memory *memory, struct mirrored *buffer);
+
+/* Copies in stream order, done on return; nothing to do on a CPU. */
+bool device_memory_upload(const struct device_memory *memory, const struct mirrored *buffer);
+bool device_memory_download(const struct device_memory *memory, const struct mirrored *buffer);
+
+/* Waits until the device has done all its work. */
+bool device_memory_wait(const struct device_memory *memory);
+
+#endif

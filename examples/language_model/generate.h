@@ -1,0 +1,13 @@
+/* Lets a model write on. */
+#ifndef GENERATE_H
+#define GENERATE_H
+
+#include <stdint.h>
+
+struct model;
+struct tokenizer;
+
+/* Prints the `prompt_count` tokens of the text at `first` and, after a bar, `count` more that the model draws. */
+void generate(struct model *model, const struct tokenizer *text, int64_t first, int prompt_count, int count, uint64_t seed);
+
+#endif

@@ -1,0 +1,67 @@
+#include "backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "memory.h"
+#include "model.h"
+#include "plain_loops.h"
+
+struct plain {
+    struct backend backend;
+    struct model *model;
+    struct thread_pool *pool;
+    float *row_loss;
+    float *m, *v;
+};
+
+static bool cross_entropy(struct backend *backend, const int32_t *labels, bool gradient, float *loss) {
+    struct plain *plain = (struct plain *)backend;
+    double start = seconds_now();
+    *loss = plain_cross_entropy(plain->pool, plain->model->rows, plain->model->shape.vocab, backend->logits.data, labels,
+                                gradient, plain->row_loss);
+    if (gradient) backend->cross_entropy_seconds += seconds_now() - start;
+    return true;
+}
+
+static bool adam(struct backend *backend, int64_t step, double lr) {
+    struct plain *plain = (struct plain *)backend;
+    double start = seconds_now();
+    struct plain_adam_constants constants = {lr, ADAM_BETA1, ADAM_BETA2, ADAM_EPSILON, ADAM_WEIGHT_DECAY};
+    plain_adam(plain->pool, plain->model->parameter_count, plain->model->parameters, plain->model->gradients, plain->m,
+               plain->v, step, constants);
+    backend->adam_seconds += seconds_now() - start;
+    return true;
+}
+
+static void destroy(struct backend *backend) {
+    struct plain *plain = (struct plain *)backend;
+    free(backend->logits.data);
+    free(plain->row_loss);
+    free(plain->m);
+    free(plain->v);
+    free(plain);
+}
+
+struct backend *plain_backend(struct model *model, struct thread_pool *pool) {
+    struct plain *plain = allocate(sizeof *plain);
+    size_t parameter_bytes = (size_t)model->parameter_count * sizeof(float);
+    *plain = (struct plain){
+        .backend = {
+            .logits = {false, allocate((size_t)logits_bytes(model->rows, model->shape.vocab, false))},
+            .moment_bytes = (int64_t)(2 * parameter_bytes),
+            .parameter_bytes = (int64_t)parameter_bytes,
+            .cross_entropy = cross_entropy,
+            .adam = adam,
+            .destroy = destroy,
+        },
+        .model = model,
+        .pool = pool,
+        .row_loss = allocate((size_t)model->rows * sizeof(float)),
+        .m = allocate(parameter_bytes),
+        .v = allocate(parameter_bytes),
+    };
+    snprintf(plain->backend.name, sizeof plain->backend.name, "plain C loops in fp32, %s", PLAIN_LOOPS_COMPILED_WITH);
+    return &plain->backend;
+}

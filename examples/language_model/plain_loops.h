@@ -1,0 +1,28 @@
+/*
+ * What an engine has before it has kernels: the loss and AdamW as straightforward loops over fp32, left to the compiler.
+ * build.ninja gives them the flags with which a compiler does best on such loops, and they run on as many threads as Quern.
+ */
+#ifndef PLAIN_LOOPS_H
+#define PLAIN_LOOPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct thread_pool;
+
+#ifndef PLAIN_LOOPS_COMPILED_WITH
+#define PLAIN_LOOPS_COMPILED_WITH "-O3 -march=native -ffast-math"
+#endif
+
+/* The mean loss; with `gradient` the logits [rows, vocab] become its gradient.  row_loss [rows] is scratch. */
+float plain_cross_entropy(struct thread_pool *pool, int64_t rows, int64_t vocab, float *logits, const int32_t *labels,
+                          bool gradient, float *row_loss);
+
+struct plain_adam_constants {
+    double lr, beta1, beta2, epsilon, weight_decay;
+};
+
+void plain_adam(struct thread_pool *pool, int64_t count, float *parameters, const float *gradients, float *m, float *v,
+                int64_t step, struct plain_adam_constants constants);
+
+#endif

@@ -1,0 +1,20 @@
+/* How far a run is: a bar that is drawn over itself on a terminal, a plain line every tenth of the way elsewhere. */
+#ifndef PROGRESS_H
+#define PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+    bool is_terminal;
+    int steps;
+    int64_t tokens_per_step;
+    double start, last_drawn;
+    double loss;  /* smoothed over some steps */
+};
+
+void progress_begin(struct progress *progress, int steps, int64_t tokens_per_step);
+void progress_step(struct progress *progress, int done, double loss);
+void progress_end(struct progress *progress);
+
+#endif

@@ -1,0 +1,24 @@
+/* What the program says about its runs. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "training.h"
+
+/* A run that is over: what it reached, and what it took. */
+struct run_report {
+    char name[160];
+    struct outcome outcome;
+    double cross_entropy_seconds, adam_seconds, copy_seconds;
+    int64_t tokens_per_step;
+    int64_t moment_bytes, parameter_bytes, logits_bytes;
+};
+
+void report_run(const struct run_report *run);
+
+/* Prints both runs side by side; false, with the reason on stderr, when their losses are too far apart. */
+bool report_comparison(const struct run_report *quern, const struct run_report *plain);
+
+#endif

@@ -1,0 +1,31 @@
+/* One training run: the same batches, in the same order, for every backend. */
+#ifndef TRAINING_H
+#define TRAINING_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct backend;
+struct model;
+struct tokenizer;
+
+struct training {
+    const struct tokenizer *text;
+    int64_t train_tokens;  /* the beginning of the text is learnt, the rest is held out */
+    int steps;
+    uint64_t seed;
+    volatile sig_atomic_t *interrupted;  /* set by the signal handler: stop after the step at hand */
+};
+
+struct outcome {
+    int steps;              /* done */
+    double seconds;
+    double loss;            /* mean over the last tenth of the steps done */
+    double held_out_loss;
+};
+
+/* False after a message on stderr when an operation failed; an interrupted run is true, with fewer steps. */
+bool train(struct model *model, struct backend *backend, const struct training *training, struct outcome *outcome);
+
+#endif
