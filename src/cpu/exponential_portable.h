@@ -1,0 +1,28 @@
+/*
+ * exp(t) in GNU C; exponential.h says how.  F = 0: no table, q of degree 6, error 2e-9.  Without a fused multiply-add, y * ln 2
+ * takes two terms, the first of which has few enough bits to be exact.
+ */
+#ifndef QUERN_CPU_EXPONENTIAL_PORTABLE_H
+#define QUERN_CPU_EXPONENTIAL_PORTABLE_H
+
+#include "exponential.h"
+#include "vector_portable.h"
+
+static inline vector exponential(vector t) {
+    const float ln_2_high = 0x1.62ep-1f, ln_2_low = 0x1.0bfbe8p-15f;
+    const float round = 0x1.8p23f;
+    vector sum = t * LOG2_E + round;
+    vector y = sum - round;
+    vector r = (t - y * ln_2_high) - y * ln_2_low;
+    vector_bits power = ((vector_bits)sum << 23) + ((127u + EXPONENTIAL_BIAS) << 23);
+    vector q = 0x1.12682ep-7f + r * 0x1.6ae68ep-10f;
+    q = 0x1.555826p-5f + r * q;
+    q = 0x1.555418p-3f + r * q;
+    q = 0x1.fffffcp-2f + r * q;
+    q = r + r * (r * q);
+    vector result = (vector)power + (vector)power * q;
+    vector_mask below = t < EXPONENTIAL_LOWEST;
+    return (vector)((vector_bits)result & ~(vector_bits)below);
+}
+
+#endif

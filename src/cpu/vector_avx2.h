@@ -1,0 +1,92 @@
+/*
+ * fp32 vectors of 8 lanes with AVX2, FMA and F16C, and their conversions to and from f16 and bf16.
+ * vector_avx512.h says what each function does; the names are the same.
+ */
+#ifndef QUERN_CPU_VECTOR_H
+#define QUERN_CPU_VECTOR_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+typedef __m256 vector;
+
+enum { VECTOR_LANES = 8 };
+
+struct vector_pair {
+    vector first, second;
+};
+
+static inline vector vector_broadcast(float x) { return _mm256_set1_ps(x); }
+
+/* a * b + c, rounded once. */
+static inline vector vector_fma(vector a, vector b, vector c) { return _mm256_fmadd_ps(a, b, c); }
+
+/* The larger of each; b where either is NaN. */
+static inline vector vector_max(vector a, vector b) { return _mm256_max_ps(a, b); }
+
+static inline float vector_reduce_max(vector x) {
+    __m128 m = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    m = _mm_max_ps(m, _mm_movehl_ps(m, m));
+    return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
+}
+
+static inline float vector_reduce_add(vector x) {
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+
+/* ---- f32 ---- */
+
+static inline vector vector_load_f32(const float *from) { return _mm256_loadu_ps(from); }
+
+static inline void vector_store_f32(float *to, vector x) { _mm256_storeu_ps(to, x); }
+
+static inline struct vector_pair pair_load_f32(const float *from) {
+    return (struct vector_pair){_mm256_loadu_ps(from), _mm256_loadu_ps(from + VECTOR_LANES)};
+}
+
+static inline void pair_store_f32(float *to, struct vector_pair x) {
+    _mm256_storeu_ps(to, x.first);
+    _mm256_storeu_ps(to + VECTOR_LANES, x.second);
+}
+
+/* ---- f16 ---- */
+
+enum { VECTOR_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
+
+static inline vector vector_load_f16(const uint16_t *from) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)from));
+}
+
+static inline struct vector_pair pair_load_f16(const uint16_t *from) {
+    return (struct vector_pair){vector_load_f16(from), vector_load_f16(from + VECTOR_LANES)};
+}
+
+static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
+    _mm_storeu_si128((__m128i *)to, _mm256_cvtps_ph(x.first, VECTOR_NEAREST));
+    _mm_storeu_si128((__m128i *)(to + VECTOR_LANES), _mm256_cvtps_ph(x.second, VECTOR_NEAREST));
+}
+
+/* ---- bf16 ---- */
+
+/* Adds what makes the upper half the nearest bf16, ties to even. */
+static inline __m256i vector_round_bf16(vector x) {
+    __m256i bits = _mm256_castps_si256(x);
+    __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    return _mm256_add_epi32(_mm256_add_epi32(bits, odd), _mm256_set1_epi32(0x7FFF));
+}
+
+/* The even elements first, then the odd ones: one shift and one mask for 16 elements. */
+static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
+    __m256i bits = _mm256_loadu_si256((const __m256i *)from);
+    return (struct vector_pair){_mm256_castsi256_ps(_mm256_slli_epi32(bits, 16)),
+                                _mm256_castsi256_ps(_mm256_and_si256(bits, _mm256_set1_epi32((int)0xFFFF0000)))};
+}
+
+static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
+    __m256i even = _mm256_srli_epi32(vector_round_bf16(x.first), 16);
+    _mm256_storeu_si256((__m256i *)to, _mm256_blend_epi16(even, vector_round_bf16(x.second), 0xAA));
+}
+
+#endif

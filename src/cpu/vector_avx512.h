@@ -1,0 +1,96 @@
+/*
+ * fp32 vectors of 16 lanes with AVX-512 (F, BW, DQ, VL), and their conversions to and from f16 and bf16.
+ *
+ * vector_avx512.h, vector_avx2.h and vector_portable.h define the same names, so that one template serves all three; they differ
+ * in VECTOR_LANES.  Beside these functions, the operators + - * / of GNU C work on `vector`.
+ *
+ *   vector_load_f32, vector_store_f32    VECTOR_LANES consecutive elements at any address.
+ *   pair_load_*, pair_store_*            2 * VECTOR_LANES consecutive elements at any address, in an order that is the same in
+ *                                        loads and stores but differs between types and targets: for work that does not care
+ *                                        which lane holds which element.
+ *
+ * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It takes it for granted that a NaN is
+ * one that arithmetic made from numbers (no low payload bits), so that rounding cannot carry it into a number.
+ */
+#ifndef QUERN_CPU_VECTOR_H
+#define QUERN_CPU_VECTOR_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+typedef __m512 vector;
+
+enum { VECTOR_LANES = 16 };
+
+struct vector_pair {
+    vector first, second;
+};
+
+static inline vector vector_broadcast(float x) { return _mm512_set1_ps(x); }
+
+/* a * b + c, rounded once. */
+static inline vector vector_fma(vector a, vector b, vector c) { return _mm512_fmadd_ps(a, b, c); }
+
+/* The larger of each; b where either is NaN. */
+static inline vector vector_max(vector a, vector b) { return _mm512_max_ps(a, b); }
+
+static inline float vector_reduce_max(vector x) { return _mm512_reduce_max_ps(x); }
+
+static inline float vector_reduce_add(vector x) { return _mm512_reduce_add_ps(x); }
+
+/* ---- f32 ---- */
+
+static inline vector vector_load_f32(const float *from) { return _mm512_loadu_ps(from); }
+
+static inline void vector_store_f32(float *to, vector x) { _mm512_storeu_ps(to, x); }
+
+static inline struct vector_pair pair_load_f32(const float *from) {
+    return (struct vector_pair){_mm512_loadu_ps(from), _mm512_loadu_ps(from + VECTOR_LANES)};
+}
+
+static inline void pair_store_f32(float *to, struct vector_pair x) {
+    _mm512_storeu_ps(to, x.first);
+    _mm512_storeu_ps(to + VECTOR_LANES, x.second);
+}
+
+/* ---- f16 ---- */
+
+enum { VECTOR_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
+
+static inline vector vector_load_f16(const uint16_t *from) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from));
+}
+
+static inline struct vector_pair pair_load_f16(const uint16_t *from) {
+    return (struct vector_pair){vector_load_f16(from), vector_load_f16(from + VECTOR_LANES)};
+}
+
+static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
+    _mm256_storeu_si256((__m256i *)to, _mm512_cvtps_ph(x.first, VECTOR_NEAREST));
+    _mm256_storeu_si256((__m256i *)(to + VECTOR_LANES), _mm512_cvtps_ph(x.second, VECTOR_NEAREST));
+}
+
+/* ---- bf16 ---- */
+
+/* The even elements first, then the odd ones: one shift and one mask for 32 elements. */
+static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
+    __m512i bits = _mm512_loadu_si512(from);
+    return (struct vector_pair){_mm512_castsi512_ps(_mm512_slli_epi32(bits, 16)),
+                                _mm512_castsi512_ps(_mm512_and_si512(bits, _mm512_set1_epi32((int)0xFFFF0000)))};
+}
+
+/*
+ * Collects the upper halves (what is kept) and the lower halves (what is cut off) of both vectors first and rounds 32 elements
+ * at once: up if the cut-off part is more than a half, or a half and the kept part is odd.
+ */
+static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
+    const __mmask32 odd_elements = 0xAAAAAAAA;
+    __m512i even = _mm512_castps_si512(x.first), odd = _mm512_castps_si512(x.second);
+    __m512i kept = _mm512_mask_mov_epi16(_mm512_srli_epi32(even, 16), odd_elements, odd);
+    __m512i cut = _mm512_mask_mov_epi16(even, odd_elements, _mm512_slli_epi32(odd, 16));
+    __m512i biased = _mm512_adds_epu16(cut, _mm512_and_si512(kept, _mm512_set1_epi16(1)));
+    __mmask32 up = _mm512_cmpgt_epu16_mask(biased, _mm512_set1_epi16((short)0x8000));
+    _mm512_storeu_si512(to, _mm512_mask_add_epi16(kept, up, kept, _mm512_set1_epi16(1)));
+}
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * fp32 vectors of 4 lanes in GNU C, which gcc and clang compile for any CPU (SSE2, NEON, or scalar code), and their conversions
+ * to and from f16 and bf16 by integer arithmetic.
+ * vector_avx512.h says what each function does; the names are the same, but there is no vector_fma: without the instruction it
+ * would be a library call for each lane.
+ */
+#ifndef QUERN_CPU_VECTOR_H
+#define QUERN_CPU_VECTOR_H
+
+#include <stdint.h>
+#include <string.h>
+
+typedef float vector __attribute__((vector_size(16)));
+typedef uint32_t vector_bits __attribute__((vector_size(16)));
+typedef int32_t vector_mask __attribute__((vector_size(16)));  /* what a comparison gives: all bits or none */
+
+enum { VECTOR_LANES = 4 };
+
+struct vector_pair {
+    vector first, second;
+};
+
+static inline vector vector_broadcast(float x) { return (vector){x, x, x, x}; }
+
+static inline vector_bits vector_broadcast_bits(uint32_t x) { return (vector_bits){x, x, x, x}; }
+
+/* a where the mask has all bits, b where it has none. */
+static inline vector_bits vector_select(vector_mask mask, vector_bits a, vector_bits b) {
+    return ((vector_bits)mask & a) | (~(vector_bits)mask & b);
+}
+
+/* The larger of each; b where either is NaN. */
+static inline vector vector_max(vector a, vector b) {
+    return (vector)vector_select(a > b, (vector_bits)a, (vector_bits)b);
+}
+
+static inline float vector_reduce_max(vector x) {
+    float a = x[0] > x[1] ? x[0] : x[1];
+    float b = x[2] > x[3] ? x[2] : x[3];
+    return a > b ? a : b;
+}
+
+static inline float vector_reduce_add(vector x) { return (x[0] + x[2]) + (x[1] + x[3]); }
+
+/* ---- f32 ---- */
+
+static inline vector vector_load_f32(const float *from) {
+    vector x;
+    memcpy(&x, from, sizeof x);
+    return x;
+}
+
+static inline void vector_store_f32(float *to, vector x) { memcpy(to, &x, sizeof x); }
+
+static inline struct vector_pair pair_load_f32(const float *from) {
+    return (struct vector_pair){vector_load_f32(from), vector_load_f32(from + VECTOR_LANES)};
+}
+
+static inline void pair_store_f32(float *to, struct vector_pair x) {
+    vector_store_f32(to, x.first);
+    vector_store_f32(to + VECTOR_LANES, x.second);
+}
+
+/* ---- pairs of 16-bit elements in 32-bit lanes: the elements with even places in the lower halves ---- */
+
+static inline vector_bits vector_load_halves(const uint16_t *from) {
+    vector_bits halves;
+    memcpy(&halves, from, sizeof halves);
+    return halves;
+}
+
+static inline void vector_store_halves(uint16_t *to, vector_bits even, vector_bits odd) {
+    vector_bits halves = even | odd << 16;
+    memcpy(to, &halves, sizeof halves);
+}
+
+/* ---- f16 ---- */
+
+/* Moves exponent and fraction to fp32's place; the product mends the exponent's bias, and makes subnormals normal. */
+static inline vector vector_from_f16(vector_bits half) {
+    vector_bits magnitude = (half & 0x7FFF) << 13;
+    vector_bits finite = (vector_bits)((vector)magnitude * vector_broadcast(0x1p112f));
+    vector_mask special = (vector_mask)magnitude >= 0x7C00 << 13;  /* infinity and NaN */
+    return (vector)(vector_select(special, magnitude | 0x7F800000, finite) | (half & 0x8000) << 16);
+}
+
+/*
+ * Normal results: rounds the 13 bits that are cut off by integer arithmetic, as for bf16.
+ * Subnormal results: the sum with 0.5 has 2^-24, the unit of f16's subnormals, as its last bit, so the addition rounds.
+ */
+static inline vector_bits vector_to_f16(vector x) {
+    vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF, sign = bits >> 16 & 0x8000;
+    vector_bits normal = (magnitude + (magnitude >> 13 & 1) + 0xFFF - (112u << 23)) >> 13;
+    vector_bits subnormal = (vector_bits)((vector)magnitude + vector_broadcast(0.5f)) - 0x3F000000;
+    vector_bits finite = vector_select((vector_mask)magnitude < 0x38800000, subnormal, normal);
+    vector_mask overflow = (vector_mask)magnitude >= 0x477FF000;
+    vector_bits number = vector_select(overflow, vector_broadcast_bits(0x7C00), finite);
+    return vector_select(x != x, vector_broadcast_bits(0x7E00), number) | sign;
+}
+
+static inline struct vector_pair pair_load_f16(const uint16_t *from) {
+    vector_bits halves = vector_load_halves(from);
+    return (struct vector_pair){vector_from_f16(halves & 0xFFFF), vector_from_f16(halves >> 16)};
+}
+
+static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
+    vector_store_halves(to, vector_to_f16(x.first), vector_to_f16(x.second));
+}
+
+/* ---- bf16 ---- */
+
+/* The upper half of each lane after adding what rounds to nearest, ties to even. */
+static inline vector_bits vector_round_bf16(vector x) {
+    vector_bits bits = (vector_bits)x;
+    return (bits + (bits >> 16 & 1) + 0x7FFF) >> 16;
+}
+
+static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
+    vector_bits halves = vector_load_halves(from);
+    return (struct vector_pair){(vector)(halves << 16), (vector)(halves & 0xFFFF0000)};
+}
+
+static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
+    vector_store_halves(to, vector_round_bf16(x.first), vector_round_bf16(x.second));
+}
+
+#endif
