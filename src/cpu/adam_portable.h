@@ -1,0 +1,141 @@
+/*
+ * What the Adam kernels need beside vector_portable.h: arithmetic that is IEEE to the last bit, and stochastic rounding.
+ * adam_avx512.h says what each function does; the names are the same.
+ */
+#ifndef QUERN_CPU_ADAM_H
+#define QUERN_CPU_ADAM_H
+
+#include <float.h>
+#include <math.h>
+
+#include "vector_portable.h"
+
+#if FLT_EVAL_METHOD != 0
+#error "fp32 arithmetic must be evaluated in fp32"
+#endif
+
+typedef double vector_double __attribute__((vector_size(32)));
+typedef int64_t vector_double_mask __attribute__((vector_size(32)));
+
+/*
+ * a * b + c, rounded once.  Where there is no instruction for it, the C library's fmaf is slow, so it is done in double: the
+ * product of two fp32 values is exact, the error of the sum is known exactly (Knuth's TwoSum), and a sum whose last bit is made
+ * odd when it is inexact rounds to fp32 as the exact value would (Boldo and Melquiond 2008).
+ */
+static inline vector vector_fma(vector a, vector b, vector c) {
+#ifdef __FP_FAST_FMAF
+    for (int lane = 0; lane < VECTOR_LANES; lane++)
+        a[lane] = fmaf(a[lane], b[lane], c[lane]);
+    return a;
+#else
+    vector_double product = __builtin_convertvector(a, vector_double) * __builtin_convertvector(b, vector_double);
+    vector_double addend = __builtin_convertvector(c, vector_double);
+    vector_double sum = product + addend;
+    vector_double rest = sum - product;
+    vector_double error = (product - (sum - rest)) + (addend - rest);
+    /* Not error != 0: it is NaN where the sum is infinite, which is to stay. */
+    vector_double_mask inexact = (vector_double_mask)(error < 0) | (vector_double_mask)(error > 0);
+    vector_double_mask bits = (vector_double_mask)sum;
+    vector_double_mask step = inexact & ~bits & 1;
+    vector_double_mask toward_zero = (bits ^ (vector_double_mask)error) < 0;
+    bits += (step ^ toward_zero) - toward_zero;  /* minus the step where toward_zero */
+    return __builtin_convertvector((vector_double)bits, vector);
+#endif
+}
+
+static inline vector vector_fms(vector a, vector b, vector c) { return vector_fma(a, b, -c); }
+
+static inline vector vector_sqrt(vector a) {
+    for (int lane = 0; lane < VECTOR_LANES; lane++)
+        a[lane] = sqrtf(a[lane]);
+    return a;
+}
+
+static inline vector vector_divide_or_zero(vector a, vector b) {
+    return (vector)((vector_bits)(a / b) & (vector_bits)(a != 0));
+}
+
+static inline vector vector_keep_infinite(vector a, vector b) {
+    return (vector)vector_select(((vector_bits)a & 0x7FFFFFFF) == 0x7F800000, (vector_bits)a, (vector_bits)b);
+}
+
+static inline vector vector_quiet(vector x) {
+    return (vector)vector_select(x != x, vector_broadcast_bits(0x7FFFFFFF), (vector_bits)x);
+}
+
+/* ---- f32 ---- */
+
+static inline vector ordered_load_f32(const float *from) { return vector_load_f32(from); }
+
+static inline void ordered_store_f32(float *to, vector x, const uint16_t *random) {
+    (void)random;
+    vector_store_f32(to, vector_quiet(x));
+}
+
+/* ---- rounding ---- */
+
+static inline vector_bits ordered_load_u16(const uint16_t *from) {
+    return (vector_bits){from[0], from[1], from[2], from[3]};
+}
+
+/* Stores what is in the lower halves of the lanes, 0x7FFF where x is NaN. */
+static inline void ordered_store_u16(uint16_t *to, vector_bits rounded, vector x) {
+    rounded = vector_select(x != x, vector_broadcast_bits(0x7FFF), rounded);
+    for (int lane = 0; lane < VECTOR_LANES; lane++)
+        to[lane] = (uint16_t)rounded[lane];
+}
+
+/* The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at FLT_MAX, or stays what it is. */
+static inline vector_bits magnitude_add_random(vector_bits magnitude, vector_bits random) {
+    vector_mask finite = (vector_mask)magnitude < 0x7F800000;
+    vector_bits sum = magnitude + random;
+    vector_bits held = vector_select((vector_mask)sum < 0x7F800000, sum, vector_broadcast_bits(0x7F7FFFFF));
+    return vector_select(finite, held, magnitude);
+}
+
+/* ---- bf16 ---- */
+
+static inline vector ordered_load_bf16(const uint16_t *from) { return (vector)(ordered_load_u16(from) << 16); }
+
+static inline void ordered_store_bf16(uint16_t *to, vector x, const uint16_t *random) {
+    if (random) {
+        vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF;
+        vector_bits sum = magnitude_add_random(magnitude, ordered_load_u16(random));
+        ordered_store_u16(to, (sum | (bits ^ magnitude)) >> 16, x);
+    } else {
+        ordered_store_u16(to, vector_round_bf16(x), x);
+    }
+}
+
+/* ---- f16 ---- */
+
+static inline vector ordered_load_f16(const uint16_t *from) { return vector_from_f16(ordered_load_u16(from)); }
+
+/* Of magnitudes that are no NaN. */
+static inline vector_bits f16_round_toward_zero(vector_bits magnitude) {
+    vector_mask is_small = (vector_mask)magnitude < 0x38800000;
+    vector small = (vector)(magnitude & (vector_bits)is_small) * vector_broadcast(0x1p24f);
+    vector_bits subnormal = (vector_bits)__builtin_convertvector(small, vector_mask);
+    vector_bits normal = (magnitude - (112u << 23)) >> 13;
+    vector_bits finite = vector_select(is_small, subnormal, normal);
+    finite = vector_select((vector_mask)magnitude < 0x47800000, finite, vector_broadcast_bits(0x7BFF));
+    return vector_select((vector_mask)magnitude < 0x7F800000, finite, vector_broadcast_bits(0x7C00));
+}
+
+/*
+ * Cuts 13 bits off the fp32; below f16's normal range, where the cut is at 2^-24 whatever the exponent, the random bits are
+ * added as a number.  The conversion toward zero holds what overflows at 65504.
+ */
+static inline vector_bits f16_round_stochastic(vector x, vector_bits random) {
+    vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF, random13 = random >> 3;
+    vector random_value = __builtin_convertvector((vector_mask)random13, vector) * vector_broadcast(0x1p-37f);
+    vector_bits small = (vector_bits)((vector)magnitude + random_value);
+    vector_bits sum = vector_select((vector_mask)magnitude < 0x38800000, small, magnitude_add_random(magnitude, random13));
+    return f16_round_toward_zero(sum) | (bits ^ magnitude) >> 16;
+}
+
+static inline void ordered_store_f16(uint16_t *to, vector x, const uint16_t *random) {
+    ordered_store_u16(to, random ? f16_round_stochastic(x, ordered_load_u16(random)) : vector_to_f16(x), x);
+}
+
+#endif
