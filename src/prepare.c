@@ -156,18 +156,23 @@ struct report {
     const char *best;
 };
 
+/* Whether a row decides which target serves: not one of cross-entropy's small stages, which QUERN_KERNEL never leaves out. */
+static bool decides_target(const struct report *report, const struct quern_kernel *kernel) {
+    if (kernel->operation == QUERN_CROSS_ENTROPY && kernel->key.cross_entropy.stage != QUERN_STAGE_ROWS) return false;
+    return !quern_forced_away(report->device, kernel);
+}
+
 static bool report_row(const struct quern_kernel *kernel, void *context) {
     struct report *report = context;
     if (kernel->target.kind != report->device->kind) return true;
-    if (report->last && strcmp(report->last, kernel->target.name) == 0) return true;
-    report->last = kernel->target.name;
     char reason[256];
     bool refused = quern_target_refused(report->device, &kernel->target, reason, sizeof reason);
     bool missing = kernel->target.kind == QUERN_CUDA && kernel->cuda.image == kernel->cuda.image_end;
+    if (!refused && !missing && !report->best && decides_target(report, kernel)) report->best = kernel->target.name;
+    if (report->last && strcmp(report->last, kernel->target.name) == 0) return true;
+    report->last = kernel->target.name;
     const char *verdict = refused ? reason : missing ? "the library was built without nvcc" : "usable";
     quern_text_add(&report->text, "%s: %s\n", kernel->target.name, verdict);
-    if (!refused && !missing && !report->best && !quern_forced_away(report->device, kernel))
-        report->best = kernel->target.name;
     return true;
 }
 

@@ -60,7 +60,9 @@ void device_open(struct test_device *device, int ordinal, const char *kernels) {
     check_ok(quern_device_open(device->kind, ordinal, &device->quern));
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_get_device_info(device->quern, &info));
-    check(!strcmp(info.target, test_target()), "%s serves instead of %s", info.target, test_target());
+    /* An adam_* glob leaves cross-entropy alone, and with it the device's best target. */
+    if (!kernels || strncmp(kernels, "adam", 4))
+        check(!strcmp(info.target, test_target()), "%s serves instead of %s", info.target, test_target());
     if (device->kind == QUERN_CUDA) open_stream(device);
 }
 

@@ -1,0 +1,234 @@
+/*
+ * Cross-entropy over rows that are special: skipped, infinite, NaN; each beside ordinary rows, which must not notice.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Changes the inputs of a case, which then must give what the oracle says. */
+typedef void edit(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs);
+
+static void check_edited(const struct test_device *device, const struct cross_entropy_case *c, edit *change) {
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    cross_entropy_make_inputs(c, &inputs);
+    change(c, &inputs);
+    cross_entropy_run(device, c, &inputs, &outputs);
+    cross_entropy_compare(c, &inputs, &outputs);
+    cross_entropy_free_outputs(&outputs);
+    cross_entropy_free_inputs(&inputs);
+}
+
+/* For every row of the table: several vocabularies, each reduction, each placement. */
+static void check_everywhere(edit *change) {
+    static const int64_t vocabs[] = {5, 64, 777, 2100};
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        for (size_t i = 0; i < COUNT(vocabs); i++) {
+            for (int k = 0; k < 9; k++) {
+                struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+                    .logits_dtype = row->key.cross_entropy.logits, .rows = 7, .vocab = vocabs[i], .padding = 2,
+                    .reduction = (quern_reduction)(k % 3), .placement = (enum placement)(k / 3),
+                    .labels_dtype = k % 2 ? QUERN_INT32 : QUERN_INT64, .has_upstream = k == 4, .seed = i + 3);
+                check_edited(&device, &c, change);
+            }
+        }
+        device_close(&device);
+    }
+}
+
+/* ---- labels ---- */
+
+static void ignore_all(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = 0; r < c->rows; r++) cross_entropy_set_label(c, inputs, r, c->ignore_index);
+}
+
+Test(cross_entropy_rows, all_ignored) {
+    check_everywhere(ignore_all);
+}
+
+static void spoil_labels(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    bool wide = c->labels_dtype == QUERN_INT64;
+    cross_entropy_set_label(c, inputs, 1, c->vocab);
+    cross_entropy_set_label(c, inputs, 2, -1);
+    cross_entropy_set_label(c, inputs, 4, wide ? INT64_MAX : INT32_MAX);
+    cross_entropy_set_label(c, inputs, 5, wide ? INT64_MIN : INT32_MIN);
+}
+
+Test(cross_entropy_rows, bad_labels) {
+    check_everywhere(spoil_labels);
+}
+
+static void spoil_all_labels(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = 0; r < c->rows; r++) cross_entropy_set_label(c, inputs, r, c->vocab + r);
+}
+
+Test(cross_entropy_rows, nothing_but_bad_labels) {
+    check_everywhere(spoil_all_labels);
+}
+
+/* Labels that a kernel would take for valid if it looked at their low 32 bits only. */
+static void widen_labels(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    if (c->labels_dtype != QUERN_INT64) return;
+    cross_entropy_set_label(c, inputs, 0, (int64_t)1 << 32);
+    cross_entropy_set_label(c, inputs, 3, ((int64_t)1 << 32) + 1);
+    cross_entropy_set_label(c, inputs, 6, ((int64_t)1 << 32) - 100);
+}
+
+Test(cross_entropy_rows, labels_beyond_32_bits) {
+    check_everywhere(widen_labels);
+}
+
+/* ignore_index is compared as 64 bits, whatever the labels' type. */
+Test(cross_entropy_rows, every_ignore_index) {
+    static const int64_t indices[] = {-100, -1, 0, 3, 63, 64, 1000, INT32_MIN, ((int64_t)1 << 32) + 3, INT64_MIN, INT64_MAX};
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        for (size_t i = 0; i < 2 * COUNT(indices); i++) {
+            struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+                .logits_dtype = row->key.cross_entropy.logits, .rows = 40, .vocab = 64, .ignore_index = indices[i / 2],
+                .labels_dtype = i % 2 ? QUERN_INT32 : QUERN_INT64, .reduction = QUERN_REDUCTION_MEAN);
+            bool fits = c.labels_dtype == QUERN_INT64 || (c.ignore_index >= INT32_MIN && c.ignore_index <= INT32_MAX);
+            c.ignored_every = fits ? 4 : 0;
+            cross_entropy_check_case(&device, &c);
+        }
+        device_close(&device);
+    }
+}
+
+/* A skipped row's gradient is exactly zero, whatever is in the row and however large its upstream gradient is. */
+static void spoil_skipped_rows(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    static const double values[] = {(double)NAN, (double)INFINITY, (double)-INFINITY};
+    for (int64_t r = 1; r <= 4; r++) {
+        cross_entropy_set_label(c, inputs, r, r % 2 ? c->ignore_index : -7);
+        for (int64_t j = 0; j < c->vocab; j += r) cross_entropy_set_logit(c, inputs, r, j, values[(r + j) % 3]);
+        inputs->upstream[inputs->upstream_first + r * c->upstream_stride] = r % 2 ? (float)NAN : (float)INFINITY;
+    }
+}
+
+Test(cross_entropy_rows, skipped_rows_may_hold_anything) {
+    check_everywhere(spoil_skipped_rows);
+}
+
+/* ---- infinities ---- */
+
+/* -infinity in single columns, in whole tiles, at the row's ends, everywhere but in one column. */
+static void mask_columns(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = 0; r < c->rows; r++) {
+        int64_t label = cross_entropy_get_label(c, inputs, r);
+        for (int64_t j = 0; j < c->vocab; j++) {
+            bool masked = r == 0   ? j % 3 == 1
+                          : r == 1 ? j < c->vocab * 3 / 4
+                          : r == 2 ? j > c->vocab / 4
+                          : r == 3 ? j / 32 % 2 == 0
+                          : r == 4 ? j / 1024 % 2 == 0
+                                   : j != label;
+            if (masked && j != label) cross_entropy_set_logit(c, inputs, r, j, (double)-INFINITY);
+        }
+    }
+}
+
+Test(cross_entropy_rows, masked_columns) {
+    check_everywhere(mask_columns);
+}
+
+static void mask_rows(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = 1; r < c->rows; r += 2)
+        for (int64_t j = 0; j < c->vocab; j++) cross_entropy_set_logit(c, inputs, r, j, (double)-INFINITY);
+}
+
+Test(cross_entropy_rows, masked_rows) {
+    check_everywhere(mask_rows);
+}
+
+static void mask_labels(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = 1; r < c->rows; r += 2)
+        cross_entropy_set_logit(c, inputs, r, cross_entropy_get_label(c, inputs, r), (double)-INFINITY);
+}
+
+Test(cross_entropy_rows, masked_labels) {
+    check_everywhere(mask_labels);
+}
+
+/* ---- NaN and +infinity: the row is NaN, the others do not notice ---- */
+
+static void put_in_odd_rows(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs, double value) {
+    for (int64_t r = 1; r < c->rows; r += 2) {
+        int64_t column = r == 1 ? 0 : r == 3 ? c->vocab - 1 : cross_entropy_get_label(c, inputs, r);
+        cross_entropy_set_logit(c, inputs, r, column, value);
+    }
+}
+
+static void put_nan(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    put_in_odd_rows(c, inputs, (double)NAN);
+}
+
+Test(cross_entropy_rows, nan_stays_in_its_row) {
+    check_everywhere(put_nan);
+}
+
+/* The maximum must not lose a NaN among -infinities, and a negative NaN counts as well. */
+static void put_nan_among_infinities(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    mask_rows(c, inputs);
+    for (int64_t r = 1; r < c->rows; r += 2)
+        cross_entropy_set_logit(c, inputs, r, (r * 31) % c->vocab, (double)NAN);
+}
+
+Test(cross_entropy_rows, nan_among_infinities) {
+    check_everywhere(put_nan_among_infinities);
+}
+
+static void put_infinity(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    put_in_odd_rows(c, inputs, (double)INFINITY);
+}
+
+Test(cross_entropy_rows, positive_infinity_is_nan) {
+    check_everywhere(put_infinity);
+}
+
+/* Every single column of a row in turn: no lane, tail or tile may lose it. */
+Test(cross_entropy_rows, nan_in_every_column) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        int64_t vocab = test_size(301, 75);
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = row->key.cross_entropy.logits, .rows = vocab, .vocab = vocab, .offset = 1);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs outputs;
+        cross_entropy_make_inputs(&c, &inputs);
+        for (int64_t r = 0; r < c.rows; r++)
+            cross_entropy_set_logit(&c, &inputs, r, r, r % 2 ? (double)NAN : (double)INFINITY);
+        cross_entropy_run(&device, &c, &inputs, &outputs);
+        cross_entropy_compare(&c, &inputs, &outputs);
+        cross_entropy_free_outputs(&outputs);
+        cross_entropy_free_inputs(&inputs);
+        device_close(&device);
+    }
+}
+
+/* The label in every column in turn, where most probability lies elsewhere. */
+Test(cross_entropy_rows, label_in_every_column) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        int64_t vocab = test_size(523, 75);
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = row->key.cross_entropy.logits, .rows = vocab, .vocab = vocab, .placement = IN_PLACE);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs outputs;
+        cross_entropy_make_inputs(&c, &inputs);
+        for (int64_t r = 0; r < c.rows; r++) cross_entropy_set_label(&c, &inputs, r, r);
+        cross_entropy_run(&device, &c, &inputs, &outputs);
+        cross_entropy_compare(&c, &inputs, &outputs);
+        cross_entropy_free_outputs(&outputs);
+        cross_entropy_free_inputs(&inputs);
+        device_close(&device);
+    }
+}
