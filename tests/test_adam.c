@@ -1,0 +1,373 @@
+/*
+ * Adam: every kernel of the target under test against the fp32 model, bit for bit, and against the exact formula.
+ * Rounding and long runs are in test_adam_rounding.c.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/check.h"
+#include "harness/random.h"
+#include "oracle/adam.h"
+#include "oracle/dtype.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Runs one test body for every row of the target, on a device that is restricted to this row; returns how many. */
+static int for_each_row(void (*body)(const struct test_device *device, const struct quern_kernel *row)) {
+    int rows = 0;
+    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row), rows++) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        body(&device, row);
+        device_close(&device);
+    }
+    check(rows > 0, "%s has no row", test_target());
+    return rows;
+}
+
+/* ---- the table ---- */
+
+static void check_row_is_chosen(const struct test_device *device, const struct quern_kernel *row) {
+    quern_adam_args args = adam_args_of(row);
+    char text[4096], chosen[256];
+    snprintf(chosen, sizeof chosen, "%s: chosen", row->name);
+    quern_adam_explain(device->quern, &args, text, sizeof text);
+    check(strstr(text, chosen), "%s is not chosen:\n%s", row->name, text);
+}
+
+Test(adam, every_row_is_reachable) {
+    check(for_each_row(check_row_is_chosen) == 60, "another number of rows than 5 parameter, 3 gradient, 2 m and 2 v types");
+}
+
+static bool same_key(const struct quern_kernel *a, const struct quern_kernel *b) {
+    return a->key.adam.param == b->key.adam.param && a->key.adam.grad == b->key.adam.grad && a->key.adam.m == b->key.adam.m
+        && a->key.adam.v == b->key.adam.v && a->key.adam.master == b->key.adam.master;
+}
+
+Test(adam, every_combination_of_types_has_its_own_row) {
+    for (const struct quern_kernel *a = next_adam_row(NULL); a; a = next_adam_row(a))
+        for (const struct quern_kernel *b = next_adam_row(a); b; b = next_adam_row(b))
+            check(!same_key(a, b), "%s and %s have the same types", a->name, b->name);
+}
+
+/* ---- one step ---- */
+
+/* Both modes, all eight choices of rounding and the defaults. */
+static void check_one_step(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {300, 7};
+    for (int i = 0; i < 2 * 9; i++) {
+        quern_adam_args args = adam_args_of(row);
+        int rounding = i / 2;
+        args.mode = i % 2 ? QUERN_ADAM_L2 : QUERN_ADAMW;
+        if (rounding < 8) {
+            args.v_rounding = rounding & 1 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST;
+            args.m_rounding = rounding & 2 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST;
+            args.param_rounding = rounding & 4 ? QUERN_ROUND_STOCHASTIC : QUERN_ROUND_NEAREST;
+        }
+        args.step = 1 + i * i;
+        args.seed += (uint64_t)i << 40;
+        struct adam_problem before, after;
+        adam_make(&before, &args, counts, COUNT(counts));
+        adam_copy(&after, &before);
+        adam_check_step(device, &after, row->name);
+        adam_check_exact(&before, &after, row->name);
+        adam_free(&before);
+        adam_free(&after);
+    }
+}
+
+Test(adam, one_step_in_every_mode_and_rounding) {
+    for_each_row(check_one_step);
+}
+
+/* ---- many steps ---- */
+
+/* Each step is exact from the state before it, so that one bf16 rounding near a tie does not spoil the rest. */
+static void check_many_steps(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {33, 10};
+    for (int mode = 0; mode <= QUERN_ADAM_L2; mode++) {
+        quern_adam_args args = adam_args_of(row);
+        args.mode = (quern_adam_mode)mode;
+        struct adam_problem before, after;
+        adam_make(&before, &args, counts, COUNT(counts));
+        for (int64_t step = 1; step <= test_size(120, 8); step++) {
+            before.args.step = step;
+            adam_copy(&after, &before);
+            adam_check_step(device, &after, row->name);
+            adam_check_exact(&before, &after, row->name);
+            adam_free(&before);
+            before = after;
+        }
+        adam_free(&before);
+    }
+}
+
+Test(adam, many_steps_with_weight_decay) {
+    for_each_row(check_many_steps);
+}
+
+/* fp32 states run free of the oracle for 100 steps and must end at the same place. */
+static void check_free_run(const struct test_device *device, const struct quern_kernel *row) {
+    if (row->key.adam.param != QUERN_F32 || row->key.adam.m != QUERN_F32 || row->key.adam.v != QUERN_F32) return;
+    enum { SIZE = 64, STEPS = 100 };
+    static const int64_t counts[] = {SIZE};
+    quern_adam_args args = adam_args_of(row);
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, 1);
+    const quern_adam_tensor *t = &problem.tensors[0];
+    double p[SIZE], m[SIZE], v[SIZE];
+    for (int i = 0; i < SIZE; i++) {
+        p[i] = (double)((float *)t->param)[i];
+        m[i] = (double)((float *)t->m)[i];
+        v[i] = (double)((float *)t->v)[i];
+    }
+    for (int64_t step = 1; step <= STEPS; step++) {
+        problem.args.step = step;
+        for (int i = 0; i < SIZE; i++) {
+            double g = dtype_load(args.grad_dtype, t->grad, i);
+            struct adam_exact exact = adam_exact_element(&problem.args, p[i], g, m[i], v[i]);
+            p[i] = exact.param, m[i] = exact.m, v[i] = exact.v;
+        }
+        adam_run(device, &problem);
+    }
+    for (int i = 0; i < SIZE; i++) {
+        check(fabs((double)((float *)t->m)[i] - m[i]) <= 1e-6 * fmax(fabs(m[i]), 1e-3), "m[%d] ran away", i);
+        check(fabs((double)((float *)t->v)[i] - v[i]) <= 1e-6 * v[i], "v[%d] ran away", i);
+        check(fabs((double)((float *)t->param)[i] - p[i]) <= 1e-6 * fmax(fabs(p[i]), 1), "param[%d] ran away", i);
+    }
+    adam_free(&problem);
+}
+
+Test(adam, a_hundred_free_steps_in_fp32) {
+    for_each_row(check_free_run);
+}
+
+/* ---- shapes ---- */
+
+/* Tensors of 0 to 257 elements in one list; each misses alignment in its own way (see adam_make). */
+static void check_sizes(const struct test_device *device, const struct quern_kernel *row) {
+    int64_t counts[2 * 258];
+    for (int64_t i = 0; i < (int64_t)COUNT(counts); i++) counts[i] = i % 258;
+    quern_adam_args args = adam_args_of(row);
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, test_size(COUNT(counts), 258));
+    adam_check_step(device, &problem, row->name);
+    adam_free(&problem);
+}
+
+Test(adam, every_small_size_at_every_alignment) {
+    for_each_row(check_sizes);
+}
+
+/* Longer than any block, and not a multiple of anything. */
+static void check_long_tensors(const struct test_device *device, const struct quern_kernel *row) {
+    const int64_t counts[] = {test_size(70001, 9001), 0, 4096, 4097, 1, 2048, 8191};
+    quern_adam_args args = adam_args_of(row);
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, COUNT(counts));
+    adam_check_step(device, &problem, row->name);
+    adam_free(&problem);
+}
+
+Test(adam, long_tensors) {
+    for_each_row(check_long_tensors);
+}
+
+/* More tensors than one GPU launch takes, with empty ones among them: their places count all the same. */
+static void check_many_tensors(const struct test_device *device, const struct quern_kernel *row) {
+    enum { FULL = 8193, SMALL = QUERN_ADAM_BATCH + 9 };
+    static int64_t counts[FULL];
+    for (int64_t i = 0; i < FULL; i++) counts[i] = i % 7 == 3 ? 0 : 1 + i % 3;
+    counts[0] = counts[FULL - 1] = counts[SMALL - 1] = 0;
+    quern_adam_args args = adam_args_of(row);
+    args.param_rounding = args.m_rounding = args.v_rounding = QUERN_ROUND_STOCHASTIC;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, test_size(FULL, SMALL));
+    adam_check_step(device, &problem, row->name);
+    adam_free(&problem);
+}
+
+Test(adam, thousands_of_tiny_tensors) {
+    for_each_row(check_many_tensors);
+}
+
+static void check_nothing_to_do(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {0, 0, 0};
+    quern_adam_args args = adam_args_of(row);
+    check_ok(quern_adam(device->quern, &args, NULL, 0, device->stream));
+    quern_adam_tensor empty[3] = {{0}};
+    args.tensors = empty;
+    args.tensor_count = 3;
+    check_ok(quern_adam(device->quern, &args, NULL, 0, device->stream));
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, COUNT(counts));
+    adam_check_step(device, &problem, row->name);
+    adam_free(&problem);
+}
+
+Test(adam, empty_lists_and_empty_tensors) {
+    for_each_row(check_nothing_to_do);
+}
+
+/* ---- scalars ---- */
+
+static void check_scalars(const struct test_device *device, const struct quern_kernel *row) {
+    static const struct {
+        double lr, beta1, beta2, eps, weight_decay;
+        int64_t step;
+        uint64_t seed;
+    } scalars[] = {
+        {1e-3, 0.9, 0.999, 1e-8, 0, 1, 0},
+        {1e-3, 0.9, 0.95, 1e-8, 0.1, 1, ~(uint64_t)0},
+        {0, 0.9, 0.999, 1e-8, 0.1, 10, 1},                       /* nothing moves but the moments */
+        {1, 0, 0, 1e-8, 0.01, 1, 2},                             /* sign descent */
+        {1e-3, 0, 0.999, 0, 0.1, 2, (uint64_t)1 << 63},          /* eps 0 */
+        {1e-3, 0.9, 0.9999999, 1e-15, 0.1, 1, 3},                /* bias correction near cancellation */
+        {1e-3, 0.999999, 0.999999, 1e-8, 0.1, 3, 4},
+        {1e-2, 0.9, 0.999, 1e-8, 0.1, 1000000, 5},               /* no bias left */
+        {1e-2, 0.9, 0.999, 1e-8, 0.1, ((int64_t)1 << 32) + 7, 6}, /* a step beyond 32 bits */
+        {1e-2, 0.9, 0.999, 1e-8, 0.1, ((int64_t)1 << 31) - 1, 7},
+        {3e-5, 0.9, 0.98, 1e-6, 10, 17, 8},
+        {1e-2, 0.9, 0.999, 1e30, 0.1, 3, 9},                     /* eps swallows everything */
+    };
+    static const int64_t counts[] = {65};
+    for (size_t i = 0; i < COUNT(scalars); i++) {
+        quern_adam_args args = adam_args_of(row);
+        args.lr = scalars[i].lr, args.beta1 = scalars[i].beta1, args.beta2 = scalars[i].beta2, args.eps = scalars[i].eps;
+        args.weight_decay = scalars[i].weight_decay, args.step = scalars[i].step, args.seed = scalars[i].seed;
+        args.mode = i % 2 ? QUERN_ADAM_L2 : QUERN_ADAMW;
+        struct adam_problem before, after;
+        adam_make(&before, &args, counts, COUNT(counts));
+        adam_copy(&after, &before);
+        adam_check_step(device, &after, row->name);
+        adam_check_exact(&before, &after, row->name);
+        adam_free(&before);
+        adam_free(&after);
+    }
+}
+
+Test(adam, unusual_scalars) {
+    for_each_row(check_scalars);
+}
+
+/* The initialiser's betas are those of the papers, and bias correction is done in double: the first step has size lr. */
+Test(adam, first_step_has_the_size_of_the_learning_rate) {
+    const struct quern_kernel *row = next_adam_row(NULL);
+    while (row && (row->key.adam.param != QUERN_F32 || row->key.adam.grad != QUERN_F32 || row->key.adam.m != QUERN_F32
+                   || row->key.adam.v != QUERN_F32))
+        row = next_adam_row(row);
+    check(row, "no row for fp32");
+    struct test_device device;
+    device_open_row(&device, 0, row);
+    static const int64_t counts[] = {100};
+    for (double beta2 = 0.9; beta2 < 0.9999999; beta2 = 1 - (1 - beta2) / 10) {
+        quern_adam_args args = QUERN_ADAM_ARGS_INIT;
+        check(args.beta1 == 0.9 && args.beta2 == 0.999 && args.eps == 1e-8, "other defaults");
+        args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
+        args.beta2 = beta2, args.lr = 0.125, args.step = 1, args.eps = 0;
+        struct adam_problem problem;
+        adam_make(&problem, &args, counts, 1);
+        float *p = problem.tensors[0].param, *m = problem.tensors[0].m, *v = problem.tensors[0].v;
+        for (int i = 0; i < counts[0]; i++) p[i] = m[i] = v[i] = 0;
+        adam_run(&device, &problem);
+        for (int i = 0; i < counts[0]; i++)
+            check(fabs(fabs((double)p[i]) - 0.125) <= 0.125 * 5e-7, "beta2 %g: the first step is %.9g", beta2, (double)p[i]);
+        adam_free(&problem);
+    }
+    device_close(&device);
+}
+
+/* ---- special values ---- */
+
+static const double special[] = {
+    (double)NAN, (double)INFINITY, (double)-INFINITY, 0.0, -0.0, 0x1p-149, 0x1p-133, 0x1p-127, 0x1p-24, 0x1p-25, 65504,
+    65520, -65504, 1e30, 0x1.FEp127, 0x1.FFFFFEp127, -0x1.FFFFFEp127, 1e-20, 1e-30, 1.0, -1.0,
+};
+
+/* One special value in one array at a time: it reaches its own element, and all others are as they would have been. */
+static void check_special_values(const struct test_device *device, const struct quern_kernel *row) {
+    enum { SIZE = 96 };
+    static const int64_t counts[] = {SIZE};
+    quern_adam_args args = adam_args_of(row);
+    struct adam_problem clean, problem, clean_after;
+    adam_make(&clean, &args, counts, 1);
+    adam_copy(&clean_after, &clean);
+    adam_run(device, &clean_after);
+    for (int target = 0; target < ARENAS; target++) {
+        if (!clean.arena[target] || (target == ARENA_PARAM && args.master_dtype)) continue;
+        adam_copy(&problem, &clean);
+        quern_adam_tensor *t = &problem.tensors[0];
+        void *arrays[ARENAS] = {t->param, (void *)t->grad, t->m, t->v, t->master};
+        quern_dtype dtypes[ARENAS] = {args.param_dtype, args.grad_dtype, args.m_dtype, args.v_dtype, args.master_dtype};
+        for (size_t k = 0; k < COUNT(special); k++) {
+            double value = target == ARENA_V ? fabs(special[k]) : special[k];
+            dtype_store(dtypes[target], arrays[target], (int64_t)(4 * k + 1), value);
+        }
+        adam_check_step(device, &problem, row->name);
+        for (int64_t i = 0; i < SIZE; i++) {
+            if (i % 4 == 1 && i / 4 < (int64_t)COUNT(special)) continue;
+            check(dtype_load(args.param_dtype, t->param, i) == dtype_load(args.param_dtype, clean_after.tensors[0].param, i),
+                  "%s: param[%d] noticed its neighbour", row->name, (int)i);
+            check(dtype_load(args.v_dtype, t->v, i) == dtype_load(args.v_dtype, clean_after.tensors[0].v, i),
+                  "%s: v[%d] noticed its neighbour", row->name, (int)i);
+        }
+        check(isnan(dtype_load(args.param_dtype, t->param, 1)), "%s: NaN got lost", row->name);
+        adam_free(&problem);
+    }
+    adam_free(&clean);
+    adam_free(&clean_after);
+}
+
+Test(adam, special_values_stay_in_their_element) {
+    for_each_row(check_special_values);
+}
+
+/* Everything zero and eps zero: 0 / 0 is defined as no step. */
+static void check_zeros(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {50};
+    quern_adam_args args = adam_args_of(row);
+    args.eps = 0;
+    args.weight_decay = 0;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, 1);
+    quern_adam_tensor *t = &problem.tensors[0];
+    for (int64_t i = 0; i < counts[0]; i++) {
+        dtype_store(args.grad_dtype, (void *)t->grad, i, 0);
+        dtype_store(args.m_dtype, t->m, i, 0);
+        dtype_store(args.v_dtype, t->v, i, 0);
+    }
+    adam_check_step(device, &problem, row->name);
+    for (int64_t i = 0; i < counts[0]; i++)
+        check(isfinite(dtype_load(args.param_dtype, t->param, i)) && dtype_load(args.v_dtype, t->v, i) == 0, "0 / 0 moved");
+    adam_free(&problem);
+}
+
+Test(adam, nothing_moves_where_all_is_zero) {
+    for_each_row(check_zeros);
+}
+
+/* fp16 parameters with tiny gradients: the moments have their own range, not the parameter's. */
+static void check_tiny_gradients(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {64};
+    quern_adam_args args = adam_args_of(row);
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, 1);
+    quern_adam_tensor *t = &problem.tensors[0];
+    for (int64_t i = 0; i < counts[0]; i++) {
+        dtype_store(args.grad_dtype, (void *)t->grad, i, 1e-4);
+        dtype_store(args.m_dtype, t->m, i, 0);
+        dtype_store(args.v_dtype, t->v, i, 0);
+    }
+    adam_check_step(device, &problem, row->name);
+    for (int64_t i = 0; i < counts[0]; i++)
+        check(fabs(dtype_load(args.v_dtype, t->v, i) - 1e-11) < 2e-13, "v is %g", dtype_load(args.v_dtype, t->v, i));
+    adam_free(&problem);
+}
+
+Test(adam, tiny_gradients_reach_v) {
+    for_each_row(check_tiny_gradients);
+}

@@ -1,0 +1,233 @@
+/*
+ * Adam's rounding: that of every 16-bit value at its boundaries, its statistics, and what it does to a long run.  The values
+ * are brought to the rounding unchanged: master to param with a learning rate of 0, gradient to m with beta1 = 0.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/check.h"
+#include "harness/random.h"
+#include "oracle/adam.h"
+#include "oracle/dtype.h"
+
+/* The row of the target with these types. */
+static const struct quern_kernel *find_row(quern_dtype param, quern_dtype grad, quern_dtype m, quern_dtype v,
+                                           quern_dtype master) {
+    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row))
+        if (row->key.adam.param == param && row->key.adam.grad == grad && row->key.adam.m == m && row->key.adam.v == v
+            && row->key.adam.master == master)
+            return row;
+    cr_assert_fail("%s has no row for these types", test_target());
+    return NULL;
+}
+
+/* fp32 values around everything that rounding may stumble over: ties, carries, subnormals, the ends of the ranges. */
+static int64_t make_boundaries(float *values, int64_t room) {
+    int64_t count = 0;
+    for (int exponent = -150; exponent <= 127 && count + 64 <= room; exponent += exponent < -20 && exponent > -120 ? 7 : 1) {
+        for (int k = 0; k < 16; k++) {
+            /* 1.k, then half an ulp of bf16 or f16 beside it, exactly and almost */
+            static const double beside[] = {0, 0x1p-8, 0x1.0001p-8, 0x1.FFFEp-9, 0x1p-11, 0x1.002p-11, 0x1.FFCp-12, 0x1p-16};
+            double value = ldexp(1 + (k / 8) * (1 - 0x1p-7) + beside[k % 8], exponent);
+            values[count++] = (float)value;
+            values[count++] = -(float)value;
+        }
+    }
+    static const float ends[] = {0, -0.0f, INFINITY, -INFINITY, NAN, 0x1.FFFFFEp127f, -0x1.FFFFFEp127f, 65504, 65519.996f,
+                                 65520, 65536, 0x1p-149f, -0x1p-149f, 0x1.FEp127f, 0x1.FFp127f, 0x1.FEFFFEp127f,
+                                 0x1.FFFFFCp-15f};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) values[count++] = ends[i];
+    return count;
+}
+
+enum { ROOM = 8192 };
+
+static void check_boundaries(quern_dtype dtype, quern_rounding rounding) {
+    const struct quern_kernel *row = find_row(dtype, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32);
+    static float values[ROOM];
+    const int64_t counts[] = {make_boundaries(values, ROOM - 32)};
+    quern_adam_args args = adam_args_of(row);
+    args.lr = 0, args.weight_decay = 0, args.beta1 = 0;
+    args.param_rounding = args.m_rounding = args.v_rounding = rounding;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, 1);
+    quern_adam_tensor *t = &problem.tensors[0];
+    for (int64_t i = 0; i < counts[0]; i++) {
+        t->master[i] = values[i];
+        ((float *)t->grad)[i] = isfinite(values[i]) ? values[i] : 1;
+        dtype_store(QUERN_BF16, t->m, i, 0);
+        dtype_store(QUERN_BF16, t->v, i, 1);
+    }
+    struct test_device device;
+    device_open_row(&device, 0, row);
+    adam_check_step(&device, &problem, row->name);
+    /* What the model's own oracle would overlook: the values must have come through unchanged but for the rounding. */
+    for (int64_t i = 0; i < counts[0]; i++) {
+        double got = dtype_load(dtype, t->param, i), value = (double)values[i];
+        double nearest = dtype_round(dtype, value);
+        double farthest = fmax(fabs(dtype_truncate(dtype, value) - value), dtype_ulp(dtype, value));
+        if (!isfinite(value)) check(isnan(value) ? isnan(got) : got == value, "%a became %a", value, got);
+        else if (rounding == QUERN_ROUND_NEAREST) check(got == nearest, "%a became %a, not %a", value, got, nearest);
+        else check(isfinite(got) && fabs(got - value) <= farthest, "%a became %a", value, got);
+    }
+    device_close(&device);
+    adam_free(&problem);
+}
+
+Test(adam_rounding, boundaries_to_nearest) {
+    check_boundaries(QUERN_BF16, QUERN_ROUND_NEAREST);
+    check_boundaries(QUERN_F16, QUERN_ROUND_NEAREST);
+}
+
+Test(adam_rounding, boundaries_stochastic) {
+    check_boundaries(QUERN_BF16, QUERN_ROUND_STOCHASTIC);
+    check_boundaries(QUERN_F16, QUERN_ROUND_STOCHASTIC);
+}
+
+/* The share of values rounded up is the fraction cut off, within four standard deviations. */
+static void check_share(quern_dtype dtype, double value, uint64_t seed) {
+    const struct quern_kernel *row = find_row(dtype, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32);
+    const int64_t counts[] = {test_size(100000, 10000)};
+    quern_adam_args args = adam_args_of(row);
+    args.lr = 0, args.weight_decay = 0, args.param_rounding = QUERN_ROUND_STOCHASTIC, args.seed = seed;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, 1);
+    quern_adam_tensor *t = &problem.tensors[0];
+    for (int64_t i = 0; i < counts[0]; i++) t->master[i] = (float)value;
+    struct test_device device;
+    device_open_row(&device, 0, row);
+    adam_run(&device, &problem);
+    double below = dtype_truncate(dtype, (double)(float)value), ulp = dtype_ulp(dtype, (double)(float)value);
+    double fraction = fabs((double)(float)value - below) / ulp, n = (double)counts[0], up = 0;
+    for (int64_t i = 0; i < counts[0]; i++) {
+        double got = dtype_load(dtype, t->param, i);
+        check(got == below || fabs(got - below) == ulp, "%g became %g", value, got);
+        up += got != below;
+    }
+    double deviation = sqrt(fraction * (1 - fraction) / n);
+    check(fabs(up / n - fraction) <= 4 * deviation + 0x1p-13, "%s of %g: %g rounded up instead of %g",
+          quern_dtype_name(dtype), value, up / n, fraction);
+    device_close(&device);
+    adam_free(&problem);
+}
+
+Test(adam_rounding, stochastic_shares) {
+    static const double values[] = {1.001, -0.3337, 100.3, 1.0 + 0x1p-9, 3e-3, 2e-5, 4e-7, 1.7e-38};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        check_share(QUERN_BF16, values[i], i);
+        if (fabs(values[i]) > 1e-8) check_share(QUERN_F16, values[i], 100 + i);
+    }
+}
+
+/* Neighbours, steps, tensors, seeds and the three values of an element have unrelated random bits. */
+Test(adam_rounding, random_bits_are_unrelated) {
+    const struct quern_kernel *row = find_row(QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, 0);
+    enum { SIZE = 4096, RUNS = 5 };
+    static const int64_t counts[] = {SIZE, SIZE};
+    static unsigned char up[RUNS * 2][SIZE];
+    struct test_device device;
+    device_open_row(&device, 0, row);
+    for (int run = 0; run < RUNS; run++) {
+        quern_adam_args args = adam_args_of(row);
+        args.lr = 0, args.weight_decay = 0, args.param_rounding = QUERN_ROUND_STOCHASTIC;
+        args.step = run == 1 ? 4 : 3;
+        args.seed = run == 2 ? 1 : run == 3 ? (uint64_t)1 << 32 : 0;
+        args.beta1 = 0, args.m_rounding = QUERN_ROUND_STOCHASTIC;
+        struct adam_problem problem;
+        adam_make(&problem, &args, counts, 2);
+        for (int k = 0; k < 2; k++) {
+            quern_adam_tensor *t = &problem.tensors[k];
+            for (int64_t i = 0; i < SIZE; i++) {
+                ((float *)t->grad)[i] = 1 + 0x1p-8f;
+                dtype_store(QUERN_BF16, t->m, i, 0);
+            }
+        }
+        adam_run(&device, &problem);
+        for (int k = 0; k < 2; k++)
+            for (int64_t i = 0; i < SIZE; i++)
+                up[2 * run + k][i] = dtype_load(QUERN_BF16, problem.tensors[k].m, i) > 1;
+        adam_free(&problem);
+    }
+    for (int a = 0; a < 2 * RUNS; a++) {
+        for (int b = a; b < 2 * RUNS; b++) {
+            int same = 0;
+            for (int i = 0; i < SIZE; i++) same += up[a][i] == up[b][a == b ? (i + 1) % SIZE : i];
+            bool repeated = b == a + 2 * RUNS - 2;  /* the last run is the first one again */
+            check(repeated ? same == SIZE : abs(same - SIZE / 2) < 5 * 32, "lists %d and %d agree in %d of %d", a, b, same,
+                  SIZE);
+        }
+    }
+    device_close(&device);
+}
+
+/* ---- long runs: what nearest rounding does to v and to parameters, and stochastic rounding does not ---- */
+
+static double mean_v_after(const struct quern_kernel *row, quern_rounding rounding, int64_t steps) {
+    enum { SIZE = 256 };
+    static const int64_t counts[] = {SIZE};
+    quern_adam_args args = adam_args_of(row);
+    args.v_rounding = rounding;
+    args.lr = 1e-6;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, 1);
+    quern_adam_tensor *t = &problem.tensors[0];
+    for (int64_t i = 0; i < SIZE; i++) dtype_store(args.v_dtype, t->v, i, 0);
+    struct test_device device;
+    device_open_row(&device, 0, row);
+    for (int64_t step = 1; step <= steps; step++) {
+        for (int64_t i = 0; i < SIZE; i++)
+            ((float *)t->grad)[i] = (float)random_normal(77, (uint64_t)(step % 512 * SIZE + (i + step) % SIZE));
+        problem.args.step = step;
+        check_ok(quern_adam(device.quern, &problem.args, NULL, 0, NULL));
+    }
+    double mean = 0;
+    for (int64_t i = 0; i < SIZE; i++) mean += dtype_load(args.v_dtype, t->v, i) / SIZE;
+    device_close(&device);
+    adam_free(&problem);
+    return mean;
+}
+
+Test(adam_rounding, v_follows_the_gradients_only_with_stochastic_rounding) {
+    if (test_kind() == QUERN_CUDA) cr_skip_test("20,000 steps: on CPUs; the bits are the same on GPUs");
+    const struct quern_kernel *row = find_row(QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, 0);
+    double by_default = mean_v_after(row, QUERN_ROUND_DEFAULT, 20000);
+    double nearest = mean_v_after(row, QUERN_ROUND_NEAREST, 20000);
+    check(fabs(by_default - 1) < 0.05, "by default, v comes to %g instead of 1", by_default);
+    check(nearest > 1.8, "nearest rounding should freeze v above 1, and the documentation says so; it came to %g", nearest);
+}
+
+static double param_after(quern_rounding rounding, int64_t steps) {
+    const struct quern_kernel *row = find_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, 0);
+    enum { SIZE = 256 };
+    static const int64_t counts[] = {SIZE};
+    quern_adam_args args = adam_args_of(row);
+    args.param_rounding = rounding;
+    args.lr = 1e-3, args.weight_decay = 0.1;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, 1);
+    quern_adam_tensor *t = &problem.tensors[0];
+    for (int64_t i = 0; i < SIZE; i++) {
+        dtype_store(QUERN_BF16, t->param, i, 1);
+        dtype_store(QUERN_BF16, (void *)t->grad, i, 0);
+        dtype_store(QUERN_BF16, t->m, i, 0);
+    }
+    struct test_device device;
+    device_open_row(&device, 0, row);
+    for (problem.args.step = 1; problem.args.step <= steps; problem.args.step++)
+        check_ok(quern_adam(device.quern, &problem.args, NULL, 0, NULL));
+    double mean = 0;
+    for (int64_t i = 0; i < SIZE; i++) mean += dtype_load(QUERN_BF16, t->param, i) / SIZE;
+    device_close(&device);
+    adam_free(&problem);
+    return mean;
+}
+
+Test(adam_rounding, weight_decay_reaches_bf16_parameters_only_with_stochastic_rounding) {
+    if (test_kind() == QUERN_CUDA) cr_skip_test("10,000 steps: on CPUs; the bits are the same on GPUs");
+    double by_default = param_after(QUERN_ROUND_DEFAULT, 10000), nearest = param_after(QUERN_ROUND_NEAREST, 10000);
+    check(fabs(by_default - 0.3679) < 0.01, "1 decays to %g instead of 0.368", by_default);
+    check(nearest == 1, "nearest rounding should leave 1 where it is; it came to %g", nearest);
+}
