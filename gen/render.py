@@ -107,8 +107,9 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     """What the ninja templates list: paths below $builddir, grouped as the edges need them."""
     gpu = [unit for unit in units if unit.target.kind == "gpu"]
     gpu_targets = list(dict.fromkeys(unit.target for unit in gpu))
-    cpu_objects = [f"$builddir/{unit.build_stem}.o" for unit in units if unit.target.kind == "cpu"]
-    tables = [f"$builddir/{operation}/{part}.o" for operation in spec.OPERATIONS for part in ("table", "images")]
+    # Names that are unique in an archive, which knows its members by the last part of their path only.
+    cpu_objects = [f"$builddir/{unit.build_stem}__{unit.target.name}.o" for unit in units if unit.target.kind == "cpu"]
+    tables = [f"$builddir/{operation}/{operation}_{part}.o" for operation in spec.OPERATIONS for part in ("table", "images")]
     return {
         "units": units,
         "sources": sources.of_unit,

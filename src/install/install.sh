@@ -1,0 +1,28 @@
+#!/bin/sh
+# Installs the library, its header, its pkg-config file and its CMake package below $DESTDIR$PREFIX.
+set -eu
+cd "$(dirname "$0")/../.."
+root=${DESTDIR:-}${PREFIX:-/usr/local}
+
+version_part() {
+    sed -n "s/^#define QUERN_VERSION_$1 \([0-9]*\)$/\1/p" src/quern.h
+}
+major=$(version_part MAJOR)
+minor=$(version_part MINOR)
+version=$major.$minor.$(version_part PATCH)
+
+# place SOURCE DIRECTORY NAME: copies a file, its @...@ replaced.
+place() {
+    mkdir -p "$root/$2"
+    sed "s/@VERSION@/$version/; s/@MAJOR@/$major/; s/@MINOR@/$minor/" "$1" >"$root/$2/$3"
+    chmod 644 "$root/$2/$3"
+}
+
+mkdir -p "$root/lib"
+cp libquern.a "$root/lib/libquern.a"
+chmod 644 "$root/lib/libquern.a"
+place src/quern.h include quern.h
+place src/install/quern.pc.in lib/pkgconfig quern.pc
+place src/install/quern-config.cmake lib/cmake/quern quern-config.cmake
+place src/install/quern-config-version.cmake.in lib/cmake/quern quern-config-version.cmake
+echo "installed libquern.a, quern.h, quern.pc and the CMake package below $root"
