@@ -1,0 +1,240 @@
+// Devices and their primary contexts.
+#include "libcuda.h"
+
+#include <cstring>
+
+namespace emulator {
+
+namespace {
+
+constexpr int KiB = 1024, MiB = 1024 * KiB;
+
+const Generation generations[] = {
+    {7, 5, 64 * KiB, 64 * KiB, 1024, 16, 4 * MiB, "Emulated Turing"},
+    {8, 0, 163 * KiB, 164 * KiB, 2048, 32, 40 * MiB, "Emulated Ampere"},
+    {8, 6, 99 * KiB, 100 * KiB, 1536, 16, 6 * MiB, "Emulated Ampere"},
+    {8, 7, 163 * KiB, 164 * KiB, 1536, 16, 4 * MiB, "Emulated Orin"},
+    {8, 9, 99 * KiB, 100 * KiB, 1536, 24, 72 * MiB, "Emulated Ada"},
+    {9, 0, 227 * KiB, 228 * KiB, 2048, 32, 50 * MiB, "Emulated Hopper"},
+    {10, 0, 227 * KiB, 228 * KiB, 2048, 32, 126 * MiB, "Emulated Blackwell"},
+    {10, 3, 227 * KiB, 228 * KiB, 2048, 32, 126 * MiB, "Emulated Blackwell Ultra"},
+    {11, 0, 227 * KiB, 228 * KiB, 2048, 32, 32 * MiB, "Emulated Thor"},
+    {12, 0, 99 * KiB, 100 * KiB, 1536, 24, 96 * MiB, "Emulated Blackwell RTX"},
+    {12, 1, 99 * KiB, 100 * KiB, 1536, 24, 24 * MiB, "Emulated Blackwell GB10"},
+};
+
+const Generation *generation_of(Capability c) {
+  for (const Generation &g : generations)
+    if (g.major == c.major && g.minor == c.minor) return &g;
+  return nullptr;
+}
+
+Result add_device(Capability c) {
+  const Generation *g = generation_of(c);
+  if (!g) {
+    fprintf(stderr, "emulator: QUERN_EMULATOR: no generation %d.%d\n", c.major, c.minor);
+    return no_device;
+  }
+  auto d = std::make_unique<Device>();
+  d->ordinal = int(driver().devices.size());
+  d->capability = c, d->generation = g;
+  u32 reserved = c.major >= 8 ? 1024 : 0;
+  d->limits = {d->ordinal, u32(environment("QUERN_EMULATOR_SMS", 4)), u32(g->threads_per_sm), u32(g->blocks_per_sm),
+               u32(g->shared_per_sm), reserved};
+  d->memory_bytes = size_t(environment("QUERN_EMULATOR_MEMORY_MB", 16384)) * MiB;
+  d->memory_used = 0;
+  driver().devices.push_back(std::move(d));
+  return success;
+}
+
+Result make_devices() {
+  const char *p = getenv("QUERN_EMULATOR");
+  if (!p || !*p) p = "9.0";
+  while (*p) {
+    Capability c{};
+    if (sscanf(p, "%d.%d", &c.major, &c.minor) != 2) return no_device;
+    if (Result r = add_device(c)) return r;
+    p += strcspn(p, ",");
+    p += *p == ',';
+  }
+  return driver().devices.empty() ? int(no_device) : int(success);
+}
+
+Device *device_of(int ordinal) {
+  auto &all = driver().devices;
+  return ordinal >= 0 && size_t(ordinal) < all.size() ? all[size_t(ordinal)].get() : nullptr;
+}
+
+// ---- attributes: CUdevice_attribute number -> value ----
+
+struct FixedAttribute { int attribute, value; };
+const FixedAttribute fixed_attributes[] = {
+    {1, 1024}, {2, 1024}, {3, 1024}, {4, 64},                   // threads per block; block x, y, z
+    {5, 0x7fffffff}, {6, 65535}, {7, 65535},                    // grid x, y, z
+    {8, 48 * KiB}, {9, 64 * KiB}, {10, 32}, {11, 0x7fffffff},   // shared per block, constant memory, warp, pitch
+    {12, 65536}, {13, 1500000}, {14, 512}, {15, 1},             // registers, clock, texture alignment, overlap
+    {17, 0}, {18, 0}, {19, 1}, {20, 0}, {31, 1}, {32, 0},       // timeout, integrated, map host, mode, concurrent, ECC
+    {34, 0}, {35, 0}, {36, 2600000}, {37, 5120}, {40, 2},       // PCI device, TCC, memory clock and bus, copy engines
+    {41, 1}, {50, 0}, {78, 1}, {79, 1}, {80, 1}, {82, 65536},   // UVA, PCI domain, priorities, L1, registers per SM
+    {83, 0}, {84, 0}, {86, 0}, {87, 2}, {88, 0}, {89, 0},       // managed, board, host atomics, ratio, pageable
+    {90, 1}, {91, 1}, {95, 1}, {96, 0}, {99, 1}, {102, 0},      // preemption, registered, cooperative, VMM
+    {103, 0}, {115, 1}, {119, 0}, {124, 0}, {128, 0}, {132, 0}, {133, 0},
+};
+
+bool device_attribute(const Device &d, int attribute, int &value) {
+  const Generation &g = *d.generation;
+  switch (attribute) {
+    case 16: value = int(d.limits.multiprocessors); return true;
+    case 33: value = d.ordinal + 1; return true;
+    case 38: value = g.l2_bytes; return true;
+    case 39: value = g.threads_per_sm; return true;
+    case 75: value = d.capability.major; return true;
+    case 76: value = d.capability.minor; return true;
+    case 81: value = g.shared_per_sm; return true;
+    case 97: value = g.shared_optin; return true;
+    case 106: value = g.blocks_per_sm; return true;
+    case 108: case 109: value = d.capability.major >= 8 ? g.l2_bytes / 2 : 0; return true;
+    case 111: value = int(d.limits.reserved_shared); return true;
+    case 120: case 127: value = d.capability.major >= 9; return true;
+  }
+  for (const FixedAttribute &f : fixed_attributes)
+    if (f.attribute == attribute) return value = f.value, true;
+  return false;
+}
+
+}  // namespace
+
+int injected_value(const char *function);
+
+}  // namespace emulator
+
+using namespace emulator;
+
+API Result cuInit(unsigned flags) {
+  ENTER(nothing);
+  if (flags) return invalid_value;
+  if (driver().initialized) return success;
+  if (Result r = make_devices()) return r;
+  driver().initialized = true;
+  return success;
+}
+
+API Result cuDriverGetVersion(int *version) {
+  if (!version) return invalid_value;
+  int injected = injected_value("driver_version");
+  *version = injected ? injected : 13000;
+  return success;
+}
+
+API Result cuDeviceGetCount(int *count) {
+  ENTER(initialization);
+  *count = int(driver().devices.size());
+  return success;
+}
+
+API Result cuDeviceGet(int *device, int ordinal) {
+  ENTER(initialization);
+  if (!device_of(ordinal)) return invalid_device;
+  *device = ordinal;
+  return success;
+}
+
+API Result cuDeviceGetName(char *name, int bytes, int device) {
+  ENTER(initialization);
+  Device *d = device_of(device);
+  if (!d) return invalid_device;
+  snprintf(name, size_t(bytes), "%s", d->generation->name);
+  return success;
+}
+
+API Result cuDeviceGetAttribute(int *value, int attribute, int device) {
+  ENTER(initialization);
+  Device *d = device_of(device);
+  if (!d) return invalid_device;
+  return device_attribute(*d, attribute, *value) ? success : invalid_value;
+}
+
+API Result cuDeviceTotalMem_v2(size_t *bytes, int device) {
+  ENTER(initialization);
+  Device *d = device_of(device);
+  if (!d) return invalid_device;
+  *bytes = d->memory_bytes;
+  return success;
+}
+
+API Result cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
+  ENTER(initialization);
+  if (!device_of(device)) return invalid_device;
+  memcpy(uuid, "quern emulator\0\0", 16);
+  uuid[15] = static_cast<unsigned char>(device + 1);
+  return success;
+}
+API Result cuDeviceGetUuid(unsigned char *uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
+
+API Result cuDeviceCanAccessPeer(int *can, int a, int b) {
+  ENTER(initialization);
+  if (!device_of(a) || !device_of(b)) return invalid_device;
+  *can = a != b;
+  return success;
+}
+API Result cuCtxEnablePeerAccess(Context *, unsigned) {
+  ENTER(context);
+  return success;
+}
+
+API Result cuDevicePrimaryCtxRetain(Context **context, int device) {
+  ENTER(initialization);
+  Device *d = device_of(device);
+  if (!d) return invalid_device;
+  if (!d->context) {
+    d->context = std::make_unique<Context>();
+    d->context->device = d;
+    d->context->legacy.context = d->context.get();
+  }
+  d->context->references++;
+  *context = d->context.get();
+  return success;
+}
+
+namespace {
+// The object stays, so that a handle in use by another thread stays valid; what it held goes.
+void reset_context(Device &d) {
+  drop_work(*d.context);
+  d.context->error = 0;
+  d.context->legacy.last = nullptr;
+  d.context->streams.clear();
+  free_device_memory(d);
+}
+}  // namespace
+
+API Result cuDevicePrimaryCtxRelease_v2(int device) {
+  ENTER(initialization);
+  Device *d = device_of(device);
+  if (!d) return invalid_device;
+  if (!d->context || d->context->references == 0) return invalid_context;
+  if (--d->context->references == 0) reset_context(*d);
+  return success;
+}
+API Result cuDevicePrimaryCtxRelease(int device) { return cuDevicePrimaryCtxRelease_v2(device); }
+
+API Result cuDevicePrimaryCtxReset_v2(int device) {
+  ENTER(initialization);
+  Device *d = device_of(device);
+  if (!d) return invalid_device;
+  if (d->context) reset_context(*d);
+  return success;
+}
+API Result cuDevicePrimaryCtxReset(int device) { return cuDevicePrimaryCtxReset_v2(device); }
+
+API Result cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+  ENTER(initialization);
+  Device *d = device_of(device);
+  if (!d) return invalid_device;
+  *flags = 0;
+  *active = d->context && d->context->references > 0;
+  return success;
+}
+API Result cuDevicePrimaryCtxSetFlags_v2(int device, unsigned) {
+  ENTER(initialization);
+  return device_of(device) ? success : invalid_device;
+}

@@ -1,0 +1,323 @@
+// Libraries, modules, functions and kernel launches.
+#include "libcuda.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace emulator {
+
+namespace {
+
+constexpr int default_shared_limit = 48 * 1024, portable_cluster = 8, largest_cluster = 16;
+
+Context &context() { return *current_context(); }
+
+Result load(Library **out, const void *image) {
+  auto library = std::make_unique<Library>();
+  if (Result r = parse_image(image, library->image)) return r;
+  *out = library.release();
+  return success;
+}
+
+// Makes the handle at the first request; the name must be in an image some device can use.
+Result find_function(Function **out, Library *library, const char *name) {
+  if (!out || !library || !name) return invalid_value;
+  auto at = library->functions.find(name);
+  if (at == library->functions.end()) {
+    bool known = false;
+    for (const Image::Entry &e : library->image.entries) known |= std::count(e.kernels.begin(), e.kernels.end(), name) > 0;
+    if (!known) return not_found;
+    auto f = std::make_unique<Function>();
+    f->library = library, f->name = name;
+    at = library->functions.emplace(name, std::move(f)).first;
+  }
+  *out = at->second.get();
+  return success;
+}
+
+// The kernel that `device` runs for a function.
+const Kernel *kernel_for(const Function &f, const Device &device, Result &error) {
+  const Image::Entry *e = choose_entry(f.library->image, device.capability);
+  if (!e) return error = no_binary_for_gpu, nullptr;
+  if (!std::count(e->kernels.begin(), e->kernels.end(), f.name)) return error = not_found, nullptr;
+  return translated_kernel(e->architecture, f.name, error);
+}
+
+int dynamic_limit(const Function &f, const Kernel &k, const Device &d) {
+  auto at = f.dynamic_shared_limit.find(d.ordinal);
+  return at != f.dynamic_shared_limit.end() ? at->second : default_shared_limit - int(k.static_shared_bytes);
+}
+
+// ---- attributes of functions ----
+
+enum FunctionAttribute { max_threads = 0, static_shared = 1, const_bytes = 2, local_bytes = 3, registers = 4, ptx_version = 5,
+                         binary_version = 6, cache_mode = 7, max_dynamic_shared = 8, carveout = 9, cluster_must_be_set = 10,
+                         cluster_width = 11, cluster_height = 12, cluster_depth = 13, nonportable_cluster = 14,
+                         cluster_policy = 15 };
+
+Result get_attribute(int *value, int attribute, const Function &f, const Device &d) {
+  Result error = success;
+  const Kernel *k = kernel_for(f, d, error);
+  if (!k) return error;
+  int version = d.capability.major * 10 + d.capability.minor;
+  switch (attribute) {
+    case max_threads: *value = k->max_threads ? int(k->max_threads) : 1024; break;
+    case static_shared: *value = int(k->static_shared_bytes); break;
+    case const_bytes: case cache_mode: case cluster_policy: *value = 0; break;
+    case local_bytes: *value = int(k->local_bytes); break;
+    case registers: *value = 32; break;
+    case ptx_version: case binary_version: *value = version; break;
+    case max_dynamic_shared: *value = dynamic_limit(f, *k, d); break;
+    case carveout: *value = -1; break;
+    case cluster_must_be_set: *value = k->required_cluster.x > 0; break;
+    case cluster_width: *value = int(k->required_cluster.x); break;
+    case cluster_height: *value = int(k->required_cluster.y); break;
+    case cluster_depth: *value = int(k->required_cluster.z); break;
+    case nonportable_cluster: *value = f.nonportable_cluster.count(d.ordinal) != 0; break;
+    default: return invalid_value;
+  }
+  return success;
+}
+
+Result set_attribute(Function &f, int attribute, int value, const Device &d) {
+  Result error = success;
+  const Kernel *k = kernel_for(f, d, error);
+  if (!k) return error;
+  switch (attribute) {
+    case max_dynamic_shared:
+      if (value < 0 || value + int(k->static_shared_bytes) > d.generation->shared_optin) return invalid_value;
+      f.dynamic_shared_limit[d.ordinal] = value;
+      return success;
+    case nonportable_cluster:
+      if (value) f.nonportable_cluster[d.ordinal] = 1;
+      else f.nonportable_cluster.erase(d.ordinal);
+      return success;
+    case carveout: case cluster_policy: return success;
+  }
+  return invalid_value;
+}
+
+// ---- launches ----
+
+struct Shape { Dim grid, block, cluster; u32 dynamic_shared; bool cooperative; };
+
+u64 volume(const Dim &d) { return u64(d.x) * d.y * d.z; }
+
+Result check_cluster(const Shape &s, const Function &f, const Kernel &k, const Device &d) {
+  u64 size = volume(s.cluster);
+  if (k.required_cluster.x && volume(k.required_cluster) != size) return invalid_cluster_size;
+  if (size == 1) return success;
+  if (d.capability.major < 9) return not_supported;
+  int limit = f.nonportable_cluster.count(d.ordinal) ? largest_cluster : portable_cluster;
+  bool divides = s.grid.x % s.cluster.x == 0 && s.grid.y % s.cluster.y == 0 && s.grid.z % s.cluster.z == 0;
+  return size <= u64(limit) && divides ? success : invalid_cluster_size;
+}
+
+Result check_shape(const Shape &s, const Function &f, const Kernel &k, const Device &d) {
+  if (!volume(s.grid) || !volume(s.block) || !volume(s.cluster)) return invalid_value;
+  if (s.grid.y > 65535 || s.grid.z > 65535 || s.block.z > 64 || volume(s.block) > 1024) return invalid_value;
+  if (k.max_threads && volume(s.block) > k.max_threads) return invalid_value;
+  if (int(s.dynamic_shared) > dynamic_limit(f, k, d)) return invalid_value;
+  u32 resident = blocks_per_multiprocessor(k, d.limits, u32(volume(s.block)), s.dynamic_shared);
+  if (!resident) return launch_out_of_resources;
+  if (s.cooperative && volume(s.grid) > u64(resident) * d.limits.multiprocessors) return 720;
+  return check_cluster(s, f, k, d);
+}
+
+std::vector<u8> gather_params(const Kernel &k, void **params) {
+  std::vector<u8> buffer(std::max(k.param_bytes, 8u));
+  for (u32 i = 0; i < k.param_count; i++) memcpy(&buffer[k.params[i].offset], params[i], k.params[i].bytes);
+  return buffer;
+}
+
+enum ExtraParam : uintptr_t { extra_end = 0, extra_pointer = 1, extra_bytes = 2 };
+
+Result params_of(const Kernel &k, void **params, void **extra, std::vector<u8> &out) {
+  if (params || !k.param_count) return out = gather_params(k, params), success;
+  const void *buffer = nullptr;
+  size_t bytes = 0;
+  for (; extra && reinterpret_cast<uintptr_t>(*extra) != extra_end; extra += 2) {
+    if (reinterpret_cast<uintptr_t>(*extra) == extra_pointer) buffer = extra[1];
+    if (reinterpret_cast<uintptr_t>(*extra) == extra_bytes) bytes = *static_cast<size_t *>(extra[1]);
+  }
+  if (!buffer || bytes < k.param_bytes) return invalid_value;
+  out.assign(static_cast<const u8 *>(buffer), static_cast<const u8 *>(buffer) + bytes);
+  out.resize(std::max(bytes, size_t(8)));
+  return success;
+}
+
+Result launch(Function *f, const Shape &shape, void *stream_handle, void **params, void **extra) {
+  Stream *stream = stream_of(stream_handle);
+  if (!f || !stream) return invalid_handle;
+  Device &device = *stream->context->device;
+  Result error = success;
+  const Kernel *k = kernel_for(*f, device, error);
+  if (!k) return error;
+  if (Result r = check_shape(shape, *f, *k, device)) return r;
+  std::vector<u8> buffer;
+  if (Result r = params_of(*k, params, extra, buffer)) return r;
+  return submit(*stream, [=, &device] {
+    auto op = std::make_shared<Operation>();
+    op->what = "kernel", op->device = &device;
+    op->grid = std::make_unique<Grid>();
+    Grid &g = *op->grid;
+    g.kernel = k, g.grid = shape.grid, g.block = shape.block, g.cluster = shape.cluster;
+    g.dynamic_shared = shape.dynamic_shared, g.params = buffer, g.limits = device.limits;
+    return op;
+  });
+}
+
+// CUlaunchConfig and CUlaunchAttribute, as cuda.h lays them out.
+struct LaunchAttribute {
+  unsigned id;
+  char pad[4];
+  union { char bytes[64]; struct { unsigned x, y, z; } dim; int flag; };
+};
+struct LaunchConfig {
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+  void *stream;
+  LaunchAttribute *attributes;
+  unsigned attribute_count;
+};
+enum LaunchAttributeId { attribute_cooperative = 2, attribute_cluster = 4 };
+
+Dim required_cluster(const Function *f, const Device &d) {
+  Result ignored = success;
+  const Kernel *k = f ? kernel_for(*f, d, ignored) : nullptr;
+  return k && k->required_cluster.x ? k->required_cluster : Dim{1, 1, 1};
+}
+
+}  // namespace
+
+}  // namespace emulator
+
+using namespace emulator;
+
+API Result cuLibraryLoadData(Library **library, const void *code, int *, void **, unsigned, int *, void **, unsigned) {
+  ENTER(initialization);
+  if (!library) return invalid_value;
+  if (Result r = refuse_during_capture()) return r;
+  if (Result r = load(library, code)) return r;
+  for (auto &d : driver().devices)
+    if (choose_entry((*library)->image, d->capability)) return success;
+  delete *library;
+  *library = nullptr;
+  return no_binary_for_gpu;
+}
+
+API Result cuLibraryUnload(Library *library) {
+  ENTER(initialization);
+  if (!library) return invalid_handle;
+  delete library;
+  return success;
+}
+
+API Result cuLibraryGetKernel(Function **kernel, Library *library, const char *name) {
+  ENTER(initialization);
+  return find_function(kernel, library, name);
+}
+API Result cuLibraryGetModule(Library **module, Library *library) {
+  ENTER(context);
+  *module = library;
+  return choose_entry(library->image, context().device->capability) ? success : no_binary_for_gpu;
+}
+API Result cuLibraryGetKernelCount(unsigned *count, Library *library) {
+  ENTER(initialization);
+  if (!count || !library) return invalid_value;
+  std::set<std::string> names;
+  for (auto &e : library->image.entries) names.insert(e.kernels.begin(), e.kernels.end());
+  *count = unsigned(names.size());
+  return success;
+}
+
+API Result cuKernelGetFunction(Function **function, Function *kernel) {
+  ENTER(context);
+  if (!function || !kernel) return invalid_value;
+  Result error = success;
+  if (!kernel_for(*kernel, *context().device, error)) return error;
+  *function = kernel;
+  return success;
+}
+
+API Result cuKernelSetAttribute(int attribute, int value, Function *kernel, int device) {
+  ENTER(initialization);
+  if (!kernel || device < 0 || size_t(device) >= driver().devices.size()) return invalid_value;
+  return set_attribute(*kernel, attribute, value, *driver().devices[size_t(device)]);
+}
+API Result cuKernelGetAttribute(int *value, int attribute, Function *kernel, int device) {
+  ENTER(initialization);
+  if (!value || !kernel || device < 0 || size_t(device) >= driver().devices.size()) return invalid_value;
+  return get_attribute(value, attribute, *kernel, *driver().devices[size_t(device)]);
+}
+
+API Result cuModuleLoadData(Library **module, const void *image) {
+  ENTER(context);
+  if (!module) return invalid_value;
+  if (Result r = refuse_during_capture()) return r;
+  if (Result r = load(module, image)) return r;
+  if (choose_entry((*module)->image, context().device->capability)) return success;
+  delete *module;
+  *module = nullptr;
+  return no_binary_for_gpu;
+}
+API Result cuModuleLoadDataEx(Library **module, const void *image, unsigned, int *, void **) { return cuModuleLoadData(module, image); }
+API Result cuModuleLoadFatBinary(Library **module, const void *image) { return cuModuleLoadData(module, image); }
+API Result cuModuleUnload(Library *module) { return cuLibraryUnload(module); }
+
+API Result cuModuleGetFunction(Function **function, Library *module, const char *name) {
+  ENTER(context);
+  if (Result r = find_function(function, module, name)) return r;
+  Result error = success;
+  return kernel_for(**function, *context().device, error) ? int(success) : error;
+}
+
+API Result cuFuncGetAttribute(int *value, int attribute, Function *f) {
+  ENTER(context);
+  return value && f ? get_attribute(value, attribute, *f, *context().device) : int(invalid_value);
+}
+API Result cuFuncSetAttribute(Function *f, int attribute, int value) {
+  ENTER(context);
+  return f ? set_attribute(*f, attribute, value, *context().device) : int(invalid_handle);
+}
+API Result cuFuncSetCacheConfig(Function *f, int) { return f ? success : invalid_handle; }
+API Result cuFuncGetName(const char **name, Function *f) { return f ? (*name = f->name.c_str(), success) : invalid_handle; }
+
+API Result cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned shared_bytes, void *stream, void **params, void **extra) {
+  ENTER(context);
+  return launch(f, {{gx, gy, gz}, {bx, by, bz}, required_cluster(f, *context().device), shared_bytes, false}, stream, params, extra);
+}
+
+API Result cuLaunchKernelEx(const LaunchConfig *c, Function *f, void **params, void **extra) {
+  ENTER(context);
+  if (!c) return invalid_value;
+  Shape s{{c->grid_x, c->grid_y, c->grid_z}, {c->block_x, c->block_y, c->block_z}, required_cluster(f, *context().device),
+          c->shared_bytes, false};
+  for (unsigned i = 0; i < c->attribute_count; i++) {
+    const LaunchAttribute &a = c->attributes[i];
+    if (a.id == attribute_cluster) s.cluster = {a.dim.x, a.dim.y, a.dim.z};
+    if (a.id == attribute_cooperative) s.cooperative = a.flag != 0;
+  }
+  return launch(f, s, c->stream, params, extra);
+}
+
+API Result cuLaunchCooperativeKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                     unsigned shared_bytes, void *stream, void **params) {
+  ENTER(context);
+  return launch(f, {{gx, gy, gz}, {bx, by, bz}, {1, 1, 1}, shared_bytes, true}, stream, params, nullptr);
+}
+
+API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *f, int threads, size_t dynamic_shared) {
+  ENTER(context);
+  if (!blocks || !f || threads <= 0) return invalid_value;
+  Result error = success;
+  const Kernel *k = kernel_for(*f, *context().device, error);
+  if (!k) return error;
+  bool fits = threads <= 1024 && !(k->max_threads && threads > int(k->max_threads)) &&
+              int(dynamic_shared) <= dynamic_limit(*f, *k, *context().device);
+  *blocks = fits ? int(blocks_per_multiprocessor(*k, context().device->limits, u32(threads), u32(dynamic_shared))) : 0;
+  return success;
+}
+API Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, Function *f, int threads, size_t dynamic_shared, unsigned) {
+  return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic_shared);
+}

@@ -1,0 +1,436 @@
+// Streams, events, capture and graphs.
+#include "libcuda.h"
+
+#include <algorithm>
+
+namespace emulator {
+
+namespace {
+
+thread_local int thread_capture_mode;  // 0 global, 1 thread-local, 2 relaxed
+enum { mode_global, mode_thread_local, mode_relaxed };
+
+unsigned long long next_stream_id = 3;
+
+OperationRef marker(const char *what, Context &c) {
+  auto op = std::make_shared<Operation>();
+  op->what = what, op->device = c.device;
+  return op;
+}
+
+// Legacy default-stream rules: it waits for the blocking streams, and they for it.
+void add_dependencies(Stream &s, Operation &op) {
+  auto add = [&](const OperationRef &d) {
+    if (d && !d->done) op.after.push_back(d);
+  };
+  Context &c = *s.context;
+  add(s.last);
+  if (&s == &c.legacy) {
+    for (auto &other : c.streams)
+      if (other->blocking()) add(other->last);
+  } else if (s.blocking()) {
+    add(c.legacy.last);
+  }
+}
+
+void enqueue(Stream &s, const OperationRef &op) {
+  add_dependencies(s, *op);
+  s.last = op;
+  driver().pending.push_back(op);
+}
+
+void invalidate(Capture &c) { c.invalidated = true; }
+
+// A call on the legacy stream while a blocking stream of the context captures.
+Result refuse_implicit(Stream &s) {
+  if (&s != &s.context->legacy) return success;
+  Result r = success;
+  for (auto &c : driver().captures)
+    if (c->origin->context == s.context && c->origin->blocking()) invalidate(*c), r = capture_implicit;
+  return r;
+}
+
+size_t add_node(Stream &s, OperationMaker make) {
+  auto &nodes = s.capture->graph->nodes;
+  nodes.push_back({std::move(make), s.capture_after});
+  s.capture_after = {nodes.size() - 1};
+  return nodes.size() - 1;
+}
+
+void leave_capture(Capture &c) {
+  for (Stream *s : c.streams) s->capture_after.clear();
+  auto streams = c.streams;
+  auto &all = driver().captures;
+  auto keep = std::find_if(all.begin(), all.end(), [&](auto &x) { return x.get() == &c; });
+  std::shared_ptr<Capture> alive = keep != all.end() ? *keep : nullptr;
+  if (keep != all.end()) all.erase(keep);
+  for (Stream *s : streams) s->capture = nullptr;
+}
+
+Context &context() { return *current_context(); }
+
+}  // namespace
+
+Result refuse_during_capture() {
+  if (thread_capture_mode == mode_relaxed) return success;
+  Result r = success;
+  for (auto &c : driver().captures) {
+    bool own = c->thread == std::this_thread::get_id();
+    bool forbids = (c->mode == mode_global && (own || thread_capture_mode == mode_global)) || (c->mode == mode_thread_local && own);
+    if (forbids) invalidate(*c), r = capture_unsupported;
+  }
+  return r;
+}
+
+Stream *stream_of(void *handle) {
+  Context *c = current_context();
+  auto number = reinterpret_cast<uintptr_t>(handle);
+  if (number == 0 || number == 1) return c ? &c->legacy : nullptr;
+  if (number == 2) {  // CU_STREAM_PER_THREAD
+    thread_local std::map<Context *, Stream *> mine;
+    Stream *&s = mine[c];
+    if (!s) {
+      c->streams.push_back(std::make_unique<Stream>());
+      s = c->streams.back().get();
+      s->context = c, s->id = next_stream_id++;
+    }
+    return s;
+  }
+  for (auto &d : driver().devices)
+    if (d->context)
+      for (auto &s : d->context->streams)
+        if (s.get() == handle) return s.get();
+  return nullptr;
+}
+
+Result submit(Stream &s, OperationMaker make) {
+  if (s.capture) {
+    if (s.capture->invalidated) return capture_invalidated;
+    add_node(s, std::move(make));
+    return success;
+  }
+  if (Result r = refuse_implicit(s)) return r;
+  enqueue(s, make());
+  return success;
+}
+
+}  // namespace emulator
+
+using namespace emulator;
+
+// ---- streams ----
+
+API Result cuStreamCreateWithPriority(Stream **out, unsigned flags, int priority) {
+  ENTER(context);
+  if (!out || flags > 1) return invalid_value;
+  Context &c = context();
+  c.streams.push_back(std::make_unique<Stream>());
+  Stream &s = *c.streams.back();
+  s.context = &c, s.flags = flags, s.priority = priority, s.id = next_stream_id++;
+  *out = &s;
+  return success;
+}
+API Result cuStreamCreate(Stream **out, unsigned flags) { return cuStreamCreateWithPriority(out, flags, 0); }
+
+API Result cuStreamDestroy_v2(void *handle) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s || s == &s->context->legacy) return invalid_handle;
+  if (s->capture) invalidate(*s->capture), leave_capture(*s->capture);
+  // Pending work still completes: the legacy stream inherits the duty to wait for it.
+  auto &all = s->context->streams;
+  all.erase(std::find_if(all.begin(), all.end(), [&](auto &x) { return x.get() == s; }));
+  return success;
+}
+API Result cuStreamDestroy(void *handle) { return cuStreamDestroy_v2(handle); }
+
+API Result cuStreamSynchronize(void *handle) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  if (s->capture) return invalidate(*s->capture), capture_unsupported;
+  if (Result r = refuse_implicit(*s)) return r;
+  if (s == &s->context->legacy) {  // also everything it would wait for
+    auto all = marker("synchronise", *s->context);
+    enqueue(*s, all);
+  }
+  return s->last ? run_until_done(s->last, *s->context) : s->context->error;
+}
+
+// The first query of unfinished work says so even where it could finish at
+// once: host code must cope with both answers.
+API Result cuStreamQuery(void *handle) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  if (s->capture) return invalidate(*s->capture), capture_unsupported;
+  if (!s->last || s->last->done) return s->context->error;
+  run_what_is_possible(s->last);
+  return s->context->error ? s->context->error : int(not_ready);
+}
+
+API Result cuStreamGetCtx(void *handle, Context **c) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  *c = s->context;
+  return success;
+}
+API Result cuStreamGetDevice(void *handle, int *device) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  *device = s->context->device->ordinal;
+  return success;
+}
+API Result cuStreamGetFlags(void *handle, unsigned *flags) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  *flags = s->flags;
+  return success;
+}
+API Result cuStreamGetPriority(void *handle, int *priority) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  *priority = s->priority;
+  return success;
+}
+API Result cuStreamGetId(void *handle, unsigned long long *id) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  *id = s->id;
+  return success;
+}
+API Result cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  ENTER(context);
+  if (least) *least = 0;
+  if (greatest) *greatest = -5;
+  return success;
+}
+
+namespace {
+// An edge from another capture's nodes: the stream joins that capture.
+Result join_capture(Stream &s, Event &e) {
+  if (s.capture && s.capture != e.capture) return invalidate(*s.capture), invalidate(*e.capture), capture_merge;
+  if (&s == &s.context->legacy) return invalidate(*e.capture), capture_implicit;
+  s.capture = e.capture;
+  s.capture->streams.insert(&s);
+  for (size_t n : e.capture_nodes)
+    if (!std::count(s.capture_after.begin(), s.capture_after.end(), n)) s.capture_after.push_back(n);
+  return success;
+}
+}  // namespace
+
+API Result cuStreamWaitEvent(void *handle, Event *e, unsigned) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s || !e) return invalid_handle;
+  if (e->capture) return join_capture(*s, *e);
+  if (s->capture) {
+    if (!e->operation) return success;
+    return invalidate(*s->capture), capture_isolation;
+  }
+  if (!e->operation || e->operation->done) return success;
+  auto op = marker("wait for event", *s->context);
+  op->after.push_back(e->operation);
+  enqueue(*s, op);
+  return success;
+}
+
+// ---- events ----
+
+API Result cuEventCreate(Event **out, unsigned flags) {
+  ENTER(context);
+  if (!out) return invalid_value;
+  *out = new Event{&context(), flags, nullptr, nullptr, {}};
+  return success;
+}
+
+API Result cuEventDestroy_v2(Event *e) {
+  ENTER(context);
+  if (!e) return invalid_handle;
+  delete e;
+  return success;
+}
+API Result cuEventDestroy(Event *e) { return cuEventDestroy_v2(e); }
+
+API Result cuEventRecord(Event *e, void *handle) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s || !e) return invalid_handle;
+  if (s->context != e->context) return invalid_handle;
+  if (s->capture) {
+    e->capture = s->capture, e->capture_nodes = s->capture_after;
+    return s->capture->invalidated ? capture_invalidated : success;
+  }
+  if (Result r = refuse_implicit(*s)) return r;
+  e->capture = nullptr;
+  e->operation = marker("event", *s->context);
+  enqueue(*s, e->operation);
+  return success;
+}
+API Result cuEventRecordWithFlags(Event *e, void *handle, unsigned) { return cuEventRecord(e, handle); }
+
+API Result cuEventSynchronize(Event *e) {
+  ENTER(context);
+  if (!e) return invalid_handle;
+  if (e->capture) return captured_event;
+  if (Result r = refuse_during_capture()) return r;
+  return e->operation ? run_until_done(e->operation, *e->context) : success;
+}
+
+API Result cuEventQuery(Event *e) {
+  ENTER(context);
+  if (!e) return invalid_handle;
+  if (e->capture) return captured_event;
+  if (!e->operation || e->operation->done) return e->context->error;
+  run_what_is_possible(e->operation);
+  return e->context->error ? e->context->error : int(not_ready);
+}
+
+API Result cuEventElapsedTime_v2(float *milliseconds, Event *from, Event *to) {
+  ENTER(context);
+  constexpr unsigned disable_timing = 2;
+  if (!from || !to || ((from->flags | to->flags) & disable_timing) || !from->operation || !to->operation) return invalid_handle;
+  if (!from->operation->done || !to->operation->done) return not_ready;
+  *milliseconds = std::chrono::duration<float, std::milli>(to->operation->finished - from->operation->finished).count();
+  return success;
+}
+API Result cuEventElapsedTime(float *milliseconds, Event *from, Event *to) { return cuEventElapsedTime_v2(milliseconds, from, to); }
+
+// ---- capture ----
+
+API Result cuStreamBeginCapture_v2(void *handle, int mode) {
+  ENTER(context);
+  static unsigned long long ids;
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  if (mode < 0 || mode > 2) return invalid_value;
+  if (s == &s->context->legacy) return capture_unsupported;
+  if (s->capture) return illegal_state;
+  s->capture = std::make_shared<Capture>();
+  Capture &c = *s->capture;
+  c.id = ++ids, c.mode = mode, c.thread = std::this_thread::get_id(), c.origin = s, c.graph = std::make_unique<Graph>();
+  c.streams.insert(s);
+  s->capture_after.clear();
+  driver().captures.push_back(s->capture);
+  return success;
+}
+API Result cuStreamBeginCapture(void *handle, int mode) { return cuStreamBeginCapture_v2(handle, mode); }
+
+namespace {
+bool unjoined(const Capture &c) {
+  std::set<size_t> reached(c.origin->capture_after.begin(), c.origin->capture_after.end());
+  for (size_t n = c.graph->nodes.size(); n-- > 0;)
+    if (reached.count(n)) reached.insert(c.graph->nodes[n].after.begin(), c.graph->nodes[n].after.end());
+  for (Stream *s : c.streams)
+    for (size_t n : s->capture_after)
+      if (!reached.count(n)) return true;
+  return false;
+}
+}  // namespace
+
+API Result cuStreamEndCapture(void *handle, Graph **out) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  if (out) *out = nullptr;
+  if (!s->capture) return illegal_state;
+  std::shared_ptr<Capture> c = s->capture;
+  if (c->origin != s) return capture_unmatched;
+  if (c->mode != mode_relaxed && c->thread != std::this_thread::get_id()) return capture_wrong_thread;
+  bool loose = unjoined(*c);
+  leave_capture(*c);
+  if (c->invalidated) return capture_invalidated;
+  if (loose) return capture_unjoined;
+  if (out) *out = c->graph.release();
+  return success;
+}
+
+API Result cuStreamIsCapturing(void *handle, int *status) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  if (Result r = refuse_implicit(*s)) return r;
+  *status = !s->capture ? 0 : s->capture->invalidated ? 2 : 1;
+  return success;
+}
+
+API Result cuStreamGetCaptureInfo_v3(void *handle, int *status, unsigned long long *id, Graph **graph, const void ***dependencies,
+                                     const void **edges, size_t *count) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  if (Result r = refuse_implicit(*s)) return r;
+  *status = !s->capture ? 0 : s->capture->invalidated ? 2 : 1;
+  if (id) *id = s->capture ? s->capture->id : 0;
+  if (graph) *graph = s->capture ? s->capture->graph.get() : nullptr;
+  if (dependencies) *dependencies = nullptr;
+  if (edges) *edges = nullptr;
+  if (count) *count = 0;
+  return success;
+}
+API Result cuStreamGetCaptureInfo_v2(void *handle, int *status, unsigned long long *id, Graph **graph, const void ***dependencies, size_t *count) {
+  return cuStreamGetCaptureInfo_v3(handle, status, id, graph, dependencies, nullptr, count);
+}
+API Result cuStreamGetCaptureInfo(void *handle, int *status, unsigned long long *id) {
+  return cuStreamGetCaptureInfo_v3(handle, status, id, nullptr, nullptr, nullptr, nullptr);
+}
+
+API Result cuThreadExchangeStreamCaptureMode(int *mode) {
+  if (!mode || *mode < 0 || *mode > 2) return invalid_value;
+  std::swap(*mode, thread_capture_mode);
+  return success;
+}
+
+// ---- graphs ----
+
+API Result cuGraphInstantiateWithFlags(Graph **exec, Graph *graph, unsigned long long) {
+  ENTER(context);
+  if (!exec || !graph) return invalid_value;
+  *exec = new Graph(*graph);
+  return success;
+}
+API Result cuGraphInstantiate(Graph **exec, Graph *graph, void *, char *, size_t) {
+  return cuGraphInstantiateWithFlags(exec, graph, 0);
+}
+
+API Result cuGraphLaunch(Graph *exec, void *handle) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s || !exec) return invalid_handle;
+  if (s->capture) return not_supported;
+  if (Result r = refuse_implicit(*s)) return r;
+  auto first = marker("graph start", *s->context), last = marker("graph end", *s->context);
+  enqueue(*s, first);
+  std::vector<OperationRef> operations;
+  for (const Graph::Node &node : exec->nodes) {
+    OperationRef op = node.make();
+    op->after.push_back(first);
+    for (size_t n : node.after) op->after.push_back(operations[n]);
+    driver().pending.push_back(op);
+    last->after.push_back(op);
+    operations.push_back(op);
+  }
+  enqueue(*s, last);
+  return success;
+}
+API Result cuGraphUpload(Graph *exec, void *) { return exec ? success : invalid_value; }
+
+API Result cuGraphGetNodes(Graph *graph, void **, size_t *count) {
+  ENTER(context);
+  if (!graph || !count) return invalid_value;
+  *count = graph->nodes.size();
+  return success;
+}
+
+API Result cuGraphExecDestroy(Graph *exec) {
+  ENTER(initialization);
+  if (!exec) return invalid_value;
+  delete exec;
+  return success;
+}
+API Result cuGraphDestroy(Graph *graph) { return cuGraphExecDestroy(graph); }

@@ -1,0 +1,271 @@
+"""Translators of loads, stores, atomics, asynchronous copies and mbarriers."""
+from ptx_instruction import CPP_TYPES, FLOATS, LANES, SIZES
+from ptx_arithmetic import unsigned
+
+# Hints about caches and locality: they change speed, never values.
+HINTS = ('ca', 'cg', 'cs', 'lu', 'cv', 'wb', 'wt', 'nc', 'unified',
+         'L1::evict_normal', 'L1::evict_unchanged', 'L1::evict_first', 'L1::evict_last', 'L1::no_allocate',
+         'L2::evict_normal', 'L2::evict_first', 'L2::evict_last', 'L2::64B', 'L2::128B', 'L2::256B')
+SCOPES = ('cta', 'cluster', 'gpu', 'sys')
+ORDERS = {'acquire': '__ATOMIC_ACQUIRE', 'release': '__ATOMIC_RELEASE', 'relaxed': '__ATOMIC_RELAXED',
+          'acq_rel': '__ATOMIC_ACQ_REL', 'volatile': '__ATOMIC_RELAXED', 'mmio': '__ATOMIC_RELAXED'}
+
+
+def take_hints(i):
+    """Returns whether a cache-policy operand follows."""
+    while i.take(*HINTS):
+        continue
+    return i.take('L2::cache_hint') is not None
+
+
+def runtime(i, name, *arguments, line=True):
+    i.unit.function.may_block = True
+    return f'view.runtime->{name}({", ".join(["t", *map(str, arguments), *([str(i.line)] if line else [])])})'
+
+
+def memory_type(type):
+    """The integer type that a value of `type` has in memory."""
+    return type if type[0] == 's' and type in SIZES else f'u{8 * SIZES[type]}'
+
+
+def access(i):
+    """Common part of ld and st: order, space and vector width."""
+    order = i.take(*ORDERS)
+    i.take('weak')
+    i.take(*SCOPES)
+    space = i.take_space()
+    take_hints(i)
+    count = int((i.take('v2', 'v4', 'v8') or 'v1')[1:])
+    return order, space, count
+
+
+def ld(i):
+    order, space, count = access(i)
+    type = memory_type(i.type)
+    registers = i.vector(i.args[0])
+    if order:
+        before = f'{runtime(i, "yield")}; ' if order != 'release' else ''
+        loads = [f'__atomic_load_n(&MEMORY({type}, from + {n * SIZES[i.type]}), {ORDERS[order]})' for n in range(count)]
+    else:
+        before, loads = '', [f'MEMORY({type}, from + {n * SIZES[i.type]})' for n in range(count)]
+    address = i.address(i.args[1], space)
+    if count == 1 and not order:
+        return i.assign_bits(registers[0], f'MEMORY({type}, {address})')
+    check = f'CHECK_ALIGNED(from, {count * SIZES[i.type]}, {i.line}); ' if count > 1 else ''
+    return f'{{ {before}const u8 *from = {address}; {check}' + ' '.join(
+        i.assign_bits(r, load) for r, load in zip(registers, loads)) + ' }'
+
+
+def st(i):
+    order, space, count = access(i)
+    type = unsigned(memory_type(i.type))
+    step = SIZES[i.type]
+    values = [i.value(v, 'b' + type[1:]) for v in i.vector(i.args[1])]
+    address = i.address(i.args[0], space)
+    if count == 1 and not order:
+        return f'MEMORY({type}, {address}) = {values[0]};'
+    check = f'CHECK_ALIGNED(to, {count * step}, {i.line}); ' if count > 1 else ''
+    if order:
+        stores = [f'__atomic_store_n(&MEMORY({type}, to + {n * step}), {v}, {ORDERS[order]});' for n, v in enumerate(values)]
+    else:
+        stores = [f'MEMORY({type}, to + {n * step}) = {v};' for n, v in enumerate(values)]
+    return f'{{ u8 *to = {address}; {check}{" ".join(stores)} }}'
+
+
+FETCH = {'add': '__atomic_fetch_add', 'and': '__atomic_fetch_and', 'or': '__atomic_fetch_or', 'xor': '__atomic_fetch_xor',
+         'exch': '__atomic_exchange_n'}
+ATOMIC_ORDER = {None: '__ATOMIC_RELAXED', 'relaxed': '__ATOMIC_RELAXED', 'acquire': '__ATOMIC_ACQUIRE',
+                'release': '__ATOMIC_RELEASE', 'acq_rel': '__ATOMIC_ACQ_REL'}
+
+
+def updated(i, operation, type, old, value):
+    """C++ expression for the new value (as bits) of a read-modify-write without its own fetch operation."""
+    if type in LANES:
+        scalar, width = LANES[type]
+        low, high = (updated(i, operation, scalar, f'(u16)({old} >> {s})', f'(u16)({value} >> {s})') for s in (0, width))
+        return f'((u32){low} | (u32){high} << {width})'
+    a, b = i.view(old, 8 * SIZES[type], type), i.view(value, 8 * SIZES[type], type)
+    if operation == 'add':
+        return i.to_bits(f'{a} + {b}', type)
+    if operation in ('min', 'max'):
+        return i.to_bits(f'float_{operation}({a}, {b})' if type in FLOATS else
+                         f'({a} {"<" if operation == "min" else ">"} {b} ? {a} : {b})', type)
+    if operation == 'inc':
+        return f'({old} >= {value} ? 0u : {old} + 1)'
+    if operation == 'dec':
+        return f'({old} == 0 || {old} > {value} ? {value} : {old} - 1)'
+    raise i.error('atomic operation not supported')
+
+
+def atomic_one(i, operation, type, order, offset, value, compare=None):
+    """C++ expression that does one atomic at `at + offset` and yields the old bits."""
+    bits = f'u{8 * SIZES[type]}'
+    place = f'&MEMORY({bits}, at + {offset})'
+    if operation == 'cas':
+        return (f'([&] {{ {bits} old = {compare}; __atomic_compare_exchange_n({place}, &old, {value}, false, {order}, '
+                f'{"__ATOMIC_ACQUIRE" if "ACQ" in order else "__ATOMIC_RELAXED"}); return old; }}())')
+    if operation in FETCH and type not in FLOATS and type not in LANES:
+        return f'{FETCH[operation]}({place}, {value}, {order})'
+    return f'atomic_update<{bits}>(at + {offset}, [&]({bits} old) {{ return {updated(i, operation, type, "old", value)}; }})'
+
+
+def atom(i):
+    order = ATOMIC_ORDER[i.take('relaxed', 'acquire', 'release', 'acq_rel')]
+    i.take(*SCOPES)
+    space = i.take_space()
+    operation = i.take('add', 'min', 'max', 'and', 'or', 'xor', 'exch', 'cas', 'inc', 'dec')
+    i.take('noftz')
+    has_policy = take_hints(i)
+    i.take('v2', 'v4', 'v8')
+    returns = i.base == 'atom'
+    args = i.args[:-1] if has_policy else i.args
+    dest, (place, *operands) = (args[0], args[1:]) if returns else (None, args)
+    values = i.vector(operands[0])
+    results = i.vector(dest) if returns else [None] * len(values)
+    type, bits = i.type, 'b' + str(8 * SIZES[i.type])
+    out = [f'u8 *at = {i.address(place, space)};', f'CHECK_ALIGNED(at, {SIZES[type] * len(values)}, {i.line});']
+    for n, (value, result) in enumerate(zip(values, results)):
+        out.append(f'{CPP_TYPES[bits]} value{n} = {i.value(value, bits)};')
+        new = i.value(operands[1], bits) if operation == 'cas' else f'value{n}'
+        one = atomic_one(i, operation, type, order, n * SIZES[type], new, f'value{n}')
+        out.append(i.assign_bits(result, one) if returns else f'(void){one};')
+    spin = f'{runtime(i, "yield")}; ' if returns and dest != '_' else ''
+    return '{ ' + spin + ' '.join(out) + ' }'
+
+
+def fence(i):
+    i.take('acquire', 'release', 'acq_rel', 'sc', 'proxy', 'mbarrier_init')
+    i.take('async', 'alias', 'tensormap::generic', 'async::generic', 'async.global')
+    i.take('release', 'acquire')
+    i.take('sync_restrict::shared::cta', 'sync_restrict::shared::cluster')
+    i.take_space()
+    i.take(*SCOPES, 'gl')
+    i.unit.function.uses_fence = True
+    return 'view.runtime->fence(t);'
+
+
+def prefetch(i):
+    i.take_space()
+    i.take('L1', 'L2', 'tensormap', 'L2::evict_last', 'L2::evict_normal')
+    return ';'
+
+
+def create_policy(i):
+    i.left.clear()
+    return i.assign_bits(i.args[0], '0')
+
+
+# ---- cp.async and cp.async.bulk ----
+
+def cp(i):
+    if not i.take('async'):
+        raise i.error('copy not supported')
+    if i.take('bulk'):
+        return bulk(i)
+    i.left += [t for t in i.types if t != 'b64']
+    if i.take('commit_group'):
+        return runtime(i, 'copy_commit', line=False) + ';'
+    if i.take('wait_all'):
+        return runtime(i, 'copy_wait', 0, 'true', line=False) + ';'
+    if i.take('wait_group'):
+        return runtime(i, 'copy_wait', i.args[0], 'false', line=False) + ';'
+    if i.take('mbarrier'):
+        i.take('arrive')
+        counted = 'false' if i.take('noinc') else 'true'
+        return runtime(i, 'copy_arrive', f'(u64 *){i.address(i.args[0], i.take_space())}', counted) + ';'
+    take_hints(i)
+    to_space, from_space = i.take_space(), i.take_space()
+    take_hints(i)
+    size = i.args[2]
+    source_size = i.value(i.args[3], 'u32') if len(i.args) > 3 else size
+    return runtime(i, 'copy_async', i.address(i.args[0], to_space), i.address(i.args[1], from_space), size, source_size) + ';'
+
+
+def bulk(i):
+    if i.take('commit_group'):
+        return runtime(i, 'bulk_commit', line=False) + ';'
+    if i.take('wait_group'):
+        i.take('read')
+        return runtime(i, 'bulk_wait', i.args[0], line=False) + ';'
+    if i.take('prefetch'):
+        i.left.clear()
+        return ';'
+    to_space, from_space = i.take_space(), i.take_space()
+    take_hints(i)
+    if i.take('mbarrier::complete_tx::bytes'):
+        return runtime(i, 'bulk_load', i.address(i.args[0], to_space), i.address(i.args[1], from_space),
+                       i.value(i.args[2], 'u32'), f'(u64 *){i.address(i.args[3], to_space)}') + ';'
+    if i.take('bulk_group'):
+        return runtime(i, 'bulk_store', i.address(i.args[0], to_space), i.address(i.args[1], from_space),
+                       i.value(i.args[2], 'u32')) + ';'
+    raise i.error('bulk copy not supported')
+
+
+def mbarrier(i):
+    action = i.take('init', 'inval', 'arrive', 'arrive_drop', 'try_wait', 'test_wait', 'expect_tx', 'complete_tx')
+    if action == 'init':
+        return runtime(i, 'mbarrier_init', f'(u64 *){i.address(i.args[0], i.take_space())}', i.value(i.args[1], 'u32')) + ';'
+    if action == 'inval':
+        return f'MEMORY(u64, {i.address(i.args[0], i.take_space())}) = ~0ull;'
+    if action in ('try_wait', 'test_wait'):
+        return mbarrier_wait(i, action)
+    expect = i.take('expect_tx') if action == 'arrive' else action == 'expect_tx'
+    i.take('noComplete', 'acquire', 'release', 'relaxed')
+    i.take(*SCOPES)
+    space = i.take_space()
+    has_state = action == 'arrive' and not i.args[0].startswith('[')
+    dest, args = (i.args[0], i.args[1:]) if has_state else ('_', i.args)
+    place = f'(u64 *){i.address(args[0], space)}'
+    extra = i.value(args[1], 'u32') if len(args) > 1 else None
+    if action == 'expect_tx':
+        call = runtime(i, 'mbarrier_arrive', place, 0, extra)
+    elif action == 'complete_tx':
+        return runtime(i, 'mbarrier_complete', place, extra) + ';'
+    elif action == 'arrive':
+        call = runtime(i, 'mbarrier_arrive', place, 1 if expect else extra or 1, extra if expect else 0)
+    else:
+        raise i.error('mbarrier operation not supported')
+    return f'(void){call};' if dest == '_' else i.assign_bits(dest, call)
+
+
+def mbarrier_wait(i, action):
+    parity = i.take('parity')
+    i.take('acquire', 'relaxed')
+    i.take(*SCOPES)
+    place = f'(u64 *){i.address(i.args[1], i.take_space())}'
+    # A state token is the mbarrier word at arrival: bit 0 is its phase.
+    phase = i.value(i.args[2], 'u32') if parity else f'(u32)({i.value(i.args[2], "u64")} & 1)'
+    return i.assign(i.args[0], 'pred', runtime(i, 'mbarrier_test', place, phase, 'true' if action == 'try_wait' else 'false'))
+
+
+def mapa(i):
+    """Addresses in shared::cluster carry the rank plus one above bit 24; 0 there means the own block."""
+    space, rank = i.take_space(), i.value(i.args[2], 'u32')
+    if space == 'cluster':
+        return i.assign(i.args[0], 'u32', f'({i.value(i.args[1], "u32")} & 0xffffffu) | (({rank} + 1) << 24)')
+    own = i.value(i.args[1], 'u64')
+    return i.assign(i.args[0], 'u64', '(u64)' + runtime(i, 'cluster_peer', f'(u8 *){own}', rank))
+
+
+def st_async(i):
+    i.take('weak', 'release', 'relaxed')
+    i.take(*SCOPES)
+    i.take('shared::cluster')
+    i.take('mbarrier::complete_tx::bytes')
+    count = int((i.take('v2', 'v4') or 'v1')[1:])
+    size, bits = SIZES[i.type], 'b' + str(8 * SIZES[i.type])
+    values = [i.value(v, bits) for v in i.vector(i.args[1])]
+    stores = ' '.join(f'MEMORY(u{8 * size}, to + {n * size}) = {v};' for n, v in enumerate(values))
+    done = runtime(i, 'mbarrier_complete', f'(u64 *){i.address(i.args[2], "cluster")}', count * size)
+    return f'{{ u8 *to = {i.address(i.args[0], "cluster")}; {stores} {done}; }}'
+
+
+def store(i):
+    return st_async(i) if i.take('async') else st(i)
+
+
+MEMORY_OPCODES = {
+    'ld': ld, 'ldu': ld, 'st': store, 'atom': atom, 'red': atom, 'fence': fence, 'membar': fence,
+    'prefetch': prefetch, 'prefetchu': prefetch, 'applypriority': prefetch, 'discard': prefetch, 'createpolicy': create_policy,
+    'cp': cp, 'mbarrier': mbarrier, 'mapa': mapa,
+}

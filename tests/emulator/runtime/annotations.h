@@ -1,0 +1,35 @@
+// Sanitizer entry points, weak: they exist only when the test program is built
+// with a sanitizer, so one libcuda.so.1 serves plain and instrumented runs.
+#pragma once
+#include <cstddef>
+
+#define WEAK __attribute__((weak))
+extern "C" {
+WEAK void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size);
+WEAK void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size);
+WEAK void __asan_poison_memory_region(const volatile void *, size_t);
+WEAK void __asan_unpoison_memory_region(const volatile void *, size_t);
+WEAK void *__tsan_get_current_fiber(void);
+WEAK void *__tsan_create_fiber(unsigned flags);
+WEAK void __tsan_destroy_fiber(void *);
+WEAK void __tsan_switch_to_fiber(void *, unsigned flags);
+WEAK void __tsan_acquire(void *);
+WEAK void __tsan_release(void *);
+WEAK void __tsan_read_range(void *, unsigned long);
+WEAK void __tsan_write_range(void *, unsigned long);
+}
+#undef WEAK
+
+namespace emulator {
+
+inline bool under_asan() { return &__asan_poison_memory_region != nullptr; }
+inline bool under_tsan() { return &__tsan_create_fiber != nullptr; }
+
+// Happens-before edges exist only where CUDA has them; a fiber switch is none.
+inline void happens_before(void *at) { if (&__tsan_release) __tsan_release(at); }
+inline void happens_after(void *at) { if (&__tsan_acquire) __tsan_acquire(at); }
+
+inline void poison(void *p, size_t n) { if (under_asan() && n) __asan_poison_memory_region(p, n); }
+inline void unpoison(void *p, size_t n) { if (under_asan() && n) __asan_unpoison_memory_region(p, n); }
+
+}  // namespace emulator

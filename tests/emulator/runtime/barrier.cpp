@@ -1,0 +1,110 @@
+// bar.sync, bar.arrive, bar.red and the cluster barrier.
+#include "engine.h"
+
+namespace emulator {
+
+namespace {
+
+u32 expected(const Block &b, const Barrier &bar) { return bar.expected ? bar.expected : b.live; }
+
+void complete(Block &b, Barrier &bar) {
+  for (u32 w = 0; w < b.warp_count; w++) {
+    for (u32 lanes = bar.waiting[w]; lanes; lanes &= lanes - 1) {
+      FiberThread &t = b.thread[w * warp_size + u32(__builtin_ctz(lanes))];
+      t.result = t.result == reduce_popc ? bar.sum : t.result == reduce_and ? bar.all : bar.any;
+    }
+    make_ready(b, w, bar.waiting[w]);
+  }
+  bar = Barrier{};
+  note_progress();
+}
+
+Barrier &enter(FiberThread &t, u32 id, u32 threads, u32 line) {
+  Block &b = *t.block;
+  if (id >= named_barriers) fail_thread(t, 719, "barrier number above 15", line);
+  Barrier &bar = b.barrier[id];
+  if (!bar.arrived) bar.line = line, bar.expected = threads, bar.all = 1;
+  if (bar.expected != threads) fail_thread(t, 719, "barrier used with different thread counts", line);
+  if (threads == 0 && bar.line != line) {
+    report_block(b, "divergent barrier: threads of one block meet in different barriers, PTX lines " +
+                        std::to_string(bar.line) + " and " + std::to_string(line));
+    fail_thread(t, 719, "divergent barrier", line);
+  }
+  bar.arrived++;
+  happens_before(&b.sync_tag[id]);
+  return bar;
+}
+
+u32 synchronise(FiberThread &t, u32 id, u32 threads, u32 operation, u32 predicate, u32 line) {
+  Block &b = *t.block;
+  Barrier &bar = enter(t, id, threads, line);
+  bar.sum += predicate, bar.all &= predicate, bar.any |= predicate;
+  bar.waiting[t.warp] |= 1u << t.lane;
+  t.result = operation;  // what complete() is to leave here
+  if (bar.arrived >= expected(b, bar)) {
+    complete(b, bar);
+    stay_running(t);
+  } else {
+    wait(t, State::at_barrier, line);
+  }
+  happens_after(&b.sync_tag[id]);
+  return t.result;
+}
+
+}  // namespace
+
+void service_barrier(Thread &t, u32 id, u32 threads, u32 line) {
+  synchronise(fiber_thread(t), id, threads, reduce_popc, 0, line);
+}
+
+u32 service_barrier_reduce(Thread &t, u32 id, u32 threads, u32 operation, u32 predicate, u32 line) {
+  return synchronise(fiber_thread(t), id, threads, operation, predicate, line);
+}
+
+void service_barrier_arrive(Thread &thread, u32 id, u32 threads, u32 line) {
+  FiberThread &t = fiber_thread(thread);
+  Barrier &bar = enter(t, id, threads, line);
+  if (bar.arrived >= expected(*t.block, bar)) complete(*t.block, bar);
+}
+
+// __syncthreads() waits for the threads that have not exited.
+void thread_exits_barriers(FiberThread &t) {
+  Block &b = *t.block;
+  for (Barrier &bar : b.barrier)
+    if (bar.arrived && !bar.expected && bar.arrived >= b.live) complete(b, bar);
+}
+
+// ---- the cluster barrier: one phase at a time, arrive and wait apart ----
+
+namespace {
+void complete_cluster_phase(Cluster &c) {
+  c.arrived = 0, c.phase++;
+  note_progress();
+  for (auto &b : c.blocks)
+    for (FiberThread &t : b->thread)
+      if (t.state == State::at_cluster_barrier) make_ready(*b, t.warp, 1u << t.lane);
+}
+}  // namespace
+
+void service_cluster_arrive(Thread &thread, u32) {
+  FiberThread &t = fiber_thread(thread);
+  Cluster &c = *t.block->cluster;
+  t.cluster_phase = c.phase;
+  happens_before(&c.sync_tag);
+  if (++c.arrived >= c.live_threads) complete_cluster_phase(c);
+}
+
+void service_cluster_wait(Thread &thread, u32 line) {
+  FiberThread &t = fiber_thread(thread);
+  Cluster &c = *t.block->cluster;
+  while (c.phase == t.cluster_phase) wait(t, State::at_cluster_barrier, line);
+  happens_after(&c.sync_tag);
+}
+
+void thread_exits_cluster(FiberThread &t) {
+  Cluster &c = *t.block->cluster;
+  c.live_threads--;
+  if (c.arrived && c.arrived >= c.live_threads) complete_cluster_phase(c);
+}
+
+}  // namespace emulator

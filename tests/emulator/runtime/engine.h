@@ -1,0 +1,167 @@
+// The structures of a running grid and the interface between the scheduler,
+// the services that kernels call, and the driver API above.
+//
+// One host thread at a time executes kernels; the driver API holds its lock
+// while it calls in here, so nothing below needs a lock of its own.
+#pragma once
+#include <csetjmp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../emulator.h"
+#include "annotations.h"
+#include "fiber.h"
+
+namespace emulator {
+
+constexpr u32 warp_size = 32, max_warps = 32, named_barriers = 16;
+
+struct Block;
+struct Cluster;
+
+enum class State : u8 { fresh, runnable, at_barrier, in_collective, at_cluster_barrier, spinning, exited };
+
+// One CUDA thread with its fiber.
+struct FiberThread : Thread {
+  Fiber fiber;
+  Block *block;
+  u32 linear;
+  State state;
+  u32 line;              // where it waits
+  u32 mask;              // of the collective it waits in
+  u32 result;            // of a barrier reduction
+  u32 last_spin_line;
+  u32 cluster_phase;     // phase it arrived in
+  u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
+};
+
+struct Barrier {
+  u32 arrived, expected, line;
+  u32 sum, all, any;
+  u32 waiting[max_warps];
+};
+
+// Lanes that meet in one collective.
+struct Group {
+  u32 mask, arrived, operation, line;
+};
+
+struct Warp {
+  u32 present, exited;
+  std::vector<Group> groups;
+  u64 value[warp_size], out[warp_size];
+  u32 argument[warp_size], clamp[warp_size];
+  bool predicate[warp_size];
+  char sync_tag;  // ThreadSanitizer: bar.warp.sync
+};
+
+// An asynchronous copy that has been issued and is held back as long as PTX allows.
+struct Delivery {
+  enum Kind : u8 { copy, bulk_load, bulk_store, arrive } kind;
+  u32 thread, group;
+  u8 *to;
+  const u8 *from;
+  u32 bytes, source_bytes;
+  u64 *mbarrier;
+};
+
+struct Grid;
+
+struct Block {
+  BlockView view;
+  Grid *grid;
+  Cluster *cluster;
+  u32 threads, warp_count, live;
+  u32 ready[max_warps], ready_warps;
+  u32 spinning[max_warps], spinning_warps;
+  u32 current_warp, current_lane;
+  std::vector<FiberThread> thread;
+  Warp warp[max_warps];
+  Barrier barrier[named_barriers];
+  std::vector<Delivery> deliveries;
+  char sync_tag[named_barriers];
+  char *mapping;
+  size_t mapping_bytes;
+};
+
+struct Cluster {
+  std::vector<std::unique_ptr<Block>> blocks;
+  Grid *grid;
+  u32 arrived, phase, live_blocks;
+  u64 live_threads;
+  char sync_tag;
+};
+
+struct DeviceLimits {
+  int ordinal;
+  u32 multiprocessors, threads_per_sm, blocks_per_sm, shared_per_sm, reserved_shared;
+};
+
+// One kernel launch.
+struct Grid {
+  const Kernel *kernel;
+  Dim grid, block, cluster;
+  u32 dynamic_shared;
+  std::vector<u8> params;
+  DeviceLimits limits;
+  u64 id;
+  u64 next_cluster, total_clusters, finished_clusters, resident_clusters;
+  u32 error;
+  char sync_tag;
+  bool done() const { return error != 0 || finished_clusters == total_clusters; }
+};
+
+enum class Step { progressed, stuck, idle };
+
+struct Statistics { u64 launches, blocks, switches; };
+extern Statistics statistics;
+
+void start_grid(Grid *);
+// Runs every resident block until it waits. Finished grids are taken off the active list.
+Step step();
+bool grids_active();
+// Ends a grid: by its error, or because the context goes away.
+void abandon_grid(Grid *, u32 error);
+void abandon_all_stuck();
+std::string describe(const Grid &);
+u32 blocks_per_multiprocessor(const Kernel &, const DeviceLimits &, u32 threads, u32 dynamic_shared);
+
+// ---- for the services ----
+extern const Runtime runtime_services;
+inline FiberThread &fiber_thread(Thread &t) { return static_cast<FiberThread &>(t); }
+void wait(FiberThread &, State, u32 line);  // gives the processor away until made ready
+void make_ready(Block &, u32 warp, u32 lanes);
+void stay_running(FiberThread &);  // undoes make_ready for the thread that runs
+void note_progress();
+[[noreturn]] void fail_thread(Thread &, u32 error, const std::string &what, u32 line);
+void report_block(const Block &, const std::string &what);
+void thread_exits_collectives(FiberThread &);
+void thread_exits_barriers(FiberThread &);
+void thread_exits_cluster(FiberThread &);
+void finish_deliveries(Block &);
+
+// services, by source file
+void service_barrier(Thread &, u32 id, u32 threads, u32 line);
+void service_barrier_arrive(Thread &, u32 id, u32 threads, u32 line);
+u32 service_barrier_reduce(Thread &, u32 id, u32 threads, u32 operation, u32 predicate, u32 line);
+u64 service_collective(Thread &, u32 operation, u32 mask, u64 value, u32 argument, u32 clamp, bool *predicate, u32 line);
+u32 service_active_mask(Thread &);
+void service_copy_async(Thread &, u8 *to, const u8 *from, u32 bytes, u32 source_bytes, u32 line);
+void service_copy_commit(Thread &);
+void service_copy_wait(Thread &, u32 groups_left, bool uncommitted_too);
+void service_copy_arrive(Thread &, u64 *mbarrier, bool counted, u32 line);
+void service_bulk_load(Thread &, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 line);
+void service_bulk_store(Thread &, u8 *to, const u8 *from, u32 bytes, u32 line);
+void service_bulk_commit(Thread &);
+void service_bulk_wait(Thread &, u32 groups_left);
+void service_mbarrier_init(Thread &, u64 *, u32 count, u32 line);
+u64 service_mbarrier_arrive(Thread &, u64 *, u32 count, u32 expected_bytes, u32 line);
+void service_mbarrier_complete(Thread &, u64 *, u32 bytes, u32 line);
+bool service_mbarrier_test(Thread &, u64 *, u32 parity, bool may_sleep, u32 line);
+void service_cluster_arrive(Thread &, u32 line);
+void service_cluster_wait(Thread &, u32 line);
+u8 *service_cluster_address(Thread &, u32 address, u32 line);
+u8 *service_cluster_peer(Thread &, const u8 *own_address, u32 rank, u32 line);
+
+}  // namespace emulator

@@ -1,0 +1,106 @@
+#include "fiber.h"
+
+#include <sys/mman.h>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "annotations.h"
+
+namespace emulator {
+
+namespace {
+constexpr size_t guard_bytes = 4096;
+constexpr size_t stack_bytes = 256 * 1024;
+constexpr size_t stacks_at_once = 64;
+std::vector<Stack> free_stacks;
+
+void map_stacks() {
+  char *base = static_cast<char *>(mmap(nullptr, stacks_at_once * stack_bytes, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (base == MAP_FAILED) abort();
+  for (size_t i = stacks_at_once; i-- > 0;) {
+    char *low = base + i * stack_bytes;
+    mprotect(low, guard_bytes, PROT_NONE);
+    free_stacks.push_back({low + guard_bytes, stack_bytes - guard_bytes});
+  }
+}
+}  // namespace
+
+Stack take_stack() {
+  if (free_stacks.empty()) map_stacks();
+  Stack stack = free_stacks.back();
+  free_stacks.pop_back();
+  // ThreadSanitizer forgets the previous fiber's accesses when it sees the range mapped anew.
+  if (under_tsan())
+    mmap(stack.low, stack.size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  unpoison(stack.low, stack.size);
+  return stack;
+}
+
+void give_stack(Stack stack) { free_stacks.push_back(stack); }
+
+#if defined(__x86_64__)
+// Saves the callee-saved registers, exchanges the stack pointer, restores. The
+// floating-point control words stay: no kernel changes them.
+extern "C" void quern_emulator_exchange_stacks(void **save, void *load);
+asm(R"(.text
+.globl quern_emulator_exchange_stacks
+.hidden quern_emulator_exchange_stacks
+.type quern_emulator_exchange_stacks,@function
+quern_emulator_exchange_stacks:
+  push %rbp
+  push %rbx
+  push %r12
+  push %r13
+  push %r14
+  push %r15
+  mov %rsp,(%rdi)
+  mov %rsi,%rsp
+  pop %r15
+  pop %r14
+  pop %r13
+  pop %r12
+  pop %rbx
+  pop %rbp
+  ret
+.size quern_emulator_exchange_stacks,.-quern_emulator_exchange_stacks
+)");
+
+void prepare_fiber(Fiber &fiber, void (*entry)()) {
+  void **top = reinterpret_cast<void **>(fiber.stack.low + fiber.stack.size - 64);
+  *--top = nullptr;  // the return address `entry` never uses; keeps the ABI's alignment
+  *--top = reinterpret_cast<void *>(entry);
+  for (int i = 0; i < 6; i++) *--top = nullptr;
+  fiber.stack_pointer = top;
+}
+static void exchange(Fiber &from, Fiber &to) { quern_emulator_exchange_stacks(&from.stack_pointer, to.stack_pointer); }
+#else
+void prepare_fiber(Fiber &fiber, void (*entry)()) {
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.low;
+  fiber.context.uc_stack.ss_size = fiber.stack.size;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, entry, 0);
+}
+static void exchange(Fiber &from, Fiber &to) { swapcontext(&from.context, &to.context); }
+#endif
+
+void switch_fiber(Fiber &from, Fiber &to, bool from_ends) {
+  if (&__sanitizer_start_switch_fiber)
+    __sanitizer_start_switch_fiber(from_ends ? nullptr : &from.fake_stack, to.stack.low, to.stack.size);
+  if (under_tsan()) __tsan_switch_to_fiber(to.tsan, 1);  // 1: no happens-before edge
+  exchange(from, to);
+  if (&__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
+}
+
+void arrived_in_fiber(Fiber &host) {
+  if (!&__sanitizer_finish_switch_fiber) return;
+  const void *bottom;
+  size_t size;
+  __sanitizer_finish_switch_fiber(nullptr, &bottom, &size);
+  // The first switch comes from the host thread, whose stack only the sanitizer knows.
+  if (!host.stack.low) host.stack = {static_cast<char *>(const_cast<void *>(bottom)), size};
+}
+
+}  // namespace emulator

@@ -1,0 +1,13 @@
+// The order in which ready threads, warps and blocks run (QUERN_EMULATOR_ORDER).
+#pragma once
+#include "../emulator.h"
+
+namespace emulator {
+
+enum class Order { forward, reverse, random };
+
+Order order();
+u32 choose_bit(u32 set, u32 after);    // one bit of a non-empty set
+u64 permute(u64 index, u64 count);     // a bijection of 0..count-1
+
+}  // namespace emulator

@@ -1,0 +1,406 @@
+// Decides which CUDA thread runs next: lanes of one warp first, then warps of
+// the block; another block only when the current one waits or spins.
+#include <pthread.h>
+#include <sys/mman.h>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "engine.h"
+#include "faults.h"
+#include "order.h"
+
+namespace emulator {
+
+Statistics statistics;
+
+namespace {
+
+std::vector<Grid *> active;
+std::vector<std::unique_ptr<Cluster>> resident;
+Fiber host;                  // the host thread that is in step()
+FiberThread *current;        // the CUDA thread that runs, if any
+bool direct;                 // it runs as a plain call on the host's stack
+Stack retired;               // stack of the fiber that ended last: still in use until the next switch
+u64 progress_events;
+
+// ---- shared memory: its end lies at a guard page, its bytes start as NaN ----
+
+constexpr size_t page = 4096;
+struct Mapping { char *base; size_t bytes; };
+std::vector<Mapping> free_mappings;
+
+size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+void map_shared(Block &b, const Kernel &k, u32 dynamic) {
+  u32 align = std::max(k.shared_alignment, 16u);
+  b.view.dynamic_shared_offset = u32(round_up(k.static_shared_bytes, align));
+  b.view.dynamic_shared_bytes = dynamic;
+  b.view.shared_bytes = b.view.dynamic_shared_offset + dynamic;
+  size_t used = round_up(b.view.shared_bytes, std::max(align, 128u)), bytes = round_up(used, page) + page;
+  b.mapping = nullptr;
+  for (size_t i = 0; i < free_mappings.size() && !b.mapping; i++)
+    if (free_mappings[i].bytes == bytes) {
+      b.mapping = free_mappings[i].base;
+      free_mappings[i] = free_mappings.back();
+      free_mappings.pop_back();
+    }
+  if (!b.mapping) {
+    b.mapping = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(b.mapping + bytes - page, page, PROT_NONE);
+  }
+  b.mapping_bytes = bytes;
+  b.view.shared = reinterpret_cast<u8 *>(b.mapping + bytes - page - used);
+  memset(b.view.shared, 0xff, used);
+  poison(b.view.shared + b.view.shared_bytes, used - b.view.shared_bytes);
+}
+
+// True if the bytes between the shared memory's end and the guard page are untouched.
+bool shared_end_intact(const Block &b) {
+  const u8 *end = reinterpret_cast<u8 *>(b.mapping + b.mapping_bytes - page);
+  for (const u8 *p = b.view.shared + b.view.shared_bytes; p < end; p++)
+    if (*p != 0xff) return under_asan();
+  return true;
+}
+
+void unmap_shared(Block &b) {
+  unpoison(b.mapping, b.mapping_bytes - page);
+  if (under_tsan()) munmap(b.mapping, b.mapping_bytes);  // so that ThreadSanitizer forgets this block's accesses
+  else free_mappings.push_back({b.mapping, b.mapping_bytes});
+  b.mapping = nullptr;
+}
+
+// ---- choosing the next thread ----
+
+FiberThread *pick(Block &b) {
+  if (!b.ready_warps) {
+    for (u32 w = 0; w < b.warp_count; w++) {
+      if (b.spinning[w]) make_ready(b, w, b.spinning[w]);
+      b.spinning[w] = 0;
+    }
+    b.spinning_warps = 0;
+    return nullptr;  // the host lets other blocks run before this one spins on
+  }
+  u32 w = b.current_warp;
+  if (order() == Order::random ? b.warp_count > 1 : !b.ready[w]) w = choose_bit(b.ready_warps, w);
+  u32 lane = choose_bit(b.ready[w], w == b.current_warp ? b.current_lane : 31);
+  b.ready[w] &= ~(1u << lane);
+  if (!b.ready[w]) b.ready_warps &= ~(1u << w);
+  b.current_warp = w, b.current_lane = lane;
+  return &b.thread[w * warp_size + lane];
+}
+
+void fiber_entry();
+
+void switch_to(Fiber &from, FiberThread *next, bool from_ends) {
+  statistics.switches++;
+  current = next;
+  if (!next) return switch_fiber(from, host, from_ends);
+  if (next->state == State::fresh) {
+    next->fiber.stack = take_stack();
+    prepare_fiber(next->fiber, fiber_entry);
+  }
+  next->state = State::runnable;
+  switch_fiber(from, next->fiber, from_ends);
+}
+
+void thread_exits(FiberThread &t) {
+  Block &b = *t.block;
+  t.state = State::exited;
+  b.live--;
+  b.warp[t.warp].exited |= 1u << t.lane;
+  note_progress();
+  happens_before(&b.grid->sync_tag);
+  thread_exits_collectives(t);
+  thread_exits_barriers(t);
+  thread_exits_cluster(t);
+}
+
+void fiber_entry() {
+  arrived_in_fiber(host);
+  for (;;) {
+    FiberThread &t = *current;
+    t.block->grid->kernel->run(t);
+    thread_exits(t);
+    FiberThread *next = pick(*t.block);
+    bool may_reuse_stack = !under_tsan() && !under_asan();
+    if (next && next->state == State::fresh && may_reuse_stack) {
+      std::swap(next->fiber.stack, t.fiber.stack);
+      next->state = State::runnable;
+      current = next;
+      continue;
+    }
+    if (retired.low) give_stack(retired);
+    retired = t.fiber.stack;
+    t.fiber.stack = {};
+    switch_to(t.fiber, next, true);
+    abort();
+  }
+}
+
+// ---- blocks ----
+
+Dim unflatten(u64 i, const Dim &d) { return {u32(i % d.x), u32(i / d.x % d.y), u32(i / (u64(d.x) * d.y))}; }
+
+std::unique_ptr<Block> make_block(Grid &g, Cluster &c, const Dim &cluster_id, u32 rank) {
+  auto b = std::make_unique<Block>();
+  BlockView &v = b->view;
+  Dim in_cluster = unflatten(rank, g.cluster);
+  v.ntid = g.block, v.nctaid = g.grid, v.clusterid = cluster_id, v.cluster_ctaid = in_cluster, v.cluster_nctaid = g.cluster;
+  v.ctaid = {cluster_id.x * g.cluster.x + in_cluster.x, cluster_id.y * g.cluster.y + in_cluster.y,
+             cluster_id.z * g.cluster.z + in_cluster.z};
+  v.nclusterid = {g.grid.x / g.cluster.x, g.grid.y / g.cluster.y, g.grid.z / g.cluster.z};
+  v.cluster_ctarank = rank, v.cluster_nctarank = g.cluster.x * g.cluster.y * g.cluster.z;
+  v.nsmid = g.limits.multiprocessors, v.smid = u32((g.next_cluster + rank) % v.nsmid), v.gridid = g.id;
+  v.param = g.params.data(), v.runtime = &runtime_services;
+  b->grid = &g, b->cluster = &c;
+  b->threads = b->live = g.block.x * g.block.y * g.block.z;
+  b->warp_count = v.nwarpid = (b->threads + warp_size - 1) / warp_size;
+  map_shared(*b, *g.kernel, g.dynamic_shared);
+  statistics.blocks++;
+  return b;
+}
+
+void make_threads(Block &b) {
+  b.thread.resize(b.threads);
+  for (u32 i = 0; i < b.threads; i++) {
+    FiberThread &t = b.thread[i];
+    t.tid = unflatten(i, b.view.ntid), t.lane = i % warp_size, t.warp = i / warp_size, t.view = &b.view;
+    t.block = &b, t.linear = i, t.state = State::fresh;
+    if (under_tsan()) t.fiber.tsan = __tsan_create_fiber(0);
+    b.warp[t.warp].present |= 1u << t.lane;
+    make_ready(b, t.warp, 1u << t.lane);
+  }
+  b.current_lane = 31;
+}
+
+bool may_start(const Grid &g) {
+  if (g.error || g.next_cluster == g.total_clusters) return false;
+  u32 threads = g.block.x * g.block.y * g.block.z, size = g.cluster.x * g.cluster.y * g.cluster.z;
+  u64 blocks = u64(blocks_per_multiprocessor(*g.kernel, g.limits, threads, g.dynamic_shared)) * g.limits.multiprocessors;
+  return g.resident_clusters < std::max<u64>(blocks / size, 1);
+}
+
+bool start_cluster() {
+  for (Grid *g : active) {
+    if (!may_start(*g)) continue;
+    auto c = std::make_unique<Cluster>();
+    u32 size = g->cluster.x * g->cluster.y * g->cluster.z;
+    Dim clusters = {g->grid.x / g->cluster.x, g->grid.y / g->cluster.y, g->grid.z / g->cluster.z};
+    Dim id = unflatten(permute(g->next_cluster, g->total_clusters), clusters);
+    c->grid = g, c->live_blocks = size;
+    for (u32 rank = 0; rank < size; rank++) {
+      c->blocks.push_back(make_block(*g, *c, id, rank));
+      c->live_threads += c->blocks.back()->threads;
+    }
+    for (auto &b : c->blocks) make_threads(*b);
+    g->next_cluster++, g->resident_clusters++;
+    resident.push_back(std::move(c));
+    note_progress();
+    return true;
+  }
+  return false;
+}
+
+void release_block(Block &b) {
+  for (FiberThread &t : b.thread) {
+    if (t.fiber.stack.low) give_stack(t.fiber.stack);
+    if (t.fiber.tsan) __tsan_destroy_fiber(t.fiber.tsan);
+  }
+  unmap_shared(b);
+}
+
+void check_finished_block(Block &b) {
+  finish_deliveries(b);
+  if (!shared_end_intact(b) && !b.grid->error) {
+    report_block(b, "shared memory written past its end");
+    b.grid->error = 700;
+  }
+}
+
+void end_cluster(size_t index) {
+  Cluster &c = *resident[index];
+  if (!c.grid->error)
+    for (auto &b : c.blocks) check_finished_block(*b);
+  for (auto &b : c.blocks) release_block(*b);
+  c.grid->resident_clusters--, c.grid->finished_clusters++;
+  resident.erase(resident.begin() + long(index));
+}
+
+// Runs the block until all its threads wait, spin or have exited.
+void run_block(Block &b) {
+  if (catch_fault()) {
+    fault_report(b);
+    return;
+  }
+  FiberThread *next = pick(b);
+  if (!next) next = pick(b);
+  if (next) switch_to(host, next, false);
+  current = nullptr;
+}
+
+void check_deadlock(Cluster &c) {
+  for (auto &b : c.blocks)
+    if (b->ready_warps || b->spinning_warps) return;
+  for (auto &b : c.blocks)
+    if (b->live) report_block(*b, "deadlock: no thread of the block or cluster can continue (divergent barrier?)");
+  c.grid->error = 719;
+}
+
+// ---- kernels that never wait: plain calls in a loop ----
+
+void run_threads_directly(Grid &g, Block &b) {
+  FiberThread &t = b.thread[0];
+  for (u32 i = 0; i < b.threads; i++) {
+    u32 n = order() == Order::reverse ? b.threads - 1 - i : i;
+    t.tid = unflatten(n, g.block), t.lane = n % warp_size, t.warp = n / warp_size, t.linear = n;
+    g.kernel->run(t);
+  }
+}
+
+void run_block_directly(Grid &g, Block &b) {
+  b.thread.resize(1);
+  b.thread[0].view = &b.view, b.thread[0].block = &b;
+  current = &b.thread[0], direct = true;
+  if (catch_fault()) fault_report(b);
+  else run_threads_directly(g, b);
+  current = nullptr, direct = false;
+}
+
+void run_direct(Grid &g) {
+  while (g.next_cluster < g.total_clusters && !g.error) {
+    Cluster c{};
+    c.grid = &g;
+    auto b = make_block(g, c, unflatten(permute(g.next_cluster, g.total_clusters), g.grid), 0);
+    run_block_directly(g, *b);
+    if (!g.error) check_finished_block(*b);
+    unmap_shared(*b);
+    g.next_cluster++, g.finished_clusters++;
+  }
+}
+
+bool runs_directly(const Grid &g) {
+  return !(g.kernel->flags & kernel_may_block) && !under_tsan() && g.cluster.x * g.cluster.y * g.cluster.z == 1 &&
+         g.kernel->local_bytes < 1 << 16;
+}
+
+void drop_failed_clusters() {
+  for (size_t i = resident.size(); i-- > 0;)
+    if (resident[i]->grid->error) end_cluster(i);
+}
+
+void one_pass() {
+  for (size_t i = 0; i < resident.size(); i++) {
+    Cluster &c = *resident[i];
+    for (auto &b : c.blocks)
+      if (b->live && !c.grid->error && (b->ready_warps || b->spinning_warps)) run_block(*b);
+    bool finished = std::all_of(c.blocks.begin(), c.blocks.end(), [](auto &b) { return b->live == 0; });
+    if (finished) end_cluster(i--);
+    else if (!c.grid->error) check_deadlock(c);
+  }
+  drop_failed_clusters();
+}
+
+void learn_host() {
+  host = Fiber{};
+  if (under_tsan()) host.tsan = __tsan_get_current_fiber();
+  if (!under_asan()) return;
+  pthread_attr_t attributes;
+  void *low;
+  size_t size;
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &low, &size);
+  pthread_attr_destroy(&attributes);
+  host.stack = {static_cast<char *>(low), size};
+}
+
+}  // namespace
+
+void make_ready(Block &b, u32 warp, u32 lanes) {
+  b.ready[warp] |= lanes;
+  if (lanes) b.ready_warps |= 1u << warp;
+}
+
+void stay_running(FiberThread &t) {
+  Block &b = *t.block;
+  b.ready[t.warp] &= ~(1u << t.lane);
+  if (!b.ready[t.warp]) b.ready_warps &= ~(1u << t.warp);
+}
+
+void note_progress() { progress_events++; }
+
+void wait(FiberThread &t, State state, u32 line) {
+  Block &b = *t.block;
+  t.state = state, t.line = line;
+  if (state == State::spinning) {
+    if (t.last_spin_line != line) note_progress();
+    t.last_spin_line = line;
+    b.spinning[t.warp] |= 1u << t.lane;
+    b.spinning_warps |= 1u << t.warp;
+  }
+  switch_to(t.fiber, pick(b), false);
+}
+
+void fail_thread(Thread &thread, u32 error, const std::string &what, u32 line) {
+  FiberThread &t = fiber_thread(thread);
+  Grid &g = *t.block->grid;
+  const Dim &c = t.view->ctaid;
+  if (!g.error)
+    fprintf(stderr, "emulator: %s: %s, block (%u,%u,%u) thread (%u,%u,%u), PTX line %u\n", what.c_str(), describe(g).c_str(),
+            c.x, c.y, c.z, t.tid.x, t.tid.y, t.tid.z, line);
+  g.error = error;
+  if (direct) leave_direct_call();
+  t.block->live = 0;
+  for (u32 &w : t.block->ready) w = 0;
+  t.block->ready_warps = 0;
+  switch_to(t.fiber, nullptr, false);
+  abort();
+}
+
+void start_grid(Grid *g) {
+  static u64 ids;
+  g->id = ++ids;
+  g->total_clusters = u64(g->grid.x) * g->grid.y * g->grid.z / (u64(g->cluster.x) * g->cluster.y * g->cluster.z);
+  statistics.launches++;
+  active.push_back(g);
+  note_progress();
+}
+
+Step step() {
+  if (active.empty()) return Step::idle;
+  learn_host();
+  watch_faults();
+  u64 before = progress_events;
+  for (Grid *g : active)
+    if (runs_directly(*g)) run_direct(*g), note_progress();
+  one_pass();
+  if (progress_events == before || resident.empty()) start_cluster();
+  active.erase(std::remove_if(active.begin(), active.end(), [](Grid *g) { return g->done(); }), active.end());
+  stop_watching_faults();
+  return progress_events != before ? Step::progressed : Step::stuck;
+}
+
+bool grids_active() { return !active.empty(); }
+
+void abandon_grid(Grid *g, u32 error) {
+  if (!g->error) g->error = error;
+  drop_failed_clusters();
+  active.erase(std::remove(active.begin(), active.end(), g), active.end());
+}
+
+void abandon_all_stuck() {
+  for (auto &c : resident)
+    for (auto &b : c->blocks)
+      if (b->live) report_block(*b, "no progress: every thread waits or spins (deadlock?)");
+  for (Grid *g : std::vector<Grid *>(active)) abandon_grid(g, 702);
+}
+
+u32 blocks_per_multiprocessor(const Kernel &k, const DeviceLimits &d, u32 threads, u32 dynamic_shared) {
+  u32 rounded = u32(round_up(threads, warp_size));
+  u32 shared = u32(round_up(k.static_shared_bytes, 16)) + dynamic_shared + d.reserved_shared;
+  u32 blocks = std::min(d.blocks_per_sm, d.threads_per_sm / std::max(rounded, 1u));
+  return shared ? std::min(blocks, d.shared_per_sm / shared) : blocks;
+}
+
+}  // namespace emulator

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Builds and runs the emulator's self-test: build.sh OUTPUT_DIRECTORY [none|address|thread]
+# The real build has its own rules; this shows the steps and serves when working on the emulator alone.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+emulator=$(dirname "$here")
+out=$1 sanitizer=${2:-none}
+architectures=${ARCHITECTURES:-"75 80 86 89 90a 100f 103a 120f"}
+case $sanitizer in
+  none) cxx=${CXX:-c++} flags=-O1 main_flags=-O1 ;;
+  address) cxx=clang++ flags="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined" main_flags="-O1 -g -fsanitize=address" ;;
+  thread) cxx=clang++ flags="-O1 -g -fsanitize=thread" main_flags="-O1 -g -fsanitize=thread" ;;
+esac
+mkdir -p "$out"
+
+translate() { # VIRTUAL LIBRARY
+  nvcc -ptx -arch="$1" -std=c++17 -fmad=false "$here/kernels.cu" -o "$out/$2.ptx"
+  python3 "$emulator/translate.py" "$out/$2.ptx" -o "$out/$2.cpp"
+  $cxx -std=c++17 $flags -fPIC -ffp-contract=off -I "$emulator" -c "$out/$2.cpp" -o "$out/$2.o"
+  $cxx -shared $flags "$out/$2.o" -o "$out/$2.so"
+}
+
+images=
+for a in $architectures; do
+  translate "compute_$a" "sm_$a"
+  ptxas -arch="sm_$a" "$out/sm_$a.ptx" -o "$out/sm_$a.cubin"
+  fatbinary --compress=false -64 --create="$out/sm_$a.fatbin" --image3="kind=elf,sm=$a,file=$out/sm_$a.cubin"
+  images="$images --image3=kind=elf,sm=$a,file=$out/sm_$a.cubin"
+done
+translate compute_90 compute_90
+fatbinary --compress=false -64 --create="$out/all.fatbin" $images --image3="kind=ptx,sm=90,file=$out/compute_90.ptx"
+c++ -std=c++17 -O2 -fPIC -shared -pthread "$emulator"/runtime/*.cpp "$emulator"/libcuda*.cpp -o "$out/libcuda.so.1"
+$cxx -std=c++17 $main_flags "$here/self_test.cpp" -o "$out/self_test" -ldl -pthread
+LD_LIBRARY_PATH="$out" "$out/self_test" "$out"
