@@ -106,7 +106,7 @@ template <int COUNT> struct packing<f32, COUNT> {
 /* One element at a time, for what is not aligned or does not fill a vector. */
 
 template <class T> __device__ __forceinline__ typename T::bits load_element(const void *base, int64_t index) {
-    return ((const volatile typename T::bits *)base)[index];
+    return ((const typename T::bits *)base)[index];
 }
 
 template <class T> __device__ __forceinline__ void store_element(void *base, int64_t index, typename T::bits x) {

@@ -11,17 +11,11 @@ struct philox_words {
     uint32_t word[4];
 };
 
-/* A word holds two of the eight 16-bit values of a call. */
-__device__ __forceinline__ uint32_t random16(const philox_words &random, int element) {
-    uint32_t word = random.word[element / 2];
-    return element % 2 ? word >> 16 : word & 0xffffu;
-}
-
-__device__ __forceinline__ philox_words philox4x32(philox_words counter, uint32_t key0, uint32_t key1) {
+static __device__ __forceinline__ philox_words philox4x32(philox_words counter, uint32_t key0, uint32_t key1) {
 #pragma unroll
     for (int round = 0; round < 7; round++) {
-        uint64_t product0 = (uint64_t)0xD2511F53u * counter.word[0];
-        uint64_t product1 = (uint64_t)0xCD9E8D57u * counter.word[2];
+        const uint64_t product0 = (uint64_t)0xD2511F53u * counter.word[0];
+        const uint64_t product1 = (uint64_t)0xCD9E8D57u * counter.word[2];
         counter.word[0] = (uint32_t)(product1 >> 32) ^ counter.word[1] ^ (key0 + round * 0x9E3779B9u);
         counter.word[1] = (uint32_t)product1;
         counter.word[2] = (uint32_t)(product0 >> 32) ^ counter.word[3] ^ (key1 + round * 0xBB67AE85u);

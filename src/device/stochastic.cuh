@@ -1,46 +1,74 @@
 /*
- * Stochastic rounding of fp32 values to 16 bits: 16 random bits are added below the last bit that is kept, and the rest is cut
- * off.  Infinity stays infinity, NaN becomes the one stored NaN, and a finite value never becomes infinite.
+ * Stochastic rounding of fp32 values to 16 bits: random bits are added below the last bit that is kept, and the rest is cut off.
+ * Infinity stays infinity, NaN becomes the one stored NaN, and a finite value never becomes infinite.
+ *
+ * A word of random bits serves two elements, the lower half the first.
  */
 #ifndef QUERN_DEVICE_STOCHASTIC_CUH
 #define QUERN_DEVICE_STOCHASTIC_CUH
 
 #include "device/dtype.cuh"
-#include "device/philox.cuh"
 
 template <class T> struct stochastic;
 
 template <> struct stochastic<bf16> {
-    /* The rounded value in the upper half, anything in the lower. */
-    static __device__ __forceinline__ uint32_t upper(float x, uint32_t random) {
-        /* From the largest finite bf16 on, infinity and NaN included, there is nothing to round up to. */
-        bool rounds = fabsf(x) < __uint_as_float(0x7f7f0000u);
-        uint32_t rounded = __float_as_uint(x) + (rounds ? random : 0u);
-        return x != x ? QUERN_NAN16 << 16 : rounded;
+    static constexpr float largest = 0x1.fep127f; /* finite bf16 */
+
+    /* From the largest finite value on, infinity and NaN included, there is nothing to round up to: rare, so asked once for all. */
+    template <int COUNT> static __device__ __forceinline__ bool has_large(const float *x) {
+        float total = 0.0f;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            total += fabsf(x[i]);
+        }
+        return !(total < largest);
     }
-    static __device__ __forceinline__ uint32_t pair(float low, float high, uint32_t random_low, uint32_t random_high) {
-        return __byte_perm(upper(low, random_low), upper(high, random_high), 0x7632);
+
+    /* COUNT elements, from x to the words of out; `finite` says that all lie below the largest finite value. */
+    template <int COUNT>
+    static __device__ __forceinline__ void round(const float *x, uint32_t *random, uint32_t *out, bool finite) {
+        uint32_t bits[COUNT];
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            bits[i] = __float_as_uint(x[i]);
+        }
+        if (!finite && has_large<COUNT>(x)) {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                random[i / 2] &= fabsf(x[i]) < largest ? 0xffffffffu : i % 2 ? 0x0000ffffu : 0xffff0000u;
+                bits[i] = x[i] != x[i] ? QUERN_NAN16 << 16 : bits[i];
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < COUNT; i += 2) {
+            const uint32_t low = bits[i] + (random[i / 2] & 0xffffu), high = bits[i + 1] + (random[i / 2] >> 16);
+            out[i / 2] = __byte_perm(low, high, 0x7632);
+        }
     }
 };
 
 template <> struct stochastic<f16> {
-    static __device__ __forceinline__ uint32_t one(float x, uint32_t random) {
-        float magnitude = fabsf(x);
-        uint32_t random13 = random >> 3; /* fp32 has 13 bits more than f16 */
+    static __device__ __forceinline__ uint32_t one(float x, uint32_t random13) {
+        const float magnitude = fabsf(x);
+        const uint32_t sign = __float_as_uint(x) >> 16 & 0x8000u;
         /* The step between subnormal values of f16 does not shrink with the exponent: there the bits are added as a number. */
-        float normal = __uint_as_float(__float_as_uint(magnitude) + random13);
-        float subnormal = __fadd_rn(magnitude, __fmul_rn((float)random13, 0x1p-37f));
-        float sum = fminf(magnitude >= 0x1p-14f ? normal : subnormal, 65504.0f); /* NaN from a carry becomes 65504 too */
+        const float normal = __uint_as_float(__float_as_uint(magnitude) + random13);
+        const float subnormal = __fadd_rn(magnitude, __fmul_rn((float)random13, 0x1p-37f));
+        const float sum = fminf(magnitude >= 0x1p-14f ? normal : subnormal, 65504.0f); /* NaN from a carry becomes 65504 too */
         uint16_t cut;
         asm("cvt.rz.f16.f32 %0, %1;" : "=h"(cut) : "f"(sum));
-        uint32_t finite = cut | (__float_as_uint(x) >> 16 & 0x8000u);
-        if (magnitude < __uint_as_float(0x7f800000u)) {
-            return finite;
-        }
-        return x != x ? QUERN_NAN16 : 0x7c00u | (__float_as_uint(x) >> 16 & 0x8000u);
+        const uint32_t finite = cut | sign;
+        const uint32_t other = x != x ? QUERN_NAN16 : 0x7c00u | sign;
+        return magnitude < __uint_as_float(0x7f800000u) ? finite : other;
     }
-    static __device__ __forceinline__ uint32_t pair(float low, float high, uint32_t random_low, uint32_t random_high) {
-        return one(low, random_low) | one(high, random_high) << 16;
+
+    template <int COUNT>
+    static __device__ __forceinline__ void round(const float *x, const uint32_t *random, uint32_t *out, bool) {
+#pragma unroll
+        for (int i = 0; i < COUNT; i += 2) {
+            const uint32_t word = random[i / 2];
+            out[i / 2] = one(x[i], (word & 0xffffu) >> 3) | one(x[i + 1], word >> 19) << 16; /* fp32 has 13 bits more */
+        }
     }
 };
 
