@@ -33,16 +33,16 @@ struct quern_cross_entropy_problem {
 };
 
 /*
- * Scratch of one CPU worker, for one row: the exponentials as fp32, and what is known of each piece.  A piece is what
- * QUERN_CROSS_ENTROPY_BLOCK columns hold, without the label's column: that one splits its block into two pieces, each of which
- * may waste up to half of the 64 further columns.
+ * Scratch of one CPU worker, for one row: the exponentials as fp32, and what is known of each piece.  A piece is what a block
+ * of columns holds, without the label's column: that one splits its block into two pieces, each of which may waste up to half
+ * of the 64 further columns.
  */
-enum { QUERN_CROSS_ENTROPY_BLOCK = 1024 };
+enum { QUERN_CROSS_ENTROPY_BLOCK = 2048 };
 
 struct quern_cross_entropy_piece {
-    float maximum;                     /* of its logits */
-    float sum;                         /* of its exponentials, relative to its maximum */
-    double weight;                     /* exp(its maximum - the row's) */
+    double origin;                     /* its exponentials are those of its logits less this */
+    double sum;                        /* of its exponentials */
+    double weight;                     /* exp(its origin - the row's) */
 };
 
 static inline int64_t quern_cross_entropy_scratch_columns(int64_t vocab) {
@@ -51,7 +51,7 @@ static inline int64_t quern_cross_entropy_scratch_columns(int64_t vocab) {
 
 static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab) {
     int64_t pieces = vocab / QUERN_CROSS_ENTROPY_BLOCK + 2;
-    int64_t bytes = 4 * quern_cross_entropy_scratch_columns(vocab) + 16 * pieces;
+    int64_t bytes = 4 * quern_cross_entropy_scratch_columns(vocab) + pieces * (int64_t)sizeof(struct quern_cross_entropy_piece);
     return (bytes + 63) / 64 * 64;
 }
 

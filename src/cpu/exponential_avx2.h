@@ -10,17 +10,21 @@ static const uint32_t quern_power_table[8] = {
     0x6F800000, 0x6F7B95C2, 0x6F7837F0, 0x6F75FED7, 0x6F7504F3, 0x6F75672A, 0x6F7744FD, 0x6F7AC0C7,
 };
 
-static inline vector exponential(vector t) {
-    const vector round = vector_broadcast(0x1.8p20f);
-    vector sum = vector_fma(t, vector_broadcast(LOG2_E), round);
-    vector r = vector_fma(sum - round, vector_broadcast(-LN_2), t);
+/* Keeps the rounding sum between 2^20 and 2^21, and far from the ends. */
+#define EXPONENTIAL_REACH 65536.0f
+
+#define EXPONENTIAL_ROUND 0x1.8p20f
+
+/* round = EXPONENTIAL_ROUND - k; 0 below lowest. */
+static inline vector exponential(vector x, vector round, vector lowest) {
+    vector sum = vector_fma(x, vector_broadcast(LOG2_E), round);
+    vector r = vector_fma(sum - round, vector_broadcast(-LN_2), x);
     __m256i place = _mm256_castps_si256(sum);
     __m256i mantissa = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)quern_power_table), place);
     vector power = _mm256_castsi256_ps(_mm256_add_epi32(mantissa, _mm256_slli_epi32(place, 20)));
     vector q = vector_fma(r, vector_broadcast(0x1.5548e4p-3f), vector_broadcast(0x1.000882p-1f));
     q = r * vector_fma(r, q, vector_broadcast(0x1p+0f));
-    vector kept = _mm256_cmp_ps(t, vector_broadcast(EXPONENTIAL_LOWEST), _CMP_NLT_UQ);
-    return _mm256_and_ps(kept, vector_fma(power, q, power));
+    return _mm256_and_ps(_mm256_cmp_ps(x, lowest, _CMP_NLT_UQ), vector_fma(power, q, power));
 }
 
 #endif

@@ -13,17 +13,21 @@ static const uint32_t quern_power_table[32] = {
     0x6F7744FD, 0x6F77FBB8, 0x6F78CCDF, 0x6F79B907, 0x6F7AC0C7, 0x6F7BE4BA, 0x6F7D257D, 0x6F7E83B3,
 };
 
-static inline vector exponential(vector t) {
-    const vector round = vector_broadcast(0x1.8p18f);
-    vector sum = vector_fma(t, vector_broadcast(LOG2_E), round);
-    vector r = vector_fma(sum - round, vector_broadcast(-LN_2), t);
+/* Keeps the rounding sum between 2^18 and 2^19. */
+#define EXPONENTIAL_REACH 65536.0f
+
+#define EXPONENTIAL_ROUND 0x1.8p18f
+
+/* round = EXPONENTIAL_ROUND - k; 0 below lowest. */
+static inline vector exponential(vector x, vector round, vector lowest) {
+    vector sum = vector_fma(x, vector_broadcast(LOG2_E), round);
+    vector r = vector_fma(sum - round, vector_broadcast(-LN_2), x);
     __m512i place = _mm512_castps_si512(sum);
     __m512i mantissa = _mm512_permutex2var_epi32(_mm512_loadu_si512(quern_power_table), place,
                                                  _mm512_loadu_si512(quern_power_table + 16));
     vector power = _mm512_castsi512_ps(_mm512_add_epi32(mantissa, _mm512_slli_epi32(place, 18)));
     vector q = r * vector_fma(r, vector_broadcast(0x1.fffffep-2f), vector_broadcast(0x1.0000f6p+0f));
-    __mmask16 kept = _mm512_cmp_ps_mask(t, vector_broadcast(EXPONENTIAL_LOWEST), _CMP_NLT_UQ);
-    return _mm512_maskz_fmadd_ps(kept, power, q, power);
+    return _mm512_maskz_fmadd_ps(_mm512_cmp_ps_mask(x, lowest, _CMP_NLT_UQ), power, q, power);
 }
 
 #endif

@@ -8,12 +8,17 @@
 #include "exponential.h"
 #include "vector_portable.h"
 
-static inline vector exponential(vector t) {
+/* All logits are centred: the two-term product is exact for small y only. */
+#define EXPONENTIAL_REACH (-1.0f)
+
+#define EXPONENTIAL_ROUND 0x1.8p23f
+
+/* round = EXPONENTIAL_ROUND - k; 0 below lowest. */
+static inline vector exponential(vector x, vector round, vector lowest) {
     const float ln_2_high = 0x1.62ep-1f, ln_2_low = 0x1.0bfbe8p-15f;
-    const float round = 0x1.8p23f;
-    vector sum = t * LOG2_E + round;
+    vector sum = x * LOG2_E + round;
     vector y = sum - round;
-    vector r = (t - y * ln_2_high) - y * ln_2_low;
+    vector r = (x - y * ln_2_high) - y * ln_2_low;
     vector_bits power = ((vector_bits)sum << 23) + ((127u + EXPONENTIAL_BIAS) << 23);
     vector q = 0x1.12682ep-7f + r * 0x1.6ae68ep-10f;
     q = 0x1.555826p-5f + r * q;
@@ -21,7 +26,7 @@ static inline vector exponential(vector t) {
     q = 0x1.fffffcp-2f + r * q;
     q = r + r * (r * q);
     vector result = (vector)power + (vector)power * q;
-    vector_mask below = t < EXPONENTIAL_LOWEST;
+    vector_mask below = x < lowest;
     return (vector)((vector_bits)result & ~(vector_bits)below);
 }
 
