@@ -19,11 +19,15 @@ struct thread_pool;
 #define ADAM_EPSILON 1e-8
 #define ADAM_WEIGHT_DECAY 0.1
 
+/* Seconds of one step.  Copies: between host and device, 0 when they share their memory. */
+struct step_times {
+    double cross_entropy, adam, copies, whole;
+};
+
 struct backend {
-    char name[160];
+    char name[192];
     struct logits logits;
-    double cross_entropy_seconds, adam_seconds;  /* inside the operations, training steps only */
-    double copy_seconds;                         /* between host and device; 0 when they share their memory */
+    struct step_times times;  /* of the step at hand: each operation sets its own and adds its copies */
     int64_t moment_bytes;                        /* m and v */
     int64_t parameter_bytes;                     /* the parameters with their master copy */
 

@@ -45,7 +45,7 @@ static void print_wrapped(const struct tokenizer *text, const int32_t *tokens, i
             char c = token.bytes[j];
             bool breaks = c == '\n' || (c == ' ' && *column >= LINE_WIDTH - 10);
             if (breaks) printf("\n    ");
-            else putchar(c);
+            else putchar(c >= ' ' && c <= '~' ? c : '?');  /* an untrained model also draws bytes that are no text */
             *column = breaks ? 0 : *column + 1;
         }
     }

@@ -15,14 +15,14 @@ enum { STEPS = 's', SEED = 'r', DEVICE = 'd', CORPUS = 'c', THREADS = 't', NO_CO
        BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH };
 
 static const struct argp_option OPTIONS[] = {
-    {"steps", STEPS, "N", 0, "Training steps (500)", 0},
+    {"steps", STEPS, "N", 0, "Training steps (1000)", 0},
     {"seed", SEED, "N", 0, "Seed of weights, batches and rounding (1)", 0},
     {"device", DEVICE, "cpu|cuda:N|auto", 0, "Where loss and optimizer run (auto: the first GPU, else the CPU)", 0},
     {"corpus", CORPUS, "FILE", 0, "Text to learn (build/corpus.txt)", 0},
     {"threads", THREADS, "N", 0, "Threads on the CPU (one per core)", 0},
     {"no-comparison", NO_COMPARISON, NULL, 0, "Leave out the run with plain fp32 loops", 0},
     {NULL, 0, NULL, 0, "The model:", 0},
-    {"batch", BATCH, "N", 0, "Sequences per step (16)", 0},
+    {"batch", BATCH, "N", 0, "Sequences per step (8)", 0},
     {"context", CONTEXT, "N", 0, "Tokens per sequence (64)", 0},
     {"layers", LAYERS, "N", 0, "Transformer blocks (2)", 0},
     {"vocab", VOCAB, "N", 0, "Tokens of the vocabulary (8192)", 0},
@@ -111,8 +111,8 @@ struct options options_parse(int argc, char **argv) {
         .corpus = "build/corpus.txt",
         .comparison = true,
         .seed = 1,
-        .steps = 500,
-        .batch = 16,
+        .steps = 1000,
+        .batch = 8,
         .context = 64,
         .layers = 2,
         .vocab = 8192,

@@ -21,7 +21,7 @@ static bool cross_entropy(struct backend *backend, const int32_t *labels, bool g
     double start = seconds_now();
     *loss = plain_cross_entropy(plain->pool, plain->model->rows, plain->model->shape.vocab, backend->logits.data, labels,
                                 gradient, plain->row_loss);
-    if (gradient) backend->cross_entropy_seconds += seconds_now() - start;
+    backend->times.cross_entropy = seconds_now() - start;
     return true;
 }
 
@@ -31,7 +31,7 @@ static bool adam(struct backend *backend, int64_t step, double lr) {
     struct plain_adam_constants constants = {lr, ADAM_BETA1, ADAM_BETA2, ADAM_EPSILON, ADAM_WEIGHT_DECAY};
     plain_adam(plain->pool, plain->model->parameter_count, plain->model->parameters, plain->model->gradients, plain->m,
                plain->v, step, constants);
-    backend->adam_seconds += seconds_now() - start;
+    backend->times.adam = seconds_now() - start;
     return true;
 }
 
@@ -62,6 +62,6 @@ struct backend *plain_backend(struct model *model, struct thread_pool *pool) {
         .m = allocate(parameter_bytes),
         .v = allocate(parameter_bytes),
     };
-    snprintf(plain->backend.name, sizeof plain->backend.name, "plain C loops in fp32, %s", PLAIN_LOOPS_COMPILED_WITH);
+    snprintf(plain->backend.name, sizeof plain->backend.name, "loss and optimizer in fp32 on the CPU, compiled with %s", PLAIN_LOOPS_COMPILED_WITH);
     return &plain->backend;
 }

@@ -64,10 +64,8 @@ static bool cross_entropy(struct backend *backend, const int32_t *labels, bool g
     if (!device_memory_download(memory, &quern->loss)) return false;
     if (gradient && !device_memory_download(memory, &quern->logits)) return false;
     *loss = *(const float *)quern->loss.host;
-    if (gradient) {
-        backend->cross_entropy_seconds += computed - uploaded;
-        if (memory->is_cuda) backend->copy_seconds += uploaded - start + seconds_now() - computed;
-    }
+    backend->times.cross_entropy = computed - uploaded;
+    if (memory->is_cuda) backend->times.copies += uploaded - start + seconds_now() - computed;
     return true;
 }
 
@@ -116,8 +114,8 @@ static bool adam(struct backend *backend, int64_t step, double lr) {
         return false;
     double computed = seconds_now();
     if (!device_memory_download(&quern->memory, &quern->parameters)) return false;
-    backend->adam_seconds += computed - uploaded;
-    if (quern->memory.is_cuda) backend->copy_seconds += uploaded - start + seconds_now() - computed;
+    backend->times.adam = computed - uploaded;
+    if (quern->memory.is_cuda) backend->times.copies += uploaded - start + seconds_now() - computed;
     publish_parameters(quern);
     return true;
 }
@@ -147,7 +145,8 @@ static bool open_device(struct quern *quern, struct device_choice choice, int th
     if (!succeeded("quern_prepare", quern_prepare(quern->device, QUERN_CROSS_ENTROPY | QUERN_ADAM)) ||
         !succeeded("quern_get_device_info", quern_get_device_info(quern->device, &info)))
         return false;
-    snprintf(quern->backend.name, sizeof quern->backend.name, "Quern in bf16 on %s (%s)", info.name, info.target);
+    snprintf(quern->backend.name, sizeof quern->backend.name, "loss and optimizer in bf16 on %s, target %s", info.name,
+             info.target);
     return device_memory_open(&quern->memory, choice.is_cuda, choice.ordinal);
 }
 

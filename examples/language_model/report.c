@@ -5,10 +5,6 @@
 
 static const double LOSS_TOLERANCE = 0.02;
 
-static double per_step_ms(const struct run_report *run, double seconds) {
-    return 1e3 * seconds / run->outcome.steps;
-}
-
 void report_run(const struct run_report *run) {
     if (run->outcome.steps == 0) {
         printf("  no step was completed\n");
@@ -16,9 +12,10 @@ void report_run(const struct run_report *run) {
     }
     printf("  %d steps in %.1f s: loss %.3f over the last tenth, %.3f on text held out\n", run->outcome.steps,
            run->outcome.seconds, run->outcome.loss, run->outcome.held_out_loss);
-    printf("  per step: loss and gradient %.2f ms, Adam %.2f ms", per_step_ms(run, run->cross_entropy_seconds),
-           per_step_ms(run, run->adam_seconds));
-    if (run->copy_seconds > 0) printf(", copies between host and device %.2f ms", per_step_ms(run, run->copy_seconds));
+    const struct step_times *times = &run->outcome.times;
+    printf("  median step %.1f ms, of which loss and gradient %.2f ms, Adam %.2f ms", 1e3 * times->whole,
+           1e3 * times->cross_entropy, 1e3 * times->adam);
+    if (times->copies > 0) printf(", copies between host and device %.2f ms", 1e3 * times->copies);
     printf("\n");
 }
 
@@ -26,7 +23,6 @@ static void print_row(const char *what, double quern, double plain, const char *
     printf("  %-36s %10.3f %12.3f   %s\n", what, quern, plain, note);
 }
 
-/* `better` over `worse` as "2.1x". */
 static void print_ratio_row(const char *what, double quern, double plain, double ratio) {
     char note[32];
     snprintf(note, sizeof note, "%.2fx", ratio);
@@ -43,18 +39,16 @@ static void print_loss_row(const char *what, double quern, double plain) {
     print_row(what, quern, plain, note);
 }
 
-static void print_times(const struct run_report *quern, const struct run_report *plain) {
-    double quern_loss = per_step_ms(quern, quern->cross_entropy_seconds);
-    double plain_loss = per_step_ms(plain, plain->cross_entropy_seconds);
-    double quern_adam = per_step_ms(quern, quern->adam_seconds), plain_adam = per_step_ms(plain, plain->adam_seconds);
-    double quern_copy = per_step_ms(quern, quern->copy_seconds);
-    print_ratio_row("loss and gradient, ms per step", quern_loss, plain_loss, plain_loss / quern_loss);
-    print_ratio_row("Adam, ms per step", quern_adam, plain_adam, plain_adam / quern_adam);
-    print_ratio_row("both, ms per step", quern_loss + quern_adam, plain_loss + plain_adam,
-                    (plain_loss + plain_adam) / (quern_loss + quern_adam));
-    if (quern->copy_seconds > 0) print_row("copies between host and device", quern_copy, 0, "");
-    double quern_step = per_step_ms(quern, quern->outcome.seconds), plain_step = per_step_ms(plain, plain->outcome.seconds);
-    print_ratio_row("whole step, ms", quern_step, plain_step, plain_step / quern_step);
+static void print_time(const char *what, double quern, double plain) {
+    print_ratio_row(what, 1e3 * quern, 1e3 * plain, plain / quern);
+}
+
+static void print_times(const struct step_times *quern, const struct step_times *plain) {
+    print_time("loss and gradient, ms per step", quern->cross_entropy, plain->cross_entropy);
+    print_time("Adam, ms per step", quern->adam, plain->adam);
+    print_time("both, ms per step", quern->cross_entropy + quern->adam, plain->cross_entropy + plain->adam);
+    if (quern->copies > 0) print_row("copies between host and device, ms", 1e3 * quern->copies, 0, "");
+    print_time("whole step with matrix products, ms", quern->whole, plain->whole);
 }
 
 static void print_memory(const char *what, int64_t quern, int64_t plain) {
@@ -65,7 +59,7 @@ bool report_comparison(const struct run_report *quern, const struct run_report *
     printf("\n  %-36s %10s %12s\n", "", "Quern", "plain loops");
     print_loss_row("loss, last tenth of the steps", quern->outcome.loss, plain->outcome.loss);
     print_loss_row("loss, text held out", quern->outcome.held_out_loss, plain->outcome.held_out_loss);
-    print_times(quern, plain);
+    print_times(&quern->outcome.times, &plain->outcome.times);
     print_memory("Adam's m and v, MB", quern->moment_bytes, plain->moment_bytes);
     print_memory("parameters, Quern's with master, MB", quern->parameter_bytes, plain->parameter_bytes);
     print_memory("logits and their gradient, MB", quern->logits_bytes, plain->logits_bytes);

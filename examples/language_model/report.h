@@ -9,10 +9,7 @@
 
 /* A run that is over: what it reached, and what it took. */
 struct run_report {
-    char name[160];
     struct outcome outcome;
-    double cross_entropy_seconds, adam_seconds, copy_seconds;
-    int64_t tokens_per_step;
     int64_t moment_bytes, parameter_bytes, logits_bytes;
 };
 

@@ -1,8 +1,10 @@
 #include "training.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backend.h"
 #include "clock.h"
@@ -12,7 +14,7 @@
 #include "random.h"
 #include "tokenizer.h"
 
-enum { HELD_OUT_BATCHES = 4 };
+enum { HELD_OUT_BATCHES = 8 };
 
 static const double PEAK_LR = 3e-3;
 
@@ -43,19 +45,61 @@ static void fill_batch(struct batch *batch, const struct model *model, const str
     }
 }
 
+/* What is kept of every step. */
+struct record {
+    float loss;
+    struct step_times times;
+};
+
+static double mean_of_last_tenth(const struct record *records, int count) {
+    int tenth = (count + 9) / 10;
+    double sum = 0;
+    for (int i = count - tenth; i < count; i++) sum += records[i].loss;
+    return count > 0 ? sum / tenth : NAN;
+}
+
+static int ascending(const void *a, const void *b) {
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The median of one member of the steps' times, given by its offset. */
+static double median(const struct record *records, int count, size_t member) {
+    double *values = allocate((size_t)count * sizeof *values);
+    for (int i = 0; i < count; i++) memcpy(&values[i], (const char *)&records[i].times + member, sizeof *values);
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    double result = count > 0 ? values[count / 2] : 0;
+    free(values);
+    return result;
+}
+
+static struct step_times median_times(const struct record *records, int count) {
+    return (struct step_times){
+        .cross_entropy = median(records, count, offsetof(struct step_times, cross_entropy)),
+        .adam = median(records, count, offsetof(struct step_times, adam)),
+        .copies = median(records, count, offsetof(struct step_times, copies)),
+        .whole = median(records, count, offsetof(struct step_times, whole)),
+    };
+}
+
 static bool take_step(struct model *model, struct backend *backend, const struct training *training, struct batch *batch,
-                      int step, float *loss) {
+                      int step, struct record *record) {
+    double start = seconds_now();
+    backend->times = (struct step_times){0};
     fill_batch(batch, model, training, 0, training->train_tokens, training->seed, (uint64_t)step);
     model_forward(model, batch->tokens);
     classifier_forward(model, backend->logits);
-    if (!backend->cross_entropy(backend, batch->labels, true, loss)) return false;
+    if (!backend->cross_entropy(backend, batch->labels, true, &record->loss)) return false;
     classifier_backward(model, backend->logits);
     model_backward(model, batch->tokens);
-    if (!isfinite(*loss)) {
-        fprintf(stderr, "language_model: the loss of step %d is %f\n", step, *loss);
+    if (!isfinite(record->loss)) {
+        fprintf(stderr, "language_model: the loss of step %d is %f\n", step, record->loss);
         return false;
     }
-    return backend->adam(backend, step, learning_rate(step, training->steps));
+    if (!backend->adam(backend, step, learning_rate(step, training->steps))) return false;
+    record->times = backend->times;
+    record->times.whole = seconds_now() - start;
+    return true;
 }
 
 static bool evaluate(struct model *model, struct backend *backend, const struct training *training, struct batch *batch,
@@ -73,37 +117,31 @@ static bool evaluate(struct model *model, struct backend *backend, const struct 
     return true;
 }
 
-static double mean_of_last_tenth(const float *losses, int count) {
-    int tenth = (count + 9) / 10;
-    double sum = 0;
-    for (int i = count - tenth; i < count; i++) sum += losses[i];
-    return count > 0 ? sum / tenth : NAN;
-}
-
 bool train(struct model *model, struct backend *backend, const struct training *training, struct outcome *outcome) {
     struct batch batch = {
         .tokens = allocate((size_t)model->rows * sizeof(int32_t)),
         .labels = allocate((size_t)model->rows * sizeof(int32_t)),
     };
-    float *losses = allocate((size_t)training->steps * sizeof(float));
+    struct record *records = allocate((size_t)training->steps * sizeof *records);
     struct progress progress;
     *outcome = (struct outcome){0};
     progress_begin(&progress, training->steps, model->rows);
     double start = seconds_now();
     bool succeeded = true;
     while (succeeded && outcome->steps < training->steps && !*training->interrupted) {
-        succeeded = take_step(model, backend, training, &batch, outcome->steps + 1, &losses[outcome->steps]);
+        succeeded = take_step(model, backend, training, &batch, outcome->steps + 1, &records[outcome->steps]);
         if (succeeded) {
             outcome->steps++;
-            progress_step(&progress, outcome->steps, losses[outcome->steps - 1]);
+            progress_step(&progress, outcome->steps, records[outcome->steps - 1].loss);
         }
     }
     outcome->seconds = seconds_now() - start;
     progress_end(&progress);
-    outcome->loss = mean_of_last_tenth(losses, outcome->steps);
+    outcome->loss = mean_of_last_tenth(records, outcome->steps);
+    outcome->times = median_times(records, outcome->steps);
     succeeded = succeeded && evaluate(model, backend, training, &batch, &outcome->held_out_loss);
     free(batch.tokens);
     free(batch.labels);
-    free(losses);
+    free(records);
     return succeeded;
 }

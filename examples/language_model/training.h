@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct backend;
+#include "backend.h"
+
 struct model;
 struct tokenizer;
 
@@ -23,6 +24,7 @@ struct outcome {
     double seconds;
     double loss;            /* mean over the last tenth of the steps done */
     double held_out_loss;
+    struct step_times times;  /* medians, which other programs on the machine disturb least */
 };
 
 /* False after a message on stderr when an operation failed; an interrupted run is true, with fewer steps. */
