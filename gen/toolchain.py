@@ -64,7 +64,7 @@ def fatbin(nvcc: Path, target: GpuTarget, cubin_file: Path, ptx_file: Path, out:
     """Wraps the machine code of a target, or the PTX of a virtual one, for the driver."""
     number = target.name.split("_")[1]
     image = f"kind=ptx,sm={number},file={ptx_file}" if target.is_virtual else f"kind=elf,sm={number},file={cubin_file}"
-    _run([_tool(nvcc, "fatbinary"), "--compress=false", f"--create={out}", f"--image3={image}"])
+    _run([_tool(nvcc, "fatbinary"), "--compress-all", "--compress-mode=size", f"--create={out}", f"--image3={image}"])
 
 
 def _write_location(out: Path) -> None:

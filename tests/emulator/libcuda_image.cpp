@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <zstd.h>
 #include <cstring>
 #include <regex>
 
@@ -14,7 +15,7 @@ namespace {
 constexpr u32 fatbin_magic = 0xba55ed50, wrapper_magic = 0x466243b1;
 constexpr u16 kind_ptx = 1, kind_elf = 2;
 constexpr u64 flag_architecture_specific = 1 << 20, flag_family_specific = 1 << 21;
-constexpr u64 flags_compressed = 0x2000 | 0x8000;  // LZ4, Zstandard
+constexpr u64 flag_lz4 = 0x2000, flag_zstandard = 0x8000;
 
 struct FatbinHeader { u32 magic; u16 version, header_bytes; u64 bytes; };
 struct FatbinEntry {
@@ -25,7 +26,8 @@ struct FatbinEntry {
   u16 minor, major;
   u32 architecture;
   u32 name_offset, name_bytes;
-  u64 flags;
+  u64 flags, reserved;
+  u64 expanded_bytes;  // of a compressed entry
 };
 
 std::string architecture_name(bool is_ptx, u32 number, u64 flags) {
@@ -91,21 +93,36 @@ Result parse_ptx(const char *text, Image &image) {
   return success;
 }
 
-Result parse_fatbin_entry(const char *at, const FatbinEntry &e, Image &image) {
+// What an entry holds, expanded when it is compressed with Zstandard; empty when that cannot be done.
+std::string entry_payload(const char *at, const FatbinEntry &e) {
   const char *payload = at + e.header_bytes;
-  if (e.kind != kind_ptx && e.kind != kind_elf) return success;
-  if (e.flags & flags_compressed) {
-    fprintf(stderr, "emulator: fatbin entry is compressed; make it with fatbinary --compress=false\n");
-    return invalid_image;
+  if (e.flags & flag_lz4) {
+    fprintf(stderr, "emulator: fatbin entry is compressed with LZ4; make it with fatbinary --compress-mode=size\n");
+    return {};
   }
+  if (!(e.flags & flag_zstandard)) return std::string(payload, e.bytes);
+  if (e.header_bytes < sizeof e || e.expanded_bytes > (1u << 30)) return {};
+  std::string expanded(e.expanded_bytes, 0);
+  size_t frame = ZSTD_findFrameCompressedSize(payload, e.bytes);
+  if (ZSTD_isError(frame)) return {};
+  size_t done = ZSTD_decompress(&expanded[0], expanded.size(), payload, frame);
+  return ZSTD_isError(done) || done != expanded.size() ? std::string() : expanded;
+}
+
+Result parse_fatbin_entry(const char *at, const FatbinEntry &e, Image &image) {
+  if (e.kind != kind_ptx && e.kind != kind_elf) return success;
+  std::string expanded = entry_payload(at, e);
+  if (expanded.empty()) return invalid_image;
+  const char *payload = expanded.data();
+  u64 bytes = expanded.size();
   Image::Entry entry{architecture_name(e.kind == kind_ptx, e.architecture, e.flags), e.kind == kind_ptx, {}};
   // A cubin may lie behind a header of its own ("merc" entries): find the ELF magic.
   u64 skip = 0;
   if (e.kind == kind_ptx) {
-    entry.kernels = ptx_kernels(std::string(payload, strnlen(payload, e.bytes)));
+    entry.kernels = ptx_kernels(std::string(payload, strnlen(payload, bytes)));
   } else {
-    while (skip + 4 < e.bytes && memcmp(payload + skip, ELFMAG, SELFMAG)) skip += 4;
-    if (!cubin_kernels(payload + skip, e.bytes - skip, entry.kernels)) return invalid_image;
+    while (skip + 4 < bytes && memcmp(payload + skip, ELFMAG, SELFMAG)) skip += 4;
+    if (!cubin_kernels(payload + skip, bytes - skip, entry.kernels)) return invalid_image;
   }
   image.entries.push_back(entry);
   return success;

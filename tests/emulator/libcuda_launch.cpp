@@ -279,6 +279,7 @@ API Result cuFuncSetAttribute(Function *f, int attribute, int value) {
   ENTER(context);
   return f ? set_attribute(*f, attribute, value, *context().device) : int(invalid_handle);
 }
+API Result cuFuncLoad(Function *f) { return f ? success : invalid_handle; }
 API Result cuFuncSetCacheConfig(Function *f, int) { return f ? success : invalid_handle; }
 API Result cuFuncGetName(const char **name, Function *f) { return f ? (*name = f->name.c_str(), success) : invalid_handle; }
 

@@ -29,6 +29,6 @@ for a in $architectures; do
 done
 translate compute_90 compute_90
 fatbinary --compress=false -64 --create="$out/all.fatbin" $images --image3="kind=ptx,sm=90,file=$out/compute_90.ptx"
-c++ -std=c++17 -O2 -fPIC -shared -pthread "$emulator"/runtime/*.cpp "$emulator"/libcuda*.cpp -o "$out/libcuda.so.1"
+c++ -std=c++17 -O2 -fPIC -shared -pthread "$emulator"/runtime/*.cpp "$emulator"/libcuda*.cpp -lzstd -o "$out/libcuda.so.1"
 $cxx -std=c++17 $main_flags "$here/self_test.cpp" -o "$out/self_test" -ldl -pthread
 LD_LIBRARY_PATH="$out" "$out/self_test" "$out"
