@@ -10,7 +10,7 @@ namespace emulator {
 
 namespace {
 
-constexpr size_t page = 4096, device_alignment = 256;
+constexpr size_t page = 4096, guard = 64 * page, device_alignment = 256;
 constexpr u8 uninitialised = 0xab, canary = 0xc5;
 
 std::map<DevicePointer, Allocation> allocations;
@@ -18,17 +18,17 @@ std::map<DevicePointer, Allocation> allocations;
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
 u8 *end_of(const Allocation &a) { return reinterpret_cast<u8 *>(a.address) + a.bytes; }
-size_t slack(const Allocation &a) { return size_t(reinterpret_cast<u8 *>(a.mapping) + a.mapping_bytes - page - end_of(a)); }
+size_t slack(const Allocation &a) { return size_t(reinterpret_cast<u8 *>(a.mapping) + a.mapping_bytes - guard - end_of(a)); }
 
 Result allocate(size_t bytes, Device *device, DevicePointer *out) {
   if (!out || bytes == 0) return invalid_value;
   if (device && device->memory_used + bytes > device->memory_bytes) return out_of_memory;
-  size_t used = round_up(bytes, device_alignment), mapping = round_up(used, page) + 2 * page;
+  size_t used = round_up(bytes, device_alignment), mapping = round_up(used, page) + 2 * guard;
   char *base = static_cast<char *>(mmap(nullptr, mapping, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (base == MAP_FAILED) return out_of_memory;
-  mprotect(base, page, PROT_NONE);
-  mprotect(base + mapping - page, page, PROT_NONE);
-  DevicePointer address = reinterpret_cast<DevicePointer>(base + mapping - page - used);
+  mprotect(base, guard, PROT_NONE);
+  mprotect(base + mapping - guard, guard, PROT_NONE);
+  DevicePointer address = reinterpret_cast<DevicePointer>(base + mapping - guard - used);
   Allocation a{base, mapping, bytes, device, address};
   memset(reinterpret_cast<void *>(address), uninitialised, bytes);
   memset(end_of(a), canary, slack(a));
@@ -43,7 +43,7 @@ bool canary_intact(const Allocation &a) {
   if (under_asan()) return true;
   for (size_t i = 0; i < slack(a); i++)
     if (end_of(a)[i] != canary) {
-      fprintf(stderr, "emulator: write %zu bytes past the end of the allocation of %zu bytes at %#llx\n", i + 1, a.bytes, a.address);
+      fprintf(stderr, "emulator: byte %zu after the end of the allocation of %zu bytes at %#llx was overwritten\n", i, a.bytes, a.address);
       memset(end_of(a), canary, slack(a));
       return false;
     }

@@ -27,7 +27,7 @@ u64 progress_events;
 
 // ---- shared memory: its end lies at a guard page, its bytes start as NaN ----
 
-constexpr size_t page = 4096;
+constexpr size_t page = 4096, guard = 16 * page;
 struct Mapping { char *base; size_t bytes; };
 std::vector<Mapping> free_mappings;
 
@@ -38,7 +38,7 @@ void map_shared(Block &b, const Kernel &k, u32 dynamic) {
   b.view.dynamic_shared_offset = u32(round_up(k.static_shared_bytes, align));
   b.view.dynamic_shared_bytes = dynamic;
   b.view.shared_bytes = b.view.dynamic_shared_offset + dynamic;
-  size_t used = round_up(b.view.shared_bytes, std::max(align, 128u)), bytes = round_up(used, page) + page;
+  size_t used = round_up(b.view.shared_bytes, std::max(align, 128u)), bytes = round_up(used, page) + guard;
   b.mapping = nullptr;
   for (size_t i = 0; i < free_mappings.size() && !b.mapping; i++)
     if (free_mappings[i].bytes == bytes) {
@@ -48,24 +48,24 @@ void map_shared(Block &b, const Kernel &k, u32 dynamic) {
     }
   if (!b.mapping) {
     b.mapping = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    mprotect(b.mapping + bytes - page, page, PROT_NONE);
+    mprotect(b.mapping + bytes - guard, guard, PROT_NONE);
   }
   b.mapping_bytes = bytes;
-  b.view.shared = reinterpret_cast<u8 *>(b.mapping + bytes - page - used);
+  b.view.shared = reinterpret_cast<u8 *>(b.mapping + bytes - guard - used);
   memset(b.view.shared, 0xff, used);
   poison(b.view.shared + b.view.shared_bytes, used - b.view.shared_bytes);
 }
 
 // True if the bytes between the shared memory's end and the guard page are untouched.
 bool shared_end_intact(const Block &b) {
-  const u8 *end = reinterpret_cast<u8 *>(b.mapping + b.mapping_bytes - page);
+  const u8 *end = reinterpret_cast<u8 *>(b.mapping + b.mapping_bytes - guard);
   for (const u8 *p = b.view.shared + b.view.shared_bytes; p < end; p++)
     if (*p != 0xff) return under_asan();
   return true;
 }
 
 void unmap_shared(Block &b) {
-  unpoison(b.mapping, b.mapping_bytes - page);
+  unpoison(b.mapping, b.mapping_bytes - guard);
   if (under_tsan()) munmap(b.mapping, b.mapping_bytes);  // so that ThreadSanitizer forgets this block's accesses
   else free_mappings.push_back({b.mapping, b.mapping_bytes});
   b.mapping = nullptr;

@@ -1,0 +1,105 @@
+// The part of the CUDA driver API that the self-test calls, bound by dlsym.
+#pragma once
+#include <dlfcn.h>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+typedef unsigned long long Pointer;
+
+#define FUNCTIONS(F) \
+  F(cuInit, unsigned) F(cuDriverGetVersion, int *) F(cuDeviceGetCount, int *) F(cuDeviceGetAttribute, int *, int, int) \
+  F(cuDevicePrimaryCtxRetain, void **, int) F(cuDevicePrimaryCtxRelease_v2, int) F(cuDevicePrimaryCtxReset_v2, int) \
+  F(cuCtxSetCurrent, void *) F(cuCtxGetCurrent, void **) F(cuCtxSynchronize) \
+  F(cuLibraryLoadData, void **, const void *, int *, void **, unsigned, int *, void **, unsigned) \
+  F(cuLibraryUnload, void *) F(cuLibraryGetKernel, void **, void *, const char *) F(cuKernelGetFunction, void **, void *) \
+  F(cuModuleLoadData, void **, const void *) F(cuModuleGetFunction, void **, void *, const char *) \
+  F(cuFuncSetAttribute, void *, int, int) F(cuFuncGetAttribute, int *, int, void *) \
+  F(cuLaunchKernel, void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **) \
+  F(cuLaunchKernelEx, const void *, void *, void **, void **) \
+  F(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *, void *, int, size_t) \
+  F(cuMemAlloc_v2, Pointer *, size_t) F(cuMemFree_v2, Pointer) F(cuMemAllocHost_v2, void **, size_t) F(cuMemFreeHost, void *) \
+  F(cuMemAllocAsync, Pointer *, size_t, void *) F(cuMemFreeAsync, Pointer, void *) \
+  F(cuMemcpyHtoD_v2, Pointer, const void *, size_t) F(cuMemcpyDtoH_v2, void *, Pointer, size_t) \
+  F(cuMemcpyDtoHAsync_v2, void *, Pointer, size_t, void *) F(cuMemcpyHtoDAsync_v2, Pointer, const void *, size_t, void *) \
+  F(cuMemsetD8_v2, Pointer, unsigned char, size_t) F(cuMemsetD32Async, Pointer, unsigned, size_t, void *) \
+  F(cuPointerGetAttribute, void *, int, Pointer) F(cuMemGetInfo_v2, size_t *, size_t *) \
+  F(cuStreamCreate, void **, unsigned) F(cuStreamDestroy_v2, void *) F(cuStreamSynchronize, void *) F(cuStreamQuery, void *) \
+  F(cuStreamWaitEvent, void *, void *, unsigned) F(cuStreamBeginCapture_v2, void *, int) F(cuStreamEndCapture, void *, void **) \
+  F(cuStreamIsCapturing, void *, int *) F(cuThreadExchangeStreamCaptureMode, int *) \
+  F(cuGraphInstantiateWithFlags, void **, void *, unsigned long long) F(cuGraphLaunch, void *, void *) \
+  F(cuGraphExecDestroy, void *) F(cuGraphDestroy, void *) \
+  F(cuEventCreate, void **, unsigned) F(cuEventDestroy_v2, void *) F(cuEventRecord, void *, void *) F(cuEventQuery, void *) \
+  F(cuEventSynchronize, void *) F(cuEventElapsedTime_v2, float *, void *, void *) \
+  F(cuGetProcAddress_v2, const char *, void **, int, unsigned long long, int *) F(cuGetErrorName, int, const char **)
+
+#define DECLARE(name, ...) static int (*name)(__VA_ARGS__);
+FUNCTIONS(DECLARE)
+#undef DECLARE
+
+static void bind_driver() {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) fprintf(stderr, "%s\n", dlerror()), exit(2);
+#define BIND(name, ...) \
+  if (!(*reinterpret_cast<void **>(&name) = dlsym(library, #name))) fprintf(stderr, "no %s\n", #name), exit(2);
+  FUNCTIONS(BIND)
+#undef BIND
+}
+
+// ---- checks: counted, and one line each for those that fail ----
+
+static int passed, failed;
+static std::string test_name;
+
+static void check(bool ok, const char *text, int line) {
+  (ok ? passed : failed)++;
+  if (!ok) printf("FAILED %s: line %d: %s\n", test_name.c_str(), line, text);
+}
+#define CHECK(condition) check((condition), #condition, __LINE__)
+
+static void check_code(int got, int wanted, const char *text, int line) {
+  (got == wanted ? passed : failed)++;
+  if (got != wanted) printf("FAILED %s: line %d: %s gives %d, not %d\n", test_name.c_str(), line, text, got, wanted);
+}
+#define GIVES(code, call) check_code((call), (code), #call, __LINE__)
+#define OK(call) GIVES(0, call)
+
+// ---- conveniences ----
+
+template <class T> struct Buffer {
+  Pointer p = 0;
+  size_t n;
+  explicit Buffer(size_t count) : n(count) { OK(cuMemAlloc_v2(&p, n * sizeof(T))); }
+  explicit Buffer(const std::vector<T> &v) : Buffer(v.size()) { OK(cuMemcpyHtoD_v2(p, v.data(), n * sizeof(T))); }
+  Buffer(const Buffer &) = delete;
+  ~Buffer() { cuMemFree_v2(p); }
+  std::vector<T> get() {
+    std::vector<T> v(n);
+    OK(cuMemcpyDtoH_v2(v.data(), p, n * sizeof(T)));
+    return v;
+  }
+};
+
+static std::vector<char> read_file(const std::string &path) {
+  std::ifstream f(path, std::ios::binary);
+  if (!f) fprintf(stderr, "cannot read %s\n", path.c_str()), exit(2);
+  return std::vector<char>(std::istreambuf_iterator<char>(f), {});
+}
+
+struct Shape { unsigned grid, block, shared = 0; void *stream = nullptr; };
+
+static void *library;
+
+static void *kernel(const char *name) {
+  void *k = nullptr;
+  cuLibraryGetKernel(&k, library, name);
+  return k;
+}
+
+template <class... A> int launch(const char *name, Shape s, A... arguments) {
+  void *list[] = {&arguments..., nullptr};
+  return cuLaunchKernel(kernel(name), s.grid, 1, 1, s.block, 1, 1, s.shared, s.stream, list, nullptr);
+}
