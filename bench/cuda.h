@@ -1,0 +1,58 @@
+/*
+ * What the benchmarks need of the CUDA driver, opened with dlopen so that they link and run without one.
+ * Their own small table: it measures the library from outside and shares nothing with it.
+ */
+#ifndef CUDA_H
+#define CUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef unsigned long long cuda_pointer;
+
+enum {
+    CUDA_L2_CACHE_SIZE = 38  /* CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE */
+};
+
+/* symbol, parameters */
+#define CUDA_FUNCTIONS(X)                                                                                                   \
+    X(cuInit, (unsigned flags))                                                                                             \
+    X(cuGetErrorName, (int error, const char **name))                                                                       \
+    X(cuDeviceGet, (int *device, int ordinal))                                                                              \
+    X(cuDeviceGetAttribute, (int *value, int attribute, int device))                                                        \
+    X(cuDevicePrimaryCtxRetain, (void **context, int device))                                                               \
+    X(cuCtxSetCurrent, (void *context))                                                                                     \
+    X(cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes))                                                           \
+    X(cuMemAlloc_v2, (cuda_pointer *pointer, size_t bytes))                                                                 \
+    X(cuMemFree_v2, (cuda_pointer pointer))                                                                                 \
+    X(cuMemcpyHtoDAsync_v2, (cuda_pointer to, const void *from, size_t bytes, void *stream))                                \
+    X(cuMemcpyDtoDAsync_v2, (cuda_pointer to, cuda_pointer from, size_t bytes, void *stream))                               \
+    X(cuEventCreate, (void **event, unsigned flags))                                                                        \
+    X(cuEventRecord, (void *event, void *stream))                                                                           \
+    X(cuEventSynchronize, (void *event))                                                                                    \
+    X(cuEventElapsedTime, (float *milliseconds, void *from, void *to))                                                      \
+    X(cuStreamSynchronize, (void *stream))                                                                                  \
+    X(cuModuleLoadData, (void **module, const void *image))                                                                 \
+    X(cuModuleGetFunction, (void **function, void *module, const char *name))                                               \
+    X(cuLaunchKernel,                                                                                                       \
+      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,               \
+       unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, void **extra))
+
+struct cuda_driver {
+#define CUDA_FIELD(symbol, parameters) int(*symbol) parameters;
+    CUDA_FUNCTIONS(CUDA_FIELD)
+#undef CUDA_FIELD
+};
+
+/* Filled by cuda_open; the functions are NULL before. */
+extern struct cuda_driver cuda;
+
+/* On failure false, after a message on stderr. */
+bool cuda_open(void);
+
+/* Ends the program when a driver call that cannot fail on a sound machine did. */
+#define CUDA(call) cuda_check(cuda.call, #call)
+void cuda_check(int error, const char *call);
+
+#endif

@@ -1,0 +1,131 @@
+/* A GPU: memory and time from the CUDA driver, loops from stream.cu.  Everything happens on the default stream. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda.h"
+#include "machine.h"
+
+static void *events[MAX_MARKS];
+static cuda_pointer scratch;  /* where the reading loop would write its sum, if it ever had to */
+
+/* The loops by their names in stream.cu, with the bytes of its largest array that one thread block goes over. */
+enum loop { UPDATE, READ, OPTIMIZE, OPTIMIZE_MASTER, LOOPS };
+
+enum { THREADS = 256, VECTOR = 16, VECTORS = 4, OPTIMIZE_VECTORS = 2 };
+
+static struct {
+    const char *name;
+    unsigned vectors;  /* of a block: vectors of 16 bytes of the first array */
+    void *function;
+} loops[LOOPS] = {
+    [UPDATE] = {"stream_update", THREADS * VECTORS, NULL},
+    [READ] = {"stream_read", THREADS * VECTORS, NULL},
+    [OPTIMIZE] = {"stream_optimize", THREADS * OPTIMIZE_VECTORS, NULL},
+    [OPTIMIZE_MASTER] = {"stream_optimize_master", THREADS, NULL},
+};
+
+static char *read_file(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return NULL;
+    char *text = NULL;
+    if (fseek(file, 0, SEEK_END) == 0) {
+        long length = ftell(file);
+        rewind(file);
+        text = length > 0 ? calloc(1, (size_t)length + 1) : NULL;
+        if (text && fread(text, 1, (size_t)length, file) != (size_t)length) {
+            free(text);
+            text = NULL;
+        }
+    }
+    fclose(file);
+    return text;
+}
+
+/* The driver compiles the loops' PTX for the GPU; without them only the copy is measured beside the kernels. */
+static bool load_loops(const char *path) {
+    char *ptx = path ? read_file(path) : NULL;
+    void *module;
+    bool loaded = ptx && cuda.cuModuleLoadData(&module, ptx) == 0;
+    for (int i = 0; i < LOOPS && loaded; i++) loaded = cuda.cuModuleGetFunction(&loops[i].function, module, loops[i].name) == 0;
+    free(ptx);
+    return loaded;
+}
+
+static bool open_cuda(struct machine *machine, int ordinal, const char *loops_path) {
+    if (!cuda_open()) return false;
+    int device, l2_bytes = 0;
+    void *context;
+    size_t total;
+    CUDA(cuInit(0));
+    CUDA(cuDeviceGet(&device, ordinal));
+    CUDA(cuDevicePrimaryCtxRetain(&context, device));
+    CUDA(cuCtxSetCurrent(context));
+    CUDA(cuMemGetInfo_v2(&machine->memory_bytes, &total));
+    if (cuda.cuDeviceGetAttribute(&l2_bytes, CUDA_L2_CACHE_SIZE, device) != 0) l2_bytes = 0;
+    machine->cache_bytes = l2_bytes > 0 ? (size_t)l2_bytes : (size_t)64 << 20;
+    for (int i = 0; i < MAX_MARKS; i++) CUDA(cuEventCreate(&events[i], 0));
+    CUDA(cuMemAlloc_v2(&scratch, 64));
+    machine->has_loops = load_loops(loops_path);
+    if (!machine->has_loops) fprintf(stderr, "the GPU's own loops are not there (no nvcc): only the copy is measured\n");
+    return true;
+}
+
+static void *allocate(size_t bytes) {
+    cuda_pointer pointer = 0;
+    return cuda.cuMemAlloc_v2(&pointer, bytes ? bytes : 1) == 0 ? (void *)(uintptr_t)pointer : NULL;
+}
+
+static void release(void *memory) {
+    CUDA(cuMemFree_v2((uintptr_t)memory));
+}
+
+static void upload(void *to, const void *from, size_t bytes) {
+    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)to, from, bytes, NULL));
+    CUDA(cuStreamSynchronize(NULL));
+}
+
+static void copy(const struct machine *machine, void *to, const void *from, size_t bytes) {
+    (void)machine;
+    CUDA(cuMemcpyDtoDAsync_v2((uintptr_t)to, (uintptr_t)from, bytes, NULL));
+}
+
+static void launch(enum loop loop, unsigned long long vectors, void **parameters) {
+    unsigned long long blocks = (vectors + loops[loop].vectors - 1) / loops[loop].vectors;
+    CUDA(cuLaunchKernel(loops[loop].function, (unsigned)blocks, 1, 1, THREADS, 1, 1, 0, NULL, parameters, NULL));
+}
+
+static void update(const struct machine *machine, void *data, size_t bytes) {
+    unsigned long long vectors = bytes / VECTOR;
+    unsigned mask = 0;
+    if (machine->has_loops) launch(UPDATE, vectors, (void *[]){&data, &vectors, &mask});
+}
+
+static void read_all(const struct machine *machine, const void *data, size_t bytes) {
+    unsigned long long vectors = bytes / VECTOR;
+    if (machine->has_loops) launch(READ, vectors, (void *[]){&data, &vectors, &scratch});
+}
+
+static void optimize(const struct machine *machine, const struct optimizer_arrays *arrays) {
+    struct optimizer_arrays copy = *arrays;
+    unsigned long long vectors = (unsigned long long)arrays->count * arrays->param_bytes / VECTOR;
+    unsigned mask = 0;
+    if (!machine->has_loops) return;
+    if (arrays->master)
+        launch(OPTIMIZE_MASTER, vectors, (void *[]){&copy.param, &copy.grad, &copy.m, &copy.v, &copy.master, &vectors, &mask});
+    else
+        launch(OPTIMIZE, vectors, (void *[]){&copy.param, &copy.grad, &copy.m, &copy.v, &vectors, &mask});
+}
+
+static void mark(int index) {
+    CUDA(cuEventRecord(events[index], NULL));
+}
+
+static double seconds(int from, int to) {
+    float milliseconds;
+    CUDA(cuEventSynchronize(events[to]));
+    CUDA(cuEventElapsedTime(&milliseconds, events[from], events[to]));
+    return 1e-3 * (double)milliseconds;
+}
+
+const struct machine_functions cuda_machine = {open_cuda, allocate, release, upload, copy, update, read_all, optimize, mark, seconds};

@@ -1,0 +1,130 @@
+"""Times other implementations on given shapes: PyTorch's cross-entropy and its fused AdamW.
+
+Usage: peers.py DEVICE SECONDS CASES, where CASES is a JSON list of the measurements to stand beside.  Writes a line of JSON for
+each; a package that cannot be imported is one line that says so.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+LEAST_ROUNDS = 3
+
+
+class Unsupported(Exception):
+    """The peer has nothing that does the same."""
+
+
+def write(line: dict) -> None:
+    print(json.dumps(line), flush=True)
+
+
+def gpt2_counts(width: int, layers: int) -> list[int]:
+    """As in models.c."""
+    linear = lambda inputs, outputs: [inputs * outputs, outputs]  # noqa: E731
+    layer = [width, width, *linear(width, 3 * width), *linear(width, width), width, width,
+             *linear(width, 4 * width), *linear(4 * width, width)]
+    return [50257 * width, 1024 * width, *(layer * layers), width, width]
+
+
+class Torch:
+    """PyTorch on one device."""
+
+    def __init__(self, device: str, seconds: float) -> None:
+        import torch
+
+        self.torch, self.device, self.seconds = torch, device, seconds
+        self.name = f"PyTorch {torch.__version__}"
+        self.dtypes = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32,
+                       "all bf16": torch.bfloat16, "all fp32": torch.float32}
+        if device != "cpu" and not torch.cuda.is_available():
+            raise Unsupported("has no CUDA device")
+
+    def synchronize(self) -> None:
+        if self.device != "cpu":
+            self.torch.cuda.synchronize()
+
+    def median(self, work: Callable[[], Any]) -> float:
+        """Of as many runs as fit, after one that is not counted."""
+        work()
+        self.synchronize()
+        times: list[float] = []
+        while len(times) < LEAST_ROUNDS or sum(times) < self.seconds:
+            start = time.perf_counter()
+            work()
+            self.synchronize()
+            times.append(time.perf_counter() - start)
+        return sorted(times)[len(times) // 2]
+
+    def cross_entropy(self, case: dict) -> float:
+        torch = self.torch
+        rows, vocab = map(int, case["peer"].split())
+        gradient = case["pass"] != "forward"
+        block = torch.randn(1 << 20, device=self.device).to(self.dtypes[case["dtypes"]])
+        logits = block.repeat(-(-rows * vocab // block.numel()))[:rows * vocab].view(rows, vocab).requires_grad_(gradient)
+        labels = torch.randint(vocab, (rows,), device=self.device)
+
+        def work() -> None:
+            logits.grad = None
+            with torch.set_grad_enabled(gradient):
+                loss = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+            if gradient:
+                loss.backward()
+
+        return self.median(work)
+
+    def adam(self, case: dict) -> float:
+        torch = self.torch
+        if case["dtypes"] not in self.dtypes:
+            raise Unsupported("has no optimizer with these types in one kernel")
+        kind, first, second = case["peer"].split()
+        counts = gpt2_counts(int(first), int(second)) if kind == "gpt2" else [int(second)] * int(first)
+        params = []
+        for count in counts:
+            param = torch.empty(count, dtype=self.dtypes[case["dtypes"]], device=self.device).uniform_(-0.1, 0.1)
+            param.grad = torch.empty_like(param).uniform_(-0.001, 0.001)
+            params.append(param)
+        optimizer = torch.optim.AdamW(params, lr=1e-5, weight_decay=0.01, fused=True)
+        return self.median(optimizer.step)
+
+    def run(self, case: dict) -> float:
+        if case["threads"]:
+            self.torch.set_num_threads(case["threads"])
+        return {"cross_entropy": self.cross_entropy, "adam": self.adam}[case["operation"]](case)
+
+
+def run_case(peer: Torch, case: dict) -> None:
+    line = {key: case[key] for key in ("operation", "pass", "dtypes", "shape", "threads")} | {"name": peer.name}
+    try:
+        line["seconds"] = float(f"{peer.run(case):.5g}")
+    except Unsupported as why:
+        line["skipped"] = str(why)
+    except (RuntimeError, NotImplementedError, TypeError, ValueError) as error:  # what PyTorch raises for want of a kernel or of memory
+        line["skipped"] = str(error).split("\n")[0]
+    write(line)
+    if peer.device != "cpu":
+        peer.torch.cuda.empty_cache()
+
+
+def main() -> int:
+    device, seconds, cases = sys.argv[1], float(sys.argv[2]), json.loads(sys.argv[3])
+    if importlib.util.find_spec("torch") is None:
+        write({"message": "PyTorch: not importable"})
+        return 0
+    try:
+        peer = Torch(device, seconds)
+    except (ImportError, OSError, Unsupported) as why:
+        write({"message": f"PyTorch: {why}"})
+        return 0
+    for case in cases:
+        run_case(peer, case)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""Tables of measurements: on the terminal as they come, as a page, as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from collections.abc import Callable
+
+FOOT = """\
+The gradient overwrites the logits.  +-: half of the distance between the quartiles of the rounds.
+B/elem: the bytes per logit or parameter that the operation must move, each input read and each output written once;
+        GB/s is these bytes over the time, whatever was really moved.
+of copy: GB/s over the bandwidth of a plain copy (bytes read + bytes written), measured in the same rounds.
+of loop: GB/s over the bandwidth of a plain loop with the same reads and writes over the same memory: only reading for the
+        forward pass, in place for the gradient, Adam's mix of arrays for a step."""
+
+
+def rate(record: dict) -> float:
+    """GB/s."""
+    return 1e-9 * record["elements"] * record["bytes_per_element"] / record["seconds"]
+
+
+def fraction(record: dict, of: str) -> float | None:
+    """Of the measured bandwidth "copy" or "stream"; None when that was not measured."""
+    bandwidth = record[f"{of}_gb_s"]
+    return rate(record) / bandwidth if bandwidth else None
+
+
+def _fraction_text(record: dict, of: str) -> str:
+    value = fraction(record, of)
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _spread(record: dict) -> str:
+    return f"{50 * (record['seconds_high'] - record['seconds_low']) / record['seconds']:.0f}%"
+
+
+@dataclass(frozen=True)
+class Column:
+    head: str
+    width: int
+    left: bool
+    text: Callable[[dict], str]
+
+    def show(self, text: str) -> str:
+        return text.ljust(self.width) if self.left else text.rjust(self.width)
+
+
+COLUMNS = (
+    Column("operation", 32, True, lambda r: f"{r['operation']} {r['pass']}"),
+    Column("dtypes", 17, True, lambda r: r["dtypes"]),
+    Column("shape", 26, True, lambda r: r["shape"]),
+    Column("threads", 7, False, lambda r: str(r["threads"] or "-")),
+    Column("ms", 9, False, lambda r: f"{1e3 * r['seconds']:.4g}"),
+    Column("+-", 4, False, _spread),
+    Column("B/elem", 6, False, lambda r: str(r["bytes_per_element"])),
+    Column("GB/s", 6, False, lambda r: f"{rate(r):.4g}"),
+    Column("of copy", 7, False, lambda r: _fraction_text(r, "copy")),
+    Column("of loop", 7, False, lambda r: _fraction_text(r, "stream")),
+    Column("kernel", 0, True, lambda r: r["kernel"]),
+)
+
+
+def show_head(machine: dict) -> None:
+    print(title(machine) + "\n")
+    print("  ".join(column.show(column.head) for column in COLUMNS).rstrip())
+
+
+def show_record(record: dict) -> None:
+    if "skipped" in record:
+        print(f"{record['operation']}  {record['shape']}  skipped: {record['skipped']}")
+    else:
+        print("  ".join(column.show(column.text(record)) for column in COLUMNS).rstrip())
+
+
+def show_peer_head() -> None:
+    print("\nOther implementations on the same shapes:")
+
+
+def _same_case(peer: dict, records: list[dict]) -> dict | None:
+    """Our fastest on the shape that a peer had."""
+    keys = ("operation", "pass", "dtypes", "shape", "threads")
+    ours = [r for r in records if "skipped" not in r and all(r[key] == peer[key] for key in keys)]
+    return min(ours, key=lambda r: r["seconds"], default=None)
+
+
+def _peer_line(peer: dict, records: list[dict]) -> str:
+    if "message" in peer:
+        return peer["message"]
+    what = f"{peer['operation']} {peer['pass']}, {peer['dtypes']}, {peer['shape']}"
+    if peer["threads"]:
+        what += f", {peer['threads']} thread{'s' * (peer['threads'] > 1)}"
+    if "skipped" in peer:
+        return f"{what}: {peer['name']} {peer['skipped']}"
+    line = f"{what}: {peer['name']} {1e3 * peer['seconds']:.4g} ms"
+    if ours := _same_case(peer, records):
+        line += f", Quern {1e3 * ours['seconds']:.4g} ms, {peer['seconds'] / ours['seconds']:.2f} times as fast"
+    return line
+
+
+def show_peer(peer: dict, records: list[dict]) -> None:
+    print("  " + _peer_line(peer, records))
+
+
+def show_foot(results: dict) -> None:
+    if results["records"]:
+        print("\n" + FOOT)
+
+
+def show_all(results: dict) -> None:
+    show_head(results["machine"])
+    for record in results["records"]:
+        show_record(record)
+    show_peer_head()
+    for peer in results["peers"]:
+        show_peer(peer, results["records"])
+    show_foot(results)
+
+
+def title(machine: dict) -> str:
+    unit = "cores" if machine["kind"] == "cpu" else "multiprocessors"
+    return f"{machine['machine']}, {machine['units']} {unit}, Quern {machine['library']}"
+
+
+def as_json(results: dict) -> str:
+    """One measurement a line, so that two files can be compared."""
+    parts = []
+    for key, value in results.items():
+        if isinstance(value, list):
+            text = "[\n" + ",\n".join("  " + json.dumps(item) for item in value) + "\n]"
+        else:
+            text = json.dumps(value)
+        parts.append(f"{json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def as_markdown(results: dict) -> str:
+    page = [f"# {title(results['machine'])}", ""]
+    page += [text for key in ("date", "note") if key in results for text in (results[key], "")]
+    page += ["| " + " | ".join(column.head for column in COLUMNS) + " |"]
+    page += ["| " + " | ".join("---" if column.left else "---:" for column in COLUMNS) + " |"]
+    page += ["| " + " | ".join(column.text(record) for column in COLUMNS) + " |" for record in results["records"]
+             if "skipped" not in record]
+    page += ["", *(f"Skipped: {r['operation']}, {r['shape']}: {r['skipped']}." for r in results["records"] if "skipped" in r)]
+    page += ["```", FOOT, "```", ""]
+    if results["peers"]:
+        page += ["Other implementations on the same shapes:", ""]
+        page += [f"- {_peer_line(peer, results['records'])}" for peer in results["peers"]] + [""]
+    return "\n".join(page)

@@ -1,0 +1,174 @@
+"""Measures Quern's kernels against the memory's bandwidth, and other implementations beside them.
+
+The measuring is done by the C program quern_bench, which writes one line of JSON per measurement; this file starts it, once per
+operation and target, and makes tables, files and pictures of the lines.  What the columns mean stands in README.md beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import report  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+OPERATIONS = ("cross_entropy", "adam")
+CPU_TARGETS = ("avx512", "avx2", "portable")
+
+
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./quern bench", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("operation", nargs="*", choices=[*OPERATIONS, []], metavar="cross_entropy|adam", help="default: both")
+    parser.add_argument("--device", default="cpu", metavar="cpu|cuda:N", help="where to measure (cpu)")
+    parser.add_argument("--target", default="", metavar="|".join(CPU_TARGETS),
+                        help="only the CPU kernels of these targets, separated by commas (default: the best that runs)")
+    parser.add_argument("--threads", metavar="N[,N]", help="threads of the CPU (1 and all)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="how long to time each kernel and loop (0.5)")
+    parser.add_argument("--memory", type=float, metavar="GB", help="the most memory that one case takes (3 on a CPU, 40 on a GPU)")
+    parser.add_argument("--quick", action="store_true", help="small shapes, few rounds: shows that it works, measures little")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all measurements")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables as a page")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the roofline (needs matplotlib)")
+    parser.add_argument("--from", dest="source", type=Path, metavar="FILE", help="measure nothing: take what --json wrote")
+    parser.add_argument("--date", help="a date to be written into the files (default: none)")
+    parser.add_argument("--note", help="a remark to be written into the files")
+    parser.add_argument("--no-peers", action="store_true", help="leave out the other implementations")
+    parser.add_argument("--peer-python", default=sys.executable, metavar="PYTHON", help="the Python that has PyTorch (this one)")
+    parser.add_argument("--self-test", action="store_true", help="check the byte counts and the loops, measure nothing")
+    parser.add_argument("--program", type=Path, default=ROOT / "build/quern_bench", help=argparse.SUPPRESS)
+    parser.add_argument("--loops", type=Path, default=ROOT / "build/bench/stream.ptx", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    for target in filter(None, chosen.target.split(",")):
+        if target not in CPU_TARGETS:
+            parser.error(f"--target {target}: expected some of {', '.join(CPU_TARGETS)}")
+    if chosen.target and chosen.device != "cpu":
+        parser.error("--target chooses among the CPU's kernels: on a GPU set QUERN_KERNEL instead")
+    return chosen
+
+
+def lines_of(command: list[str], environment: dict[str, str] | None = None) -> Iterator[dict]:
+    """The JSON lines that a program writes, as it writes them; what it says beside them goes to the terminal."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}) as process:
+        assert process.stdout
+        for line in process.stdout:
+            yield json.loads(line)
+    if process.returncode != 0:
+        raise SystemExit(f"{Path(command[0]).name} ended with {process.returncode}")
+
+
+def measuring_command(chosen: argparse.Namespace, operation: str) -> list[str]:
+    command = [str(chosen.program), operation, "--device", chosen.device, "--loops", str(chosen.loops)]
+    for option in ("threads", "seconds", "memory"):
+        if (value := getattr(chosen, option)) is not None:
+            command += [f"--{option}", str(value)]
+    return command + ["--quick"] * chosen.quick
+
+
+def measure(chosen: argparse.Namespace) -> dict:
+    """Runs everything asked for and shows each measurement as it comes."""
+    results: dict = {"records": [], "peers": []}
+    for operation in chosen.operation or OPERATIONS:
+        for target in chosen.target.split(","):
+            forced = {"QUERN_KERNEL": f"*__{target}"} if target else {}
+            for line in lines_of(measuring_command(chosen, operation), forced):
+                if "machine" in line:
+                    if "machine" not in results:
+                        results["machine"] = line
+                        report.show_head(line)
+                else:
+                    results["records"].append(line)
+                    report.show_record(line)
+    return results
+
+
+def measure_peers(chosen: argparse.Namespace, results: dict) -> None:
+    """Other implementations on the same shapes, where they can be imported; a broken one never fails the run."""
+    cases, seen = [], set()
+    for record in results["records"]:
+        case = {key: record[key] for key in ("operation", "pass", "dtypes", "peer", "shape", "threads") if key in record}
+        key = json.dumps(case)
+        if "skipped" not in record and key not in seen:
+            seen.add(key)
+            cases.append(case)
+    seconds = 0.01 if chosen.quick else chosen.seconds or 0.5
+    command = [chosen.peer_python, str(Path(__file__).with_name("peers.py")), chosen.device, str(seconds), json.dumps(cases)]
+    report.show_peer_head()
+    try:
+        for line in lines_of(command):
+            results["peers"].append(line)
+            report.show_peer(line, results["records"])
+    except (OSError, ValueError, SystemExit) as error:
+        print(f"the other implementations ended early: {error}")
+
+
+def stated_bytes(header: str) -> dict[str, int]:
+    """The bytes per element that quern.h promises."""
+    adam = header.split("Bytes moved per element:")[1].split(".")[0]
+    counts = {}
+    for statement in adam.split(","):
+        name, number = statement.strip().rsplit(" ", 1)
+        counts[name] = int(number)
+    counts["bf16:"] = int(header.split("one read and one write (bf16:")[1].split(")")[0])
+    return counts
+
+
+def self_test(chosen: argparse.Namespace) -> int:
+    """The program's own checks, and its byte counts against what the header states."""
+    done = subprocess.run([str(chosen.program), "self-test"], capture_output=True, text=True, check=False)
+    counted = {}
+    for line in done.stdout.splitlines():
+        if line.startswith("bytes: "):
+            name, number = line.removeprefix("bytes: ").rsplit(" ", 1)
+            counted[name] = int(number)
+        else:
+            print(line)
+    stated = stated_bytes((ROOT / "src/quern.h").read_text())
+    wrong = {name for name in stated.keys() | counted.keys() if stated.get(name) != counted.get(name)}
+    for name in sorted(wrong):
+        print(f"bytes per element, {name}: counted {counted.get(name)}, quern.h states {stated.get(name)}")
+    print(f"{len(stated) - len(wrong)} passed, {len(wrong)} failed")
+    return 1 if wrong or done.returncode else 0
+
+
+def write_files(chosen: argparse.Namespace, results: dict) -> None:
+    if chosen.json:
+        chosen.json.parent.mkdir(parents=True, exist_ok=True)
+        chosen.json.write_text(report.as_json(results))
+    if chosen.markdown:
+        chosen.markdown.parent.mkdir(parents=True, exist_ok=True)
+        chosen.markdown.write_text(report.as_markdown(results))
+    if chosen.plot:
+        import roofline
+
+        chosen.plot.parent.mkdir(parents=True, exist_ok=True)
+        roofline.draw(results, chosen.plot)
+
+
+def main() -> int:
+    chosen = read_arguments()
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    if chosen.self_test:
+        return self_test(chosen)
+    if chosen.source:
+        results = json.loads(chosen.source.read_text())
+        report.show_all(results)
+    else:
+        if not chosen.program.exists():
+            raise SystemExit(f"{chosen.program} is not there: build it with ninja bench")
+        results = measure(chosen)
+        if not chosen.no_peers:
+            measure_peers(chosen, results)
+        report.show_foot(results)
+        results |= {key: value for key in ("date", "note") if (value := getattr(chosen, key))}
+    write_files(chosen, results)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

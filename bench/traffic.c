@@ -1,0 +1,32 @@
+#include "traffic.h"
+
+/* An exponential counts as ten operations, a square root and a division as one each. */
+enum { EXPONENTIAL = 10 };
+
+int cross_entropy_bytes(quern_dtype logits, bool gradient) {
+    return (int)quern_dtype_bytes(logits) * (gradient ? 2 : 1);
+}
+
+int cross_entropy_flops(bool gradient) {
+    int forward = 1 /* maximum */ + 1 /* minus it */ + EXPONENTIAL + 1 /* sum */;
+    return forward + (gradient ? 1 /* times scale / sum */ : 0);
+}
+
+int adam_bytes(const quern_adam_args *args) {
+    size_t read = quern_dtype_bytes(args->grad_dtype), param = quern_dtype_bytes(args->param_dtype);
+    size_t updated = quern_dtype_bytes(args->m_dtype) + quern_dtype_bytes(args->v_dtype);
+    size_t written = 0;
+    if (args->master_dtype) {
+        updated += quern_dtype_bytes(args->master_dtype);
+        written = param;
+    } else {
+        updated += param;
+    }
+    return (int)(read + 2 * updated + written);
+}
+
+int adam_flops(void) {
+    int m = 3, v = 4, denominator = 3 /* times bias correction, root, plus eps */, update = 3 /* times, divided, subtracted */;
+    int decay = 2;
+    return m + v + denominator + update + decay;
+}

@@ -1,0 +1,74 @@
+#include "values.h"
+
+#include <stdlib.h>
+
+enum { BLOCK_BYTES = 16 << 20 };
+
+/* splitmix64 (Steele, Lea and Flood 2014). */
+static uint64_t random_bits(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+/* Where exponent and sign stand in a dtype's bits. */
+static const struct {
+    int mantissa_bits, bias, bytes;
+} layouts[] = {
+    [QUERN_F32] = {23, 127, 4},
+    [QUERN_F16] = {10, 15, 2},
+    [QUERN_BF16] = {7, 127, 2},
+};
+
+static void fill(void *data, quern_dtype dtype, size_t count, struct value_range range) {
+    uint64_t state = 1;
+    int mantissa_bits = layouts[dtype].mantissa_bits, bits = 8 * layouts[dtype].bytes;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t random = random_bits(&state);
+        uint32_t mantissa = (uint32_t)random & ((1u << mantissa_bits) - 1);
+        uint32_t exponent = (uint32_t)(layouts[dtype].bias + range.low + (int)((random >> 32) % (uint64_t)(range.high - range.low)));
+        uint32_t sign = range.both_signs ? (uint32_t)(random >> 63) : 0;
+        uint32_t value = sign << (bits - 1) | exponent << mantissa_bits | mantissa;
+        if (bits == 16)
+            ((uint16_t *)data)[i] = (uint16_t)value;
+        else
+            ((uint32_t *)data)[i] = value;
+    }
+}
+
+size_t buffer_bytes(size_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* One block is made here and then copied on the machine, which is faster by far than making it all. */
+void *values_create(const struct machine *machine, quern_dtype dtype, int64_t count, struct value_range range) {
+    size_t total = buffer_bytes((size_t)count * quern_dtype_bytes(dtype)), block = smaller(total, BLOCK_BYTES);
+    char *memory = machine_allocate(machine, total), *host = memory ? malloc(block) : NULL;
+    if (!host) {
+        machine_release(machine, memory);
+        return NULL;
+    }
+    fill(host, dtype, block / quern_dtype_bytes(dtype), range);
+    machine_upload(machine, memory, host, block);
+    for (size_t done = block; done < total; done += block) machine_copy(machine, memory + done, memory, smaller(block, total - done));
+    free(host);
+    return memory;
+}
+
+void *labels_create(const struct machine *machine, int64_t rows, int64_t vocab) {
+    size_t bytes = (size_t)rows * sizeof(int64_t);
+    int64_t *host = malloc(bytes);
+    void *memory = host ? machine_allocate(machine, bytes) : NULL;
+    uint64_t state = 2;
+    if (memory) {
+        for (int64_t row = 0; row < rows; row++) host[row] = (int64_t)(random_bits(&state) % (uint64_t)vocab);
+        machine_upload(machine, memory, host, bytes);
+    }
+    free(host);
+    return memory;
+}
