@@ -7,11 +7,11 @@
  *   vector_sqrt
  *   vector_divide_or_zero       a / b, but +0 where a is zero
  *   vector_keep_infinite        a where a is infinite, else b
- *   vector_quiet                x, every NaN as 0x7FFFFFFF: what a GPU's arithmetic gives
- *   ordered_load_*              VECTOR_LANES consecutive elements at any address, in their order
+ *   ordered_load_*              2 * VECTOR_LANES consecutive elements at any address, in their order
  *   ordered_store_*             the same; `random` has 16 random bits for each element and asks for stochastic rounding (up with
  *                               the probability of what is cut off; a finite value stays finite), NULL for rounding to nearest,
- *                               ties to even.  Infinity stays infinity, every NaN becomes 0x7FFF.  f32 is not rounded.
+ *                               ties to even.  Infinity stays infinity, every NaN becomes 0x7FFF in a 16-bit type and
+ *                               0x7FFFFFFF, which is what a GPU's arithmetic gives, in f32.
  */
 #ifndef QUERN_CPU_ADAM_H
 #define QUERN_CPU_ADAM_H
@@ -31,25 +31,67 @@ static inline vector vector_keep_infinite(vector a, vector b) {
     return _mm512_mask_mov_ps(b, _mm512_fpclass_ps_mask(a, POSITIVE_INFINITY | NEGATIVE_INFINITY), a);
 }
 
-static inline vector vector_quiet(vector x) {
-    const vector nan = _mm512_castsi512_ps(_mm512_set1_epi32(0x7FFFFFFF));
-    return _mm512_mask_mov_ps(x, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), nan);
+/* Replaces every NaN. */
+static inline struct vector_pair pair_replace_nan(struct vector_pair x, int32_t nan_bits) {
+    const vector nan = _mm512_castsi512_ps(_mm512_set1_epi32(nan_bits));
+    x.first = _mm512_mask_mov_ps(x.first, _mm512_cmp_ps_mask(x.first, x.first, _CMP_UNORD_Q), nan);
+    x.second = _mm512_mask_mov_ps(x.second, _mm512_cmp_ps_mask(x.second, x.second, _CMP_UNORD_Q), nan);
+    return x;
 }
 
 /* ---- f32 ---- */
 
-static inline vector ordered_load_f32(const float *from) { return _mm512_loadu_ps(from); }
+static inline struct vector_pair ordered_load_f32(const float *from) { return pair_load_f32(from); }
 
-static inline void ordered_store_f32(float *to, vector x, const uint16_t *random) {
+static inline void ordered_store_f32(float *to, struct vector_pair x, const uint16_t *random) {
     (void)random;
-    _mm512_storeu_ps(to, vector_quiet(x));
+    pair_store_f32(to, pair_replace_nan(x, 0x7FFFFFFF));
 }
 
-/* ---- rounding ---- */
+/* ---- bf16 ---- */
 
-static inline __m512i ordered_load_u16(const uint16_t *from) {
-    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)from));
+static inline vector vector_load_bf16(const uint16_t *from) {
+    __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)from));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
 }
+
+static inline struct vector_pair ordered_load_bf16(const uint16_t *from) {
+    return (struct vector_pair){vector_load_bf16(from), vector_load_bf16(from + VECTOR_LANES)};
+}
+
+/* The lower or, with offset 1, the upper halves of 32 lanes. */
+static inline __m512i pair_halves(struct vector_pair x, int16_t offset) {
+    const __m512i places = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32,
+                                            30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    return _mm512_permutex2var_epi16(_mm512_castps_si512(x.first), _mm512_or_si512(places, _mm512_set1_epi16(offset)),
+                                     _mm512_castps_si512(x.second));
+}
+
+/*
+ * Rounds 32 elements at once: up where what is cut off is above a threshold.  For the nearest that is a half, or just below it
+ * when what is kept is odd.  Random bits r make it ~r, so that it is exceeded where cut + r would carry; the carry that would
+ * make infinity of the largest finite value is dropped.
+ */
+static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    const __m512i largest = _mm512_set1_epi16((int16_t)(0x7F7F << 1)), one = _mm512_set1_epi16(1);
+    if (__builtin_expect(_mm512_cmp_ps_mask(x.first, x.second, _CMP_UNORD_Q) != 0, 0))
+        x = pair_replace_nan(x, 0x7FFF0000);
+    __m512i kept = pair_halves(x, 1), cut = pair_halves(x, 0);
+    __mmask32 up;
+    if (random) {
+        __m512i threshold = _mm512_andnot_si512(_mm512_loadu_si512(random), _mm512_set1_epi16(-1));
+        up = _mm512_cmpgt_epu16_mask(cut, threshold);
+        up = _mm512_mask_cmpneq_epi16_mask(up, _mm512_slli_epi16(kept, 1), largest);
+    } else {
+        __m512i threshold = _mm512_sub_epi16(_mm512_set1_epi16((int16_t)0x8000), _mm512_and_si512(kept, one));
+        up = _mm512_cmpgt_epu16_mask(cut, threshold);
+    }
+    _mm512_storeu_si512(to, _mm512_mask_add_epi16(kept, up, kept, one));
+}
+
+/* ---- f16 ---- */
+
+static inline struct vector_pair ordered_load_f16(const uint16_t *from) { return pair_load_f16(from); }
 
 /* The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at the larger of FLT_MAX and x. */
 static inline __m512i magnitude_add_random(__m512i magnitude, __m512i random) {
@@ -57,54 +99,30 @@ static inline __m512i magnitude_add_random(__m512i magnitude, __m512i random) {
     return _mm512_min_epu32(_mm512_add_epi32(magnitude, random), limit);
 }
 
-/* ---- bf16 ---- */
-
-static inline vector ordered_load_bf16(const uint16_t *from) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(ordered_load_u16(from), 16));
-}
-
-static inline void ordered_store_bf16(uint16_t *to, vector x, const uint16_t *random) {
-    __m512i bits = _mm512_castps_si512(x), rounded;
-    if (random) {
-        const __m512i magnitude_bits = _mm512_set1_epi32(0x7FFFFFFF);
-        enum { FIRST_SELECTS = 0xCA };
-        __m512i sum = magnitude_add_random(_mm512_and_si512(bits, magnitude_bits), ordered_load_u16(random));
-        rounded = _mm512_ternarylogic_epi32(magnitude_bits, sum, bits, FIRST_SELECTS);
-    } else {
-        __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-        rounded = _mm512_add_epi32(_mm512_add_epi32(bits, odd), _mm512_set1_epi32(0x7FFF));
-    }
-    __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-    rounded = _mm512_mask_mov_epi32(rounded, nan, _mm512_set1_epi32(0x7FFF0000));
-    _mm256_storeu_si256((__m256i *)to, _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16)));
-}
-
-/* ---- f16 ---- */
-
-static inline vector ordered_load_f16(const uint16_t *from) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)from));
-}
-
 /*
  * Cuts 13 bits off the fp32; below f16's normal range, where the cut is at 2^-24 whatever the exponent, the random bits are
  * added as a number.  The conversion toward zero holds what overflows at 65504.
  */
-static inline __m256i f16_round_stochastic(vector x, __m512i random) {
+static inline __m256i f16_round_stochastic(vector x, const uint16_t *random) {
     __m512i bits = _mm512_castps_si512(x);
     __m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7FFFFFFF));
-    __m512i random13 = _mm512_srli_epi32(random, 3);
+    __m512i random13 = _mm512_srli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)random)), 3);
     vector small = _mm512_castsi512_ps(magnitude) + _mm512_cvtepi32_ps(random13) * _mm512_set1_ps(0x1p-37f);
     __mmask16 is_small = _mm512_cmplt_epu32_mask(magnitude, _mm512_set1_epi32(0x38800000));
     __m512i sum = _mm512_mask_mov_epi32(magnitude_add_random(magnitude, random13), is_small, _mm512_castps_si512(small));
-    __m256i rounded = _mm512_cvtps_ph(_mm512_castsi512_ps(sum), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-    __m256i sign = _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_xor_si512(bits, magnitude), 16));
-    return _mm256_or_si256(rounded, sign);
+    sum = _mm512_or_si512(sum, _mm512_xor_si512(bits, magnitude));
+    return _mm512_cvtps_ph(_mm512_castsi512_ps(sum), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 }
 
-static inline void ordered_store_f16(uint16_t *to, vector x, const uint16_t *random) {
-    __m256i rounded = random ? f16_round_stochastic(x, ordered_load_u16(random)) : _mm512_cvtps_ph(x, VECTOR_NEAREST);
-    __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-    _mm256_storeu_si256((__m256i *)to, _mm256_mask_mov_epi16(rounded, nan, _mm256_set1_epi16(0x7FFF)));
+static inline void ordered_store_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    if (__builtin_expect(_mm512_cmp_ps_mask(x.first, x.second, _CMP_UNORD_Q) != 0, 0))
+        x = pair_replace_nan(x, 0x7FFFE000);  /* the conversion keeps the upper bits; without the lower ones nothing is added */
+    if (random) {
+        _mm256_storeu_si256((__m256i *)to, f16_round_stochastic(x.first, random));
+        _mm256_storeu_si256((__m256i *)(to + VECTOR_LANES), f16_round_stochastic(x.second, random + VECTOR_LANES));
+    } else {
+        pair_store_f16(to, x);
+    }
 }
 
 #endif

@@ -59,27 +59,28 @@ static inline vector vector_keep_infinite(vector a, vector b) {
     return (vector)vector_select(((vector_bits)a & 0x7FFFFFFF) == 0x7F800000, (vector_bits)a, (vector_bits)b);
 }
 
-static inline vector vector_quiet(vector x) {
+/* ---- f32 ---- */
+
+static inline struct vector_pair ordered_load_f32(const float *from) { return pair_load_f32(from); }
+
+static inline vector vector_replace_nan(vector x) {
     return (vector)vector_select(x != x, vector_broadcast_bits(0x7FFFFFFF), (vector_bits)x);
 }
 
-/* ---- f32 ---- */
-
-static inline vector ordered_load_f32(const float *from) { return vector_load_f32(from); }
-
-static inline void ordered_store_f32(float *to, vector x, const uint16_t *random) {
+static inline void ordered_store_f32(float *to, struct vector_pair x, const uint16_t *random) {
     (void)random;
-    vector_store_f32(to, vector_quiet(x));
+    vector_store_f32(to, vector_replace_nan(x.first));
+    vector_store_f32(to + VECTOR_LANES, vector_replace_nan(x.second));
 }
 
 /* ---- rounding ---- */
 
-static inline vector_bits ordered_load_u16(const uint16_t *from) {
+static inline vector_bits vector_load_u16(const uint16_t *from) {
     return (vector_bits){from[0], from[1], from[2], from[3]};
 }
 
-/* Stores what is in the lower halves of the lanes, 0x7FFF where x is NaN. */
-static inline void ordered_store_u16(uint16_t *to, vector_bits rounded, vector x) {
+/* What is in the lower halves of the lanes, but 0x7FFF where x is NaN. */
+static inline void vector_store_u16(uint16_t *to, vector_bits rounded, vector x) {
     rounded = vector_select(x != x, vector_broadcast_bits(0x7FFF), rounded);
     for (int lane = 0; lane < VECTOR_LANES; lane++)
         to[lane] = (uint16_t)rounded[lane];
@@ -95,21 +96,26 @@ static inline vector_bits magnitude_add_random(vector_bits magnitude, vector_bit
 
 /* ---- bf16 ---- */
 
-static inline vector ordered_load_bf16(const uint16_t *from) { return (vector)(ordered_load_u16(from) << 16); }
+static inline struct vector_pair ordered_load_bf16(const uint16_t *from) {
+    return (struct vector_pair){(vector)(vector_load_u16(from) << 16), (vector)(vector_load_u16(from + VECTOR_LANES) << 16)};
+}
 
-static inline void ordered_store_bf16(uint16_t *to, vector x, const uint16_t *random) {
-    if (random) {
-        vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF;
-        vector_bits sum = magnitude_add_random(magnitude, ordered_load_u16(random));
-        ordered_store_u16(to, (sum | (bits ^ magnitude)) >> 16, x);
-    } else {
-        ordered_store_u16(to, vector_round_bf16(x), x);
-    }
+static inline vector_bits bf16_round_stochastic(vector x, const uint16_t *random) {
+    vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF;
+    return (magnitude_add_random(magnitude, vector_load_u16(random)) | (bits ^ magnitude)) >> 16;
+}
+
+static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    vector_store_u16(to, random ? bf16_round_stochastic(x.first, random) : vector_round_bf16(x.first), x.first);
+    to += VECTOR_LANES;
+    vector_store_u16(to, random ? bf16_round_stochastic(x.second, random + VECTOR_LANES) : vector_round_bf16(x.second), x.second);
 }
 
 /* ---- f16 ---- */
 
-static inline vector ordered_load_f16(const uint16_t *from) { return vector_from_f16(ordered_load_u16(from)); }
+static inline struct vector_pair ordered_load_f16(const uint16_t *from) {
+    return (struct vector_pair){vector_from_f16(vector_load_u16(from)), vector_from_f16(vector_load_u16(from + VECTOR_LANES))};
+}
 
 /* Of magnitudes that are no NaN. */
 static inline vector_bits f16_round_toward_zero(vector_bits magnitude) {
@@ -126,16 +132,18 @@ static inline vector_bits f16_round_toward_zero(vector_bits magnitude) {
  * Cuts 13 bits off the fp32; below f16's normal range, where the cut is at 2^-24 whatever the exponent, the random bits are
  * added as a number.  The conversion toward zero holds what overflows at 65504.
  */
-static inline vector_bits f16_round_stochastic(vector x, vector_bits random) {
-    vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF, random13 = random >> 3;
+static inline vector_bits f16_round_stochastic(vector x, const uint16_t *random) {
+    vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF, random13 = vector_load_u16(random) >> 3;
     vector random_value = __builtin_convertvector((vector_mask)random13, vector) * vector_broadcast(0x1p-37f);
     vector_bits small = (vector_bits)((vector)magnitude + random_value);
     vector_bits sum = vector_select((vector_mask)magnitude < 0x38800000, small, magnitude_add_random(magnitude, random13));
     return f16_round_toward_zero(sum) | (bits ^ magnitude) >> 16;
 }
 
-static inline void ordered_store_f16(uint16_t *to, vector x, const uint16_t *random) {
-    ordered_store_u16(to, random ? f16_round_stochastic(x, ordered_load_u16(random)) : vector_to_f16(x), x);
+static inline void ordered_store_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    vector_store_u16(to, random ? f16_round_stochastic(x.first, random) : vector_to_f16(x.first), x.first);
+    to += VECTOR_LANES;
+    vector_store_u16(to, random ? f16_round_stochastic(x.second, random + VECTOR_LANES) : vector_to_f16(x.second), x.second);
 }
 
 #endif

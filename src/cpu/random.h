@@ -25,8 +25,10 @@ enum {
     QUERN_RANDOM_COUNTERS = QUERN_RANDOM_BLOCK / 8
 };
 
-/* The number of rounds is a parameter only because the published test vectors are for 10. */
-enum { QUERN_PHILOX_ROUNDS = 7 };
+/* The published test vectors are for 10 rounds; a test sets that. */
+#ifndef QUERN_PHILOX_ROUNDS
+#define QUERN_PHILOX_ROUNDS 7
+#endif
 
 #define QUERN_PHILOX_MULTIPLIER_0 0xD2511F53u
 #define QUERN_PHILOX_MULTIPLIER_1 0xCD9E8D57u
@@ -37,103 +39,145 @@ struct quern_random {
     _Alignas(64) uint16_t bits[QUERN_RANDOM_BLOCK];
 };
 
-/* Words 0 and 1 of the first counter are `first` (a multiple of 16) and its upper half, words 2 and 3 are given. */
+/*
+ * What the blocks of a stream have in common: words 1 to 3 of the counter, the keys of the rounds (in 64 bits, as the SIMD
+ * forms spread them), and the part of rounds 0 and 1 into which word 0 does not enter.
+ */
+struct quern_philox {
+    uint32_t word1, word2, word3;
+    uint64_t key0[QUERN_PHILOX_ROUNDS], key1[QUERN_PHILOX_ROUNDS];
+    uint64_t round0_word2, round1_word0, round1_word2;  /* still to be combined with what depends on word 0 */
+    uint64_t word3_after_round1;
+};
+
+static inline void quern_philox_set_word1(struct quern_philox *philox, uint32_t word1) {
+    uint64_t product1 = (uint64_t)philox->word2 * QUERN_PHILOX_MULTIPLIER_1;
+    uint32_t word0 = (uint32_t)(product1 >> 32) ^ word1 ^ (uint32_t)philox->key0[0];
+    uint64_t product0 = (uint64_t)word0 * QUERN_PHILOX_MULTIPLIER_0;
+    philox->word1 = word1;
+    philox->round0_word2 = philox->word3 ^ philox->key1[0];
+    philox->round1_word0 = (uint32_t)product1 ^ philox->key0[1];
+    philox->round1_word2 = product0 >> 32 ^ philox->key1[1];
+    philox->word3_after_round1 = (uint32_t)product0;
+}
+
+static inline void quern_philox_open(struct quern_philox *philox, const uint32_t seed[2], uint32_t word2, uint32_t word3) {
+    for (uint32_t round = 0; round < QUERN_PHILOX_ROUNDS; round++) {
+        philox->key0[round] = seed[0] + round * QUERN_PHILOX_WEYL_0;
+        philox->key1[round] = seed[1] + round * QUERN_PHILOX_WEYL_1;
+    }
+    philox->word2 = word2;
+    philox->word3 = word3;
+    quern_philox_set_word1(philox, 0);
+}
+
+/* quern_philox_draw gives a block whose first counter has `first`, a multiple of 16, in words 0 and 1. */
+
 #if defined(__AVX512F__)
 
-static inline void quern_philox(struct quern_random *random, uint64_t first, uint32_t word2, uint32_t word3,
-                                const uint32_t seed[2], int rounds) {
+/* 8 counters, one to a 64-bit lane. */
+static inline void quern_philox_lanes(const struct quern_philox *philox, __m512i word0, uint16_t *bits) {
+    enum { XOR = 0x96, FIRST_SELECTS_SECOND_OR_THIRD = 0xEA };
     const __m512i multiplier0 = _mm512_set1_epi64(QUERN_PHILOX_MULTIPLIER_0);
     const __m512i multiplier1 = _mm512_set1_epi64(QUERN_PHILOX_MULTIPLIER_1);
     const __m512i low = _mm512_set1_epi64(0xFFFFFFFF);
-    const __m512i order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
-    __m512i key0 = _mm512_set1_epi64(seed[0]), key1 = _mm512_set1_epi64(seed[1]);
-    __m512i c0[2], c1[2], c2[2], c3[2];
-    for (int half = 0; half < 2; half++) {
-        c0[half] = _mm512_add_epi64(_mm512_set1_epi64((int64_t)(uint32_t)first + 8 * half), order);
-        c1[half] = _mm512_set1_epi64((int64_t)(first >> 32));
-        c2[half] = _mm512_set1_epi64(word2);
-        c3[half] = _mm512_set1_epi64(word3);
+    __m512i product0 = _mm512_mul_epu32(word0, multiplier0);
+    __m512i c2 = _mm512_xor_si512(_mm512_srli_epi64(product0, 32), _mm512_set1_epi64((int64_t)philox->round0_word2));
+    __m512i c1 = _mm512_mul_epu32(c2, multiplier1);
+    __m512i c0 = _mm512_xor_si512(_mm512_srli_epi64(c1, 32), _mm512_set1_epi64((int64_t)philox->round1_word0));
+    c2 = _mm512_xor_si512(product0, _mm512_set1_epi64((int64_t)philox->round1_word2));
+    __m512i c3 = _mm512_set1_epi64((int64_t)philox->word3_after_round1);
+    for (int round = 2; round < QUERN_PHILOX_ROUNDS; round++) {
+        __m512i key0 = _mm512_set1_epi64((int64_t)philox->key0[round]), key1 = _mm512_set1_epi64((int64_t)philox->key1[round]);
+        __m512i product1 = _mm512_mul_epu32(c2, multiplier1);
+        product0 = _mm512_mul_epu32(c0, multiplier0);
+        c0 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), c1, key0, XOR);
+        c2 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), c3, key1, XOR);
+        c1 = product1;
+        c3 = product0;
     }
-    for (int round = 0; round < rounds; round++) {
-        for (int half = 0; half < 2; half++) {
-            __m512i product0 = _mm512_mul_epu32(c0[half], multiplier0);
-            __m512i product1 = _mm512_mul_epu32(c2[half], multiplier1);
-            c0[half] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), c1[half], key0, 0x96);
-            c2[half] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), c3[half], key1, 0x96);
-            c1[half] = product1;
-            c3[half] = product0;
-        }
-        key0 = _mm512_add_epi32(key0, _mm512_set1_epi64(QUERN_PHILOX_WEYL_0));
-        key1 = _mm512_add_epi32(key1, _mm512_set1_epi64(QUERN_PHILOX_WEYL_1));
-    }
-    for (int half = 0; half < 2; half++) {
-        __m512i words01 = _mm512_ternarylogic_epi64(low, c0[half], _mm512_slli_epi64(c1[half], 32), 0xEA);
-        __m512i words23 = _mm512_ternarylogic_epi64(low, c2[half], _mm512_slli_epi64(c3[half], 32), 0xEA);
-        _mm512_store_si512(random->bits + 64 * half, _mm512_unpacklo_epi64(words01, words23));
-        _mm512_store_si512(random->bits + 64 * half + 32, _mm512_unpackhi_epi64(words01, words23));
-    }
+    __m512i words01 = _mm512_ternarylogic_epi64(low, c0, _mm512_slli_epi64(c1, 32), FIRST_SELECTS_SECOND_OR_THIRD);
+    __m512i words23 = _mm512_ternarylogic_epi64(low, c2, _mm512_slli_epi64(c3, 32), FIRST_SELECTS_SECOND_OR_THIRD);
+    _mm512_store_si512(bits, _mm512_unpacklo_epi64(words01, words23));
+    _mm512_store_si512(bits + 32, _mm512_unpackhi_epi64(words01, words23));
+}
+
+static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first, struct quern_random *random) {
+    if (first >> 32 != philox->word1)
+        quern_philox_set_word1(philox, (uint32_t)(first >> 32));
+    __m512i word0 = _mm512_add_epi64(_mm512_set1_epi64((int64_t)(uint32_t)first), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
+    quern_philox_lanes(philox, word0, random->bits);
+    quern_philox_lanes(philox, _mm512_add_epi64(word0, _mm512_set1_epi64(8)), random->bits + 64);
 }
 
 #elif defined(__AVX2__)
 
-static inline void quern_philox(struct quern_random *random, uint64_t first, uint32_t word2, uint32_t word3,
-                                const uint32_t seed[2], int rounds) {
+/* 4 counters, one to a 64-bit lane. */
+static inline void quern_philox_lanes(const struct quern_philox *philox, __m256i word0, uint16_t *bits) {
     const __m256i multiplier0 = _mm256_set1_epi64x(QUERN_PHILOX_MULTIPLIER_0);
     const __m256i multiplier1 = _mm256_set1_epi64x(QUERN_PHILOX_MULTIPLIER_1);
-    const __m256i order = _mm256_setr_epi64x(0, 2, 1, 3);
-    for (int quarter = 0; quarter < QUERN_RANDOM_COUNTERS / 4; quarter++) {
-        __m256i key0 = _mm256_set1_epi64x(seed[0]), key1 = _mm256_set1_epi64x(seed[1]);
-        __m256i c0 = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)(uint32_t)first + 4 * quarter), order);
-        __m256i c1 = _mm256_set1_epi64x((int64_t)(first >> 32));
-        __m256i c2 = _mm256_set1_epi64x(word2);
-        __m256i c3 = _mm256_set1_epi64x(word3);
-        for (int round = 0; round < rounds; round++) {
-            __m256i product0 = _mm256_mul_epu32(c0, multiplier0);
-            __m256i product1 = _mm256_mul_epu32(c2, multiplier1);
-            c0 = _mm256_xor_si256(_mm256_srli_epi64(product1, 32), _mm256_xor_si256(c1, key0));
-            c2 = _mm256_xor_si256(_mm256_srli_epi64(product0, 32), _mm256_xor_si256(c3, key1));
-            c1 = product1;
-            c3 = product0;
-            key0 = _mm256_add_epi32(key0, _mm256_set1_epi64x(QUERN_PHILOX_WEYL_0));
-            key1 = _mm256_add_epi32(key1, _mm256_set1_epi64x(QUERN_PHILOX_WEYL_1));
-        }
-        __m256i words01 = _mm256_blend_epi32(c0, _mm256_slli_epi64(c1, 32), 0xAA);
-        __m256i words23 = _mm256_blend_epi32(c2, _mm256_slli_epi64(c3, 32), 0xAA);
-        __m256i *bits = (__m256i *)(random->bits + 32 * quarter);
-        _mm256_store_si256(bits, _mm256_unpacklo_epi64(words01, words23));
-        _mm256_store_si256(bits + 1, _mm256_unpackhi_epi64(words01, words23));
+    __m256i product0 = _mm256_mul_epu32(word0, multiplier0);
+    __m256i c2 = _mm256_xor_si256(_mm256_srli_epi64(product0, 32), _mm256_set1_epi64x((int64_t)philox->round0_word2));
+    __m256i c1 = _mm256_mul_epu32(c2, multiplier1);
+    __m256i c0 = _mm256_xor_si256(_mm256_srli_epi64(c1, 32), _mm256_set1_epi64x((int64_t)philox->round1_word0));
+    c2 = _mm256_xor_si256(product0, _mm256_set1_epi64x((int64_t)philox->round1_word2));
+    __m256i c3 = _mm256_set1_epi64x((int64_t)philox->word3_after_round1);
+    for (int round = 2; round < QUERN_PHILOX_ROUNDS; round++) {
+        __m256i key0 = _mm256_set1_epi64x((int64_t)philox->key0[round]), key1 = _mm256_set1_epi64x((int64_t)philox->key1[round]);
+        __m256i product1 = _mm256_mul_epu32(c2, multiplier1);
+        product0 = _mm256_mul_epu32(c0, multiplier0);
+        c0 = _mm256_xor_si256(_mm256_srli_epi64(product1, 32), _mm256_xor_si256(c1, key0));
+        c2 = _mm256_xor_si256(_mm256_srli_epi64(product0, 32), _mm256_xor_si256(c3, key1));
+        c1 = product1;
+        c3 = product0;
+    }
+    __m256i words01 = _mm256_blend_epi32(c0, _mm256_slli_epi64(c1, 32), 0xAA);
+    __m256i words23 = _mm256_blend_epi32(c2, _mm256_slli_epi64(c3, 32), 0xAA);
+    _mm256_store_si256((__m256i *)bits, _mm256_unpacklo_epi64(words01, words23));
+    _mm256_store_si256((__m256i *)(bits + 16), _mm256_unpackhi_epi64(words01, words23));
+}
+
+static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first, struct quern_random *random) {
+    if (first >> 32 != philox->word1)
+        quern_philox_set_word1(philox, (uint32_t)(first >> 32));
+    __m256i word0 = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)(uint32_t)first), _mm256_setr_epi64x(0, 2, 1, 3));
+    for (int i = 0; i < QUERN_RANDOM_COUNTERS; i += 4) {
+        quern_philox_lanes(philox, word0, random->bits + 8 * i);
+        word0 = _mm256_add_epi64(word0, _mm256_set1_epi64x(4));
     }
 }
 
 #else
 
-/* One round over all counters at once, which is what lets a compiler put them side by side. */
-static inline void quern_philox_round(uint32_t counter[4][QUERN_RANDOM_COUNTERS], uint32_t key0, uint32_t key1) {
+/* Round by round over all counters, which is what lets a compiler put them side by side. */
+static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first, struct quern_random *random) {
+    uint32_t c0[QUERN_RANDOM_COUNTERS], c1[QUERN_RANDOM_COUNTERS], c2[QUERN_RANDOM_COUNTERS], c3[QUERN_RANDOM_COUNTERS];
+    if (first >> 32 != philox->word1)
+        quern_philox_set_word1(philox, (uint32_t)(first >> 32));
     for (int i = 0; i < QUERN_RANDOM_COUNTERS; i++) {
-        uint64_t product0 = (uint64_t)counter[0][i] * QUERN_PHILOX_MULTIPLIER_0;
-        uint64_t product1 = (uint64_t)counter[2][i] * QUERN_PHILOX_MULTIPLIER_1;
-        counter[0][i] = (uint32_t)(product1 >> 32) ^ counter[1][i] ^ key0;
-        counter[1][i] = (uint32_t)product1;
-        counter[2][i] = (uint32_t)(product0 >> 32) ^ counter[3][i] ^ key1;
-        counter[3][i] = (uint32_t)product0;
+        uint64_t product0 = (uint64_t)((uint32_t)first + (uint32_t)i) * QUERN_PHILOX_MULTIPLIER_0;
+        uint64_t product1 = ((product0 >> 32) ^ philox->round0_word2) * QUERN_PHILOX_MULTIPLIER_1;
+        c0[i] = (uint32_t)(product1 >> 32 ^ philox->round1_word0);
+        c1[i] = (uint32_t)product1;
+        c2[i] = (uint32_t)(product0 ^ philox->round1_word2);
+        c3[i] = (uint32_t)philox->word3_after_round1;
     }
-}
-
-static inline void quern_philox(struct quern_random *random, uint64_t first, uint32_t word2, uint32_t word3,
-                                const uint32_t seed[2], int rounds) {
-    uint32_t counter[4][QUERN_RANDOM_COUNTERS];
-    for (int i = 0; i < QUERN_RANDOM_COUNTERS; i++) {
-        counter[0][i] = (uint32_t)first + (uint32_t)i;
-        counter[1][i] = (uint32_t)(first >> 32);
-        counter[2][i] = word2;
-        counter[3][i] = word3;
+    for (int round = 2; round < QUERN_PHILOX_ROUNDS; round++) {
+        const uint32_t key0 = (uint32_t)philox->key0[round], key1 = (uint32_t)philox->key1[round];
+        for (int i = 0; i < QUERN_RANDOM_COUNTERS; i++) {
+            uint64_t product0 = (uint64_t)c0[i] * QUERN_PHILOX_MULTIPLIER_0;
+            uint64_t product1 = (uint64_t)c2[i] * QUERN_PHILOX_MULTIPLIER_1;
+            c0[i] = (uint32_t)(product1 >> 32) ^ c1[i] ^ key0;
+            c1[i] = (uint32_t)product1;
+            c2[i] = (uint32_t)(product0 >> 32) ^ c3[i] ^ key1;
+            c3[i] = (uint32_t)product0;
+        }
     }
-    for (uint32_t round = 0; round < (uint32_t)rounds; round++)
-        quern_philox_round(counter, seed[0] + round * QUERN_PHILOX_WEYL_0, seed[1] + round * QUERN_PHILOX_WEYL_1);
     for (int i = 0; i < QUERN_RANDOM_COUNTERS; i++) {
+        const uint32_t words[4] = {c0[i], c1[i], c2[i], c3[i]};
         for (int word = 0; word < 4; word++) {
-            random->bits[8 * i + 2 * word] = (uint16_t)counter[word][i];
-            random->bits[8 * i + 2 * word + 1] = (uint16_t)(counter[word][i] >> 16);
+            random->bits[8 * i + 2 * word] = (uint16_t)words[word];
+            random->bits[8 * i + 2 * word + 1] = (uint16_t)(words[word] >> 16);
         }
     }
 }
