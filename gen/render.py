@@ -96,7 +96,8 @@ def outputs() -> dict[str, str]:
         gpu_units = [unit for unit in chosen if unit.target.kind == "gpu"]
         files[f"generated/{operation}/images.S"] = renderer("images.S.j2", operation=operation, units=gpu_units)
     ninja = _ninja_values(units, sources)
-    files["generated/emulator.ninja"] = renderer("emulator.ninja.j2", **ninja)
+    for name in ("emulator.ninja", "sanitizers.ninja"):
+        files[f"generated/{name}"] = renderer(f"{name}.j2", **ninja)
     names = sorted([*files, "generated/kernels.ninja", DIGEST])
     files["generated/kernels.ninja"] = renderer("kernels.ninja.j2", outputs=names, inputs=inputs(), **ninja)
     files[DIGEST] = digest()
@@ -110,9 +111,13 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     # Names that are unique in an archive, which knows its members by the last part of their path only.
     cpu_objects = [f"$builddir/{unit.build_stem}__{unit.target.name}.o" for unit in units if unit.target.kind == "cpu"]
     tables = [f"$builddir/{operation}/{operation}_{part}.o" for operation in spec.OPERATIONS for part in ("table", "images")]
+    owners = [target for target in gpu_targets
+              if any(path.endswith(f"__{target.name}.cu") for path in sources.of_unit.values())]
     return {
         "units": units,
         "sources": sources.of_unit,
+        "owners": owners,
+        "instrumented": _instrumented(gpu, owners, cpu_objects),
         "operations": list(spec.OPERATIONS),
         "gpu_targets": gpu_targets,
         "objects": [*tables, *cpu_objects],
@@ -121,6 +126,21 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
         "emulated": {target.name: [f"$builddir/emulator/{unit.build_stem}.o" for unit in gpu if unit.target == target]
                      for target in gpu_targets},
         "libraries": [f"$builddir/emulator/{target.name}.so" for target in gpu_targets],
+    }
+
+
+def _instrumented(gpu: list[plan.Unit], owners: list[plan.Target], cpu_objects: list[str]) -> dict[str, object]:
+    """The same for the sanitizers, which look at each GPU source file once: compiled for the target it is named after."""
+    def objects(directory: str, target: plan.Target, units: list[plan.Unit]) -> list[str]:
+        return [f"$builddir/{directory}/{unit.build_stem}.o" for unit in units if unit.target == target]
+
+    talking = [unit for unit in gpu if unit.operation == "cross_entropy"]
+    return {
+        "cpu": [path.replace("$builddir/", "$builddir/address/") for path in cpu_objects],
+        "address": {target.name: objects("emulator-address", target, gpu) for target in owners},
+        "thread": {target.name: objects("emulator-thread", target, talking) for target in owners},
+        "address_libraries": [f"$builddir/emulator-address/{target.name}.so" for target in owners],
+        "thread_libraries": [f"$builddir/emulator-thread/{target.name}.so" for target in owners],
     }
 
 

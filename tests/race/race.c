@@ -1,0 +1,131 @@
+/*
+ * The kernels whose threads talk to each other, run on the emulator under ThreadSanitizer, which reports a missing barrier even
+ * when the result happens to be right.  A plain program, since ThreadSanitizer does not work under Criterion; its exit status is
+ * ThreadSanitizer's.  Results are checked elsewhere.
+ *
+ *   race        every cross-entropy row of the device, in place, forward only, skipped rows and each reduction
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel.h"
+#include "quern.h"
+
+typedef unsigned long long pointer;
+
+static struct {
+    int (*alloc)(pointer *p, size_t bytes);
+    int (*free)(pointer p);
+    int (*to_device)(pointer to, const void *from, size_t bytes);
+    int (*set_bytes)(pointer to, unsigned char value, size_t bytes);
+    int (*synchronize)(void);
+    int (*set_context)(void *context);
+    int (*retain)(void **context, int device);
+} driver;
+
+static void find(void *library, const char *name, void *function) {
+    void *address = dlsym(library, name);
+    if (!address) {
+        printf("race: the driver has no %s\n", name);
+        exit(EXIT_FAILURE);
+    }
+    memcpy(function, &address, sizeof address);
+}
+
+static void open_driver(void) {
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    void *context;
+    if (!library) {
+        printf("race: %s\n", dlerror());
+        exit(EXIT_FAILURE);
+    }
+    find(library, "cuMemAlloc_v2", &driver.alloc);
+    find(library, "cuMemFree_v2", &driver.free);
+    find(library, "cuMemcpyHtoD_v2", &driver.to_device);
+    find(library, "cuMemsetD8_v2", &driver.set_bytes);
+    find(library, "cuCtxSynchronize", &driver.synchronize);
+    find(library, "cuCtxSetCurrent", &driver.set_context);
+    find(library, "cuDevicePrimaryCtxRetain", &driver.retain);
+    if (driver.retain(&context, 0) || driver.set_context(context)) exit(EXIT_FAILURE);
+}
+
+static void *on_device(size_t bytes, const void *contents) {
+    pointer p;
+    if (driver.alloc(&p, bytes)) exit(EXIT_FAILURE);
+    if (contents ? driver.to_device(p, contents, bytes) : driver.set_bytes(p, 0, bytes)) exit(EXIT_FAILURE);
+    return (void *)(size_t)p;
+}
+
+static int failed, passed;
+
+static void expect(quern_status status, const char *what) {
+    char detail[512];
+    if (status == QUERN_OK) {
+        passed++;
+        return;
+    }
+    quern_error_detail(detail, sizeof detail);
+    printf("race: %s: %s\n", what, detail);
+    failed++;
+}
+
+/* One call: rows with every kind of label, logits of zero bits (their values do not matter here). */
+static void run_case(quern_device *device, const struct quern_kernel *row, int64_t vocab, bool gradient, quern_reduction reduction) {
+    enum { ROWS = 3 };
+    int32_t labels[ROWS] = {0, -100, (int32_t)vocab};
+    quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
+    args.logits_dtype = row->key.cross_entropy.logits;
+    args.labels_dtype = QUERN_INT32;
+    args.reduction = reduction;
+    args.rows = ROWS;
+    args.vocab = vocab;
+    args.logits = on_device(ROWS * (size_t)vocab * 4, NULL);
+    args.grad = gradient ? (void *)args.logits : NULL;
+    args.labels = on_device(sizeof labels, labels);
+    args.loss = on_device(sizeof(float) * ROWS, NULL);
+    args.report = on_device(sizeof *args.report, NULL);
+    size_t bytes;
+    expect(quern_cross_entropy_workspace(device, &args, &bytes), "workspace");
+    void *workspace = on_device(bytes + 1, NULL);
+    expect(quern_cross_entropy(device, &args, workspace, bytes, NULL), row->name);
+    if (driver.synchronize()) {
+        printf("race: %s failed\n", row->name);
+        failed++;
+    }
+    const void *buffers[] = {args.logits, args.labels, args.loss, args.report, workspace};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) driver.free((pointer)(size_t)buffers[i]);
+}
+
+static void run_row(const struct quern_kernel *row) {
+    quern_device *device;
+    setenv("QUERN_KERNEL", row->name, 1);
+    expect(quern_device_open(QUERN_CUDA, 0, &device), "open");
+    expect(quern_prepare(device, QUERN_CROSS_ENTROPY), "prepare");
+    for (int64_t vocab = 5; vocab < 6000; vocab = vocab * 9 + 1) {
+        run_case(device, row, vocab, true, QUERN_REDUCTION_MEAN);
+        run_case(device, row, vocab, false, QUERN_REDUCTION_SUM);
+    }
+    quern_device_close(device);
+}
+
+int main(void) {
+    quern_device *device;
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    expect(quern_device_open(QUERN_CUDA, 0, &device), "open");
+    if (failed) return EXIT_FAILURE;
+    expect(quern_get_device_info(device, &info), "info");
+    open_driver();
+    int rows = 0;
+    for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++) {
+        if (strcmp(row->target.name, info.target) || row->key.cross_entropy.stage != QUERN_STAGE_ROWS) continue;
+        run_row(row);
+        rows++;
+    }
+    quern_device_close(device);
+    printf("race: %d kernels of %s\n", rows, info.target);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed || !rows ? EXIT_FAILURE : EXIT_SUCCESS;
+}

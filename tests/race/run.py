@@ -1,0 +1,67 @@
+"""ThreadSanitizer over the emulated kernels: the real ones must be silent, and one without its barriers must be reported.
+
+The broken kernel is the PTX of the library with every bar.sync taken out, translated and compiled like any other; if that went
+unnoticed, the silence of the real kernels would mean nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+TARGETS = {"sm_75": "7.5", "sm_80": "8.0", "sm_100f": "10.0"}
+BROKEN_TARGET = "sm_80"
+BROKEN_UNITS = ("cross_entropy_f32", "cross_entropy_f16", "cross_entropy_bf16", "cross_entropy_stages")
+
+
+def run(capability: str, kernels: Path) -> tuple[int, str]:
+    environment = {**os.environ, "QUERN_EMULATOR": capability, "QUERN_EMULATOR_KERNELS": str(kernels),
+                   "LD_LIBRARY_PATH": str(BUILD / "emulator"), "TSAN_OPTIONS": "halt_on_error=0 exitcode=66 report_bugs=1"}
+    done = subprocess.run([str(BUILD / "tests" / "race")], env=environment, capture_output=True, text=True, timeout=600)
+    return done.returncode, done.stdout + done.stderr
+
+
+def break_kernels(directory: Path) -> None:
+    """Builds the kernels of one target without their barriers."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    objects = []
+    for unit in BROKEN_UNITS:
+        text = (BUILD / BROKEN_TARGET / f"{unit}.ptx").read_text()
+        broken, count = re.subn(r"^\s*(bar|barrier)\.sync.*;$", "", text, flags=re.MULTILINE)
+        if not count:
+            raise SystemExit(f"{unit}.ptx has no barrier to take out")
+        source = directory / f"{unit}.ptx"
+        source.write_text(broken)
+        subprocess.run([sys.executable, "tests/emulator/translate.py", source, "-o", source.with_suffix(".cpp")], check=True, cwd=ROOT)
+        subprocess.run(["clang++", "-std=c++17", "-O1", "-g", "-fPIC", "-ffp-contract=off", "-w", "-fsanitize=thread", "-I",
+                        "tests/emulator", "-c", source.with_suffix(".cpp"), "-o", source.with_suffix(".o")], check=True, cwd=ROOT)
+        objects.append(source.with_suffix(".o"))
+    subprocess.run(["clang++", "-shared", "-fsanitize=thread", *objects, "-o", directory / f"{BROKEN_TARGET}.so"], check=True)
+
+
+def main() -> int:
+    failures = 0
+    for target, capability in TARGETS.items():
+        status, output = run(capability, BUILD / "emulator-thread")
+        clean = status == 0 and "WARNING: ThreadSanitizer" not in output
+        print(f"race: {target}: {'no race' if clean else 'FAILED'}")
+        if not clean:
+            print("\n".join(output.splitlines()[-60:]))
+            failures += 1
+    break_kernels(BUILD / "emulator-race")
+    _, output = run(TARGETS[BROKEN_TARGET], BUILD / "emulator-race")
+    reports = output.count("WARNING: ThreadSanitizer: data race")
+    print(f"race: {BROKEN_TARGET} without __syncthreads: {reports} data races reported")
+    failures += reports == 0
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
