@@ -59,8 +59,8 @@ void model_create(struct model *model, struct model_shape shape, struct thread_p
     *model = (struct model){.shape = shape, .pool = pool, .rows = (int64_t)shape.batch * shape.context};
     model->tensors = allocate((size_t)(FIRST_OF_BLOCKS + TENSORS_PER_BLOCK * shape.layers) * sizeof(struct tensor));
     model->blocks = allocate((size_t)shape.layers * sizeof(struct block));
-    add_tensor(model, (int64_t)shape.vocab * shape.width, 0.02);
-    add_tensor(model, (int64_t)shape.context * shape.width, 0.02);
+    add_tensor(model, (int64_t)shape.vocab * shape.width, 0.06);
+    add_tensor(model, (int64_t)shape.context * shape.width, 0.06);
     for (int b = 0; b < shape.layers; b++) create_block(model, &model->blocks[b]);
     model->parameters = allocate((size_t)model->parameter_count * sizeof(float));
     model->gradients = allocate((size_t)model->parameter_count * sizeof(float));

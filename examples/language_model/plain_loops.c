@@ -4,6 +4,12 @@
 
 #include "threads.h"
 
+#ifndef PLAIN_LOOPS_FLAGS
+#define PLAIN_LOOPS_FLAGS "unknown flags"
+#endif
+
+const char *const plain_loops_flags = PLAIN_LOOPS_FLAGS;
+
 enum { ROWS_PER_TASK = 16, ELEMENTS_PER_TASK = 65536 };
 
 struct cross_entropy_task {

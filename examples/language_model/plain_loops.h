@@ -1,6 +1,6 @@
 /*
  * What an engine has before it has kernels: the loss and AdamW as straightforward loops over fp32, left to the compiler.
- * build.ninja gives them the flags with which a compiler does best on such loops, and they run on as many threads as Quern.
+ * examples.ninja gives them the flags with which a compiler does best on such loops, and they run on as many threads as Quern.
  */
 #ifndef PLAIN_LOOPS_H
 #define PLAIN_LOOPS_H
@@ -10,9 +10,8 @@
 
 struct thread_pool;
 
-#ifndef PLAIN_LOOPS_COMPILED_WITH
-#define PLAIN_LOOPS_COMPILED_WITH "-O3 -march=native -ffast-math"
-#endif
+/* The optimisation flags that they were compiled with. */
+extern const char *const plain_loops_flags;
 
 /* The mean loss; with `gradient` the logits [rows, vocab] become its gradient.  row_loss [rows] is scratch. */
 float plain_cross_entropy(struct thread_pool *pool, int64_t rows, int64_t vocab, float *logits, const int32_t *labels,

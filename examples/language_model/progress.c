@@ -7,7 +7,7 @@
 
 #include "clock.h"
 
-enum { BAR_WIDTH = 24 };
+enum { BAR_WIDTH = 16 };  /* the whole line fits 80 columns */
 
 static const double REDRAW_SECONDS = 0.1;
 
