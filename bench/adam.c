@@ -116,20 +116,21 @@ static const char *allocate(struct job *job) {
         .grad = values_create(job->machine, storage->grad, count, (struct value_range){-12, -6, true}),
         .m = values_create(job->machine, storage->m, count, (struct value_range){-12, -6, true}),
         .v = values_create(job->machine, storage->v, count, (struct value_range){-24, -12, false}),
-        .master = storage->master ? values_create(job->machine, storage->master, count, (struct value_range){-8, -2, true}) : NULL,
         .count = count,
         .param_bytes = quern_dtype_bytes(storage->param),
         .grad_bytes = quern_dtype_bytes(storage->grad),
         .m_bytes = quern_dtype_bytes(storage->m),
         .v_bytes = quern_dtype_bytes(storage->v),
     };
+    if (storage->master)
+        job->arrays.master = values_create(job->machine, storage->master, count, (struct value_range){-8, -2, true});
     job->spare = machine_allocate(job->machine, buffer_bytes((size_t)count * job->arrays.grad_bytes));
     job->tensors = malloc((size_t)(job->copies * job->list.tensors) * sizeof *job->tensors);
     if (!job->tensors) machine_fail("out of memory");
     place_tensors(job);
     const struct optimizer_arrays *arrays = &job->arrays;
-    bool complete = arrays->param && arrays->grad && arrays->m && arrays->v && job->spare && (arrays->master || !storage->master);
-    return complete ? NULL : "not enough memory";
+    bool complete = arrays->param && arrays->grad && arrays->m && arrays->v && (arrays->master || !storage->master);
+    return complete && job->spare ? NULL : "not enough memory";
 }
 
 static void release(struct job *job) {
@@ -155,8 +156,8 @@ static void run_job(struct job *job, const struct plan *plan) {
 }
 
 /* Takes over the list. */
-static void run_case(struct machine *machine, const struct plan *plan, const struct storage *storage, struct tensor_list list,
-                     const char *shape, const char *peer) {
+static void run_case(struct machine *machine, const struct plan *plan, const struct storage *storage,
+                     struct tensor_list list, const char *shape, const char *peer) {
     struct job job = {.machine = machine, .storage = storage, .list = list, .shape = shape, .peer = peer,
                       .args = QUERN_ADAM_ARGS_INIT};
     job.args.param_dtype = storage->param;

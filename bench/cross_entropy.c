@@ -69,7 +69,6 @@ enum { RESTORE, READ, FORWARD, UPDATE_BEFORE, UPDATE, GRADIENT, ACTIVITIES };
 
 static void write_record(struct job *job, bool gradient, const struct activity *activities, int rounds) {
     const quern_cross_entropy_args *args = &job->args;
-    const struct activity *stream = &activities[gradient ? UPDATE : READ];
     struct record record = {
         .operation = "cross_entropy",
         .pass = gradient ? "forward + gradient" : "forward",
@@ -82,7 +81,10 @@ static void write_record(struct job *job, bool gradient, const struct activity *
         .stream = gradient ? "in place" : "read",
         .copy_bytes_per_second = 2 * (double)job->logits_bytes / activities[RESTORE].median,
     };
-    if (job->machine->has_loops) record.stream_bytes_per_second = (gradient ? 2 : 1) * (double)job->logits_bytes / stream->median;
+    if (job->machine->has_loops && gradient)
+        record.stream_bytes_per_second = 2 * (double)job->logits_bytes / activities[UPDATE].median;
+    else if (job->machine->has_loops)
+        record.stream_bytes_per_second = (double)job->logits_bytes / activities[READ].median;
     snprintf(record.shape, sizeof record.shape, "%lld x %lld", (long long)args->rows, (long long)args->vocab);
     snprintf(record.peer, sizeof record.peer, "%lld %lld", (long long)args->rows, (long long)args->vocab);
     char explanation[16384];

@@ -1,8 +1,8 @@
 /*
  * The machine under measurement, a CPU or a GPU: its memory, its clock, and plain loops over its memory.
  *
- * The loops are the yardstick of a kernel: they move bytes in the same pattern and do next to nothing with them.  A GPU's are
- * in stream.cu, a CPU's in stream.c.  They leave the data as it was (they combine it with a mask that is zero, which the
+ * The loops are the yardstick of a kernel: they move bytes in the same pattern and do next to nothing with them.  A GPU's
+ * are in stream.cu, a CPU's in stream.c.  They leave the data as it was (they combine it with a mask that is zero, which the
  * compiler cannot know), so that a loop and a kernel can take turns on the same buffer.
  */
 #ifndef MACHINE_H

@@ -92,4 +92,5 @@ static double seconds(int from, int to) {
     return marks[to] - marks[from];
 }
 
-const struct machine_functions cpu_machine = {open_cpu, allocate, release, upload, copy, update, read_all, optimize, mark, seconds};
+const struct machine_functions cpu_machine = {open_cpu, allocate, release, upload, copy,
+                                               update, read_all, optimize, mark, seconds};

@@ -47,7 +47,8 @@ static bool load_loops(const char *path) {
     char *ptx = path ? read_file(path) : NULL;
     void *module;
     bool loaded = ptx && cuda.cuModuleLoadData(&module, ptx) == 0;
-    for (int i = 0; i < LOOPS && loaded; i++) loaded = cuda.cuModuleGetFunction(&loops[i].function, module, loops[i].name) == 0;
+    for (int i = 0; i < LOOPS && loaded; i++)
+        loaded = cuda.cuModuleGetFunction(&loops[i].function, module, loops[i].name) == 0;
     free(ptx);
     return loaded;
 }
@@ -107,14 +108,14 @@ static void read_all(const struct machine *machine, const void *data, size_t byt
 }
 
 static void optimize(const struct machine *machine, const struct optimizer_arrays *arrays) {
-    struct optimizer_arrays copy = *arrays;
+    struct optimizer_arrays a = *arrays;
     unsigned long long vectors = (unsigned long long)arrays->count * arrays->param_bytes / VECTOR;
     unsigned mask = 0;
     if (!machine->has_loops) return;
     if (arrays->master)
-        launch(OPTIMIZE_MASTER, vectors, (void *[]){&copy.param, &copy.grad, &copy.m, &copy.v, &copy.master, &vectors, &mask});
+        launch(OPTIMIZE_MASTER, vectors, (void *[]){&a.param, &a.grad, &a.m, &a.v, &a.master, &vectors, &mask});
     else
-        launch(OPTIMIZE, vectors, (void *[]){&copy.param, &copy.grad, &copy.m, &copy.v, &vectors, &mask});
+        launch(OPTIMIZE, vectors, (void *[]){&a.param, &a.grad, &a.m, &a.v, &vectors, &mask});
 }
 
 static void mark(int index) {
@@ -128,4 +129,5 @@ static double seconds(int from, int to) {
     return 1e-3 * (double)milliseconds;
 }
 
-const struct machine_functions cuda_machine = {open_cuda, allocate, release, upload, copy, update, read_all, optimize, mark, seconds};
+const struct machine_functions cuda_machine = {open_cuda, allocate, release, upload, copy,
+                                               update, read_all, optimize, mark, seconds};

@@ -141,7 +141,8 @@ def as_markdown(results: dict) -> str:
     page += ["| " + " | ".join("---" if column.left else "---:" for column in COLUMNS) + " |"]
     page += ["| " + " | ".join(column.text(record) for column in COLUMNS) + " |" for record in results["records"]
              if "skipped" not in record]
-    page += ["", *(f"Skipped: {r['operation']}, {r['shape']}: {r['skipped']}." for r in results["records"] if "skipped" in r)]
+    skipped = [record for record in results["records"] if "skipped" in record]
+    page += ["", *(f"Skipped: {record['operation']}, {record['shape']}: {record['skipped']}.\n" for record in skipped)]
     page += ["```", FOOT, "```", ""]
     if results["peers"]:
         page += ["Other implementations on the same shapes:", ""]

@@ -1,8 +1,8 @@
 """The picture: where each kernel stands under the roof that the memory's bandwidth makes.
 
-Left the roofline (Williams, Waterman and Patterson 2009): operations per byte against operations per second, with the bandwidth
-of a plain copy as the roof.  Right the share of that copy's bandwidth that each kernel reaches, with the loop of the same
-pattern as a mark.
+Left the roofline (Williams, Waterman and Patterson 2009): operations per byte against operations per second, with the
+bandwidth of a plain copy as the roof.  Right the share of that copy's bandwidth that each kernel reaches, with the loop of
+the same pattern as a mark.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def _draw_points(axes, records: list[dict]) -> None:
 
 
 def _label(record: dict) -> str:
-    return f"{record['operation']} {record['pass']}, {record['dtypes']}, {record['shape']}, {record['kernel'].rpartition('__')[2]}"
+    target = record["kernel"].rpartition("__")[2]
+    return f"{record['operation']} {record['pass']}, {record['dtypes']}, {record['shape']}, {target}"
 
 
 def _draw_shares(axes, records: list[dict]) -> None:
@@ -81,13 +82,15 @@ def _draw_shares(axes, records: list[dict]) -> None:
     axes.barh(places, shares, color=[COLOURS[record["operation"]] for record in records], height=0.62)
     for place, record in zip(places, records):
         if record["stream_gb_s"]:
-            axes.plot([record["stream_gb_s"] / record["copy_gb_s"]] * 2, [place - 0.4, place + 0.4], color=INK, linewidth=1.6)
+            loop = record["stream_gb_s"] / record["copy_gb_s"]
+            axes.plot([loop, loop], [place - 0.4, place + 0.4], color=INK, linewidth=1.6)
     axes.axvline(1, color=INK, linewidth=0.8)
     axes.set_yticks(places, [_label(record) for record in records], fontsize=7)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
-    axes.set_xlim(0, max(1.05, *(1.05 * share for share in shares if share)))
-    axes.set_xlabel("share of the copy's bandwidth (tick: the plain loop of the same pattern)")
+    loops = [record["stream_gb_s"] / record["copy_gb_s"] for record in records if record["stream_gb_s"]]
+    axes.set_xlim(0, 1.05 * max(1, *shares, *loops))
+    axes.set_xlabel("share of the copy's bandwidth; tick: the plain loop")
 
 
 def draw(results: dict, path: Path) -> None:

@@ -1,7 +1,7 @@
 """Measures Quern's kernels against the memory's bandwidth, and other implementations beside them.
 
-The measuring is done by the C program quern_bench, which writes one line of JSON per measurement; this file starts it, once per
-operation and target, and makes tables, files and pictures of the lines.  What the columns mean stands in README.md beside it.
+The measuring is done by the C program quern_bench, which writes one line of JSON per measurement; this file starts it, once
+per operation and target, and makes tables, files and pictures of the lines.  README.md beside it says what the columns mean.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ CPU_TARGETS = ("avx512", "avx2", "portable")
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./quern bench", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("operation", nargs="*", choices=[*OPERATIONS, []], metavar="cross_entropy|adam", help="default: both")
+    parser.add_argument("operation", nargs="*", metavar="cross_entropy|adam", help="default: both")
     parser.add_argument("--device", default="cpu", metavar="cpu|cuda:N", help="where to measure (cpu)")
     parser.add_argument("--target", default="", metavar="|".join(CPU_TARGETS),
                         help="only the CPU kernels of these targets, separated by commas (default: the best that runs)")
     parser.add_argument("--threads", metavar="N[,N]", help="threads of the CPU (1 and all)")
     parser.add_argument("--seconds", type=float, metavar="S", help="how long to time each kernel and loop (0.5)")
-    parser.add_argument("--memory", type=float, metavar="GB", help="the most memory that one case takes (3 on a CPU, 40 on a GPU)")
-    parser.add_argument("--quick", action="store_true", help="small shapes, few rounds: shows that it works, measures little")
+    parser.add_argument("--memory", type=float, metavar="GB", help="the most that one case takes (3 on a CPU, 40 on a GPU)")
+    parser.add_argument("--quick", action="store_true", help="small shapes: shows that it works, measures little")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all measurements")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables as a page")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the roofline (needs matplotlib)")
@@ -39,11 +39,15 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--date", help="a date to be written into the files (default: none)")
     parser.add_argument("--note", help="a remark to be written into the files")
     parser.add_argument("--no-peers", action="store_true", help="leave out the other implementations")
-    parser.add_argument("--peer-python", default=sys.executable, metavar="PYTHON", help="the Python that has PyTorch (this one)")
+    parser.add_argument("--peer-python", default=sys.executable, metavar="PYTHON",
+                        help="the Python that has PyTorch (this one)")
     parser.add_argument("--self-test", action="store_true", help="check the byte counts and the loops, measure nothing")
     parser.add_argument("--program", type=Path, default=ROOT / "build/quern_bench", help=argparse.SUPPRESS)
     parser.add_argument("--loops", type=Path, default=ROOT / "build/bench/stream.ptx", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    for operation in chosen.operation:
+        if operation not in OPERATIONS:
+            parser.error(f"{operation}: expected {' or '.join(OPERATIONS)}")
     for target in filter(None, chosen.target.split(",")):
         if target not in CPU_TARGETS:
             parser.error(f"--target {target}: expected some of {', '.join(CPU_TARGETS)}")
@@ -53,7 +57,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def lines_of(command: list[str], environment: dict[str, str] | None = None) -> Iterator[dict]:
-    """The JSON lines that a program writes, as it writes them; what it says beside them goes to the terminal."""
+    """The JSON lines that a program writes, as it writes them; its messages go to the terminal."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}) as process:
         assert process.stdout
         for line in process.stdout:

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Each loop is compiled for several instruction sets and the best is taken at run time: a yardstick must not be the slow part. */
+/* Each loop is compiled for several instruction sets, the best is taken at run time: a yardstick must not be slow itself. */
 #if defined __x86_64__ && defined __gnu_linux__
 #define FOR_ALL_CPUS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

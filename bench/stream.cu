@@ -1,6 +1,6 @@
 /*
- * Plain loops over a GPU's memory: the yardstick of the kernels.  Each thread has several 16-byte vectors in flight, a warp's
- * accesses are contiguous.  With mask 0 the loops leave the data as it was.
+ * Plain loops over a GPU's memory: the yardstick of the kernels.  Each thread has several 16-byte vectors in flight, and a
+ * warp's accesses are contiguous.  With mask 0 the loops leave the data as it was.
  *
  * How many vectors a block goes over stands in machine_cuda.c too.
  */
@@ -42,8 +42,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) stream_read(const uint4 *d
 }
 
 /* All arrays of the same type. */
-extern "C" __global__ void __launch_bounds__(THREADS) stream_optimize(uint4 *param, const uint4 *grad, uint4 *m, uint4 *v,
-                                                                      size count, unsigned mask) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+stream_optimize(uint4 *param, const uint4 *grad, uint4 *m, uint4 *v, size count, unsigned mask) {
     uint4 p[OPTIMIZE_VECTORS], g[OPTIMIZE_VECTORS], first[OPTIMIZE_VECTORS], second[OPTIMIZE_VECTORS];
 #pragma unroll
     for (int i = 0; i < OPTIMIZE_VECTORS; i++) {
@@ -71,8 +71,8 @@ __device__ static unsigned upper_halves(unsigned low, unsigned high) {
 }
 
 /* 16-bit param, grad, m and v beside an fp32 master: one vector of 8 elements, two of the master. */
-extern "C" __global__ void __launch_bounds__(THREADS) stream_optimize_master(uint4 *param, const uint4 *grad, uint4 *m, uint4 *v,
-                                                                             uint4 *master, size count, unsigned mask) {
+extern "C" __global__ void __launch_bounds__(THREADS)
+stream_optimize_master(uint4 *param, const uint4 *grad, uint4 *m, uint4 *v, uint4 *master, size count, unsigned mask) {
     size at = place(1, 0);
     if (at >= count) return;
     uint4 low = master[2 * at], high = master[2 * at + 1], first = m[at], second = v[at];

@@ -26,7 +26,8 @@ int adam_bytes(const quern_adam_args *args) {
 }
 
 int adam_flops(void) {
-    int m = 3, v = 4, denominator = 3 /* times bias correction, root, plus eps */, update = 3 /* times, divided, subtracted */;
-    int decay = 2;
+    int m = 3, v = 4, decay = 2;
+    int denominator = 3;  /* times the bias correction, root, plus eps */
+    int update = 3;       /* times the step size, divided, subtracted */
     return m + v + denominator + update + decay;
 }

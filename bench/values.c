@@ -27,7 +27,8 @@ static void fill(void *data, quern_dtype dtype, size_t count, struct value_range
     for (size_t i = 0; i < count; i++) {
         uint64_t random = random_bits(&state);
         uint32_t mantissa = (uint32_t)random & ((1u << mantissa_bits) - 1);
-        uint32_t exponent = (uint32_t)(layouts[dtype].bias + range.low + (int)((random >> 32) % (uint64_t)(range.high - range.low)));
+        int power = range.low + (int)((random >> 32) % (uint64_t)(range.high - range.low));
+        uint32_t exponent = (uint32_t)(layouts[dtype].bias + power);
         uint32_t sign = range.both_signs ? (uint32_t)(random >> 63) : 0;
         uint32_t value = sign << (bits - 1) | exponent << mantissa_bits | mantissa;
         if (bits == 16)
@@ -55,7 +56,8 @@ void *values_create(const struct machine *machine, quern_dtype dtype, int64_t co
     }
     fill(host, dtype, block / quern_dtype_bytes(dtype), range);
     machine_upload(machine, memory, host, block);
-    for (size_t done = block; done < total; done += block) machine_copy(machine, memory + done, memory, smaller(block, total - done));
+    for (size_t done = block; done < total; done += block)
+        machine_copy(machine, memory + done, memory, smaller(block, total - done));
     free(host);
     return memory;
 }
