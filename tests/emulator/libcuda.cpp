@@ -76,6 +76,7 @@ bool ready(const Operation &op) {
 void finish(Operation &op, int error) {
   op.done = true;
   op.finished = std::chrono::steady_clock::now();
+  if (op.grid) after_all(&op.sync_tag, [&] { op.grid = nullptr; });
   op.after.clear();
   Context *c = op.device->context.get();
   if (error && c && !c->error) c->error = error;
@@ -84,9 +85,21 @@ void finish(Operation &op, int error) {
 void start(Operation &op) {
   Context *c = op.device->context.get();
   op.started = true;
-  if (!c || c->error) return finish(op, 0);  // work behind a failure never runs
-  if (op.grid) start_grid(op.grid.get());
-  else finish(op, op.action ? op.action() : 0);
+  op.history.begin();
+  int error = 0;
+  {
+    History::Scope in_history(op.history);
+    for (auto &d : op.after) happens_after(&d->sync_tag);
+    bool failed = !c || c->error;  // work behind a failure never runs
+    if (op.grid && !failed) {
+      op.grid->history = &op.history, op.grid->sync_tag = &op.sync_tag;
+      start_grid(op.grid.get());
+      return;
+    }
+    if (op.action && !failed) error = op.action();
+    happens_before(&op.sync_tag);
+  }
+  finish(op, error);
 }
 
 void collect(const OperationRef &op, std::set<Operation *> &closure) {
@@ -151,6 +164,7 @@ Result run_until_done(const OperationRef &target, Context &context) {
     }
     let_others_enqueue();
   }
+  happens_after(&target->sync_tag);
   if (!canaries_intact() && !context.error) context.error = illegal_address;
   return context.error;
 }
@@ -179,8 +193,8 @@ void drop_work(Context &c) {
   for (auto &op : driver().pending)
     if (op->device == c.device && !op->done) {
       if (op->grid && op->started) abandon_grid(op->grid.get(), 1);
-      op->started = op->done = true;
-      op->after.clear();
+      op->started = true;
+      finish(*op, 0);
     }
   retire_finished();
 }

@@ -63,6 +63,8 @@ struct Operation {
   std::function<Result()> action;      // anything but a kernel
   std::unique_ptr<Grid> grid;          // a kernel
   bool started = false, done = false;
+  History history;
+  char sync_tag = 0;
   std::chrono::steady_clock::time_point finished;
 };
 typedef std::shared_ptr<Operation> OperationRef;

@@ -148,6 +148,7 @@ template <class T> Result fill(DevicePointer to, T value, size_t count, void *st
   Context &c = context();
   auto maker = [=, &c] {
     return operation("memset", c, [=]() -> Result {
+      note_write(reinterpret_cast<void *>(to), count * sizeof(T));
       std::fill_n(reinterpret_cast<T *>(to), count, value);
       return success;
     });

@@ -21,7 +21,7 @@ OperationRef marker(const char *what, Context &c) {
 // Legacy default-stream rules: it waits for the blocking streams, and they for it.
 void add_dependencies(Stream &s, Operation &op) {
   auto add = [&](const OperationRef &d) {
-    if (d && !d->done) op.after.push_back(d);
+    if (d) op.after.push_back(d);  // finished ones too: their effects must be seen to come first
   };
   Context &c = *s.context;
   add(s.last);
@@ -233,7 +233,7 @@ API Result cuStreamWaitEvent(void *handle, Event *e, unsigned) {
     if (!e->operation) return success;
     return invalidate(*s->capture), capture_isolation;
   }
-  if (!e->operation || e->operation->done) return success;
+  if (!e->operation) return success;
   auto op = marker("wait for event", *s->context);
   op->after.push_back(e->operation);
   enqueue(*s, op);

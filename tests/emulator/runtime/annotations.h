@@ -32,4 +32,34 @@ inline void happens_after(void *at) { if (&__tsan_acquire) __tsan_acquire(at); }
 inline void poison(void *p, size_t n) { if (under_asan() && n) __asan_poison_memory_region(p, n); }
 inline void unpoison(void *p, size_t n) { if (under_asan() && n) __asan_unpoison_memory_region(p, n); }
 
+inline void note_read(const void *p, size_t n) { if (&__tsan_read_range && n) __tsan_read_range(const_cast<void *>(p), n); }
+inline void note_write(void *p, size_t n) { if (&__tsan_write_range && n) __tsan_write_range(p, n); }
+
+// A history of its own for ThreadSanitizer. The host thread runs the work of
+// all streams, and must not carry what one kernel did over to the next: each
+// operation runs in its own history, with edges only from what it depends on.
+class History {
+ public:
+  ~History() { if (fiber_) __tsan_destroy_fiber(fiber_); }
+  void begin() { if (under_tsan() && !fiber_) fiber_ = __tsan_create_fiber(0); }
+
+  class Scope {
+   public:
+    explicit Scope(History &h) : Scope(h.fiber_) {}
+    explicit Scope(void *fiber) : fiber_(fiber) {
+      if (!fiber_) return;
+      outer_ = __tsan_get_current_fiber();
+      __tsan_switch_to_fiber(fiber_, 1);
+    }
+    ~Scope() { if (fiber_) __tsan_switch_to_fiber(outer_, 1); }
+    Scope(const Scope &) = delete;
+
+   private:
+    void *fiber_, *outer_ = nullptr;
+  };
+
+ private:
+  void *fiber_ = nullptr;
+};
+
 }  // namespace emulator

@@ -37,7 +37,8 @@ void check_mbarrier(Thread &t, u64 *word, u32 line) {
 
 void perform(const Delivery &d) {
   u32 n = std::min(d.bytes, d.source_bytes);
-  if (&__tsan_read_range && n) __tsan_read_range(const_cast<u8 *>(d.from), n);
+  note_read(d.from, n);
+  note_write(d.to, d.bytes);
   for (u32 i = 0; i < n; i++) d.to[i] = d.from[i];
   for (u32 i = n; i < d.bytes; i++) d.to[i] = 0;
 }
@@ -97,6 +98,7 @@ void service_copy_arrive(Thread &thread, u64 *mbarrier, bool counted, u32 line) 
   FiberThread &t = fiber_thread(thread);
   check_mbarrier(t, mbarrier, line);
   if (counted) *mbarrier += 2;
+  happens_before(mbarrier);
   hold_back(t, {Delivery::arrive, t.linear, 0, nullptr, nullptr, 0, 0, mbarrier});
 }
 
@@ -104,6 +106,7 @@ void service_bulk_load(Thread &thread, u8 *to, const u8 *from, u32 bytes, u64 *m
   FiberThread &t = fiber_thread(thread);
   require((u64(to) | u64(from) | bytes) % 16 == 0, t, 716, "cp.async.bulk not aligned to 16 bytes", line);
   check_mbarrier(t, mbarrier, line);
+  happens_before(mbarrier);
   hold_back(t, {Delivery::bulk_load, t.linear, 0, to, from, bytes, bytes, mbarrier});
 }
 
@@ -164,6 +167,7 @@ bool service_mbarrier_test(Thread &thread, u64 *word, u32 parity, bool, u32 line
   check_mbarrier(t, word, line);
   auto completed = [&] { return (*word & 1) != (parity & 1); };
   if (!completed()) {
+    happens_after(word);
     for (auto &b : t.block->cluster->blocks) {
       std::vector<u32> threads;
       for (const Delivery &d : b->deliveries)
@@ -173,6 +177,7 @@ bool service_mbarrier_test(Thread &thread, u64 *word, u32 parity, bool, u32 line
         return d.mbarrier == word || before_arrival;
       });
     }
+    happens_before(word);
   }
   if (!completed()) wait(t, State::spinning, line);
   if (!completed()) return false;

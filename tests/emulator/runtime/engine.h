@@ -4,7 +4,7 @@
 // One host thread at a time executes kernels; the driver API holds its lock
 // while it calls in here, so nothing below needs a lock of its own.
 #pragma once
-#include <csetjmp>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -108,7 +108,8 @@ struct Grid {
   u64 id;
   u64 next_cluster, total_clusters, finished_clusters, resident_clusters;
   u32 error;
-  char sync_tag;
+  History *history;   // in which its threads are created
+  char *sync_tag;     // what they did is released here
   bool done() const { return error != 0 || finished_clusters == total_clusters; }
 };
 
@@ -124,6 +125,8 @@ bool grids_active();
 // Ends a grid: by its error, or because the context goes away.
 void abandon_grid(Grid *, u32 error);
 void abandon_all_stuck();
+// Runs `f` where everything released at `tag` has happened; for freeing what threads used.
+void after_all(char *tag, const std::function<void()> &f);
 std::string describe(const Grid &);
 u32 blocks_per_multiprocessor(const Kernel &, const DeviceLimits &, u32 threads, u32 dynamic_shared);
 
@@ -134,7 +137,7 @@ void wait(FiberThread &, State, u32 line);  // gives the processor away until ma
 void make_ready(Block &, u32 warp, u32 lanes);
 void stay_running(FiberThread &);  // undoes make_ready for the thread that runs
 void note_progress();
-[[noreturn]] void fail_thread(Thread &, u32 error, const std::string &what, u32 line);
+[[noreturn]] void fail_thread(Thread &, u32 error, const char *what, u32 line);
 void report_block(const Block &, const std::string &what);
 void thread_exits_collectives(FiberThread &);
 void thread_exits_barriers(FiberThread &);

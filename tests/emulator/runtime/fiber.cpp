@@ -16,6 +16,7 @@ constexpr size_t stacks_at_once = 64;
 std::vector<Stack> free_stacks;
 
 void map_stacks() {
+  if (free_stacks.capacity() == 0) free_stacks.reserve(1 << 16);  // never grown inside a fiber
   char *base = static_cast<char *>(mmap(nullptr, stacks_at_once * stack_bytes, PROT_READ | PROT_WRITE,
                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (base == MAP_FAILED) abort();

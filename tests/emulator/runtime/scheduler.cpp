@@ -111,7 +111,7 @@ void thread_exits(FiberThread &t) {
   b.live--;
   b.warp[t.warp].exited |= 1u << t.lane;
   note_progress();
-  happens_before(&b.grid->sync_tag);
+  happens_before(b.grid->sync_tag);
   thread_exits_collectives(t);
   thread_exits_barriers(t);
   thread_exits_cluster(t);
@@ -156,6 +156,10 @@ std::unique_ptr<Block> make_block(Grid &g, Cluster &c, const Dim &cluster_id, u3
   v.param = g.params.data(), v.runtime = &runtime_services;
   b->grid = &g, b->cluster = &c;
   b->threads = b->live = g.block.x * g.block.y * g.block.z;
+  if (under_tsan()) {  // no allocation inside a fiber: it would look like an access
+    b->deliveries.reserve(4096);
+    for (Warp &w : b->warp) w.groups.reserve(warp_size);
+  }
   b->warp_count = v.nwarpid = (b->threads + warp_size - 1) / warp_size;
   map_shared(*b, *g.kernel, g.dynamic_shared);
   statistics.blocks++;
@@ -185,6 +189,7 @@ bool may_start(const Grid &g) {
 bool start_cluster() {
   for (Grid *g : active) {
     if (!may_start(*g)) continue;
+    History::Scope in_history(*g->history);
     auto c = std::make_unique<Cluster>();
     u32 size = g->cluster.x * g->cluster.y * g->cluster.z;
     Dim clusters = {g->grid.x / g->cluster.x, g->grid.y / g->cluster.y, g->grid.z / g->cluster.z};
@@ -219,13 +224,29 @@ void check_finished_block(Block &b) {
   }
 }
 
+// Threads of a failed grid never exit: what they did ends here.
+void release_abandoned(Cluster &c) {
+  if (!under_tsan()) return;
+  for (auto &b : c.blocks)
+    for (FiberThread &t : b->thread) {
+      if (t.state == State::exited) continue;
+      History::Scope in_thread(t.fiber.tsan);
+      happens_before(c.grid->sync_tag);
+    }
+}
+
 void end_cluster(size_t index) {
   Cluster &c = *resident[index];
   if (!c.grid->error)
     for (auto &b : c.blocks) check_finished_block(*b);
-  for (auto &b : c.blocks) release_block(*b);
   c.grid->resident_clusters--, c.grid->finished_clusters++;
+  std::unique_ptr<Cluster> ended = std::move(resident[index]);
   resident.erase(resident.begin() + long(index));
+  release_abandoned(*ended);
+  after_all(ended->grid->sync_tag, [&] {
+    for (auto &b : ended->blocks) release_block(*b);
+    ended = nullptr;
+  });
 }
 
 // Runs the block until all its threads wait, spin or have exited.
@@ -330,6 +351,14 @@ void stay_running(FiberThread &t) {
 
 void note_progress() { progress_events++; }
 
+void after_all(char *tag, const std::function<void()> &f) {
+  static History *janitor = new History;
+  janitor->begin();
+  History::Scope in_history(*janitor);
+  happens_after(tag);
+  f();
+}
+
 void wait(FiberThread &t, State state, u32 line) {
   Block &b = *t.block;
   t.state = state, t.line = line;
@@ -342,12 +371,12 @@ void wait(FiberThread &t, State state, u32 line) {
   switch_to(t.fiber, pick(b), false);
 }
 
-void fail_thread(Thread &thread, u32 error, const std::string &what, u32 line) {
+void fail_thread(Thread &thread, u32 error, const char *what, u32 line) {
   FiberThread &t = fiber_thread(thread);
   Grid &g = *t.block->grid;
   const Dim &c = t.view->ctaid;
   if (!g.error)
-    fprintf(stderr, "emulator: %s: %s, block (%u,%u,%u) thread (%u,%u,%u), PTX line %u\n", what.c_str(), describe(g).c_str(),
+    fprintf(stderr, "emulator: %s: %s, block (%u,%u,%u) thread (%u,%u,%u), PTX line %u\n", what, describe(g).c_str(),
             c.x, c.y, c.z, t.tid.x, t.tid.y, t.tid.z, line);
   g.error = error;
   if (direct) leave_direct_call();

@@ -141,7 +141,7 @@ KERNEL vectors(const float4 *in, float4 *out, const int2 *in2, int2 *out2) {
 KERNEL atomics(uint32_t *u, int *s, float *f, unsigned long long *w) {
   atomicAdd(u, 1u), atomicMax(u + 1, threadIdx.x), atomicMin(s, -(int)threadIdx.x), atomicAdd(f, 0.5f);
   atomicOr(u + 2, 1u << (threadIdx.x & 31)), atomicInc(u + 3, 9), atomicAdd(w, 1ull << 33), atomicXor(u + 4, threadIdx.x);
-  uint32_t old, seen = u[5];
+  uint32_t old, seen = atomicAdd(u + 5, 0u);
   do old = seen, seen = atomicCAS(u + 5, old, old + 2);
   while (seen != old);
 }
@@ -185,7 +185,7 @@ KERNEL trapping(int *p) { if (*p == 12345) __trap(); }
 KERNEL large_shared(int *out) {
   extern __shared__ char big[];
   big[threadIdx.x] = 1;
-  out[0] = big[0];
+  out[threadIdx.x] = big[threadIdx.x];
 }
 KERNEL shared_overrun(int n, int *out) {
   extern __shared__ int s[];

@@ -558,10 +558,12 @@ static void test_images() {
     OK(cuModuleLoadData(&l, cubin.data()));
     OK(cuModuleGetFunction(&f, l, "add_one"));
     GIVES(500, cuModuleGetFunction(&f, l, "no_such_kernel"));
+    OK(cuLibraryUnload(l));
     auto ptx = read_file(directory + "/compute_90.ptx");
     ptx.push_back(0);
     OK(cuModuleLoadData(&l, ptx.data()));
     OK(cuModuleGetFunction(&f, l, "add_one"));
+    OK(cuLibraryUnload(l));
   }
 }
 
@@ -678,6 +680,7 @@ int main(int count, char **arguments) {
 #ifdef THREAD_SANITIZER
   test_race_is_found(arguments);
 #endif
+  OK(cuLibraryUnload(library));
   printf("%d passed, %d failed\n", passed, failed);
   return failed != 0;
 }
