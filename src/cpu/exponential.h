@@ -5,20 +5,21 @@
  *
  *   exp(x) / 2^k = 2^floor(y - k) * 2^frac(y) * (1 + q(r)),   |r| <= 2^-F * ln 2 / 2,   q(r) = exp(r) - 1
  *
- * where 2^frac(y) comes from a table of 2^F values that fits a register, and q is a minimax polynomial.  Adding 1.5 * 2^(23 - F)
- * - k and subtracting it again rounds to a multiple of 2^-F and leaves F fraction bits at the end of the sum's bits: they pick
- * the table's value, and the bits above them, shifted to the exponent's place, are added to it as an integer.  The shift also
- * moves the fraction bits to the top of the mantissa; the table's values have that taken away beforehand.
+ * where 2^frac(y) comes from a table of 2^F values that fits a register, and q is a minimax polynomial.  Adding 1.5 *
+ * 2^(23 - F) - k and subtracting it again rounds to a multiple of 2^-F and leaves F fraction bits at the end of the sum's
+ * bits: they pick the table's value, and the bits above them, shifted to the exponent's place, are added to it as an
+ * integer.  The shift also moves the fraction bits to the top of the mantissa; the table's values have that taken away
+ * beforehand.
  *
- * So nothing is subtracted from the logits as long as they are moderate: k alone keeps the result in range, and r has no error
- * but its own rounding.  Logits beyond EXPONENTIAL_REACH have a centre taken away first.
+ * So nothing is subtracted from the logits as long as they are moderate: k alone keeps the result in range, and r has no
+ * error but its own rounding.  Logits beyond EXPONENTIAL_REACH have a centre taken away first.
  *
- * The result is scaled by 2^EXPONENTIAL_BIAS.  So it never is subnormal, where CPUs are slow and precision is lost: values down
- * to exp(EXPONENTIAL_LOWEST), far below fp32's own range, keep 24 bits until they are multiplied by what undoes the scale.
- * Below that the result is 0.  x = -infinity gives 0, NaN gives NaN, x far above the origin anything.
+ * The result is scaled by 2^EXPONENTIAL_BIAS.  So it never is subnormal, where CPUs are slow and precision is lost:
+ * values down to exp(EXPONENTIAL_LOWEST), far below fp32's own range, keep 24 bits until they are multiplied by what
+ * undoes the scale. Below that the result is 0.  x = -infinity gives 0, NaN gives NaN, x far above the origin anything.
  *
- * The float nearest to ln 2 is off by 2.7e-9 of its value; the origin is therefore k times that float, and what remains is an
- * error of 2.7e-9 for each unit of distance from the origin.
+ * The float nearest to ln 2 is off by 2.7e-9 of its value; the origin is therefore k times that float, and what remains
+ * is an error of 2.7e-9 for each unit of distance from the origin.
  */
 #ifndef QUERN_CPU_EXPONENTIAL_H
 #define QUERN_CPU_EXPONENTIAL_H

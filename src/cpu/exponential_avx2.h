@@ -1,4 +1,7 @@
-/* exp(t) with AVX2 and FMA; exponential.h says how.  F = 3: a table of 8 values in one register, q of degree 3, error 2.6e-8. */
+/*
+ * exp(t) with AVX2 and FMA; exponential.h says how.  F = 3: a table of 8 values in one register, q of degree 3, error
+ * 2.6e-8.
+ */
 #ifndef QUERN_CPU_EXPONENTIAL_AVX2_H
 #define QUERN_CPU_EXPONENTIAL_AVX2_H
 

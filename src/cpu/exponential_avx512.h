@@ -1,4 +1,7 @@
-/* exp(t) with AVX-512; exponential.h says how.  F = 5: a table of 32 values in two registers, q of degree 2, error 5.4e-8. */
+/*
+ * exp(t) with AVX-512; exponential.h says how.  F = 5: a table of 32 values in two registers, q of degree 2, error
+ * 5.4e-8.
+ */
 #ifndef QUERN_CPU_EXPONENTIAL_AVX512_H
 #define QUERN_CPU_EXPONENTIAL_AVX512_H
 

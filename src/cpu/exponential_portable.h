@@ -1,6 +1,6 @@
 /*
- * exp(t) in GNU C; exponential.h says how.  F = 0: no table, q of degree 6, error 2e-9.  Without a fused multiply-add, y * ln 2
- * takes two terms, the first of which has few enough bits to be exact.
+ * exp(t) in GNU C; exponential.h says how.  F = 0: no table, q of degree 6, error 2e-9.  Without a fused multiply-add, y
+ * * ln 2 takes two terms, the first of which has few enough bits to be exact.
  */
 #ifndef QUERN_CPU_EXPONENTIAL_PORTABLE_H
 #define QUERN_CPU_EXPONENTIAL_PORTABLE_H

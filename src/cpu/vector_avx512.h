@@ -1,16 +1,16 @@
 /*
  * fp32 vectors of 16 lanes with AVX-512 (F, BW, DQ, VL), and their conversions to and from f16 and bf16.
  *
- * vector_avx512.h, vector_avx2.h and vector_portable.h define the same names, so that one template serves all three; they differ
- * in VECTOR_LANES.  Beside these functions, the operators + - * / of GNU C work on `vector`.
+ * vector_avx512.h, vector_avx2.h and vector_portable.h define the same names, so that one template serves all three; they
+ * differ in VECTOR_LANES.  Beside these functions, the operators + - * / of GNU C work on `vector`.
  *
  *   vector_load_f32, vector_store_f32    VECTOR_LANES consecutive elements at any address.
- *   pair_load_*, pair_store_*            2 * VECTOR_LANES consecutive elements at any address, in an order that is the same in
- *                                        loads and stores but differs between types and targets: for work that does not care
- *                                        which lane holds which element.
+ *   pair_load_*, pair_store_*            2 * VECTOR_LANES consecutive elements at any address, in an order that is the
+ *                                        same in loads and stores but differs between types and targets: for work that
+ *                                        does not care which lane holds which element.
  *
- * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It takes it for granted that a NaN is
- * one that arithmetic made from numbers (no low payload bits), so that rounding cannot carry it into a number.
+ * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It takes it for granted that a
+ * NaN is one that arithmetic made from numbers (no low payload bits), so that rounding cannot carry it into a number.
  */
 #ifndef QUERN_CPU_VECTOR_H
 #define QUERN_CPU_VECTOR_H
@@ -80,8 +80,8 @@ static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
 }
 
 /*
- * Collects the upper halves (what is kept) and the lower halves (what is cut off) of both vectors first and rounds 32 elements
- * at once: up if the cut-off part is more than a half, or a half and the kept part is odd.
+ * Collects the upper halves (what is kept) and the lower halves (what is cut off) of both vectors first and rounds 32
+ * elements at once: up if the cut-off part is more than a half, or a half and the kept part is odd.
  */
 static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
     const __mmask32 odd_elements = 0xAAAAAAAA;

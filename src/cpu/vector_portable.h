@@ -1,8 +1,7 @@
 /*
- * fp32 vectors of 4 lanes in GNU C, which gcc and clang compile for any CPU (SSE2, NEON, or scalar code), and their conversions
- * to and from f16 and bf16 by integer arithmetic.
- * vector_avx512.h says what each function does; the names are the same, but there is no vector_fma: without the instruction it
- * would be a library call for each lane.
+ * fp32 vectors of 4 lanes in GNU C, which gcc and clang compile for any CPU (SSE2, NEON, or scalar code), and their
+ * conversions to and from f16 and bf16 by integer arithmetic. vector_avx512.h says what each function does; the names are
+ * the same, but there is no vector_fma: without the instruction it would be a library call for each lane.
  */
 #ifndef QUERN_CPU_VECTOR_H
 #define QUERN_CPU_VECTOR_H
