@@ -102,31 +102,50 @@ void start(Operation &op) {
   finish(op, error);
 }
 
-void collect(const OperationRef &op, std::set<Operation *> &closure) {
-  std::vector<Operation *> todo{op.get()};
+// What `target` depends on, in order of issue. It never changes once issued.
+std::vector<OperationRef> closure_of(const OperationRef &target) {
+  std::set<Operation *> found;
+  std::vector<Operation *> todo{target.get()};
   while (!todo.empty()) {
     Operation *o = todo.back();
     todo.pop_back();
-    if (o->done || !closure.insert(o).second) continue;
+    if (o->done || !found.insert(o).second) continue;
     for (auto &d : o->after) todo.push_back(d.get());
   }
+  std::vector<OperationRef> ordered;
+  for (auto &op : driver().pending)
+    if (found.count(op.get())) ordered.push_back(op);
+  return ordered;
 }
 
 void retire_finished() {
+  auto &running = driver().running;
+  for (size_t i = 0; i < running.size(); i++) {
+    OperationRef op = running[i];
+    if (!op->done && op->grid->done()) finish(*op, int(op->grid->error));
+    if (op->done) running.erase(running.begin() + long(i--));
+  }
+}
+
+void sweep_pending() {
   auto &pending = driver().pending;
-  for (auto &op : pending)
-    if (op->started && !op->done && op->grid->done()) finish(*op, int(op->grid->error));
   pending.erase(std::remove_if(pending.begin(), pending.end(), [](auto &op) { return op->done; }), pending.end());
 }
 
-// Starts what may start, within `only` if given. True if anything did.
-bool start_ready(const std::set<Operation *> *only) {
+// Starts what may start. True if anything did.
+bool start_ready(const std::vector<OperationRef> &operations) {
   bool any = false;
-  auto snapshot = driver().pending;
-  for (auto &op : snapshot)
-    if (!op->done && (!only || only->count(op.get())) && ready(*op)) start(*op), any = true;
+  for (auto &op : operations) {
+    if (!ready(*op)) continue;
+    start(*op), any = true;
+    if (op->grid) driver().running.push_back(op);
+  }
   retire_finished();
   return any;
+}
+
+bool start_any_ready() {
+  return start_ready(std::vector<OperationRef>(driver().pending));
 }
 
 double seconds_since(std::chrono::steady_clock::time_point t) {
@@ -145,18 +164,17 @@ void let_others_enqueue() {
 // The engine itself is entered by one thread at a time, but released between steps.
 Result run_until_done(const OperationRef &target, Context &context) {
   auto last_progress = std::chrono::steady_clock::now();
+  const std::vector<OperationRef> closure = closure_of(target);
   const int limit = environment("QUERN_EMULATOR_TIMEOUT", 10);
   while (!target->done) {
-    std::set<Operation *> closure;
-    collect(target, closure);
-    bool started = start_ready(&closure);
+    bool started = start_ready(closure);
     Step s = step();
     retire_finished();
     if (started || s == Step::progressed) {
       last_progress = std::chrono::steady_clock::now();
       continue;
     }
-    if (target->done || start_ready(nullptr)) continue;
+    if (target->done || start_any_ready()) continue;
     if (seconds_since(last_progress) > limit) {
       abandon_all_stuck();
       retire_finished();
@@ -165,16 +183,17 @@ Result run_until_done(const OperationRef &target, Context &context) {
     let_others_enqueue();
   }
   happens_after(&target->sync_tag);
+  sweep_pending();
   if (!canaries_intact() && !context.error) context.error = illegal_address;
   return context.error;
 }
 
 // What a query does: everything that can run without waiting for others.
 void run_what_is_possible(const OperationRef &target) {
-  std::set<Operation *> closure;
-  collect(target, closure);
-  while (!target->done && (start_ready(&closure) || step() == Step::progressed)) retire_finished();
+  const std::vector<OperationRef> closure = closure_of(target);
+  while (!target->done && (start_ready(closure) || step() == Step::progressed)) retire_finished();
   retire_finished();
+  sweep_pending();
 }
 
 Result run_everything(Context &c) {
@@ -197,6 +216,7 @@ void drop_work(Context &c) {
       finish(*op, 0);
     }
   retire_finished();
+  sweep_pending();
 }
 
 // ---- contexts of the calling thread ----

@@ -157,7 +157,8 @@ struct Driver {
   std::mutex mutex;
   bool initialized = false;
   std::vector<std::unique_ptr<Device>> devices;
-  std::vector<OperationRef> pending;   // in order of issue
+  std::vector<OperationRef> pending;   // in order of issue, finished ones are swept now and then
+  std::vector<OperationRef> running;   // kernels that have started
   std::vector<std::shared_ptr<Capture>> captures;
 };
 Driver &driver();

@@ -77,7 +77,7 @@ struct Block {
   u32 spinning[max_warps], spinning_warps;
   u32 current_warp, current_lane;
   std::vector<FiberThread> thread;
-  Warp warp[max_warps];
+  std::vector<Warp> warp;
   Barrier barrier[named_barriers];
   std::vector<Delivery> deliveries;
   char sync_tag[named_barriers];

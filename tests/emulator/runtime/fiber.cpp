@@ -11,7 +11,7 @@ namespace emulator {
 
 namespace {
 constexpr size_t guard_bytes = 4096;
-constexpr size_t stack_bytes = 256 * 1024;
+constexpr size_t stack_bytes = 65 * guard_bytes;  // odd, so that not all stacks share the same cache sets
 constexpr size_t stacks_at_once = 64;
 std::vector<Stack> free_stacks;
 
@@ -23,7 +23,8 @@ void map_stacks() {
   for (size_t i = stacks_at_once; i-- > 0;) {
     char *low = base + i * stack_bytes;
     mprotect(low, guard_bytes, PROT_NONE);
-    free_stacks.push_back({low + guard_bytes, stack_bytes - guard_bytes});
+    size_t colour = i % 32 * 64;
+    free_stacks.push_back({low + guard_bytes, stack_bytes - guard_bytes - colour});
   }
 }
 }  // namespace

@@ -156,10 +156,6 @@ std::unique_ptr<Block> make_block(Grid &g, Cluster &c, const Dim &cluster_id, u3
   v.param = g.params.data(), v.runtime = &runtime_services;
   b->grid = &g, b->cluster = &c;
   b->threads = b->live = g.block.x * g.block.y * g.block.z;
-  if (under_tsan()) {  // no allocation inside a fiber: it would look like an access
-    b->deliveries.reserve(4096);
-    for (Warp &w : b->warp) w.groups.reserve(warp_size);
-  }
   b->warp_count = v.nwarpid = (b->threads + warp_size - 1) / warp_size;
   map_shared(*b, *g.kernel, g.dynamic_shared);
   statistics.blocks++;
@@ -168,6 +164,11 @@ std::unique_ptr<Block> make_block(Grid &g, Cluster &c, const Dim &cluster_id, u3
 
 void make_threads(Block &b) {
   b.thread.resize(b.threads);
+  b.warp.resize(b.warp_count);
+  if (under_tsan()) {  // no allocation inside a fiber: it would look like an access
+    b.deliveries.reserve(4096);
+    for (Warp &w : b.warp) w.groups.reserve(warp_size);
+  }
   for (u32 i = 0; i < b.threads; i++) {
     FiberThread &t = b.thread[i];
     t.tid = unflatten(i, b.view.ntid), t.lane = i % warp_size, t.warp = i / warp_size, t.view = &b.view;
