@@ -11,13 +11,19 @@
 #include <stdint.h>
 
 #define LOG2_E 1.44269504f
-#define LN_2 0.693147182f
+#define INFINITY_F32 __uint_as_float(0x7f800000u)
 
 /* 2^x; a result below 2^-126 is flushed to 0. */
 __device__ __forceinline__ float exp2_flushed(float x) {
     float y;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
+}
+
+/* What the rounding of `difference`, which is a - b, has cut off. */
+__device__ __forceinline__ float difference_error(float a, float b, float difference) {
+    const float back = difference - a;
+    return (a - (difference - back)) + (-b - back);
 }
 
 struct softmax_normalizer {
