@@ -2,7 +2,7 @@
  * Random bits for stochastic rounding on CPUs: Philox4x32 with 7 rounds (Salmon et al. 2011, "Parallel random numbers: as easy
  * as 1, 2, 3"), a block cipher over counters, so that the bits of an element depend on its place alone.
  *
- * One counter gives 128 bits, the 16-bit values of 8 elements; a block is 128 elements, 16 counters.  Its address is
+ * One counter gives 128 bits, the 16-bit values of 8 elements; a block is 256 elements, 32 counters.  Its address is
  *     key      the caller's seed
  *     counter  {b, b >> 32, step, tensor's place in the list << 2 | stream}   with b = element / 8
  * and the bits lie in memory in the order of the elements.
@@ -21,7 +21,7 @@
 #endif
 
 enum {
-    QUERN_RANDOM_BLOCK = 128,  /* elements */
+    QUERN_RANDOM_BLOCK = 256,  /* elements */
     QUERN_RANDOM_COUNTERS = QUERN_RANDOM_BLOCK / 8
 };
 
@@ -71,43 +71,54 @@ static inline void quern_philox_open(struct quern_philox *philox, const uint32_t
     quern_philox_set_word1(philox, 0);
 }
 
-/* quern_philox_draw gives a block whose first counter has `first`, a multiple of 16, in words 0 and 1. */
+/*
+ * quern_philox_draw gives a block whose first counter has `first` in words 0 and 1.  Word 1 does not follow when word 0 wraps
+ * inside the block, which cannot happen when `first` is a multiple of the block's counters.
+ */
 
 #if defined(__AVX512F__)
 
-/* 8 counters, one to a 64-bit lane. */
-static inline void quern_philox_lanes(const struct quern_philox *philox, __m512i word0, uint16_t *bits) {
+/* Four vectors of 8 counters go through the rounds side by side, as one alone would mostly wait for its multiplications. */
+enum { QUERN_PHILOX_VECTORS = QUERN_RANDOM_COUNTERS / 8 };
+
+static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first, struct quern_random *random) {
     enum { XOR = 0x96, FIRST_SELECTS_SECOND_OR_THIRD = 0xEA };
     const __m512i multiplier0 = _mm512_set1_epi64(QUERN_PHILOX_MULTIPLIER_0);
     const __m512i multiplier1 = _mm512_set1_epi64(QUERN_PHILOX_MULTIPLIER_1);
     const __m512i low = _mm512_set1_epi64(0xFFFFFFFF);
-    __m512i product0 = _mm512_mul_epu32(word0, multiplier0);
-    __m512i c2 = _mm512_xor_si512(_mm512_srli_epi64(product0, 32), _mm512_set1_epi64((int64_t)philox->round0_word2));
-    __m512i c1 = _mm512_mul_epu32(c2, multiplier1);
-    __m512i c0 = _mm512_xor_si512(_mm512_srli_epi64(c1, 32), _mm512_set1_epi64((int64_t)philox->round1_word0));
-    c2 = _mm512_xor_si512(product0, _mm512_set1_epi64((int64_t)philox->round1_word2));
-    __m512i c3 = _mm512_set1_epi64((int64_t)philox->word3_after_round1);
-    for (int round = 2; round < QUERN_PHILOX_ROUNDS; round++) {
-        __m512i key0 = _mm512_set1_epi64((int64_t)philox->key0[round]), key1 = _mm512_set1_epi64((int64_t)philox->key1[round]);
-        __m512i product1 = _mm512_mul_epu32(c2, multiplier1);
-        product0 = _mm512_mul_epu32(c0, multiplier0);
-        c0 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), c1, key0, XOR);
-        c2 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), c3, key1, XOR);
-        c1 = product1;
-        c3 = product0;
-    }
-    __m512i words01 = _mm512_ternarylogic_epi64(low, c0, _mm512_slli_epi64(c1, 32), FIRST_SELECTS_SECOND_OR_THIRD);
-    __m512i words23 = _mm512_ternarylogic_epi64(low, c2, _mm512_slli_epi64(c3, 32), FIRST_SELECTS_SECOND_OR_THIRD);
-    _mm512_store_si512(bits, _mm512_unpacklo_epi64(words01, words23));
-    _mm512_store_si512(bits + 32, _mm512_unpackhi_epi64(words01, words23));
-}
-
-static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first, struct quern_random *random) {
+    __m512i c0[QUERN_PHILOX_VECTORS], c1[QUERN_PHILOX_VECTORS], c2[QUERN_PHILOX_VECTORS], c3[QUERN_PHILOX_VECTORS];
     if (first >> 32 != philox->word1)
         quern_philox_set_word1(philox, (uint32_t)(first >> 32));
-    __m512i word0 = _mm512_add_epi64(_mm512_set1_epi64((int64_t)(uint32_t)first), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
-    quern_philox_lanes(philox, word0, random->bits);
-    quern_philox_lanes(philox, _mm512_add_epi64(word0, _mm512_set1_epi64(8)), random->bits + 64);
+    c0[0] = _mm512_add_epi64(_mm512_set1_epi64((int64_t)(uint32_t)first), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
+    for (int i = 1; i < QUERN_PHILOX_VECTORS; i++)
+        c0[i] = _mm512_add_epi64(c0[i - 1], _mm512_set1_epi64(8));
+    for (int i = 0; i < QUERN_PHILOX_VECTORS; i++) {
+        __m512i product0 = _mm512_mul_epu32(c0[i], multiplier0);
+        c2[i] = _mm512_xor_si512(_mm512_srli_epi64(product0, 32), _mm512_set1_epi64((int64_t)philox->round0_word2));
+        c1[i] = _mm512_mul_epu32(c2[i], multiplier1);
+        c0[i] = _mm512_xor_si512(_mm512_srli_epi64(c1[i], 32), _mm512_set1_epi64((int64_t)philox->round1_word0));
+        c2[i] = _mm512_xor_si512(product0, _mm512_set1_epi64((int64_t)philox->round1_word2));
+        c3[i] = _mm512_set1_epi64((int64_t)philox->word3_after_round1);
+    }
+    for (int round = 2; round < QUERN_PHILOX_ROUNDS; round++) {
+        __m512i key0 = _mm512_set1_epi64((int64_t)philox->key0[round]), key1 = _mm512_set1_epi64((int64_t)philox->key1[round]);
+        for (int i = 0; i < QUERN_PHILOX_VECTORS; i++) {
+            __m512i product0 = _mm512_mul_epu32(c0[i], multiplier0);
+            __m512i product1 = _mm512_mul_epu32(c2[i], multiplier1);
+            c0[i] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), c1[i], key0, XOR);
+            c2[i] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), c3[i], key1, XOR);
+            c1[i] = product1;
+            c3[i] = product0;
+        }
+    }
+    for (int i = 0; i < QUERN_PHILOX_VECTORS; i++) {
+        __m512i words01 =
+            _mm512_ternarylogic_epi64(low, c0[i], _mm512_slli_epi64(c1[i], 32), FIRST_SELECTS_SECOND_OR_THIRD);
+        __m512i words23 =
+            _mm512_ternarylogic_epi64(low, c2[i], _mm512_slli_epi64(c3[i], 32), FIRST_SELECTS_SECOND_OR_THIRD);
+        _mm512_store_si512(random->bits + 64 * i, _mm512_unpacklo_epi64(words01, words23));
+        _mm512_store_si512(random->bits + 64 * i + 32, _mm512_unpackhi_epi64(words01, words23));
+    }
 }
 
 #elif defined(__AVX2__)
