@@ -32,10 +32,16 @@ int main(void) {
     args.tensor_count = 1;
     args.lr = 0.02;
 
-    for (args.step = 1; args.step <= STEPS; args.step++) {
+    args.step = 1;
+
+    size_t bytes;
+    check(quern_adam_workspace(device, &args, &bytes));
+    void *workspace = aligned_alloc(16, (bytes + 15) / 16 * 16);
+    for (; args.step <= STEPS; args.step++) {
         for (int i = 0; i < COUNT; i++) grad[i] = master[i] - 3;
-        check(quern_adam(device, &args, NULL, 0, NULL));
+        check(quern_adam(device, &args, workspace, bytes, NULL));
     }
     printf("p = %.3f after %d steps (minimum at 3), 0x%04X in bf16\n", master[0], STEPS, param[0]);
+    free(workspace);
     quern_device_close(device);
 }

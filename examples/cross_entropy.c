@@ -37,7 +37,7 @@ int main(void) {
     args.loss = &loss;
 
     check(quern_cross_entropy_workspace(device, &args, &bytes));
-    void *workspace = aligned_alloc(16, (bytes + 15) / 16 * 16 + 16);
+    void *workspace = aligned_alloc(16, (bytes + 15) / 16 * 16);
     check(quern_cross_entropy(device, &args, workspace, bytes, NULL));
     printf("loss %.4f (the logarithm of %d), gradient at the first label 0x%04X in bf16\n", loss, VOCAB, logits[1]);
 

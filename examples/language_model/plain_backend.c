@@ -62,6 +62,7 @@ struct backend *plain_backend(struct model *model, struct thread_pool *pool) {
         .m = allocate(parameter_bytes),
         .v = allocate(parameter_bytes),
     };
-    snprintf(plain->backend.name, sizeof plain->backend.name, "loss and optimizer in fp32 on the CPU, compiled with %s", plain_loops_flags);
+    snprintf(plain->backend.name, sizeof plain->backend.name, "loss and optimizer in fp32 on the CPU, compiled with %s",
+             plain_loops_flags);
     return &plain->backend;
 }

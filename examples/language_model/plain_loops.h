@@ -1,6 +1,6 @@
 /*
  * What an engine has before it has kernels: the loss and AdamW as straightforward loops over fp32, left to the compiler.
- * examples.ninja gives them the flags with which a compiler does best on such loops, and they run on as many threads as Quern.
+ * The build gives them the flags with which a compiler does best on such loops, and they run on as many threads as Quern.
  */
 #ifndef PLAIN_LOOPS_H
 #define PLAIN_LOOPS_H

@@ -131,11 +131,17 @@ static void destroy(struct backend *backend) {
     free(quern);
 }
 
+static bool has_gpu(void) {
+    int gpus = 0;
+    char detail[256];
+    if (!succeeded("quern_device_count", quern_device_count(QUERN_CUDA, &gpus))) return false;
+    quern_error_detail(detail, sizeof detail);
+    if (gpus == 0) printf("  no GPU: %s\n", detail);
+    return gpus > 0;
+}
+
 static bool open_device(struct quern *quern, struct device_choice choice, int threads) {
-    if (choice.is_auto) {
-        int gpus = 0;
-        choice.is_cuda = quern_device_count(QUERN_CUDA, &gpus) == QUERN_OK && gpus > 0;
-    }
+    if (choice.is_auto) choice.is_cuda = has_gpu();
     quern_device_kind kind = choice.is_cuda ? QUERN_CUDA : QUERN_CPU;
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     if (!succeeded("quern_device_open", quern_device_open(kind, choice.ordinal, &quern->device))) return false;

@@ -13,7 +13,7 @@ void report_run(const struct run_report *run) {
     printf("  %d steps in %.1f s: loss %.3f over the last tenth, %.3f on text held out\n", run->outcome.steps,
            run->outcome.seconds, run->outcome.loss, run->outcome.held_out_loss);
     const struct step_times *times = &run->outcome.times;
-    printf("  median step %.1f ms, of which loss and gradient %.2f ms, Adam %.2f ms", 1e3 * times->whole,
+    printf("  step %.1f ms (fastest tenth), of which loss and gradient %.2f ms, Adam %.2f ms", 1e3 * times->whole,
            1e3 * times->cross_entropy, 1e3 * times->adam);
     if (times->copies > 0) printf(", copies between host and device %.2f ms", 1e3 * times->copies);
     printf("\n");
