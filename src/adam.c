@@ -302,6 +302,7 @@ quern_status quern_adam(quern_device *device, const quern_adam_args *args, void 
 }
 
 size_t quern_adam_explain(const quern_device *device, const quern_adam_args *args, char *buffer, size_t bytes) {
+    if (!device) quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (!device || check_all(device, args) != QUERN_OK) return quern_error_detail(buffer, bytes);
     return quern_explain(device, &operation, args, buffer, bytes);
 }

@@ -348,6 +348,7 @@ quern_status quern_cross_entropy(quern_device *device, const quern_cross_entropy
 
 size_t quern_cross_entropy_explain(const quern_device *device, const quern_cross_entropy_args *given, char *buffer, size_t bytes) {
     quern_cross_entropy_args args;
+    if (!device) quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (!device || check_all(device, given, &args) != QUERN_OK) return quern_error_detail(buffer, bytes);
     struct request request = state_request(&args);
     return quern_explain(device, &operation, &request, buffer, bytes);

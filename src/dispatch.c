@@ -1,3 +1,4 @@
+#define _POSIX_C_SOURCE 200809L
 #include "dispatch.h"
 
 #include <fnmatch.h>
@@ -109,7 +110,8 @@ static void log_choice(const quern_device *device, const struct quern_operation 
     if (!quern_log_wanted(QUERN_LOG_DEBUG)) return;
     char walk[1000];
     quern_explain(device, operation, request, walk, sizeof walk);
-    quern_log(device, QUERN_LOG_DEBUG, "%s: %s; the walk:\n%s", operation->name, ready->kernel->name, walk);
+    for (char *rest = walk, *line; (line = strtok_r(rest, "\n", &rest));)
+        quern_log(device, QUERN_LOG_DEBUG, "%s: %s", operation->name, line);
 }
 
 quern_status quern_select(quern_device *device, const struct quern_operation *operation, const void *request,

@@ -7,10 +7,14 @@
 
 static struct cuda_driver driver;
 
-static void find(void *library, const char *name, void *function) {
+static void find_if_there(void *library, const char *name, void *function) {
     void *address = dlsym(library, name);
-    check(address, "the driver has no %s", name);
     memcpy(function, &address, sizeof address);
+}
+
+static void find(void *library, const char *name, void *function) {
+    check(dlsym(library, name), "the driver has no %s", name);
+    find_if_there(library, name, function);
 }
 
 static void open_driver(void) {
@@ -37,8 +41,8 @@ static void open_driver(void) {
     FIND(cuGraphLaunch);
     FIND(cuGraphExecDestroy);
     FIND(cuGraphDestroy);
-    FIND(cuLaunchHostFunc);
 #undef FIND
+    find_if_there(library, "cuLaunchHostFunc", &driver.cuLaunchHostFunc);
     int result = driver.cuInit(0);
     check(result == 0, "cuInit returned %d", result);
 }

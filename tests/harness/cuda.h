@@ -33,7 +33,7 @@ struct cuda_driver {
     int (*cuGraphLaunch)(void *executable, void *stream);
     int (*cuGraphExecDestroy)(void *executable);
     int (*cuGraphDestroy)(void *graph);
-    int (*cuLaunchHostFunc)(void *stream, cuda_host_function *function, void *user);
+    int (*cuLaunchHostFunc)(void *stream, cuda_host_function *function, void *user);  /* NULL on the emulator */
 };
 
 /* The driver, opened on first use; the test fails when it or one of its functions is missing. */

@@ -144,10 +144,10 @@ void adam_model_step(const quern_adam_args *args) {
 
 /* ---- the exact step: double, as in the papers ---- */
 
-/* Two fp32 ulps of the largest term, or 1e-6 of it. */
-static double tolerance_of(double a, double b, double result) {
-    double largest = fmax(fmax(fabs(a), fabs(b)), fabs(result));
-    return fmax(2 * dtype_ulp(QUERN_F32, largest), 1e-6 * largest);
+/* Of old + weight * (new - old): two fp32 ulps of the result or 1e-6 of it, and the roundings of the difference. */
+static double tolerance_of(double result, double weight, double difference) {
+    double last = fmax(2 * dtype_ulp(QUERN_F32, result), 1e-6 * fabs(result));
+    return last + 2 * weight * dtype_ulp(QUERN_F32, difference);
 }
 
 struct adam_exact adam_exact_element(const quern_adam_args *args, double param, double grad, double m, double v) {
@@ -157,9 +157,8 @@ struct adam_exact adam_exact_element(const quern_adam_args *args, double param, 
         .m = args->beta1 * m + (1 - args->beta1) * g,
         .v = args->beta2 * v + (1 - args->beta2) * g * g,
     };
-    exact.m_tolerance = tolerance_of(args->beta1 * m, (1 - args->beta1) * g, exact.m) + (1 - args->beta1) * g_tolerance;
-    exact.v_tolerance = tolerance_of(args->beta2 * v, (1 - args->beta2) * g * g, exact.v)
-                      + (1 - args->beta2) * 2 * fabs(g) * g_tolerance;
+    exact.m_tolerance = tolerance_of(exact.m, 1 - args->beta1, g - m) + (1 - args->beta1) * g_tolerance;
+    exact.v_tolerance = tolerance_of(exact.v, 1 - args->beta2, g * g - v) + (1 - args->beta2) * 2 * fabs(g) * g_tolerance;
 
     double bias1 = 1 - pow(args->beta1, (double)args->step), bias2 = 1 - pow(args->beta2, (double)args->step);
     double denominator = sqrt(exact.v / bias2) + args->eps;
@@ -167,6 +166,7 @@ struct adam_exact adam_exact_element(const quern_adam_args *args, double param, 
     double decay = args->mode == QUERN_ADAMW ? args->lr * args->weight_decay * param : 0;
     exact.param = param - step - decay;
     double step_error = denominator == 0 ? 0 : args->lr * (exact.m_tolerance / bias1) / denominator;
+    if (exact.v > 0) step_error += fabs(step) * exact.v_tolerance / (2 * exact.v);
     exact.param_tolerance = dtype_ulp(QUERN_F32, exact.param) + dtype_ulp(QUERN_F32, param)
                           + 1e-6 * (fabs(step) + fabs(decay)) + step_error;
     return exact;

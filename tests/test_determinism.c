@@ -1,0 +1,299 @@
+/*
+ * The same bits, whatever surrounds the work: from run to run, in any batch, with any threads.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "harness/random.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- hooks: an engine's own ways to run tasks ---- */
+
+static void run_backwards(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    ++*(int *)user;
+    for (int64_t i = tasks - 1; i >= 0; i--) task(context, i);
+}
+
+struct share {
+    int64_t first, tasks;
+    void (*task)(void *context, int64_t index);
+    void *context;
+};
+
+enum { HOOK_THREADS = 3 };
+
+static void *run_share(void *user) {
+    struct share *share = user;
+    for (int64_t i = share->first; i < share->tasks; i += HOOK_THREADS) share->task(share->context, i);
+    return NULL;
+}
+
+static void run_on_new_threads(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    ++*(int *)user;
+    pthread_t threads[HOOK_THREADS];
+    struct share shares[HOOK_THREADS];
+    for (int i = 0; i < HOOK_THREADS; i++) {
+        shares[i] = (struct share){i, tasks, task, context};
+        pthread_create(&threads[i], NULL, run_share, &shares[i]);
+    }
+    for (int i = 0; i < HOOK_THREADS; i++) pthread_join(threads[i], NULL);
+}
+
+static const struct {
+    int threads;
+    quern_parallel_for hook;
+} pools[] = {{1, NULL}, {2, NULL}, {3, NULL},          {7, NULL},
+             {64, NULL}, {0, NULL}, {5, run_backwards}, {16, run_on_new_threads}};
+
+/* ---- cross-entropy ---- */
+
+static struct cross_entropy_case case_of(const struct quern_kernel *row) {
+    return CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 37, .vocab = test_size(2500, 1100),
+                              .reduction = QUERN_REDUCTION_MEAN, .ignored_every = 6, .spread = 3);
+}
+
+Test(determinism, cross_entropy_from_run_to_run) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        struct cross_entropy_case c = case_of(row);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs first, again;
+        device_open_row(&device, 0, row);
+        cross_entropy_make_inputs(&c, &inputs);
+        cross_entropy_run(&device, &c, &inputs, &first);
+        for (int i = 0; i < 5; i++) {
+            cross_entropy_run(&device, &c, &inputs, &again);
+            cross_entropy_check_same(&c, &again, &first, "another run");
+            cross_entropy_free_outputs(&again);
+        }
+        cross_entropy_free_outputs(&first);
+        cross_entropy_free_inputs(&inputs);
+        device_close(&device);
+    }
+}
+
+/* Each row alone, and at every alignment, gives the bits that it gives in the batch. */
+Test(determinism, cross_entropy_in_any_batch) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        struct cross_entropy_case c = case_of(row);
+        c.reduction = QUERN_REDUCTION_NONE;
+        c.vocab = 1031;
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs all, alone;
+        device_open_row(&device, 0, row);
+        cross_entropy_make_inputs(&c, &inputs);
+        cross_entropy_run(&device, &c, &inputs, &all);
+        size_t bytes = (size_t)c.vocab * quern_dtype_bytes(c.logits_dtype);
+        for (int64_t r = 0; r < c.rows; r++) {
+            struct cross_entropy_case one = c;
+            struct cross_entropy_inputs part = inputs;
+            one.rows = 1;
+            one.offset = r % 16;
+            part.logits = (char *)inputs.logits + (size_t)r * bytes;
+            part.labels = (int64_t *)inputs.labels + r;
+            part.upstream_count = 1;
+            cross_entropy_run(&device, &one, &part, &alone);
+            check(!memcmp(&alone.loss[0], &all.loss[r], sizeof(float)), "row %d alone has another loss", (int)r);
+            check(!memcmp(alone.grad, (char *)all.grad + (size_t)r * bytes, bytes), "row %d alone has another gradient",
+                  (int)r);
+            cross_entropy_free_outputs(&alone);
+        }
+        cross_entropy_free_outputs(&all);
+        cross_entropy_free_inputs(&inputs);
+        device_close(&device);
+    }
+}
+
+Test(determinism, cross_entropy_in_place_or_out_of_place) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        struct cross_entropy_case c = case_of(row);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs out, in, none;
+        device_open_row(&device, 0, row);
+        cross_entropy_make_inputs(&c, &inputs);
+        cross_entropy_run(&device, &c, &inputs, &out);
+        c.placement = IN_PLACE;
+        cross_entropy_run(&device, &c, &inputs, &in);
+        cross_entropy_check_same(&c, &in, &out, "in place");
+        c.placement = NO_GRAD;
+        cross_entropy_run(&device, &c, &inputs, &none);
+        check(none.loss[0] == out.loss[0], "without a gradient the loss is another");
+        cross_entropy_free_outputs(&out);
+        cross_entropy_free_outputs(&in);
+        cross_entropy_free_outputs(&none);
+        cross_entropy_free_inputs(&inputs);
+        device_close(&device);
+    }
+}
+
+Test(determinism, cross_entropy_with_any_threads) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        struct cross_entropy_case c = case_of(row);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs first, other;
+        device_open_row(&device, 0, row);
+        cross_entropy_make_inputs(&c, &inputs);
+        check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
+        cross_entropy_run(&device, &c, &inputs, &first);
+        for (size_t i = 0; i < COUNT(pools); i++) {
+            int calls = 0;
+            check_ok(quern_set_threads(device.quern, pools[i].threads, pools[i].hook, &calls));
+            cross_entropy_run(&device, &c, &inputs, &other);
+            cross_entropy_check_same(&c, &other, &first, "other threads");
+            check(!pools[i].hook || calls > 0, "the hook was not called");
+            cross_entropy_free_outputs(&other);
+        }
+        cross_entropy_free_outputs(&first);
+        cross_entropy_free_inputs(&inputs);
+        device_close(&device);
+    }
+}
+
+/* ---- Adam ---- */
+
+/* One tensor far longer than a task's share, several short ones, stochastic rounding everywhere. */
+static void make_long_problem(const struct quern_kernel *row, struct adam_problem *problem) {
+    const int64_t counts[] = {3, test_size(300011, 20011), 17, 0, test_size(70000, 3000)};
+    quern_adam_args args = adam_args_of(row);
+    args.param_rounding = args.m_rounding = args.v_rounding = QUERN_ROUND_STOCHASTIC;
+    adam_make(problem, &args, counts, COUNT(counts));
+}
+
+/* The types that differ most in how they are loaded and stored; all rows run in test_adam. */
+static bool is_typical(const struct quern_kernel *row) {
+    quern_dtype p = row->key.adam.param, m = row->key.adam.m;
+    return row->key.adam.grad == p && row->key.adam.v == QUERN_BF16 && (p == QUERN_BF16 || m == QUERN_BF16);
+}
+
+Test(determinism, adam_from_run_to_run) {
+    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row)) {
+        if (!is_typical(row)) continue;
+        struct test_device device;
+        struct adam_problem problem, first, again;
+        device_open_row(&device, 0, row);
+        make_long_problem(row, &problem);
+        adam_copy(&first, &problem);
+        adam_run(&device, &first);
+        for (int i = 0; i < 3; i++) {
+            adam_copy(&again, &problem);
+            adam_run(&device, &again);
+            adam_check_same(&again, &first, "another run");
+            adam_free(&again);
+        }
+        adam_free(&first);
+        adam_free(&problem);
+        device_close(&device);
+    }
+}
+
+Test(determinism, adam_with_any_threads) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
+    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row)) {
+        if (!is_typical(row)) continue;
+        struct test_device device;
+        struct adam_problem problem, first, other;
+        device_open_row(&device, 0, row);
+        make_long_problem(row, &problem);
+        adam_copy(&first, &problem);
+        check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
+        adam_run(&device, &first);
+        for (size_t i = 0; i < COUNT(pools); i++) {
+            int calls = 0;
+            check_ok(quern_set_threads(device.quern, pools[i].threads, pools[i].hook, &calls));
+            adam_copy(&other, &problem);
+            adam_run(&device, &other);
+            adam_check_same(&other, &first, "other threads");
+            check(!pools[i].hook || calls > 0, "the hook was not called");
+            adam_free(&other);
+        }
+        adam_free(&first);
+        adam_free(&problem);
+        device_close(&device);
+    }
+}
+
+/* A long tensor in one call, or only up to an element of it: what is done is the same. */
+Test(determinism, adam_of_a_prefix) {
+    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row)) {
+        if (!is_typical(row)) continue;
+        static const int64_t ends[] = {1, 7, 8, 9, 127, 128, 129, 1000, 2047, 2049, 4097};
+        const int64_t counts[] = {5000};
+        struct test_device device;
+        struct adam_problem problem, whole, part;
+        device_open_row(&device, 0, row);
+        quern_adam_args args = adam_args_of(row);
+        args.param_rounding = args.m_rounding = args.v_rounding = QUERN_ROUND_STOCHASTIC;
+        adam_make(&problem, &args, counts, 1);
+        adam_copy(&whole, &problem);
+        adam_run(&device, &whole);
+        for (size_t i = 0; i < COUNT(ends); i++) {
+            adam_copy(&part, &problem);
+            part.tensors[0].count = ends[i];
+            adam_run(&device, &part);
+            const quern_adam_tensor *a = &part.tensors[0], *b = &whole.tensors[0];
+            size_t v_bytes = (size_t)ends[i] * quern_dtype_bytes(args.v_dtype);
+            size_t param_bytes = (size_t)ends[i] * quern_dtype_bytes(args.param_dtype);
+            check(!memcmp(a->v, b->v, v_bytes) && !memcmp(a->param, b->param, param_bytes),
+                  "%s: the first %d elements differ", row->name, (int)ends[i]);
+            adam_free(&part);
+        }
+        adam_free(&whole);
+        adam_free(&problem);
+        device_close(&device);
+    }
+}
+
+/* ---- several threads on one device ---- */
+
+struct caller {
+    struct test_device *device;
+    struct adam_problem *problem;
+    quern_status status;
+};
+
+static void *call_adam(void *user) {
+    struct caller *caller = user;
+    caller->status = quern_adam(caller->device->quern, &caller->problem->args, NULL, 0, NULL);
+    return NULL;
+}
+
+/* CPU only: with a GPU the threads would have to share a stream, or not share the device. */
+Test(determinism, several_threads_call_at_once) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("concurrent calls are compared on CPUs");
+    enum { CALLERS = 4 };
+    const struct quern_kernel *row = next_adam_row(NULL);
+    struct test_device device;
+    device_open_row(&device, 0, row);
+    for (int round = 0; round < 10; round++) {
+        struct adam_problem problem, expected, problems[CALLERS];
+        struct caller callers[CALLERS];
+        pthread_t threads[CALLERS];
+        make_long_problem(row, &problem);
+        adam_copy(&expected, &problem);
+        adam_run(&device, &expected);
+        for (int i = 0; i < CALLERS; i++) {
+            adam_copy(&problems[i], &problem);
+            callers[i] = (struct caller){&device, &problems[i], QUERN_SYSTEM_ERROR};
+            pthread_create(&threads[i], NULL, call_adam, &callers[i]);
+        }
+        for (int i = 0; i < CALLERS; i++) {
+            pthread_join(threads[i], NULL);
+            check(callers[i].status == QUERN_OK, "%s", quern_status_string(callers[i].status));
+            adam_check_same(&problems[i], &expected, "one of several callers");
+            adam_free(&problems[i]);
+        }
+        adam_free(&expected);
+        adam_free(&problem);
+    }
+    device_close(&device);
+}

@@ -1,0 +1,192 @@
+/*
+ * Devices: counted, opened, described; several at once; the two that give the same bits.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/buffer.h"
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "harness/cuda.h"
+
+static int device_count(void) {
+    int count = -1;
+    check_ok(quern_device_count(test_kind(), &count));
+    return count;
+}
+
+Test(device, there_are_as_many_as_expected) {
+    const char *expected = getenv("QUERN_TEST_DEVICES");
+    check(device_count() > 0, "no device to test");
+    check(!expected || device_count() == atoi(expected), "%d devices instead of %s", device_count(), expected);
+    int count = 0;
+    check_ok(quern_device_count(QUERN_CPU, &count));
+    check(count == 1, "there is one CPU device, not %d", count);
+    check_status(quern_device_count(QUERN_CPU, NULL), QUERN_NULL_POINTER);
+    check_status(quern_device_count((quern_device_kind)0, &count), QUERN_INVALID_ARGUMENT);
+}
+
+/* A CPU target that is not the machine's best is forced by QUERN_KERNEL=*__target in the runner's environment. */
+Test(device, the_expected_target_serves) {
+    for (int i = 0; i < device_count(); i++) {
+        quern_device *device;
+        quern_device_info info = QUERN_DEVICE_INFO_INIT;
+        check_ok(quern_device_open(test_kind(), i, &device));
+        check_ok(quern_get_device_info(device, &info));
+        check(!strcmp(info.target, test_target()), "device %d is served by %s instead of %s", i, info.target, test_target());
+        quern_device_close(device);
+    }
+}
+
+Test(device, describes_itself) {
+    quern_device *device;
+    check_ok(quern_device_open(test_kind(), 0, &device));
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_get_device_info(device, &info));
+    check(info.size == sizeof info && info.kind == test_kind() && info.ordinal == 0, "other facts");
+    check(strlen(info.name) > 2 && strlen(info.target) > 2, "name \"%s\", target \"%s\"", info.name, info.target);
+    check(info.multiprocessors > 0, "%d multiprocessors", info.multiprocessors);
+    if (info.kind == QUERN_CUDA)
+        check(info.compute_capability >= 70 && info.shared_bytes >= 48 * 1024, "capability %d, %lld bytes of shared memory",
+              info.compute_capability, (long long)info.shared_bytes);
+    else
+        check(info.compute_capability == 0 && info.shared_bytes == 0, "a CPU with compute capability");
+
+    quern_device_info untouched = {.size = 0, .ordinal = 77};
+    check_status(quern_get_device_info(device, &untouched), QUERN_INVALID_STRUCT_SIZE);
+    untouched.size = sizeof untouched + 1;
+    check_status(quern_get_device_info(device, &untouched), QUERN_INVALID_STRUCT_SIZE);
+    check(untouched.ordinal == 77, "a failed call wrote");
+    check_status(quern_get_device_info(device, NULL), QUERN_NULL_POINTER);
+    check_status(quern_get_device_info(NULL, &info), QUERN_NULL_POINTER);
+    quern_device_close(device);
+}
+
+/* One line per target of the device's kind, "usable" or the reason why not. */
+Test(device, reports_every_target) {
+    quern_device *device;
+    char report[4096], part[10], target[64];
+    check_ok(quern_device_open(test_kind(), 0, &device));
+    size_t length = quern_device_report(device, report, sizeof report);
+    check(length == strlen(report), "%zu is not the report's length %zu", length, strlen(report));
+    int targets = 0;
+    const char *last = "";
+    for (const struct quern_kernel *row = quern_adam_kernels; *row->name; row++) {
+        if (row->target.kind != test_kind() || !strcmp(row->target.name, last)) continue;
+        last = row->target.name;
+        snprintf(target, sizeof target, "%s: ", last);
+        check(strstr(report, target), "no line about %s in:\n%s", last, report);
+        targets++;
+    }
+    int lines = 0;
+    for (const char *c = report; *c; c++) lines += *c == '\n';
+    check(lines == targets, "%d lines for %d targets:\n%s", lines, targets, report);
+    snprintf(target, sizeof target, "%s: usable", test_target());
+    check(strstr(report, target), "%s is not usable:\n%s", test_target(), report);
+
+    check(quern_device_report(device, NULL, 0) == length, "another length without a buffer");
+    memset(part, 'x', sizeof part);
+    check(quern_device_report(device, part, sizeof part - 1) == length && strlen(part) == sizeof part - 2, "truncation");
+    check(part[sizeof part - 1] == 'x', "a byte beyond the buffer was written");
+    quern_device_close(device);
+}
+
+Test(device, refuses_what_is_not_there) {
+    quern_device *device = (quern_device *)&device;
+    check_status(quern_device_open(test_kind(), device_count(), &device), QUERN_NO_DEVICE);
+    check(strlen(error_detail()) > 0, "no reason");
+    check_status(quern_device_open(test_kind(), -1, &device), QUERN_NO_DEVICE);
+    check_status(quern_device_open(QUERN_CPU, 1, &device), QUERN_NO_DEVICE);
+    check_status(quern_device_open((quern_device_kind)7, 0, &device), QUERN_INVALID_ARGUMENT);
+    check_status(quern_device_open(test_kind(), 0, NULL), QUERN_NULL_POINTER);
+    check(device == (quern_device *)&device, "a failed call wrote");
+    quern_device_close(NULL);
+}
+
+Test(device, opens_and_closes_again_and_again) {
+    for (int i = 0; i < 20; i++) {
+        struct test_device device;
+        device_open_row(&device, 0, next_adam_row(NULL));
+        check_ok(quern_prepare(device.quern, QUERN_ADAM));  /* a second time does no harm */
+        device_close(&device);
+    }
+}
+
+/* Two handles on one device live independently. */
+Test(device, may_be_opened_twice) {
+    struct test_device a, b;
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 3, .vocab = 70);
+    device_open(&a, 0, NULL);
+    device_open(&b, 0, NULL);
+    check_ok(quern_prepare(a.quern, QUERN_CROSS_ENTROPY));
+    check_ok(quern_prepare(b.quern, QUERN_CROSS_ENTROPY));
+    cross_entropy_check_case(&a, &c);
+    device_close(&a);
+    device_use(&b);
+    cross_entropy_check_case(&b, &c);
+    device_close(&b);
+}
+
+/* Every device of the machine computes the same bits, and works while another one is current. */
+Test(device, all_devices_agree) {
+    if (device_count() < 2) cr_skip_test("there is only one device");
+    struct test_device devices[2];
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 9, .vocab = 1000,
+                                                     .reduction = QUERN_REDUCTION_MEAN);
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs[2];
+    struct adam_problem problem, after[2];
+    const int64_t counts[] = {1000, 3};
+    quern_adam_args args = adam_args_of(next_adam_row(NULL));
+    cross_entropy_make_inputs(&c, &inputs);
+    adam_make(&problem, &args, counts, 2);
+    for (int i = 0; i < 2; i++) device_open(&devices[i], i, NULL);
+    for (int i = 0; i < 2; i++) {
+        device_use(&devices[i]);
+        check_ok(quern_prepare(devices[!i].quern, QUERN_CROSS_ENTROPY | QUERN_ADAM));
+    }
+    for (int i = 0; i < 2; i++) {
+        device_use(&devices[i]);
+        cross_entropy_run(&devices[i], &c, &inputs, &outputs[i]);
+        cross_entropy_compare(&c, &inputs, &outputs[i]);
+        adam_copy(&after[i], &problem);
+        adam_run(&devices[i], &after[i]);
+    }
+    cross_entropy_check_same(&c, &outputs[1], &outputs[0], "the other device");
+    adam_check_same(&after[1], &after[0], "the other device");
+    for (int i = 0; i < 2; i++) {
+        device_use(&devices[i]);
+        device_close(&devices[i]);
+    }
+}
+
+/* ---- threads of the CPU ---- */
+
+Test(device, threads_of_a_cpu) {
+    quern_device *device;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_set_threads(device, 3, NULL, NULL));
+    check_ok(quern_get_device_info(device, &info));
+    check(info.multiprocessors == 3, "%d threads", info.multiprocessors);
+    check_status(quern_set_threads(device, -1, NULL, NULL), QUERN_INVALID_ARGUMENT);
+    check_status(quern_set_threads(NULL, 1, NULL, NULL), QUERN_NULL_POINTER);
+    quern_device_close(device);
+    setenv("QUERN_THREADS", "5", 1);
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    check_ok(quern_get_device_info(device, &info));
+    check(info.multiprocessors == 5, "QUERN_THREADS=5 gave %d threads", info.multiprocessors);
+    quern_device_close(device);
+}
+
+Test(device, a_gpu_has_no_threads_to_set) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("there is no GPU");
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_status(quern_set_threads(device.quern, 4, NULL, NULL), QUERN_NOT_SUPPORTED);
+    device_close(&device);
+}

@@ -1,0 +1,83 @@
+/*
+ * Machines without a usable GPU: QUERN_TEST_DRIVER says what is wrong with the driver, and the runner prepares the machine.
+ *
+ *   absent    there is no libcuda.so.1
+ *   garbage   libcuda.so.1 is no library
+ *   old       the driver is older than the library needs
+ *   broken    the driver does not start
+ *   empty     the driver works and finds no GPU
+ *   unknown   there is a GPU, older than every target
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+
+static const struct {
+    const char *driver;
+    quern_status status;
+    const char *reason;  /* a word of it */
+} situations[] = {
+    {"absent", QUERN_NO_DRIVER, "libcuda.so.1"},
+    {"garbage", QUERN_NO_DRIVER, "libcuda.so.1"},
+    {"old", QUERN_DRIVER_TOO_OLD, "11.0"},
+    {"broken", QUERN_CUDA_ERROR, "cuInit"},
+    {"empty", QUERN_NO_DEVICE, "no device"},
+};
+
+static const char *driver(void) {
+    const char *name = getenv("QUERN_TEST_DRIVER");
+    return name ? name : "";
+}
+
+static bool is_situation(void) {
+    for (size_t i = 0; i < sizeof situations / sizeof *situations; i++)
+        if (!strcmp(situations[i].driver, driver())) return true;
+    return false;
+}
+
+Test(driver, the_reason_is_named) {
+    if (!is_situation()) cr_skip_test("QUERN_TEST_DRIVER describes no unusable driver");
+    for (size_t i = 0; i < sizeof situations / sizeof *situations; i++) {
+        if (strcmp(situations[i].driver, driver())) continue;
+        for (int again = 0; again < 3; again++) {
+            int count = -1;
+            quern_device *device = NULL;
+            check_ok(quern_device_count(QUERN_CUDA, &count));
+            check(count == 0, "%d devices", count);
+            check(strstr(error_detail(), situations[i].reason), "\"%s\" does not speak of %s", error_detail(),
+                  situations[i].reason);
+            check_status(quern_device_open(QUERN_CUDA, 0, &device), situations[i].status);
+            check(!device && strstr(error_detail(), situations[i].reason), "\"%s\" does not speak of %s", error_detail(),
+                  situations[i].reason);
+        }
+    }
+}
+
+/* Without a GPU everything runs on the CPU. */
+Test(driver, the_cpu_serves) {
+    struct test_device device;
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 5, .vocab = 300);
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY | QUERN_ADAM));
+    cross_entropy_check_case(&device, &c);
+    device_close(&device);
+}
+
+/* A GPU that no kernel fits can be opened and described, and says why nothing can be prepared on it. */
+Test(driver, a_gpu_without_kernels) {
+    if (strcmp(driver(), "unknown")) cr_skip_test("QUERN_TEST_DRIVER is not unknown");
+    quern_device *device;
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    char report[4096];
+    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    check_ok(quern_get_device_info(device, &info));
+    check(!strcmp(info.target, "none"), "%s serves", info.target);
+    quern_device_report(device, report, sizeof report);
+    check(strstr(report, "needs compute capability") && !strstr(report, "usable"), "%s", report);
+    check_status(quern_prepare(device, QUERN_CROSS_ENTROPY), QUERN_NO_KERNEL);
+    check(strstr(error_detail(), "needs compute capability"), "%s", error_detail());
+    check_status(quern_prepare(device, QUERN_ADAM), QUERN_NO_KERNEL);
+    quern_device_close(device);
+}

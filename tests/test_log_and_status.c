@@ -1,0 +1,210 @@
+/*
+ * Words: statuses and their blame, error details of each thread, names of types, the log.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "harness/device.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+Test(status, every_status_has_its_name_and_its_blame) {
+    static const struct {
+        quern_status status;
+        const char *name, *blame;
+    } statuses[] = {
+#define STATUS(name, blame) {name, #name, blame}
+        STATUS(QUERN_OK, "nobody"),
+        STATUS(QUERN_INVALID_ARGUMENT, "the caller's argument"),
+        STATUS(QUERN_NULL_POINTER, "the caller's argument"),
+        STATUS(QUERN_INVALID_STRUCT_SIZE, "the caller's argument"),
+        STATUS(QUERN_INVALID_DTYPE, "the caller's argument"),
+        STATUS(QUERN_INVALID_SHAPE, "the caller's argument"),
+        STATUS(QUERN_WORKSPACE_TOO_SMALL, "the caller's argument"),
+        STATUS(QUERN_NOT_PREPARED, "the caller's argument"),
+        STATUS(QUERN_INVALID_PACK, "the caller's argument"),
+        STATUS(QUERN_NOT_SUPPORTED, "not supported here"),
+        STATUS(QUERN_NO_KERNEL, "not supported here"),
+        STATUS(QUERN_NO_DEVICE, "not supported here"),
+        STATUS(QUERN_NO_DRIVER, "not supported here"),
+        STATUS(QUERN_DRIVER_TOO_OLD, "not supported here"),
+        STATUS(QUERN_OUT_OF_MEMORY, "the system"),
+        STATUS(QUERN_CUDA_ERROR, "the system"),
+        STATUS(QUERN_SYSTEM_ERROR, "the system"),
+        STATUS(QUERN_PEER_TIMEOUT, "a peer"),
+        STATUS(QUERN_PEER_LOST, "a peer"),
+    };
+    for (size_t i = 0; i < COUNT(statuses); i++) {
+        check(!strcmp(quern_status_string(statuses[i].status), statuses[i].name), "%s is called %s", statuses[i].name,
+              quern_status_string(statuses[i].status));
+        check(!strcmp(quern_status_blame(statuses[i].status), statuses[i].blame), "%s is blamed on %s", statuses[i].name,
+              quern_status_blame(statuses[i].status));
+    }
+    check(!strcmp(quern_status_string((quern_status)999), "unknown quern_status"), "999");
+    check(!strcmp(quern_status_string((quern_status)-1), "unknown quern_status"), "-1");
+    check(quern_status_blame((quern_status)12345), "no blame for a number that is no status");
+}
+
+Test(status, dtypes) {
+    static const struct {
+        quern_dtype dtype;
+        const char *name;
+        size_t bytes;
+    } dtypes[] = {{QUERN_F32, "f32", 4},     {QUERN_F16, "f16", 2},     {QUERN_BF16, "bf16", 2},
+                  {QUERN_INT32, "int32", 4}, {QUERN_INT64, "int64", 8}, {QUERN_NO_DTYPE, "unknown dtype", 0},
+                  {(quern_dtype)999, "unknown dtype", 0}, {(quern_dtype)-1, "unknown dtype", 0}};
+    for (size_t i = 0; i < COUNT(dtypes); i++) {
+        check(!strcmp(quern_dtype_name(dtypes[i].dtype), dtypes[i].name), "%s", dtypes[i].name);
+        check(quern_dtype_bytes(dtypes[i].dtype) == dtypes[i].bytes, "%s", dtypes[i].name);
+    }
+}
+
+Test(status, version) {
+    check(quern_version() == QUERN_VERSION, "library %d, header %d", quern_version(), QUERN_VERSION);
+}
+
+/* ---- details ---- */
+
+Test(status, detail_is_copied_like_snprintf) {
+    char all[512], part[8];
+    check_status(quern_device_open(QUERN_CPU, 5, NULL), QUERN_NULL_POINTER);
+    size_t length = quern_error_detail(all, sizeof all);
+    check(length > 8 && strlen(all) == length, "\"%s\" is not %zu characters long", all, length);
+    check(quern_error_detail(NULL, 0) == length, "another length without a buffer");
+    memset(part, 'x', sizeof part);
+    check(quern_error_detail(part, sizeof part - 1) == length, "another length");
+    check(!memcmp(part, all, 6) && part[6] == 0 && part[7] == 'x', "not cut off after 6 characters");
+}
+
+static void *fail_differently(void *user) {
+    int count;
+    (void)user;
+    check(quern_error_detail(NULL, 0) == 0, "a new thread begins with a detail");
+    quern_device_count((quern_device_kind)12, &count);
+    return strstr(error_detail(), "12") ? "good" : NULL;
+}
+
+Test(status, detail_belongs_to_the_thread) {
+    pthread_t thread;
+    void *result;
+    char before[512];
+    quern_device_open(QUERN_CPU, 77, NULL);
+    quern_error_detail(before, sizeof before);
+    pthread_create(&thread, NULL, fail_differently, NULL);
+    pthread_join(thread, &result);
+    check(result, "the other thread's detail does not name its mistake");
+    check(!strcmp(error_detail(), before), "the other thread changed this one's detail");
+}
+
+/* ---- the log ---- */
+
+struct record {
+    int lines, errors, information, debugging;
+    char text[1 << 16];
+};
+
+static void keep(void *user, quern_log_level level, const char *line) {
+    struct record *record = user;
+    record->lines++;
+    record->errors += level == QUERN_LOG_ERROR;
+    record->information += level == QUERN_LOG_INFO;
+    record->debugging += level == QUERN_LOG_DEBUG;
+    check(strlen(line) > 0 && !strchr(line, '\n'), "a line with a line end: \"%s\"", line);
+    strncat(record->text, line, sizeof record->text - strlen(record->text) - 2);
+    strcat(record->text, "\n");
+}
+
+/* Opens a device, uses two kernels twice and makes a mistake. */
+static void do_things(void) {
+    struct test_device device;
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 2, .vocab = 10);
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    cross_entropy_check_case(&device, &c);
+    cross_entropy_check_case(&device, &c);
+    check_status(quern_cross_entropy(device.quern, NULL, NULL, 0, NULL), QUERN_NULL_POINTER);
+    device_close(&device);
+}
+
+static int occurrences(const char *text, const char *word) {
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, word)); at++) count++;
+    return count;
+}
+
+Test(log, levels_are_kept_apart) {
+    static struct record error, information, debugging, nothing;
+    test_target();  /* which opens a device of its own */
+    quern_set_log(keep, &error, QUERN_LOG_ERROR);
+    do_things();
+    quern_set_log(keep, &information, QUERN_LOG_INFO);
+    do_things();
+    quern_set_log(keep, &debugging, QUERN_LOG_DEBUG);
+    do_things();
+    quern_set_log(NULL, &nothing, QUERN_LOG_DEBUG);
+    do_things();
+    check(nothing.lines == 0, "lines without a callback");
+    check(error.lines == 1 && error.errors == 1, "%d lines of errors:\n%s", error.lines, error.text);
+    check(strstr(error.text, "args is NULL"), "%s", error.text);
+    check(information.errors == 1 && information.information >= 2 && !information.debugging, "%s", information.text);
+    check(debugging.errors == 1 && debugging.debugging >= 2, "%s", debugging.text);
+
+    char prefix[32], use[96];
+    snprintf(prefix, sizeof prefix, test_kind() == QUERN_CPU ? "[cpu] " : "[cuda:0] ");
+    check(!strncmp(error.text, prefix, strlen(prefix)), "no device in front: %s", error.text);
+    snprintf(use, sizeof use, "first use of cross_entropy_f32");
+    check(occurrences(information.text, use) == 1, "the first use, once:\n%s", information.text);
+    check(strstr(information.text, test_target()), "the target is not named:\n%s", information.text);
+    check(strstr(debugging.text, ": chosen"), "no walk:\n%s", debugging.text);
+}
+
+/* A file's content, or NULL. */
+static char *read_file(const char *path) {
+    static char text[1 << 16];
+    FILE *file = fopen(path, "r");
+    if (!file) return NULL;
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    return text;
+}
+
+static void check_log_file(const char *prefix, int level) {
+    char path[] = "/tmp/quern_log_XXXXXX", value[64];
+    int file = mkstemp(path);
+    check(file >= 0 && write(file, "before\n", 7) == 7, "no file for the log");
+    close(file);
+    snprintf(value, sizeof value, "%s%s", prefix, path);
+    setenv("QUERN_LOG", value, 1);
+    do_things();
+    char *text = read_file(path);
+    unlink(path);
+    check(text && !strncmp(text, "before\n", 7), "the file was not appended to:\n%s", text ? text : "(none)");
+    check(strstr(text, "args is NULL"), "no error:\n%s", text);
+    check(!!strstr(text, "first use of") == (level >= 2), "information at level %d:\n%s", level, text);
+    check(!!strstr(text, ": chosen") == (level >= 3), "the walk at level %d:\n%s", level, text);
+    check(text[strlen(text) - 1] == '\n', "an unfinished line:\n%s", text);
+}
+
+/* The environment is read once per process, and each test is a process. */
+Test(log, file_from_the_environment) {
+    check_log_file("", 2);
+}
+
+Test(log, file_of_errors_only) {
+    check_log_file("1:", 1);
+}
+
+Test(log, file_with_every_choice) {
+    check_log_file("3:", 3);
+}
+
+Test(log, a_file_that_cannot_be_opened_is_no_error) {
+    setenv("QUERN_LOG", "/nonexistent/directory/log", 1);
+    do_things();
+}

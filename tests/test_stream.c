@@ -1,0 +1,233 @@
+/*
+ * GPUs: operations are asynchronous on the caller's stream, can be captured into a graph, need no current context, and
+ * report the driver's errors.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/adam_case.h"
+#include "harness/buffer.h"
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "harness/cuda.h"
+#include "oracle/adam.h"
+
+enum { ROWS = 6, VOCAB = 300, CUDA_NOT_READY = 600 };
+
+/* A call of each operation whose buffers live on. */
+struct calls {
+    struct test_device device;
+    struct cross_entropy_case c;
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;  /* of the same call, made the ordinary way */
+    struct buffer logits, labels, grad, loss, workspace, arena[ARENAS];
+    size_t workspace_bytes;
+    quern_cross_entropy_args args;
+    struct adam_problem problem;
+    quern_adam_tensor tensors[2];
+    quern_adam_args adam;
+};
+
+static void open_cross_entropy(struct calls *calls) {
+    calls->c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = ROWS, .vocab = VOCAB, .no_report = true,
+                                  .reduction = QUERN_REDUCTION_MEAN);
+    cross_entropy_make_inputs(&calls->c, &calls->inputs);
+    cross_entropy_run(&calls->device, &calls->c, &calls->inputs, &calls->outputs);
+    calls->args = cross_entropy_args_of(&calls->c);
+    check_ok(quern_cross_entropy_workspace(calls->device.quern, &calls->args, &calls->workspace_bytes));
+    buffer_open(&calls->logits, &calls->device, ROWS * VOCAB * 2, 0, calls->inputs.logits);
+    buffer_open(&calls->labels, &calls->device, ROWS * 8, 0, calls->inputs.labels);
+    buffer_open(&calls->grad, &calls->device, ROWS * VOCAB * 2, 0, NULL);
+    buffer_open(&calls->loss, &calls->device, 4, 0, NULL);
+    buffer_open(&calls->workspace, &calls->device, calls->workspace_bytes, 0, NULL);
+    calls->args.logits = calls->logits.data;
+    calls->args.labels = calls->labels.data;
+    calls->args.grad = calls->grad.data;
+    calls->args.loss = calls->loss.data;
+}
+
+static void open_adam(struct calls *calls) {
+    static const int64_t counts[] = {700, 33};
+    calls->adam = adam_args_of(next_adam_row(NULL));
+    adam_make(&calls->problem, &calls->adam, counts, 2);
+    calls->adam.tensors = calls->tensors;
+    calls->adam.tensor_count = 2;
+    for (int a = 0; a < ARENAS; a++)
+        if (calls->problem.arena[a])
+            buffer_open(&calls->arena[a], &calls->device, calls->problem.bytes[a], 0, calls->problem.arena[a]);
+    for (int i = 0; i < 2; i++) {
+        const quern_adam_tensor *t = &calls->problem.tensors[i];
+        unsigned char *const *from = calls->problem.arena;
+        struct buffer *to = calls->arena;
+        calls->tensors[i] = (quern_adam_tensor){
+            .param = (char *)to[ARENA_PARAM].data + ((unsigned char *)t->param - from[ARENA_PARAM]),
+            .grad = (char *)to[ARENA_GRAD].data + ((const unsigned char *)t->grad - from[ARENA_GRAD]),
+            .m = (char *)to[ARENA_M].data + ((unsigned char *)t->m - from[ARENA_M]),
+            .v = (char *)to[ARENA_V].data + ((unsigned char *)t->v - from[ARENA_V]),
+            .count = t->count,
+        };
+        if (from[ARENA_MASTER])
+            calls->tensors[i].master =
+                (float *)((char *)to[ARENA_MASTER].data + ((unsigned char *)t->master - from[ARENA_MASTER]));
+    }
+}
+
+static void open_calls(struct calls *calls) {
+    memset(calls, 0, sizeof *calls);
+    device_open(&calls->device, 0, NULL);
+    check_ok(quern_prepare(calls->device.quern, QUERN_CROSS_ENTROPY | QUERN_ADAM));
+    open_cross_entropy(calls);
+    open_adam(calls);
+}
+
+static void call_cross_entropy(struct calls *calls, void *stream) {
+    check_ok(quern_cross_entropy(calls->device.quern, &calls->args, calls->workspace.data, calls->workspace_bytes, stream));
+}
+
+static void call_adam(struct calls *calls, void *stream) {
+    check_ok(quern_adam(calls->device.quern, &calls->adam, NULL, 0, stream));
+}
+
+static void check_cross_entropy(struct calls *calls) {
+    check(!memcmp(buffer_read(&calls->grad), calls->outputs.grad, calls->grad.bytes), "another gradient");
+    check(!memcmp(buffer_read(&calls->loss), calls->outputs.loss, 4), "another loss");
+}
+
+/* What the arenas hold is what the model has after a number of steps. */
+static void check_adam(struct calls *calls, int steps) {
+    for (int i = 0; i < steps; i++) adam_model_step(&calls->problem.args);
+    for (int a = 0; a < ARENAS; a++)
+        if (calls->problem.arena[a])
+            check(!memcmp(buffer_read(&calls->arena[a]), calls->problem.arena[a], calls->problem.bytes[a]), "arena %d", a);
+}
+
+/* ---- asynchrony ---- */
+
+static atomic_bool released;
+
+/* Holds the stream until the test releases it, or ten seconds have passed. */
+static void wait_for_release(void *user) {
+    (void)user;
+    for (int i = 0; i < 10000 && !atomic_load(&released); i++) usleep(1000);
+}
+
+Test(stream, operations_are_asynchronous) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
+    struct calls calls;
+    open_calls(&calls);
+    void *stream = calls.device.stream;
+    if (cuda()->cuLaunchHostFunc) CUDA(cuLaunchHostFunc(stream, wait_for_release, NULL));
+    call_cross_entropy(&calls, stream);
+    call_adam(&calls, stream);
+    int state = cuda()->cuStreamQuery(stream);
+    atomic_store(&released, true);
+    check(state == CUDA_NOT_READY, "the stream is done (%d) although it was blocked: the calls have waited", state);
+    device_synchronize(&calls.device);
+    check_cross_entropy(&calls);
+    check_adam(&calls, 1);
+    device_close(&calls.device);
+}
+
+/* Work of one stream is in order: each step starts from the one before. */
+Test(stream, steps_follow_each_other) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
+    struct calls calls;
+    open_calls(&calls);
+    for (int i = 0; i < 20; i++) call_adam(&calls, calls.device.stream);
+    check_adam(&calls, 20);
+    device_close(&calls.device);
+}
+
+Test(stream, the_default_stream) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
+    struct calls calls;
+    open_calls(&calls);
+    call_cross_entropy(&calls, NULL);
+    call_adam(&calls, NULL);
+    CUDA(cuStreamSynchronize(NULL));
+    check_cross_entropy(&calls);
+    check_adam(&calls, 1);
+    device_close(&calls.device);
+}
+
+/* ---- graphs ---- */
+
+static void *capture(struct calls *calls, void (*call)(struct calls *calls, void *stream)) {
+    enum { GLOBAL = 0 };
+    void *graph, *executable;
+    CUDA(cuStreamBeginCapture_v2(calls->device.stream, GLOBAL));
+    call(calls, calls->device.stream);
+    CUDA(cuStreamEndCapture(calls->device.stream, &graph));
+    CUDA(cuGraphInstantiateWithFlags(&executable, graph, 0));
+    CUDA(cuGraphDestroy(graph));
+    return executable;
+}
+
+Test(stream, a_captured_cross_entropy_can_be_replayed) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("graphs belong to GPUs");
+    struct calls calls;
+    open_calls(&calls);
+    void *executable = capture(&calls, call_cross_entropy);
+    check(holds_pattern(buffer_read(&calls.grad), calls.grad.bytes), "a captured call was executed");
+    for (int i = 0; i < 100; i++) CUDA(cuGraphLaunch(executable, calls.device.stream));
+    check_cross_entropy(&calls);
+    CUDA(cuGraphExecDestroy(executable));
+    device_close(&calls.device);
+}
+
+/* The list of tensors is read during the call: the replays do not need it. */
+Test(stream, a_captured_adam_step_can_be_replayed) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("graphs belong to GPUs");
+    struct calls calls;
+    open_calls(&calls);
+    void *executable = capture(&calls, call_adam);
+    memset(calls.tensors, 0, sizeof calls.tensors);
+    for (int i = 0; i < 100; i++) CUDA(cuGraphLaunch(executable, calls.device.stream));
+    check_adam(&calls, 100);
+    CUDA(cuGraphExecDestroy(executable));
+    device_close(&calls.device);
+}
+
+/* ---- threads ---- */
+
+static void *call_from_another_thread(void *user) {
+    struct calls *calls = user;  /* no context is current here */
+    call_cross_entropy(calls, calls->device.stream);
+    call_adam(calls, calls->device.stream);
+    return NULL;
+}
+
+Test(stream, no_context_needs_to_be_current) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("contexts belong to GPUs");
+    struct calls calls;
+    pthread_t thread;
+    open_calls(&calls);
+    pthread_create(&thread, NULL, call_from_another_thread, &calls);
+    pthread_join(thread, NULL);
+    check_cross_entropy(&calls);
+    check_adam(&calls, 1);
+    device_close(&calls.device);
+}
+
+/* ---- errors ---- */
+
+/* A launch that the driver refuses is reported in the driver's words. */
+Test(stream, a_refused_launch_is_reported) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("launches belong to GPUs");
+    const char *emulator = getenv("QUERN_EMULATOR");
+    if (!emulator) cr_skip_test("a real driver refuses nothing here");
+    struct calls calls;
+    open_calls(&calls);
+    setenv("QUERN_EMULATOR_FAIL", "cuLaunchKernel:701", 1);
+    quern_status status = quern_adam(calls.device.quern, &calls.adam, NULL, 0, calls.device.stream);
+    check(status == QUERN_CUDA_ERROR, "%s", quern_status_string(status));
+    check(strstr(error_detail(), "LAUNCH_OUT_OF_RESOURCES"), "%s", error_detail());
+    status = quern_cross_entropy(calls.device.quern, &calls.args, calls.workspace.data, calls.workspace_bytes,
+                                 calls.device.stream);
+    check(status == QUERN_CUDA_ERROR, "%s", quern_status_string(status));
+    unsetenv("QUERN_EMULATOR_FAIL");
+}
