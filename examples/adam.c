@@ -31,7 +31,6 @@ int main(void) {
     args.tensors = &tensor;
     args.tensor_count = 1;
     args.lr = 0.02;
-
     args.step = 1;
 
     size_t bytes;
