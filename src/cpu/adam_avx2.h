@@ -53,7 +53,10 @@ static inline void ordered_store_u16(uint16_t *to, __m256i first, __m256i second
     _mm256_storeu_si256((__m256i *)to, _mm256_permute4x64_epi64(crossed, 0xD8));
 }
 
-/* The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at the larger of FLT_MAX and x. */
+/*
+ * The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at the larger of FLT_MAX and
+ * x.
+ */
 static inline __m256i magnitude_add_random(__m256i magnitude, __m256i random) {
     __m256i limit = _mm256_max_epu32(magnitude, _mm256_set1_epi32(0x7F7FFFFF));
     return _mm256_min_epu32(_mm256_add_epi32(magnitude, random), limit);
@@ -81,7 +84,8 @@ static inline __m256i bf16_round_stochastic(vector x, const uint16_t *random) {
 
 static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
     if (random)
-        ordered_store_u16(to, bf16_round_stochastic(x.first, random), bf16_round_stochastic(x.second, random + VECTOR_LANES));
+        ordered_store_u16(to, bf16_round_stochastic(x.first, random),
+                          bf16_round_stochastic(x.second, random + VECTOR_LANES));
     else
         ordered_store_u16(to, bf16_round_nearest(x.first), bf16_round_nearest(x.second));
 }

@@ -8,10 +8,10 @@
  *   vector_divide_or_zero       a / b, but +0 where a is zero
  *   vector_keep_infinite        a where a is infinite, else b
  *   ordered_load_*              2 * VECTOR_LANES consecutive elements at any address, in their order
- *   ordered_store_*             the same; `random` has 16 random bits for each element and asks for stochastic rounding (up with
- *                               the probability of what is cut off; a finite value stays finite), NULL for rounding to nearest,
- *                               ties to even.  Infinity stays infinity, every NaN becomes 0x7FFF in a 16-bit type and
- *                               0x7FFFFFFF, which is what a GPU's arithmetic gives, in f32.
+ *   ordered_store_*             the same; `random` has 16 random bits for each element and asks for stochastic rounding (up
+ *                               with the probability of what is cut off; a finite value stays finite), NULL for rounding to
+ *                               nearest, ties to even.  Infinity stays infinity, every NaN becomes 0x7FFF in a 16-bit type
+ *                               and 0x7FFFFFFF, which is what a GPU's arithmetic gives, in f32.
  */
 #ifndef QUERN_CPU_ADAM_H
 #define QUERN_CPU_ADAM_H
@@ -68,9 +68,9 @@ static inline __m512i pair_halves(struct vector_pair x, int16_t offset) {
 }
 
 /*
- * Rounds 32 elements at once: up where what is cut off is above a threshold.  For the nearest that is a half, or just below it
- * when what is kept is odd.  Random bits r make it ~r, so that it is exceeded where cut + r would carry; the carry that would
- * make infinity of the largest finite value is dropped.
+ * Rounds 32 elements at once: up where what is cut off is above a threshold.  For the nearest that is a half, or just below
+ * it when what is kept is odd.  Random bits r make it ~r, so that it is exceeded where cut + r would carry; the carry that
+ * would make infinity of the largest finite value is dropped.
  */
 static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
     const __m512i largest = _mm512_set1_epi16((int16_t)(0x7F7F << 1)), one = _mm512_set1_epi16(1);
@@ -93,7 +93,10 @@ static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const 
 
 static inline struct vector_pair ordered_load_f16(const uint16_t *from) { return pair_load_f16(from); }
 
-/* The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at the larger of FLT_MAX and x. */
+/*
+ * The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at the larger of FLT_MAX and
+ * x.
+ */
 static inline __m512i magnitude_add_random(__m512i magnitude, __m512i random) {
     __m512i limit = _mm512_max_epu32(magnitude, _mm512_set1_epi32(0x7F7FFFFF));
     return _mm512_min_epu32(_mm512_add_epi32(magnitude, random), limit);
@@ -115,8 +118,9 @@ static inline __m256i f16_round_stochastic(vector x, const uint16_t *random) {
 }
 
 static inline void ordered_store_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    /* The conversion keeps a NaN's upper bits; without lower ones, random bits do not carry into its sign. */
     if (__builtin_expect(_mm512_cmp_ps_mask(x.first, x.second, _CMP_UNORD_Q) != 0, 0))
-        x = pair_replace_nan(x, 0x7FFFE000);  /* the conversion keeps the upper bits; without the lower ones nothing is added */
+        x = pair_replace_nan(x, 0x7FFFE000);
     if (random) {
         _mm256_storeu_si256((__m256i *)to, f16_round_stochastic(x.first, random));
         _mm256_storeu_si256((__m256i *)(to + VECTOR_LANES), f16_round_stochastic(x.second, random + VECTOR_LANES));

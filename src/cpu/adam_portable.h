@@ -19,8 +19,8 @@ typedef int64_t vector_double_mask __attribute__((vector_size(32)));
 
 /*
  * a * b + c, rounded once.  Where there is no instruction for it, the C library's fmaf is slow, so it is done in double: the
- * product of two fp32 values is exact, the error of the sum is known exactly (Knuth's TwoSum), and a sum whose last bit is made
- * odd when it is inexact rounds to fp32 as the exact value would (Boldo and Melquiond 2008).
+ * product of two fp32 values is exact, the error of the sum is known exactly (Knuth's TwoSum), and a sum whose last bit is
+ * made odd when it is inexact rounds to fp32 as the exact value would (Boldo and Melquiond 2008).
  */
 static inline vector vector_fma(vector a, vector b, vector c) {
 #ifdef __FP_FAST_FMAF
@@ -86,7 +86,10 @@ static inline void vector_store_u16(uint16_t *to, vector_bits rounded, vector x)
         to[lane] = (uint16_t)rounded[lane];
 }
 
-/* The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at FLT_MAX, or stays what it is. */
+/*
+ * The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at FLT_MAX, or stays what it
+ * is.
+ */
 static inline vector_bits magnitude_add_random(vector_bits magnitude, vector_bits random) {
     vector_mask finite = (vector_mask)magnitude < 0x7F800000;
     vector_bits sum = magnitude + random;
@@ -107,14 +110,18 @@ static inline vector_bits bf16_round_stochastic(vector x, const uint16_t *random
 
 static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
     vector_store_u16(to, random ? bf16_round_stochastic(x.first, random) : vector_round_bf16(x.first), x.first);
-    to += VECTOR_LANES;
-    vector_store_u16(to, random ? bf16_round_stochastic(x.second, random + VECTOR_LANES) : vector_round_bf16(x.second), x.second);
+    vector_store_u16(to + VECTOR_LANES,
+                     random ? bf16_round_stochastic(x.second, random + VECTOR_LANES) : vector_round_bf16(x.second),
+                     x.second);
 }
 
 /* ---- f16 ---- */
 
 static inline struct vector_pair ordered_load_f16(const uint16_t *from) {
-    return (struct vector_pair){vector_from_f16(vector_load_u16(from)), vector_from_f16(vector_load_u16(from + VECTOR_LANES))};
+    return (struct vector_pair){
+        vector_from_f16(vector_load_u16(from)),
+        vector_from_f16(vector_load_u16(from + VECTOR_LANES)),
+    };
 }
 
 /* Of magnitudes that are no NaN. */
@@ -142,8 +149,8 @@ static inline vector_bits f16_round_stochastic(vector x, const uint16_t *random)
 
 static inline void ordered_store_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
     vector_store_u16(to, random ? f16_round_stochastic(x.first, random) : vector_to_f16(x.first), x.first);
-    to += VECTOR_LANES;
-    vector_store_u16(to, random ? f16_round_stochastic(x.second, random + VECTOR_LANES) : vector_to_f16(x.second), x.second);
+    vector_store_u16(to + VECTOR_LANES,
+                     random ? f16_round_stochastic(x.second, random + VECTOR_LANES) : vector_to_f16(x.second), x.second);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Random bits for stochastic rounding on CPUs: Philox4x32 with 7 rounds (Salmon et al. 2011, "Parallel random numbers: as easy
- * as 1, 2, 3"), a block cipher over counters, so that the bits of an element depend on its place alone.
+ * Random bits for stochastic rounding on CPUs: Philox4x32 with 7 rounds (Salmon et al. 2011, "Parallel random numbers: as
+ * easy as 1, 2, 3"), a block cipher over counters, so that the bits of an element depend on its place alone.
  *
  * One counter gives 128 bits, the 16-bit values of 8 elements; a block is 256 elements, 32 counters.  Its address is
  *     key      the caller's seed
@@ -8,8 +8,8 @@
  * and the bits lie in memory in the order of the elements.
  *
  * The SIMD forms keep each 32-bit word in the lower half of a 64-bit lane, where the 32 x 32 -> 64 bit multiplication wants
- * it; what is left in the upper half is never looked at.  The counters enter the lanes in such an order that unpacking 64-bit
- * pairs at the end puts the words in their places without any further permutation.
+ * it; what is left in the upper half is never looked at.  The counters enter the lanes in such an order that unpacking
+ * 64-bit pairs at the end puts the words in their places without any further permutation.
  */
 #ifndef QUERN_CPU_RANDOM_H
 #define QUERN_CPU_RANDOM_H
@@ -72,8 +72,8 @@ static inline void quern_philox_open(struct quern_philox *philox, const uint32_t
 }
 
 /*
- * quern_philox_draw gives a block whose first counter has `first` in words 0 and 1.  Word 1 does not follow when word 0 wraps
- * inside the block, which cannot happen when `first` is a multiple of the block's counters.
+ * quern_philox_draw gives a block whose first counter has `first` in words 0 and 1.  Word 1 does not follow when word 0
+ * wraps inside the block, which cannot happen when `first` is a multiple of the block's counters.
  */
 
 #if defined(__AVX512F__)
@@ -101,7 +101,8 @@ static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first
         c3[i] = _mm512_set1_epi64((int64_t)philox->word3_after_round1);
     }
     for (int round = 2; round < QUERN_PHILOX_ROUNDS; round++) {
-        __m512i key0 = _mm512_set1_epi64((int64_t)philox->key0[round]), key1 = _mm512_set1_epi64((int64_t)philox->key1[round]);
+        __m512i key0 = _mm512_set1_epi64((int64_t)philox->key0[round]);
+        __m512i key1 = _mm512_set1_epi64((int64_t)philox->key1[round]);
         for (int i = 0; i < QUERN_PHILOX_VECTORS; i++) {
             __m512i product0 = _mm512_mul_epu32(c0[i], multiplier0);
             __m512i product1 = _mm512_mul_epu32(c2[i], multiplier1);
@@ -134,7 +135,8 @@ static inline void quern_philox_lanes(const struct quern_philox *philox, __m256i
     c2 = _mm256_xor_si256(product0, _mm256_set1_epi64x((int64_t)philox->round1_word2));
     __m256i c3 = _mm256_set1_epi64x((int64_t)philox->word3_after_round1);
     for (int round = 2; round < QUERN_PHILOX_ROUNDS; round++) {
-        __m256i key0 = _mm256_set1_epi64x((int64_t)philox->key0[round]), key1 = _mm256_set1_epi64x((int64_t)philox->key1[round]);
+        __m256i key0 = _mm256_set1_epi64x((int64_t)philox->key0[round]);
+        __m256i key1 = _mm256_set1_epi64x((int64_t)philox->key1[round]);
         __m256i product1 = _mm256_mul_epu32(c2, multiplier1);
         product0 = _mm256_mul_epu32(c0, multiplier0);
         c0 = _mm256_xor_si256(_mm256_srli_epi64(product1, 32), _mm256_xor_si256(c1, key0));
