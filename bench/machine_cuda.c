@@ -9,14 +9,14 @@
 static void *events[MAX_MARKS];
 static cuda_pointer scratch;  /* where the reading loop would write its sum, if it ever had to */
 
-/* The loops by their names in stream.cu, with the bytes of its largest array that one thread block goes over. */
+/* The loops by their names in stream.cu, and how much of the first array one thread block goes over. */
 enum loop { UPDATE, READ, OPTIMIZE, OPTIMIZE_MASTER, LOOPS };
 
 enum { THREADS = 256, VECTOR = 16, VECTORS = 4, OPTIMIZE_VECTORS = 2 };
 
 static struct {
     const char *name;
-    unsigned vectors;  /* of a block: vectors of 16 bytes of the first array */
+    unsigned vectors;  /* of 16 bytes */
     void *function;
 } loops[LOOPS] = {
     [UPDATE] = {"stream_update", THREADS * VECTORS, NULL},
@@ -68,7 +68,7 @@ static bool open_cuda(struct machine *machine, int ordinal, const char *loops_pa
     for (int i = 0; i < MAX_MARKS; i++) CUDA(cuEventCreate(&events[i], 0));
     CUDA(cuMemAlloc_v2(&scratch, 64));
     machine->has_loops = load_loops(loops_path);
-    if (!machine->has_loops) fprintf(stderr, "the GPU's own loops are not there (no nvcc): only the copy is measured\n");
+    if (!machine->has_loops) fprintf(stderr, "only the copy is measured: the GPU's loops cannot be loaded (no nvcc?)\n");
     return true;
 }
 
