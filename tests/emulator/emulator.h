@@ -69,6 +69,7 @@ struct Runtime {
   u8 *(*cluster_peer)(Thread &, const u8 *own_address, u32 rank, u32 line);
   u32 (*address_space)(Thread &, u64 address);  // one of AddressSpace
   u64 (*clock)();
+  void (*preempt)(Thread &, u32 line);          // like yield, but taken now and then: for atomics
 };
 
 enum AddressSpace : u32 { space_global, space_shared, space_shared_cluster, space_local, space_param };

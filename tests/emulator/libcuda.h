@@ -113,6 +113,7 @@ struct Context {
   int error = 0;                       // sticky: every later call returns it
   Stream legacy;
   std::vector<std::unique_ptr<Stream>> streams;
+  std::map<std::thread::id, Stream *> per_thread;  // CU_STREAM_PER_THREAD
 };
 
 // ---- code ----

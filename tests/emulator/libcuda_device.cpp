@@ -203,6 +203,7 @@ void reset_context(Device &d) {
   d.context->error = 0;
   d.context->legacy.last = nullptr;
   d.context->streams.clear();
+  d.context->per_thread.clear();
   free_device_memory(d);
 }
 }  // namespace

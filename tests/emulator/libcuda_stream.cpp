@@ -87,8 +87,8 @@ Stream *stream_of(void *handle) {
   auto number = reinterpret_cast<uintptr_t>(handle);
   if (number == 0 || number == 1) return c ? &c->legacy : nullptr;
   if (number == 2) {  // CU_STREAM_PER_THREAD
-    thread_local std::map<Context *, Stream *> mine;
-    Stream *&s = mine[c];
+    if (!c) return nullptr;
+    Stream *&s = c->per_thread[std::this_thread::get_id()];
     if (!s) {
       c->streams.push_back(std::make_unique<Stream>());
       s = c->streams.back().get();

@@ -129,18 +129,19 @@ def atom(i):
         new = i.value(operands[1], bits) if operation == 'cas' else f'value{n}'
         one = atomic_one(i, operation, type, order, n * SIZES[type], new, f'value{n}')
         out.append(i.assign_bits(result, one) if returns else f'(void){one};')
-    spin = f'{runtime(i, "yield")}; ' if returns and dest != '_' else ''
+    spin = f'{runtime(i, "preempt")}; ' if returns and dest != '_' else ''
     return '{ ' + spin + ' '.join(out) + ' }'
 
 
+# Every fence is taken for the strongest: the emulator runs threads one at a time anyway.
+FENCE_KINDS = ('acquire', 'release', 'acq_rel', 'sc', 'proxy', 'alias', 'async', 'async::generic', 'tensormap::generic',
+               'mbarrier_init', 'sync_restrict::shared::cta', 'sync_restrict::shared::cluster', 'gl', *SCOPES)
+
+
 def fence(i):
-    i.take('acquire', 'release', 'acq_rel', 'sc', 'proxy', 'mbarrier_init')
-    i.take('async', 'alias', 'tensormap::generic', 'async::generic', 'async.global')
-    i.take('release', 'acquire')
-    i.take('sync_restrict::shared::cta', 'sync_restrict::shared::cluster')
     i.take_space()
-    i.take(*SCOPES, 'gl')
-    i.unit.function.uses_fence = True
+    while i.take(*FENCE_KINDS):
+        continue
     return 'view.runtime->fence(t);'
 
 

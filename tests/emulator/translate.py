@@ -26,7 +26,7 @@ class Unit:
         self.function = None
         self.function_names = {f.name: 'f_' + identifier(f.name) for f in module.functions if not f.is_entry}
         for f in module.functions:
-            f.may_block, f.calls, f.uses_fence = False, [], False
+            f.may_block, f.calls = False, []
         self.lay_out_shared()
 
     def lay_out_shared(self):

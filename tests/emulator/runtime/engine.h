@@ -31,7 +31,7 @@ struct FiberThread : Thread {
   u32 line;              // where it waits
   u32 mask;              // of the collective it waits in
   u32 result;            // of a barrier reduction
-  u32 last_spin_line;
+  u32 last_spin_line, spins, atomics;
   u32 cluster_phase;     // phase it arrived in
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
 };

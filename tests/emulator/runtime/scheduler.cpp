@@ -98,6 +98,7 @@ void switch_to(Fiber &from, FiberThread *next, bool from_ends) {
   current = next;
   if (!next) return switch_fiber(from, host, from_ends);
   if (next->state == State::fresh) {
+    History::Scope in_thread(next->fiber.tsan);  // mapping the stack counts as a write to it
     next->fiber.stack = take_stack();
     prepare_fiber(next->fiber, fiber_entry);
   }
@@ -364,7 +365,8 @@ void wait(FiberThread &t, State state, u32 line) {
   Block &b = *t.block;
   t.state = state, t.line = line;
   if (state == State::spinning) {
-    if (t.last_spin_line != line) note_progress();
+    // A thread that comes by elsewhere than before gets on - unless it circles between several places.
+    if (t.last_spin_line != line && ++t.spins < 10000) note_progress();
     t.last_spin_line = line;
     b.spinning[t.warp] |= 1u << t.lane;
     b.spinning_warps |= 1u << t.warp;

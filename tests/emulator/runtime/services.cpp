@@ -11,6 +11,11 @@ char fence_tag;
 
 void service_yield(Thread &t, u32 line) { wait(fiber_thread(t), State::spinning, line); }
 
+// Most atomics are not in spin loops: one in sixteen is enough to leave those that are.
+void service_preempt(Thread &t, u32 line) {
+  if (++fiber_thread(t).atomics % 16 == 0) wait(fiber_thread(t), State::spinning, line);
+}
+
 // ThreadSanitizer knows no fences: treat one as an edge to every other fence.
 void service_fence(Thread &) {
   happens_before(&fence_tag);
@@ -72,6 +77,7 @@ const Runtime runtime_services = {
     service_bulk_load, service_bulk_store, service_bulk_commit, service_bulk_wait, service_mbarrier_init,
     service_mbarrier_arrive, service_mbarrier_complete, service_mbarrier_test, service_cluster_arrive, service_cluster_wait,
     service_cluster_address, service_cluster_peer, service_address_space, service_clock,
+    service_preempt,
 };
 
 }  // namespace emulator
