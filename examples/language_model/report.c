@@ -13,14 +13,14 @@ void report_run(const struct run_report *run) {
     printf("  %d steps in %.1f s: loss %.3f over the last tenth, %.3f on text held out\n", run->outcome.steps,
            run->outcome.seconds, run->outcome.loss, run->outcome.held_out_loss);
     const struct step_times *times = &run->outcome.times;
-    printf("  step %.1f ms (fastest tenth), of which loss and gradient %.2f ms, Adam %.2f ms", 1e3 * times->whole,
+    printf("  fastest step %.1f ms; fastest loss and gradient %.2f ms, Adam %.2f ms", 1e3 * times->whole,
            1e3 * times->cross_entropy, 1e3 * times->adam);
     if (times->copies > 0) printf(", copies between host and device %.2f ms", 1e3 * times->copies);
     printf("\n");
 }
 
 static void print_row(const char *what, double quern, double plain, const char *note) {
-    printf("  %-36s %10.3f %12.3f   %s\n", what, quern, plain, note);
+    printf("  %-38s %10.3f %12.3f   %s\n", what, quern, plain, note);
 }
 
 static void print_ratio_row(const char *what, double quern, double plain, double ratio) {
@@ -44,9 +44,9 @@ static void print_time(const char *what, double quern, double plain) {
 }
 
 static void print_times(const struct step_times *quern, const struct step_times *plain) {
-    print_time("loss and gradient, ms per step", quern->cross_entropy, plain->cross_entropy);
-    print_time("Adam, ms per step", quern->adam, plain->adam);
-    print_time("both, ms per step", quern->cross_entropy + quern->adam, plain->cross_entropy + plain->adam);
+    print_time("loss and gradient, ms (fastest of all)", quern->cross_entropy, plain->cross_entropy);
+    print_time("Adam, ms (fastest of all)", quern->adam, plain->adam);
+    print_time("both, ms", quern->cross_entropy + quern->adam, plain->cross_entropy + plain->adam);
     if (quern->copies > 0) print_row("copies between host and device, ms", 1e3 * quern->copies, 0, "");
     print_time("whole step with matrix products, ms", quern->whole, plain->whole);
 }
@@ -56,7 +56,7 @@ static void print_memory(const char *what, int64_t quern, int64_t plain) {
 }
 
 bool report_comparison(const struct run_report *quern, const struct run_report *plain) {
-    printf("\n  %-36s %10s %12s\n", "", "Quern", "plain loops");
+    printf("\n  %-38s %10s %12s\n", "", "Quern", "plain loops");
     print_loss_row("loss, last tenth of the steps", quern->outcome.loss, plain->outcome.loss);
     print_loss_row("loss, text held out", quern->outcome.held_out_loss, plain->outcome.held_out_loss);
     print_times(&quern->outcome.times, &plain->outcome.times);

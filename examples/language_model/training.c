@@ -1,10 +1,8 @@
 #include "training.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "backend.h"
 #include "clock.h"
@@ -45,60 +43,34 @@ static void fill_batch(struct batch *batch, const struct model *model, const str
     }
 }
 
-/* What is kept of every step. */
-struct record {
-    float loss;
-    struct step_times times;
-};
-
-static double mean_of_last_tenth(const struct record *records, int count) {
+static double mean_of_last_tenth(const float *losses, int count) {
     int tenth = (count + 9) / 10;
     double sum = 0;
-    for (int i = count - tenth; i < count; i++) sum += records[i].loss;
+    for (int i = count - tenth; i < count; i++) sum += losses[i];
     return count > 0 ? sum / tenth : NAN;
 }
 
-static int ascending(const void *a, const void *b) {
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* The time that a tenth of the steps undercut, of one member of their times, given by its offset. */
-static double lower_decile(const struct record *records, int count, size_t member) {
-    double *values = allocate((size_t)count * sizeof *values);
-    for (int i = 0; i < count; i++) memcpy(&values[i], (const char *)&records[i].times + member, sizeof *values);
-    qsort(values, (size_t)count, sizeof *values, ascending);
-    double result = count > 0 ? values[count / 10] : 0;
-    free(values);
-    return result;
-}
-
-static struct step_times fast_times(const struct record *records, int count) {
-    return (struct step_times){
-        .cross_entropy = lower_decile(records, count, offsetof(struct step_times, cross_entropy)),
-        .adam = lower_decile(records, count, offsetof(struct step_times, adam)),
-        .copies = lower_decile(records, count, offsetof(struct step_times, copies)),
-        .whole = lower_decile(records, count, offsetof(struct step_times, whole)),
-    };
+static struct step_times fastest(struct step_times a, struct step_times b) {
+    return (struct step_times){fmin(a.cross_entropy, b.cross_entropy), fmin(a.adam, b.adam), fmin(a.copies, b.copies),
+                               fmin(a.whole, b.whole)};
 }
 
 static bool take_step(struct model *model, struct backend *backend, const struct training *training, struct batch *batch,
-                      int step, struct record *record) {
+                      int step, float *loss) {
     double start = seconds_now();
     backend->times = (struct step_times){0};
     fill_batch(batch, model, training, 0, training->train_tokens, training->seed, (uint64_t)step);
     model_forward(model, batch->tokens);
     classifier_forward(model, backend->logits);
-    if (!backend->cross_entropy(backend, batch->labels, true, &record->loss)) return false;
+    if (!backend->cross_entropy(backend, batch->labels, true, loss)) return false;
     classifier_backward(model, backend->logits);
     model_backward(model, batch->tokens);
-    if (!isfinite(record->loss)) {
-        fprintf(stderr, "language_model: the loss of step %d is %f\n", step, record->loss);
+    if (!isfinite(*loss)) {
+        fprintf(stderr, "language_model: the loss of step %d is %f\n", step, *loss);
         return false;
     }
     if (!backend->adam(backend, step, learning_rate(step, training->steps))) return false;
-    record->times = backend->times;
-    record->times.whole = seconds_now() - start;
+    backend->times.whole = seconds_now() - start;
     return true;
 }
 
@@ -122,26 +94,26 @@ bool train(struct model *model, struct backend *backend, const struct training *
         .tokens = allocate((size_t)model->rows * sizeof(int32_t)),
         .labels = allocate((size_t)model->rows * sizeof(int32_t)),
     };
-    struct record *records = allocate((size_t)training->steps * sizeof *records);
+    float *losses = allocate((size_t)training->steps * sizeof *losses);
     struct progress progress;
     *outcome = (struct outcome){0};
     progress_begin(&progress, training->steps, model->rows);
     double start = seconds_now();
     bool succeeded = true;
     while (succeeded && outcome->steps < training->steps && !*training->interrupted) {
-        succeeded = take_step(model, backend, training, &batch, outcome->steps + 1, &records[outcome->steps]);
+        succeeded = take_step(model, backend, training, &batch, outcome->steps + 1, &losses[outcome->steps]);
         if (succeeded) {
+            outcome->times = outcome->steps == 0 ? backend->times : fastest(outcome->times, backend->times);
             outcome->steps++;
-            progress_step(&progress, outcome->steps, records[outcome->steps - 1].loss);
+            progress_step(&progress, outcome->steps, losses[outcome->steps - 1]);
         }
     }
     outcome->seconds = seconds_now() - start;
     progress_end(&progress);
-    outcome->loss = mean_of_last_tenth(records, outcome->steps);
-    outcome->times = fast_times(records, outcome->steps);
+    outcome->loss = mean_of_last_tenth(losses, outcome->steps);
     succeeded = succeeded && evaluate(model, backend, training, &batch, &outcome->held_out_loss);
     free(batch.tokens);
     free(batch.labels);
-    free(records);
+    free(losses);
     return succeeded;
 }

@@ -24,7 +24,7 @@ struct outcome {
     double seconds;
     double loss;            /* mean over the last tenth of the steps done */
     double held_out_loss;
-    struct step_times times;  /* of the fastest tenth of the steps: when other programs left the machine alone */
+    struct step_times times;  /* the fastest of each, which other programs on the machine disturb least */
 };
 
 /* False after a message on stderr when an operation failed; an interrupted run is true, with fewer steps. */
