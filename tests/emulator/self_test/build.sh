@@ -20,6 +20,15 @@ translate() { # VIRTUAL LIBRARY
   $cxx -shared $flags "$out/$2.o" -o "$out/$2.so"
 }
 
+# What the translator does not know, it must refuse.
+refused() {
+  printf '.version 9.0\n.target sm_90\n.address_size 64\n.visible .entry f()\n{\n\t.reg .b32 %%r<2>;\n\t%s;\n}\n' "$1" >"$out/bad.ptx"
+  if python3 "$emulator/translate.py" "$out/bad.ptx" -o "$out/bad.cpp" 2>"$out/bad.txt"; then echo "accepted: $1"; exit 1; fi
+  grep -q 'line 7' "$out/bad.txt"
+}
+refused 'frobnicate.b32 %r1, %r1'
+refused 'add.frobnicated.s32 %r1, %r1, %r1'
+
 images=
 for a in $architectures; do
   translate "compute_$a" "sm_$a"

@@ -174,6 +174,12 @@ KERNEL deadlock(int *out) {
   __syncthreads();
 }
 
+// Waits in two places by turns, for ever.
+KERNEL circling(int *out) {
+  while (*(volatile int *)out == 0)
+    if (*(volatile int *)(out + 1) == 1) break;
+}
+
 KERNEL early_exit(int *out) {
   if (threadIdx.x == 7) return;
   __syncthreads();
