@@ -123,10 +123,10 @@ ADAM_GEOMETRY = Geometry(threads=256, elements=256 * 16)
 # "resident" keeps the row in shared memory and so reads it once; "streamed" reads it twice and takes any vocab;
 # "labels" and "reduce" are the stages around them.
 CROSS_ENTROPY_GEOMETRY = {
-    "resident": Geometry(threads=512, shared_columns=True, shared_fixed=64, shared_static=1024),
+    "resident": Geometry(threads=512, shared_columns=True, shared_static=1024),
     "streamed": Geometry(threads=1024, shared_static=1024),
-    "labels": Geometry(threads=1024, shared_static=1024),
-    "reduce": Geometry(threads=1024, shared_static=1024),
+    "labels": Geometry(threads=1024, shared_static=16 * 1024),
+    "reduce": Geometry(threads=1024, shared_static=8 * 1024),
 }
 
 OPERATIONS = {"cross_entropy": "QUERN_CROSS_ENTROPY", "adam": "QUERN_ADAM"}
