@@ -1,8 +1,8 @@
 """What the compiler made of each GPU kernel, from the PTX and the ptxas reports in build/: registers, spills, the widths of
 global accesses and the instructions per element.
 
-The instructions are PTX along the shortest path on which a thread handles vectors in full: nearest rounding, no weight decay,
-operands that need no special care.
+The instructions are PTX along the shortest path on which a thread handles vectors in full: nearest rounding, no weight
+decay, operands that need no special care.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ADAM_REGISTERS = 64  # more would leave fewer than 1024 threads on a multiproces
 ENTRY = re.compile(r"\.entry (\w+)\(.*?^\{(.*?)^\}", re.S | re.M)
 ACCESS = re.compile(r"(ld|st)\.global(?:\.(?!v\d)[\w:]+)*?(?:\.v(\d))?\.[busf](\d+)\s")
 COPY = re.compile(r"cp\.async\.\S+\s.*?(\d+)\s*;")
-REPORT = re.compile(r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill "
-                    r"loads.*?Used (\d+) registers(?:.*?(\d+) bytes smem)?", re.S)
+REPORT = re.compile(r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
+                    r"(\d+) bytes spill loads.*?Used (\d+) registers(?:.*?(\d+) bytes smem)?", re.S)
 
 
 @dataclass
@@ -147,7 +147,7 @@ def shortest_path(blocks: dict[str, Block], region: set[str], start: str, loops:
 
 
 def adam_instructions(blocks: dict[str, Block], groups: int) -> float:
-    """Adam's accesses lie in one loop, or in none where a thread has one turn; the loop over groups inside it runs `groups` times."""
+    """Adam's accesses lie in one loop, or in none where a thread has one turn; inside is one over `groups` groups."""
     loops = loops_of(blocks)
     wide = {name for name, block in blocks.items() if block.widest() >= 16}
     around = [(len(body), header) for header, body in loops.items() if wide <= body]

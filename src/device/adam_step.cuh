@@ -1,6 +1,6 @@
 /*
- * The arithmetic of one Adam step, the same operations in the same order as on a CPU, each rounded once: the results agree bit
- * for bit.  It works on groups of eight elements, which share one call of the random generator.
+ * The arithmetic of one Adam step, the same operations in the same order as on a CPU, each rounded once: the results agree
+ * bit for bit.  It works on groups of eight elements, which share one call of the random generator.
  */
 #ifndef QUERN_DEVICE_ADAM_STEP_CUH
 #define QUERN_DEVICE_ADAM_STEP_CUH
@@ -12,8 +12,8 @@
 #include "problem.h"
 
 /*
- * Whether square root and division of these moments can take the short way, as those of nearly all groups can.  The bounds keep
- * the denominator and the quotient, too, within what ordinary.cuh asks for; inverse_sqrt_bias2 is at least 1.
+ * Whether square root and division of these moments can take the short way, as those of nearly all groups can.  The bounds
+ * keep the denominator and the quotient, too, within what ordinary.cuh asks for; inverse_sqrt_bias2 is at least 1.
  */
 static __device__ __forceinline__ bool are_ordinary(const quern_adam_step &step, const float *m, const float *v) {
     float total = 0.0f, smallest = 1.0f;
@@ -46,7 +46,8 @@ static __device__ __forceinline__ void turn(float *x) {
 }
 
 /* update = m / (sqrt(v) * inverse_sqrt_bias2 + eps); m and v keep their values. */
-static __device__ __forceinline__ void adam_update(const quern_adam_step &step, float *m, float *v, float *update, bool ordinary) {
+static __device__ __forceinline__ void adam_update(const quern_adam_step &step, float *m, float *v, float *update,
+                                                   bool ordinary) {
     if (ordinary) {
 #pragma unroll
         for (int i = 0; i < 8; i++) {
@@ -68,8 +69,8 @@ static __device__ __forceinline__ void adam_update(const quern_adam_step &step, 
 }
 
 /*
- * m, v and p of eight elements become their new values, not yet rounded for storage.  Returns true when none of the moments is
- * huge, infinite or NaN (false says nothing).
+ * m, v and p of eight elements become their new values, not yet rounded for storage.  Returns true when none of the moments
+ * is huge, infinite or NaN (false says nothing).
  */
 static __device__ __forceinline__ bool adam_group(const quern_adam_step &step, float *g, float *m, float *v, float *p) {
     if (step.l2_decay != 0.0f) {

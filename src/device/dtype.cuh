@@ -1,8 +1,8 @@
 /*
  * The element types: how their bits lie in 32-bit words, and their rounding to nearest.
  *
- * Written with shifts and single instructions instead of the toolkit's headers, which double the time a file takes to compile.
- * The including file sets QUERN_BF16_CONVERT to 1 where one instruction rounds a pair of fp32 values, else to 0.
+ * Written with shifts and single instructions instead of the toolkit's headers, which double the time a file takes to
+ * compile. The including file sets QUERN_BF16_CONVERT to 1 where one instruction rounds a pair of fp32 values, else to 0.
  */
 #ifndef QUERN_DEVICE_DTYPE_CUH
 #define QUERN_DEVICE_DTYPE_CUH

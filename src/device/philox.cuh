@@ -1,6 +1,6 @@
 /*
- * Philox4x32 with 7 rounds (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): random words as
- * a pure function of a counter and a key, so that they do not depend on how the work is split.
+ * Philox4x32 with 7 rounds (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): random
+ * words as a pure function of a counter and a key, so that they do not depend on how the work is split.
  */
 #ifndef QUERN_DEVICE_PHILOX_CUH
 #define QUERN_DEVICE_PHILOX_CUH

@@ -1,8 +1,9 @@
 /*
- * The normaliser of a softmax: sum_j exp(x_j - offset), built up online (Milakov and Gimelshein 2018) and combined over a block.
+ * The normaliser of a softmax: sum_j exp(x_j - offset), built up online (Milakov and Gimelshein 2018) and combined over a
+ * block.
  *
- * The offset follows the largest x lazily: it moves only when an x lies more than HEADROOM above it.  So it moves rarely, each
- * move suppresses the rounding errors of what was summed before, and exp(x - offset) never exceeds exp(HEADROOM).
+ * The offset follows the largest x lazily: it moves only when an x lies more than HEADROOM above it.  So it moves rarely,
+ * each move suppresses the rounding errors of what was summed before, and exp(x - offset) never exceeds exp(HEADROOM).
  */
 #ifndef QUERN_DEVICE_SOFTMAX_CUH
 #define QUERN_DEVICE_SOFTMAX_CUH
@@ -84,8 +85,8 @@ __device__ __forceinline__ softmax_normalizer softmax_combine_warp(softmax_norma
 }
 
 /*
- * Every thread of the block gets the block's normaliser.  There is one __syncthreads inside; another must follow before the next
- * call, so that no warp still reads what the next one writes.
+ * Every thread of the block gets the block's normaliser.  There is one __syncthreads inside; another must follow before the
+ * next call, so that no warp still reads what the next one writes.
  */
 template <int THREADS> __device__ __forceinline__ softmax_normalizer softmax_combine_block(softmax_normalizer mine) {
     constexpr int warps = THREADS / 32;

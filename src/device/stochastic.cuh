@@ -1,6 +1,6 @@
 /*
- * Stochastic rounding of fp32 values to 16 bits: random bits are added below the last bit that is kept, and the rest is cut off.
- * Infinity stays infinity, NaN becomes the one stored NaN, and a finite value never becomes infinite.
+ * Stochastic rounding of fp32 values to 16 bits: random bits are added below the last bit that is kept, and the rest is cut
+ * off. Infinity stays infinity, NaN becomes the one stored NaN, and a finite value never becomes infinite.
  *
  * A word of random bits serves two elements, the lower half the first.
  */
@@ -14,7 +14,7 @@ template <class T> struct stochastic;
 template <> struct stochastic<bf16> {
     static constexpr float largest = 0x1.fep127f; /* finite bf16 */
 
-    /* From the largest finite value on, infinity and NaN included, there is nothing to round up to: rare, so asked once for all. */
+    /* From the largest finite value on, infinity and NaN included, there is nothing to round up to: rare, so asked once. */
     template <int COUNT> static __device__ __forceinline__ bool has_large(const float *x) {
         float total = 0.0f;
 #pragma unroll
@@ -51,10 +51,11 @@ template <> struct stochastic<f16> {
     static __device__ __forceinline__ uint32_t one(float x, uint32_t random13) {
         const float magnitude = fabsf(x);
         const uint32_t sign = __float_as_uint(x) >> 16 & 0x8000u;
-        /* The step between subnormal values of f16 does not shrink with the exponent: there the bits are added as a number. */
+        /* The step between subnormal values of f16 does not shrink: there the bits are added as a number. */
         const float normal = __uint_as_float(__float_as_uint(magnitude) + random13);
         const float subnormal = __fadd_rn(magnitude, __fmul_rn((float)random13, 0x1p-37f));
-        const float sum = fminf(magnitude >= 0x1p-14f ? normal : subnormal, 65504.0f); /* NaN from a carry becomes 65504 too */
+        /* A carry into NaN becomes 65504 too. */
+        const float sum = fminf(magnitude >= 0x1p-14f ? normal : subnormal, 65504.0f);
         uint16_t cut;
         asm("cvt.rz.f16.f32 %0, %1;" : "=h"(cut) : "f"(sum));
         const uint32_t finite = cut | sign;
@@ -67,7 +68,8 @@ template <> struct stochastic<f16> {
 #pragma unroll
         for (int i = 0; i < COUNT; i += 2) {
             const uint32_t word = random[i / 2];
-            out[i / 2] = one(x[i], (word & 0xffffu) >> 3) | one(x[i + 1], word >> 19) << 16; /* fp32 has 13 bits more */
+            /* fp32 has 13 bits more than f16. */
+            out[i / 2] = one(x[i], (word & 0xffffu) >> 3) | one(x[i + 1], word >> 19) << 16;
         }
     }
 };

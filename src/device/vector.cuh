@@ -1,8 +1,8 @@
 /*
  * Accesses to global memory as wide as the generation allows.
  *
- * A vector is an array of 32-bit words in registers.  "once" says that nobody will want these bytes soon, so that they do not
- * drive out of the L2 cache what somebody will.
+ * A vector is an array of 32-bit words in registers.  "once" says that nobody will want these bytes soon, so that they do
+ * not drive out of the L2 cache what somebody will.
  */
 #ifndef QUERN_DEVICE_VECTOR_CUH
 #define QUERN_DEVICE_VECTOR_CUH
@@ -54,7 +54,8 @@ template <> __device__ __forceinline__ void store_vector_once<32>(void *address,
 
 /* Shared memory has accesses of 16 bytes at most; WORDS is 4 or 8. */
 
-template <int WORDS> __device__ __forceinline__ void load_shared(const uint4 *base, int64_t vector, uint32_t (&word)[WORDS]) {
+template <int WORDS>
+__device__ __forceinline__ void load_shared(const uint4 *base, int64_t vector, uint32_t (&word)[WORDS]) {
 #pragma unroll
     for (int i = 0; i < WORDS; i += 4) {
         const uint4 part = base[vector * (WORDS / 4) + i / 4];
@@ -62,7 +63,8 @@ template <int WORDS> __device__ __forceinline__ void load_shared(const uint4 *ba
     }
 }
 
-template <int WORDS> __device__ __forceinline__ void store_shared(uint4 *base, int64_t vector, const uint32_t (&word)[WORDS]) {
+template <int WORDS>
+__device__ __forceinline__ void store_shared(uint4 *base, int64_t vector, const uint32_t (&word)[WORDS]) {
 #pragma unroll
     for (int i = 0; i < WORDS; i += 4) {
         base[vector * (WORDS / 4) + i / 4] = make_uint4(word[i], word[i + 1], word[i + 2], word[i + 3]);
