@@ -156,7 +156,9 @@ def adam_instructions(blocks: dict[str, Block], groups: int) -> float:
     path = shortest_path(blocks, region, start, loops)
     # A loop that merely holds a step of the path, such as the search for the tensor, runs as often as the path goes.
     inner = [body for header, body in loops.items() if header != start and body < region and _is_group_loop(blocks, body)]
-    repeated = set().union(*inner) if groups > 1 else set[str]()
+    if not inner:
+        groups = 1  # one turn is one group: either there are no more, or all accesses lie in the loop over them
+    repeated = set[str]().union(*inner)
     total = sum(blocks[name].instructions * (groups if name in repeated else 1) for name in path)
     return total / (8 * groups)
 
