@@ -26,6 +26,7 @@ struct preparation {
     const struct quern_cuda *cuda;
     struct quern_ready_list *list;
     size_t capacity;
+    bool answers;          /* the list has a row that answers requests */
     quern_status status;
 };
 
@@ -84,6 +85,11 @@ static bool reserve(struct preparation *work) {
     return true;
 }
 
+/* Cross-entropy's small stages, which QUERN_KERNEL never leaves out, are of no use without a row of the rows stage. */
+static bool answers_requests(const struct quern_kernel *kernel) {
+    return kernel->operation != QUERN_CROSS_ENTROPY || kernel->key.cross_entropy.stage == QUERN_STAGE_ROWS;
+}
+
 static bool prepare_row(const struct quern_kernel *kernel, void *context) {
     struct preparation *work = context;
     if (!usable(work->device, kernel)) return true;
@@ -94,6 +100,7 @@ static bool prepare_row(const struct quern_kernel *kernel, void *context) {
     struct quern_ready_kernel ready = {.kernel = kernel};
     if (kernel->target.kind == QUERN_CUDA) work->status = load_function(work, kernel, &ready.function);
     if (work->status == QUERN_OK) work->list->kernels[work->list->count++] = ready;
+    work->answers |= answers_requests(kernel);
     return work->status == QUERN_OK;
 }
 
@@ -111,7 +118,7 @@ static quern_status prepare_operation(quern_device *device, const struct quern_c
     if (!operations[index].table)
         return QUERN_OK;  /* the program cannot call what it did not link */
     quern_walk(operations[index].bit, operations[index].table, prepare_row, &work);
-    if (work.status == QUERN_OK && !work.list) work.status = no_rows(device, operations[index].name);
+    if (work.status == QUERN_OK && !work.answers) work.status = no_rows(device, operations[index].name);
     if (work.status != QUERN_OK) {
         free(work.list);
         return work.status;
@@ -156,19 +163,14 @@ struct report {
     const char *best;
 };
 
-/* Whether a row decides which target serves: not one of cross-entropy's small stages, which QUERN_KERNEL never leaves out. */
-static bool decides_target(const struct report *report, const struct quern_kernel *kernel) {
-    if (kernel->operation == QUERN_CROSS_ENTROPY && kernel->key.cross_entropy.stage != QUERN_STAGE_ROWS) return false;
-    return !quern_forced_away(report->device, kernel);
-}
-
 static bool report_row(const struct quern_kernel *kernel, void *context) {
     struct report *report = context;
     if (kernel->target.kind != report->device->kind) return true;
     char reason[256];
     bool refused = quern_target_refused(report->device, &kernel->target, reason, sizeof reason);
     bool missing = kernel->target.kind == QUERN_CUDA && kernel->cuda.image == kernel->cuda.image_end;
-    if (!refused && !missing && !report->best && decides_target(report, kernel)) report->best = kernel->target.name;
+    bool serves = !refused && !missing && answers_requests(kernel) && !quern_forced_away(report->device, kernel);
+    if (serves && !report->best) report->best = kernel->target.name;
     if (report->last && strcmp(report->last, kernel->target.name) == 0) return true;
     report->last = kernel->target.name;
     const char *verdict = refused ? reason : missing ? "the library was built without nvcc" : "usable";

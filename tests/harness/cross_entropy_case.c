@@ -253,15 +253,17 @@ static void compare_skipped_row(const struct cross_entropy_case *c, const struct
 }
 
 static void compare_grad(const struct cross_entropy_case *c, const struct cross_entropy_outputs *outputs, int64_t row,
-                         const struct cross_entropy_exact *exact, const struct expected *expected) {
+                         int64_t label, const struct cross_entropy_exact *exact, const struct expected *expected) {
     double sum = 0, allowed = 0;
     for (int64_t j = 0; j < c->vocab; j++) {
         double stored = stored_grad(c, outputs, row, j);
-        check(cross_entropy_grad_is_close(c->logits_dtype, stored, expected->grad[j], expected->logits[j], exact),
+        double exponent = j == label ? exact->gap : exact->largest - expected->logits[j];
+        check(cross_entropy_grad_is_close(c->logits_dtype, stored, expected->grad[j], exponent, exact),
               "gradient of row %" PRId64 ", column %" PRId64 " is %.9g instead of %.9g [%s]", row, j, stored,
               expected->grad[j], describe(c));
         sum += stored;
-        allowed += dtype_ulp(c->logits_dtype, expected->grad[j]) / 2 + 1e-6 * fabs(expected->grad[j]);
+        allowed += dtype_ulp(c->logits_dtype, expected->grad[j]) / 2;
+        allowed += cross_entropy_grad_tolerance(expected->grad[j], exponent);
     }
     check(isnan(exact->loss) || fabs(sum) <= allowed,
           "gradient of row %" PRId64 " sums to %g, more than %g [%s]", row, sum, allowed, describe(c));
@@ -274,8 +276,9 @@ static void compare_counted_row(const struct cross_entropy_case *c, const struct
     if (c->reduction == QUERN_REDUCTION_MEAN) scale /= (double)expected->report.counted_rows;
     for (int64_t j = 0; j < c->vocab; j++)
         expected->logits[j] = dtype_load(c->logits_dtype, inputs->logits, row * cross_entropy_logits_stride(c) + j);
-    struct cross_entropy_exact exact = cross_entropy_exact_row(
-        expected->logits, c->vocab, cross_entropy_get_label(c, inputs, row), scale, outputs->grad ? expected->grad : NULL);
+    int64_t label = cross_entropy_get_label(c, inputs, row);
+    struct cross_entropy_exact exact =
+        cross_entropy_exact_row(expected->logits, c->vocab, label, scale, outputs->grad ? expected->grad : NULL);
 
     expected->loss += exact.loss;
     expected->loss_tolerance += exact.loss_tolerance;
@@ -284,7 +287,7 @@ static void compare_counted_row(const struct cross_entropy_case *c, const struct
         check(loss_is_close((double)outputs->loss[row], exact.loss, exact.loss_tolerance),
               "loss of row %" PRId64 " is %.9g instead of %.9g [%s]", row, (double)outputs->loss[row], exact.loss,
               describe(c));
-    if (outputs->grad) compare_grad(c, outputs, row, &exact, expected);
+    if (outputs->grad) compare_grad(c, outputs, row, label, &exact, expected);
 }
 
 static void compare_report(const struct cross_entropy_case *c, const quern_cross_entropy_report *got,

@@ -66,12 +66,12 @@ bool adam_is_stochastic(const quern_adam_args *args, enum adam_value value) {
 
 uint32_t adam_random_bits(const quern_adam_args *args, int64_t place, int64_t i, enum adam_value value) {
     uint64_t block = (uint64_t)i / 8;
-    uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)args->step,
-                           (uint32_t)place << 2 | (uint32_t)value};
+    uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)args->step, (uint32_t)place};
     uint32_t key[2] = {(uint32_t)args->seed, (uint32_t)(args->seed >> 32)};
     uint32_t words[4];
     philox4x32(7, counter, key, words);
-    return i % 2 ? words[i % 8 / 2] >> 16 : words[i % 8 / 2] & 0xFFFF;
+    int64_t turn[] = {[ADAM_V] = 0, [ADAM_M] = 2, [ADAM_PARAM] = 4}, half = (i + turn[value]) % 8;
+    return half % 2 ? words[half / 2] >> 16 : words[half / 2] & 0xFFFF;
 }
 
 /* ---- the model: fp32, operation by operation ---- */

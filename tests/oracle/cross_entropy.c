@@ -52,9 +52,10 @@ struct cross_entropy_exact cross_entropy_exact_row(const double *logits, int64_t
     double own = exp(logits[label] - row.largest);
     double sum = (double)(others + (long double)own);
     if (logits[label] == row.largest) {
-        double gap = row.largest - max_of(logits, vocab, label);
+        double next = max_of(logits, vocab, label);
+        row.gap = isfinite(next) ? row.largest - next : 0;
         row.loss = log1p((double)others);
-        row.loss_tolerance = row.loss * (ARITHMETIC_TOLERANCE + (isfinite(gap) ? EXPONENT_TOLERANCE * gap : 0));
+        row.loss_tolerance = row.loss * (ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * row.gap);
     } else {
         row.loss = log(sum) - (logits[label] - row.largest);
         row.loss_tolerance = row.loss * ARITHMETIC_TOLERANCE;
@@ -66,16 +67,17 @@ struct cross_entropy_exact cross_entropy_exact_row(const double *logits, int64_t
     return row;
 }
 
-bool cross_entropy_grad_is_close(quern_dtype dtype, double stored, double exact, double logit,
+double cross_entropy_grad_tolerance(double exact, double exponent) {
+    return fabs(exact) * (ARITHMETIC_TOLERANCE + (isfinite(exponent) ? EXPONENT_TOLERANCE * exponent : 0));
+}
+
+bool cross_entropy_grad_is_close(quern_dtype dtype, double stored, double exact, double exponent,
                                  const struct cross_entropy_exact *row) {
     if (isnan(exact)) return isnan(stored);
     if (isnan(stored)) return false;
-    double distance = isfinite(logit) ? row->largest - logit : 0;
-    double tolerance = fabs(exact) * (ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * distance);
-    if (dtype == QUERN_F32) {
-        tolerance = fmax(fmax(fabs(exact) * ARITHMETIC_TOLERANCE, dtype_ulp(dtype, exact)), 4e-7 * row->largest_grad);
-        return fabs(stored - exact) <= tolerance;
-    }
+    double tolerance = cross_entropy_grad_tolerance(exact, exponent);
+    if (dtype == QUERN_F32)
+        return fabs(stored - exact) <= fmax(fmax(tolerance, dtype_ulp(dtype, exact)), 4e-7 * row->largest_grad);
     /* Rounding is monotonic: one rounding of a value near the exact one lies between the roundings of the bounds. */
     return stored >= dtype_round(dtype, exact - tolerance) && stored <= dtype_round(dtype, exact + tolerance);
 }

@@ -20,6 +20,7 @@ struct cross_entropy_exact {
     double loss_tolerance;
     double largest;         /* logit */
     double largest_grad;    /* largest magnitude in the gradient */
+    double gap;             /* from the label's logit down to the next one, where the label's is the largest; else 0 */
     bool infinite;          /* all logits are -infinity */
 };
 
@@ -27,8 +28,14 @@ struct cross_entropy_exact {
 struct cross_entropy_exact cross_entropy_exact_row(const double *logits, int64_t vocab, int64_t label, double scale,
                                                    double *grad);
 
+/*
+ * How far fp32 arithmetic may be from an exact gradient element.  exponent is how far the exponentials' arguments that
+ * decide about it are from 0: largest - logit, or the row's gap for the label's element.
+ */
+double cross_entropy_grad_tolerance(double exact, double exponent);
+
 /* Whether a stored gradient element is the exact one, rounded once to dtype after fp32 arithmetic. */
-bool cross_entropy_grad_is_close(quern_dtype dtype, double stored, double exact, double logit,
+bool cross_entropy_grad_is_close(quern_dtype dtype, double stored, double exact, double exponent,
                                  const struct cross_entropy_exact *row);
 
 #endif
