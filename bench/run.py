@@ -92,13 +92,13 @@ def measure(chosen: argparse.Namespace) -> dict:
 
 
 def measure_peers(chosen: argparse.Namespace, results: dict) -> None:
-    """Other implementations on the same shapes, where they can be imported; a broken one never fails the run."""
-    cases, seen = [], set()
-    for record in results["records"]:
-        case = {key: record[key] for key in ("operation", "pass", "dtypes", "peer", "shape", "threads") if key in record}
-        key = json.dumps(case)
-        if "skipped" not in record and key not in seen:
-            seen.add(key)
+    """Other implementations on the same shapes with the most threads, where they can be imported; never fails the run."""
+    records = [record for record in results["records"] if "skipped" not in record]
+    most = max((record["threads"] for record in records), default=0)
+    cases: list[dict] = []
+    for record in records:
+        case = {key: record[key] for key in ("operation", "pass", "dtypes", "peer", "shape", "threads")}
+        if record["threads"] == most and case not in cases:
             cases.append(case)
     seconds = 0.01 if chosen.quick else chosen.seconds or 0.5
     command = [chosen.peer_python, str(Path(__file__).with_name("peers.py")), chosen.device, str(seconds), json.dumps(cases)]
