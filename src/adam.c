@@ -7,8 +7,8 @@
 #include "status.h"
 #include "threads.h"
 
-/* Tensors' places are a part of the random numbers' counter, which has 30 bits for them. */
-#define MAX_TENSORS ((int64_t)1 << 30)
+/* Tensors' places are a word of the random numbers' counter. */
+#define MAX_TENSORS (((int64_t)1 << 32) - 1)
 
 static bool dtype_refused(const char *name, quern_dtype has, quern_dtype wanted, struct quern_text *why) {
     if (has == wanted) return false;
@@ -147,10 +147,10 @@ static struct quern_adam_step state_step(const quern_adam_args *args) {
         .decoupled_decay = args->mode == QUERN_ADAMW ? (float)(args->lr * args->weight_decay) : 0,
         .l2_decay = args->mode == QUERN_ADAM_L2 ? (float)args->weight_decay : 0,
         .step = (uint32_t)args->step,
-        .seed = {(uint32_t)args->seed, (uint32_t)(args->seed >> 32)},
         .stochastic_param = stochastic(args->param_rounding, !args->master_dtype),
         .stochastic_m = stochastic(args->m_rounding, false),
         .stochastic_v = stochastic(args->v_rounding, true),
+        .seed = {(uint32_t)args->seed, (uint32_t)(args->seed >> 32)},
     };
 }
 
@@ -162,7 +162,7 @@ static struct quern_adam_slice slice_of(const quern_adam_tensor *tensor, const q
 /* ---- CPU ---- */
 
 enum {
-    SPLIT = 128,            /* tensors are split at multiples of this: whole blocks of random numbers on every instruction set */
+    SPLIT = 256,            /* tensors are split at multiples of this: whole blocks of random numbers, which kernels draw at once */
     TASK_ELEMENTS = 1 << 16 /* about what one task should be worth handing out */
 };
 

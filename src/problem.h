@@ -57,6 +57,9 @@ static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab) {
 
 /* ---- Adam ---- */
 
+/* Philox4x32 is safe from 7 rounds on: the fewest that pass BigCrush (Salmon et al. 2011, table 2). */
+enum { QUERN_RANDOM_ROUNDS = 7 };
+
 /* The scalars of one step: computed in double on the host, each rounded to fp32 once. */
 struct quern_adam_step {
     float one_minus_beta1;
@@ -73,8 +76,12 @@ struct quern_adam_step {
     int32_t stochastic_v;
 };
 
-/* The stream of random numbers that belongs to each value, in the low two bits of counter word 3. */
-enum { QUERN_RANDOM_V = 0, QUERN_RANDOM_M = 1, QUERN_RANDOM_PARAM = 2 };
+/*
+ * Eight elements share one block of random numbers, eight 16-bit values: element i of a tensor is rounded with value
+ * (i + turn) % 8, where the turn depends on what is rounded.  So an element's own roundings are independent of each other and one
+ * block serves all three.
+ */
+enum { QUERN_RANDOM_TURN_V = 0, QUERN_RANDOM_TURN_M = 2, QUERN_RANDOM_TURN_PARAM = 4 };
 
 struct quern_adam_slice {
     void *param;

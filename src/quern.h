@@ -345,7 +345,8 @@ typedef struct quern_adam_tensor {
  * p is the master where there is one, and the parameter is rounded from it.  The update uses m and v before they are rounded
  * for storage.  Random bits for stochastic rounding come from Philox4x32 (Salmon et al. 2011), keyed by
  * (seed, step, tensor's place in the list, element's place in the tensor): CPU and GPU, any thread count and any split of the
- * work give the same bits.  bf16 v needs it: with beta2 = 0.999 a change of v in one step is less than half a bf16 step,
+ * work give the same bits.  Eight elements share a block of eight 16-bit values; m, v and the parameter of an element take
+ * different ones.  bf16 v needs it: with beta2 = 0.999 a change of v in one step is less than half a bf16 step,
  * so nearest rounding would freeze v.
  */
 typedef struct quern_adam_args {

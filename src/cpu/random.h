@@ -4,7 +4,7 @@
  *
  * One counter gives 128 bits, the 16-bit values of 8 elements; a block is 256 elements, 32 counters.  Its address is
  *     key      the caller's seed
- *     counter  {b, b >> 32, step, tensor's place in the list << 2 | stream}   with b = element / 8
+ *     counter  {b, b >> 32, step, tensor's place in the list}   with b = element / 8
  * and the bits lie in memory in the order of the elements.
  *
  * The SIMD forms keep each 32-bit word in the lower half of a 64-bit lane, where the 32 x 32 -> 64 bit multiplication wants
@@ -15,6 +15,9 @@
 #define QUERN_CPU_RANDOM_H
 
 #include <stdint.h>
+#include <string.h>
+
+#include "problem.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -24,11 +27,6 @@ enum {
     QUERN_RANDOM_BLOCK = 256,  /* elements */
     QUERN_RANDOM_COUNTERS = QUERN_RANDOM_BLOCK / 8
 };
-
-/* The published test vectors are for 10 rounds; a test sets that. */
-#ifndef QUERN_PHILOX_ROUNDS
-#define QUERN_PHILOX_ROUNDS 7
-#endif
 
 #define QUERN_PHILOX_MULTIPLIER_0 0xD2511F53u
 #define QUERN_PHILOX_MULTIPLIER_1 0xCD9E8D57u
@@ -45,7 +43,7 @@ struct quern_random {
  */
 struct quern_philox {
     uint32_t word1, word2, word3;
-    uint64_t key0[QUERN_PHILOX_ROUNDS], key1[QUERN_PHILOX_ROUNDS];
+    uint64_t key0[QUERN_RANDOM_ROUNDS], key1[QUERN_RANDOM_ROUNDS];
     uint64_t round0_word2, round1_word0, round1_word2;  /* still to be combined with what depends on word 0 */
     uint64_t word3_after_round1;
 };
@@ -62,7 +60,7 @@ static inline void quern_philox_set_word1(struct quern_philox *philox, uint32_t 
 }
 
 static inline void quern_philox_open(struct quern_philox *philox, const uint32_t seed[2], uint32_t word2, uint32_t word3) {
-    for (uint32_t round = 0; round < QUERN_PHILOX_ROUNDS; round++) {
+    for (uint32_t round = 0; round < QUERN_RANDOM_ROUNDS; round++) {
         philox->key0[round] = seed[0] + round * QUERN_PHILOX_WEYL_0;
         philox->key1[round] = seed[1] + round * QUERN_PHILOX_WEYL_1;
     }
@@ -100,7 +98,7 @@ static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first
         c2[i] = _mm512_xor_si512(product0, _mm512_set1_epi64((int64_t)philox->round1_word2));
         c3[i] = _mm512_set1_epi64((int64_t)philox->word3_after_round1);
     }
-    for (int round = 2; round < QUERN_PHILOX_ROUNDS; round++) {
+    for (int round = 2; round < QUERN_RANDOM_ROUNDS; round++) {
         __m512i key0 = _mm512_set1_epi64((int64_t)philox->key0[round]);
         __m512i key1 = _mm512_set1_epi64((int64_t)philox->key1[round]);
         for (int i = 0; i < QUERN_PHILOX_VECTORS; i++) {
@@ -134,7 +132,7 @@ static inline void quern_philox_lanes(const struct quern_philox *philox, __m256i
     __m256i c0 = _mm256_xor_si256(_mm256_srli_epi64(c1, 32), _mm256_set1_epi64x((int64_t)philox->round1_word0));
     c2 = _mm256_xor_si256(product0, _mm256_set1_epi64x((int64_t)philox->round1_word2));
     __m256i c3 = _mm256_set1_epi64x((int64_t)philox->word3_after_round1);
-    for (int round = 2; round < QUERN_PHILOX_ROUNDS; round++) {
+    for (int round = 2; round < QUERN_RANDOM_ROUNDS; round++) {
         __m256i key0 = _mm256_set1_epi64x((int64_t)philox->key0[round]);
         __m256i key1 = _mm256_set1_epi64x((int64_t)philox->key1[round]);
         __m256i product1 = _mm256_mul_epu32(c2, multiplier1);
@@ -175,7 +173,7 @@ static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first
         c2[i] = (uint32_t)(product0 ^ philox->round1_word2);
         c3[i] = (uint32_t)philox->word3_after_round1;
     }
-    for (int round = 2; round < QUERN_PHILOX_ROUNDS; round++) {
+    for (int round = 2; round < QUERN_RANDOM_ROUNDS; round++) {
         const uint32_t key0 = (uint32_t)philox->key0[round], key1 = (uint32_t)philox->key1[round];
         for (int i = 0; i < QUERN_RANDOM_COUNTERS; i++) {
             uint64_t product0 = (uint64_t)c0[i] * QUERN_PHILOX_MULTIPLIER_0;
@@ -196,5 +194,18 @@ static inline void quern_philox_draw(struct quern_philox *philox, uint64_t first
 }
 
 #endif
+
+/* The values of each 8 elements, moved down by `turn` (even) places around the ring of eight. */
+static inline void quern_random_turn(const struct quern_random *from, int turn, struct quern_random *to) {
+    uint64_t pairs[QUERN_RANDOM_BLOCK / 4];
+    const int by = 16 * turn % 64, swap = turn / 4 % 2;
+    memcpy(pairs, from->bits, sizeof pairs);
+    for (int i = 0; i < QUERN_RANDOM_BLOCK / 4; i += 2) {
+        const uint64_t low = pairs[i + swap], high = pairs[i + 1 - swap];
+        pairs[i] = by ? low >> by | high << (64 - by) : low;
+        pairs[i + 1] = by ? high >> by | low << (64 - by) : high;
+    }
+    memcpy(to->bits, pairs, sizeof pairs);
+}
 
 #endif

@@ -105,14 +105,39 @@ static __device__ __forceinline__ bool adam_group(const quern_adam_step &step, f
     return ordinary;
 }
 
+/*
+ * The random words of a group: drawn once and kept through all its roundings, or drawn again for each where registers are too
+ * few to keep them.
+ */
+template <bool KEPT> struct random_words {
+    philox_words counter, kept;
+    const quern_adam_step &step;
+
+    __device__ __forceinline__ random_words(const philox_words &counter, const quern_adam_step &step)
+        : counter(counter), kept{}, step(step) {}
+
+    __device__ __forceinline__ void draw_for_all(bool wanted) {
+        if (KEPT && wanted) {
+            kept = philox4x32(counter, step.seed);
+        }
+    }
+
+    __device__ __forceinline__ philox_words get() {
+        if (KEPT) {
+            return kept;
+        }
+        return philox4x32(counter, step.seed);
+    }
+};
+
 /* Rounds the eight values of a group into the words that are stored; `finite` says that none is huge, infinite or NaN. */
-template <class T>
+template <class T, int TURN, bool KEPT>
 static __device__ __forceinline__ void round_group(const float *x, uint32_t *word, bool is_stochastic, bool finite,
-                                                   philox_words counter, const uint32_t *seed) {
+                                                   random_words<KEPT> &random) {
     if constexpr (T::bytes == 2) {
         if (is_stochastic) {
-            philox_words random = philox4x32(counter, seed[0], seed[1]);
-            stochastic<T>::template round<8>(x, random.word, word, finite);
+            philox_words turned = random.get().template turned<TURN>();
+            stochastic<T>::template round<8>(x, turned.word, word, finite);
             return;
         }
     }

@@ -7,18 +7,25 @@
 
 #include <stdint.h>
 
+#include "problem.h"
+
 struct philox_words {
     uint32_t word[4];
+
+    /* The 16-bit values, moved down by TURN (even) places around the ring of eight. */
+    template <int TURN> __device__ __forceinline__ philox_words turned() const {
+        return {{word[TURN / 2 % 4], word[(TURN / 2 + 1) % 4], word[(TURN / 2 + 2) % 4], word[(TURN / 2 + 3) % 4]}};
+    }
 };
 
-static __device__ __forceinline__ philox_words philox4x32(philox_words counter, uint32_t key0, uint32_t key1) {
+static __device__ __forceinline__ philox_words philox4x32(philox_words counter, const uint32_t *key) {
 #pragma unroll
-    for (int round = 0; round < 7; round++) {
+    for (int round = 0; round < QUERN_RANDOM_ROUNDS; round++) {
         const uint64_t product0 = (uint64_t)0xD2511F53u * counter.word[0];
         const uint64_t product1 = (uint64_t)0xCD9E8D57u * counter.word[2];
-        counter.word[0] = (uint32_t)(product1 >> 32) ^ counter.word[1] ^ (key0 + round * 0x9E3779B9u);
+        counter.word[0] = (uint32_t)(product1 >> 32) ^ counter.word[1] ^ (key[0] + round * 0x9E3779B9u);
         counter.word[1] = (uint32_t)product1;
-        counter.word[2] = (uint32_t)(product0 >> 32) ^ counter.word[3] ^ (key1 + round * 0xBB67AE85u);
+        counter.word[2] = (uint32_t)(product0 >> 32) ^ counter.word[3] ^ (key[1] + round * 0xBB67AE85u);
         counter.word[3] = (uint32_t)product0;
     }
     return counter;
