@@ -66,12 +66,12 @@ CPU_FLAGS = {
 EMULATED = [
     ("7.5", "sm_75", "forward"),
     ("8.0", "sm_80", "reverse"),
-    ("8.6", "sm_86", "random:1"),
-    ("8.9", "sm_89", "random:2"),
+    ("8.6", "sm_86", "forward"),
+    ("8.9", "sm_89", "random:1"),
     ("9.0", "sm_90a", "forward"),
     ("10.0", "sm_100f", "reverse"),
-    ("11.0", "compute_90", "random:3"),
-    ("12.0", "sm_120f", "random:4"),
+    ("11.0", "compute_90", "reverse"),
+    ("12.0", "sm_120f", "forward"),
 ]
 
 # What can be wrong with a driver (see test_driver.c), and the environment that makes it so.

@@ -67,7 +67,8 @@ static void check_options(const struct test_device *device, const struct quern_k
     } upstream[] = {{false, 1}, {true, 1}, {true, 0}, {true, 3}, {true, -2}};
     int reductions = QUERN_REDUCTION_MEAN + 1, placements = NO_GRAD + 1;
     int total = 2 * reductions * placements * (int)COUNT(ignored) * (int)COUNT(upstream);
-    for (int i = 0; i < total; i++) {
+    /* A step without a common factor with the numbers of choices still meets every pair of them. */
+    for (int i = 0; i < total; i += test_is_small() ? 7 : 1) {
         int n = i;
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtype_of(row), .rows = 7, .vocab = 83, .seed = 5);
         c.labels_dtype = labels[n % 2], n /= 2;
