@@ -1,0 +1,189 @@
+"""Keeps the tests honest: breaks the code in known ways, one at a time, in a scratch copy of the tree, and demands that the
+named suite fails.  A mutant that survives is a hole in the tests.
+
+    python3 tests/mutants.py                  the CPU's mutants (no nvcc needed)
+    python3 tests/mutants.py --emulated       the GPU's, on the emulator; takes the tree's build along, if there is one
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EMULATED_TARGET, CAPABILITY = "sm_80", "8.0"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    old: str     # occurs exactly once
+    new: str
+    suite: str   # that must fail
+
+
+CPU = [
+    Mutant("shifted label", "templates/cross_entropy.c.j2",
+           "store_tail(row->grad + row->label, 1,", "store_tail(row->grad + (row->label + 1) % row->vocab, 1,",
+           "test_cross_entropy"),
+    Mutant("zero off-target gradient", "templates/cross_entropy.c.j2",
+           "piece_gradient(exponentials, end - column, piece->weight * factor,",
+           "piece_gradient(exponentials, end - column, 0.0 * factor,", "test_cross_entropy"),
+    Mutant("mean divided by all rows", "templates/cross_entropy.c.j2",
+           "scale / (double)*problem->counted_rows", "scale / (double)problem->rows", "test_cross_entropy"),
+    Mutant("mean loss divided by all rows", "src/cross_entropy.c",
+           "sum / (double)*problem->counted_rows", "sum / (double)problem->rows", "test_cross_entropy"),
+    Mutant("row 0's upstream gradient for all", "templates/cross_entropy.c.j2",
+           "problem->grad_loss[row * problem->grad_loss_stride]", "problem->grad_loss[0 * row]", "test_cross_entropy"),
+    Mutant("skipped tail", "templates/cross_entropy.c.j2",
+           "memcpy(grad, tail, (size_t)columns * sizeof(element));",
+           "memcpy(grad, tail, (size_t)(columns / 2 * 2) * sizeof(element));", "test_cross_entropy"),
+    Mutant("log-sum-exp less the logit", "templates/cross_entropy.c.j2",
+           "return log1p(result->others);", "return (double)(float)log(1 + (float)result->others);", "test_cross_entropy"),
+    Mutant("label gradient by cancellation", "templates/cross_entropy.c.j2",
+           "(float)(-(result->others / result->sum) * scale)",
+           "((float)(1 - result->others / result->sum) - 1.0f) * (float)scale", "test_cross_entropy"),
+    Mutant("label beyond the vocabulary", "templates/cross_entropy.c.j2",
+           "label < 0 || label >= problem->vocab ?", "label < 0 || label > problem->vocab ?", "test_cross_entropy_rows"),
+    Mutant("uncounted infinite rows", "src/cross_entropy.c",
+           "if (!report.bad_labels++) report.first_bad_row = row;", "report.bad_labels++; report.first_bad_row = row;",
+           "test_cross_entropy_rows"),
+    Mutant("32-bit row offset", "templates/cross_entropy.c.j2",
+           ".logits = (const element *)problem->logits + index * problem->logits_stride",
+           ".logits = (const element *)problem->logits + (int32_t)(index * problem->logits_stride)", "test_large"),
+    Mutant("v averaged as written in the paper", "templates/adam.c.j2",
+           "vector_fma(c->one_minus_beta2, vector_fms(g, g, v), v)",
+           "(vector_broadcast(1.0f) - c->one_minus_beta2) * v + c->one_minus_beta2 * g * g", "test_adam"),
+    Mutant("no weight decay", "templates/adam.c.j2",
+           "delta = vector_fma(c->decoupled_decay, p, delta);", "(void)0;", "test_adam"),
+    Mutant("rest of a tensor left out", "templates/adam.c.j2",
+           "if (rest > 0)", "if (rest > 1)", "test_adam"),
+    Mutant("random bits of another value", "templates/adam.c.j2",
+           "quern_random_turn(&source->v, QUERN_RANDOM_TURN_PARAM,", "quern_random_turn(&source->v, QUERN_RANDOM_TURN_M,",
+           "test_adam"),
+    Mutant("bias correction of the step before", "src/adam.c",
+           "-expm1((double)step * log(beta))", "-expm1((double)(step - 1) * log(beta))", "test_adam"),
+    Mutant("v to nearest by default", "src/adam.c",
+           ".stochastic_v = stochastic(args->v_rounding, true)", ".stochastic_v = stochastic(args->v_rounding, false)",
+           "test_adam_rounding"),
+    Mutant("an empty tensor takes no place", "src/adam.c",
+           "(uint32_t)place, first, end);", "(uint32_t)(place - (place > 3)), first, end);", "test_adam"),
+    Mutant("unchecked stride", "src/cross_entropy.c",
+           "if (stride < args->vocab)", "if (stride < 0)", "test_arguments"),
+    Mutant("unchecked betas", "src/adam.c",
+           "scalars[i].is_beta ? value < 1 : isfinite(value)", "isfinite(value)", "test_arguments"),
+]
+
+EMULATED = [
+    Mutant("no barrier before the label's element", "templates/cross_entropy.cu.j2",
+           "__syncthreads(); /* what the label's column holds by now is overwritten */", "", "test_cross_entropy"),
+    Mutant("no barrier in the block's sum", "templates/cross_entropy_stages.cu.j2",
+           "    for (int width = THREADS / 2; width > 0; width /= 2) {\n        __syncthreads();",
+           "    for (int width = THREADS / 2; width > 0; width /= 2) {", "test_cross_entropy"),
+    Mutant("no barrier in the row's sum", "src/device/softmax.cuh", "    __syncthreads();", "", "test_cross_entropy"),
+    Mutant("zero off-target gradient", "templates/cross_entropy.cu.j2",
+           "{others.offset, part, __fdiv_rn(scale, sum) * (1.0f + lost)}", "{others.offset, part, 0.0f}",
+           "test_cross_entropy"),
+    Mutant("wrong divisor", "templates/cross_entropy.cu.j2",
+           "(float)problem.counted_rows[0]", "(float)problem.rows", "test_cross_entropy"),
+    Mutant("shifted label", "templates/cross_entropy.cu.j2",
+           "store_element<${ logits }>(grad, label,", "store_element<${ logits }>(grad, (label + 1) % problem.vocab,",
+           "test_cross_entropy"),
+    Mutant("skipped edge", "templates/cross_entropy.cu.j2",
+           "store_element<${ logits }>(grad, layout.edge_column(threadIdx.x), ${ logits }::nearest(gradient(edge)));",
+           "(void)edge;", "test_cross_entropy"),
+    Mutant("no wait for the copies", "templates/cross_entropy.cu.j2",
+           "            async_wait<COPIES>();\n", "", "test_cross_entropy"),
+    Mutant("labels' low 32 bits", "templates/cross_entropy.cu.j2",
+           "(uint64_t)label >= (uint64_t)problem.vocab", "(uint32_t)label >= (uint64_t)problem.vocab",
+           "test_cross_entropy_rows"),
+    Mutant("skipped tail", "templates/adam.cu.j2", "                if (first + i < count) {",
+           "                if (first + i + 1 < count) {", "test_adam"),
+    Mutant("swapped random bits", "templates/adam.cu.j2",
+           "round_group<M, QUERN_RANDOM_TURN_M>", "round_group<M, QUERN_RANDOM_TURN_V>", "test_adam"),
+    Mutant("place within the launch", "templates/adam.cu.j2",
+           "const uint32_t place = batch.place[index];", "const uint32_t place = index;", "test_adam"),
+]
+
+
+def copy_tree(to: Path, with_build: bool) -> None:
+    ignored = [".git", "__pycache__"] + ([] if with_build else ["build", "libquern.a", ".ninja_log", ".ninja_deps"])
+    shutil.copytree(ROOT, to, symlinks=True, ignore=shutil.ignore_patterns(*ignored), dirs_exist_ok=True)
+
+
+class Tree:
+    """The scratch copy, in which either the CPU kernels or the emulated ones are built and tested."""
+
+    def __init__(self, root: Path, emulated: bool):
+        self.root = root
+        self.emulated = emulated
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
+        if emulated:
+            self.environment.update(
+                QUERN_TEST_DEVICE="cuda", QUERN_TEST_SCALE="small", QUERN_EMULATOR=CAPABILITY,
+                QUERN_TEST_TARGET=EMULATED_TARGET,
+                LD_LIBRARY_PATH=str(root / "build" / "emulator"))
+        else:
+            self.environment.update(NVCC="none", QUERN_TEST_DEVICE="cpu")
+
+    def build(self, suite: str, base: bool) -> bool:
+        """False where the compiler already refuses.  A GPU's mutant needs its translated kernels only."""
+        programs = [f"build/tests/{suite}"] if base or not self.emulated else []
+        kernels = ["build/emulator/libcuda.so.1", f"build/emulator/{EMULATED_TARGET}.so"] if self.emulated else []
+        commands = [[sys.executable, "-m", "gen", "render"], ["ninja", "--quiet", *programs, *kernels]]
+        return all(self.run(command) for command in commands)
+
+    def run(self, command: list[str]) -> bool:
+        return subprocess.run(command, cwd=self.root, env=self.environment, capture_output=True).returncode == 0
+
+    def passes(self, suite: str) -> bool:
+        return self.run([str(self.root / "build" / "tests" / suite), "-j1", "--timeout", "300"])
+
+
+def try_mutant(tree: Tree, mutant: Mutant) -> str:
+    """What became of it: killed, or the reason why this proves nothing."""
+    path = tree.root / mutant.file
+    original = path.read_text()
+    if original.count(mutant.old) != 1:
+        return f"{mutant.file} has its text {original.count(mutant.old)} times"
+    path.write_text(original.replace(mutant.old, mutant.new))
+    try:
+        if not tree.build(mutant.suite, base=False):
+            return "it does not compile"
+        return f"{mutant.suite} passes" if tree.passes(mutant.suite) else "killed"
+    finally:
+        path.write_text(original)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Breaks the code on purpose and demands that the tests notice.")
+    parser.add_argument("--emulated", action="store_true", help="the GPU kernels, on the emulator")
+    parser.add_argument("--only", metavar="GLOB", default="*", help="mutants to try")
+    options = parser.parse_args()
+    mutants = [m for m in (EMULATED if options.emulated else CPU) if fnmatch.fnmatch(m.name, options.only)]
+    survivors = 0
+    with tempfile.TemporaryDirectory() as directory:
+        copy_tree(Path(directory), with_build=options.emulated)
+        tree = Tree(Path(directory), options.emulated)
+        for suite in sorted({m.suite for m in mutants}):
+            if not tree.build(suite, base=True) or not tree.passes(suite):
+                print(f"{suite} does not pass without any mutant")
+                return 1
+        for mutant in mutants:
+            verdict = try_mutant(tree, mutant)
+            survivors += verdict != "killed"
+            print(f"{mutant.name}: {verdict}", flush=True)
+    print(f"{len(mutants) - survivors} passed, {survivors} failed")
+    return 1 if survivors or not mutants else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
