@@ -93,7 +93,8 @@ Test(cross_entropy_rows, every_ignore_index) {
         device_open_row(&device, 0, row);
         for (size_t i = 0; i < 2 * COUNT(indices); i++) {
             struct cross_entropy_case c = CROSS_ENTROPY_CASE(
-                .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(40, 12), .vocab = 64, .ignore_index = indices[i / 2],
+                .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(40, 12), .vocab = 64,
+                .ignore_index = indices[i / 2],
                 .labels_dtype = i % 2 ? QUERN_INT32 : QUERN_INT64, .reduction = QUERN_REDUCTION_MEAN);
             bool fits = c.labels_dtype == QUERN_INT64 || (c.ignore_index >= INT32_MIN && c.ignore_index <= INT32_MAX);
             c.ignored_every = fits ? 4 : 0;
