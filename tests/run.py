@@ -115,7 +115,8 @@ def cpu_configurations() -> list[Configuration]:
 
 def emulated_configurations() -> list[Configuration]:
     nvcc = BUILD / "nvcc.txt"
-    unavailable = "" if nvcc.exists() and nvcc.read_text().strip() else "the kernels were built without nvcc"
+    compiled = nvcc.exists() and nvcc.read_text().strip() != "none"
+    unavailable = "" if compiled else "the kernels were built without nvcc"
     return [
         Configuration(
             f"emulated {target} on {capability}", "emulated",

@@ -1,0 +1,282 @@
+/*
+ * Softmax cross-entropy of f32 logits: loss and gradient of a row in one kernel, one block per row.
+ *
+ * Two passes over the row: the first finds the sum of the exponentials of all columns but the label's, the second turns each
+ * logit into its gradient.  What is fused away is everything between them, so that DRAM sees each logit read once and each
+ * gradient written once (8 bytes per logit, 4 without the gradient):
+ *
+ *   resident   keeps the row in shared memory between the passes;
+ *   streamed   takes rows that do not fit there and reads them twice, the second time backwards, so that it begins with what
+ *              the L2 cache saw last.
+ *
+ * A thread meets the same vectors of 16 bytes in both passes, so only the sums cross from thread to thread.  The columns
+ * before the first aligned vector and after the last one are the edge: one column for each of the first threads.
+ *
+ * The label's column is kept out of the sum, and its gradient comes from that sum: -(sum of the others) / (sum of all) keeps
+ * its precision where probability - 1 would cancel.
+ *
+ * Rendered by gen/ from templates/cross_entropy.cu.j2; do not edit.
+ */
+#define QUERN_BF16_CONVERT 1
+
+#include "device/async_copy.cuh"
+#include "device/dtype.cuh"
+#include "device/softmax.cuh"
+#include "device/vector.cuh"
+#include "problem.h"
+#include "quern.h"
+
+enum {
+    VECTOR_BYTES = 16,
+    VECTOR = VECTOR_BYTES / f32::bytes,     /* elements */
+    VECTOR_WORDS = VECTOR_BYTES / 4,
+    BATCH = 64 / VECTOR_BYTES,              /* vectors that a thread loads to registers before it uses the first */
+    COPIES = 128 / VECTOR_BYTES,            /* vectors that a thread has on their way to shared memory */
+};
+
+/* How the columns of one row are dealt out to the threads. */
+struct row_layout {
+    int head;           /* columns before the first aligned vector */
+    int edge;           /* columns outside the vectors; fewer than there are threads */
+    int64_t vectors;
+
+    __device__ __forceinline__ row_layout(const void *row, int64_t vocab) {
+        const int misaligned = (VECTOR_BYTES - (int)((uintptr_t)row % VECTOR_BYTES)) % VECTOR_BYTES / f32::bytes;
+        head = misaligned < vocab ? misaligned : (int)vocab;
+        vectors = (vocab - head) / VECTOR;
+        edge = (int)(vocab - vectors * VECTOR);
+    }
+
+    __device__ __forceinline__ int64_t column(int64_t vector) const { return head + vector * VECTOR; }
+    __device__ __forceinline__ int64_t edge_column(int i) const { return i < head ? i : i + vectors * VECTOR; }
+};
+
+/*
+ * What turns a logit into its gradient: coefficient * exp(x - largest), as the square of a root, which is never so small
+ * that it would be flushed to 0.  The root has two factors, exp((x - offset) / 2) and part = exp((offset - largest) / 2),
+ * because x - largest would be rounded too much where the label's logit is far above the rest.
+ */
+struct row_gradient {
+    float offset, part, coefficient;
+
+    __device__ __forceinline__ float operator()(float x) const {
+        const float root = exp2_flushed((x - offset) * (0.5f * LOG2_E)) * part;
+        return root * coefficient * root;
+    }
+};
+
+static __device__ __forceinline__ void add_vector(softmax_normalizer &others, const uint32_t *word, int64_t column,
+                                                  int64_t label) {
+    float x[VECTOR];
+    packing<f32, VECTOR>::widen(word, x);
+    const uint64_t in_vector = (uint64_t)(label - column);
+    if (in_vector < VECTOR) {
+#pragma unroll
+        for (int i = 0; i < VECTOR; i++) {
+            x[i] = i == (int)in_vector ? -INFINITY_F32 : x[i]; /* exp(-infinity) adds nothing */
+        }
+    }
+    others.add<VECTOR>(x);
+}
+
+static __device__ __forceinline__ void store_gradient(const row_gradient &gradient, const uint32_t *word, void *grad,
+                                                      int64_t column, bool aligned) {
+    float x[VECTOR];
+    uint32_t rounded[VECTOR_WORDS];
+    packing<f32, VECTOR>::widen(word, x);
+#pragma unroll
+    for (int i = 0; i < VECTOR; i++) {
+        x[i] = gradient(x[i]);
+    }
+    packing<f32, VECTOR>::nearest(x, rounded);
+    if (aligned) {
+        store_vector_once<VECTOR_BYTES>((char *)grad + column * f32::bytes, rounded);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < VECTOR; i++) {
+        const int byte = i * f32::bytes;
+        store_element<f32>(grad, column + i, (f32::bits)(rounded[byte / 4] >> byte % 4 * 8));
+    }
+}
+
+static __device__ __forceinline__ void store_zeros(void *grad, int64_t vocab, int threads) {
+    const row_layout layout(grad, vocab);
+    const uint32_t zeros[VECTOR_WORDS] = {};
+    if ((int)threadIdx.x < layout.edge) {
+        store_element<f32>(grad, layout.edge_column(threadIdx.x), 0);
+    }
+#pragma unroll 4
+    for (int64_t i = threadIdx.x; i < layout.vectors; i += threads) {
+        store_vector_once<VECTOR_BYTES>((char *)grad + layout.column(i) * f32::bytes, zeros);
+    }
+}
+
+/* What the row's sums say; the same in every thread. */
+struct row_result {
+    bool all_infinite; /* every logit is -infinity */
+    float loss, label_gradient;
+    row_gradient gradient;
+};
+
+/* From the sum over the other columns and the label's logit. */
+static __device__ __forceinline__ row_result finish_row(const softmax_normalizer &others, float label_logit, float scale) {
+    const float largest = fmaxf(others.offset, label_logit);
+    const float above = label_logit - largest;         /* NaN where the label's logit is NaN or +infinity */
+    const float below = others.offset - largest;
+    const float part = expf(0.5f * below);
+    const float lost = below > -1000.0f ? difference_error(others.offset, largest, below) : 0.0f; /* by rounding */
+    const double rescaled = others.sum * part * part * (1.0 + lost);
+    const float sum_others = (float)rescaled;
+    const float sum = (float)(rescaled + expf(above));
+    const bool all_infinite = others.sum == 0 && label_logit == -INFINITY_F32;
+    return {
+        all_infinite,
+        all_infinite ? INFINITY_F32 : label_logit >= others.offset ? log1pf(sum_others + above) : logf(sum) - above,
+        -__fdiv_rn(sum_others, sum) * scale,
+        {others.offset, part, __fdiv_rn(scale, sum) * (1.0f + lost)},
+    };
+}
+
+template <int THREADS, bool RESIDENT>
+static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, int64_t row) {
+    extern __shared__ uint4 row_cache[];
+    const int64_t label = problem.labels_are_int64 ? ((const int64_t *)problem.labels)[row]
+                                                   : ((const int32_t *)problem.labels)[row];
+    const char *logits = (const char *)problem.logits + row * problem.logits_stride * f32::bytes;
+    char *grad = problem.grad ? (char *)problem.grad + row * problem.grad_stride * f32::bytes : nullptr;
+
+    if (label == problem.ignore_index || (uint64_t)label >= (uint64_t)problem.vocab) {
+        if (grad) {
+            store_zeros(grad, problem.vocab, THREADS);
+        }
+        if (problem.row_loss && threadIdx.x == 0) {
+            problem.row_loss[row] = 0.0f;
+        }
+        return;
+    }
+
+    const row_layout layout(logits, problem.vocab);
+    const float label_logit = f32::widen(load_element<f32>(logits, label));
+    softmax_normalizer others;
+    others.clear();
+
+    float edge = 0.0f;
+    if ((int)threadIdx.x < layout.edge) {
+        const int64_t column = layout.edge_column(threadIdx.x);
+        edge = f32::widen(load_element<f32>(logits, column));
+        if (column != label) {
+            others.add<1>(&edge);
+        }
+    }
+    if (RESIDENT) {
+        /* A thread reads from shared memory only what it copied there itself, so it need not wait for the others. */
+        auto copy = [&](int64_t i) {
+            if (i < layout.vectors) {
+#pragma unroll
+                for (int byte = 0; byte < VECTOR_BYTES; byte += 16) {
+                    async_copy16((char *)row_cache + i * VECTOR_BYTES + byte,
+                                 logits + layout.column(i) * f32::bytes + byte);
+                }
+            }
+            async_commit();
+        };
+#pragma unroll
+        for (int i = 0; i < COPIES; i++) {
+            copy(threadIdx.x + i * THREADS);
+        }
+        for (int64_t i = threadIdx.x; i < layout.vectors; i += THREADS) {
+            copy(i + COPIES * THREADS);
+            async_wait<COPIES>();
+            uint32_t word[VECTOR_WORDS];
+            load_shared(row_cache, i, word);
+            add_vector(others, word, layout.column(i), label);
+        }
+    } else
+    for (int64_t i = threadIdx.x; i < layout.vectors; i += BATCH * THREADS) {
+        uint32_t word[BATCH][VECTOR_WORDS];
+#pragma unroll
+        for (int j = 0; j < BATCH; j++) {
+            if (i + j * THREADS < layout.vectors) {
+                load_vector<VECTOR_BYTES>(logits + layout.column(i + j * THREADS) * f32::bytes, word[j]);
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < BATCH; j++) {
+            if (i + j * THREADS < layout.vectors) {
+                add_vector(others, word[j], layout.column(i + j * THREADS), label);
+            }
+        }
+    }
+    others = softmax_combine_block<THREADS>(others);
+
+    float scale = problem.grad_scale * (problem.grad_loss ? problem.grad_loss[row * problem.grad_loss_stride] : 1.0f);
+    if (problem.reduction == QUERN_REDUCTION_MEAN) {
+        scale = __fdiv_rn(scale, (float)problem.counted_rows[0]);
+    }
+    const row_result result = finish_row(others, label_logit, scale);
+    const row_gradient &gradient = result.gradient;
+    if (threadIdx.x == 0) {
+        if (problem.row_loss) {
+            problem.row_loss[row] = result.loss;
+        }
+        if (result.all_infinite && problem.report) {
+            atomicAdd((unsigned long long *)&problem.report->infinite_rows, 1ull);
+        }
+    }
+    if (!grad) {
+        return;
+    }
+    if (result.all_infinite) {
+        store_zeros(grad, problem.vocab, THREADS);
+        return;
+    }
+
+    const bool aligned = ((uintptr_t)grad - (uintptr_t)logits) % VECTOR_BYTES == 0;
+    const int64_t last = layout.vectors - 1 - threadIdx.x;
+    if (RESIDENT) {
+        for (int64_t i = threadIdx.x; i < layout.vectors; i += THREADS) {
+            uint32_t word[VECTOR_WORDS];
+            load_shared(row_cache, i, word);
+            store_gradient(gradient, word, grad, layout.column(i), aligned);
+        }
+    } else if (last >= 0) {
+        for (int64_t i = last / THREADS * THREADS + threadIdx.x; i >= 0; i -= BATCH * THREADS) {
+            uint32_t word[BATCH][VECTOR_WORDS];
+#pragma unroll
+            for (int j = 0; j < BATCH; j++) {
+                if (i - j * THREADS >= 0) {
+                    load_vector_once<VECTOR_BYTES>(logits + layout.column(i - j * THREADS) * f32::bytes, word[j]);
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < BATCH; j++) {
+                if (i - j * THREADS >= 0) {
+                    store_gradient(gradient, word[j], grad, layout.column(i - j * THREADS), aligned);
+                }
+            }
+        }
+    }
+    if ((int)threadIdx.x < layout.edge) {
+        store_element<f32>(grad, layout.edge_column(threadIdx.x), f32::nearest(gradient(edge)));
+    }
+    __syncthreads(); /* what the label's column holds by now is overwritten */
+    if (threadIdx.x == 0) {
+        store_element<f32>(grad, label, f32::nearest(result.label_gradient));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(512)
+cross_entropy_f32_resident(const __grid_constant__ quern_cross_entropy_problem problem) {
+    for (int64_t row = blockIdx.x; row < problem.rows; row += gridDim.x) {
+        cross_entropy_row<512, true>(problem, row);
+        __syncthreads(); /* the next row uses the same shared memory */
+    }
+}
+extern "C" __global__ void __launch_bounds__(1024)
+cross_entropy_f32_streamed(const __grid_constant__ quern_cross_entropy_problem problem) {
+    for (int64_t row = blockIdx.x; row < problem.rows; row += gridDim.x) {
+        cross_entropy_row<1024, false>(problem, row);
+        __syncthreads(); /* the next row uses the same shared memory */
+    }
+}

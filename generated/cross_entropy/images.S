@@ -1,0 +1,200 @@
+/*
+ * The GPU code of cross_entropy: one fatbin per source file and target, taken from the build directory.
+ * Each is empty when the library is built without nvcc; the table's rows then say so.
+ *
+ * Rendered by gen/ from templates/images.S.j2; do not edit.
+ */
+    .section .rodata
+    .balign 64
+    .global quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end
+quern_image_cross_entropy_f32__sm_120f:
+    .incbin "sm_120f/cross_entropy_f32.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end
+quern_image_cross_entropy_f16__sm_120f:
+    .incbin "sm_120f/cross_entropy_f16.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end
+quern_image_cross_entropy_bf16__sm_120f:
+    .incbin "sm_120f/cross_entropy_bf16.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end
+quern_image_cross_entropy_stages__sm_120f:
+    .incbin "sm_120f/cross_entropy_stages.fatbin"
+    .byte 0
+quern_image_cross_entropy_stages__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end
+quern_image_cross_entropy_f32__sm_100f:
+    .incbin "sm_100f/cross_entropy_f32.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end
+quern_image_cross_entropy_f16__sm_100f:
+    .incbin "sm_100f/cross_entropy_f16.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end
+quern_image_cross_entropy_bf16__sm_100f:
+    .incbin "sm_100f/cross_entropy_bf16.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end
+quern_image_cross_entropy_stages__sm_100f:
+    .incbin "sm_100f/cross_entropy_stages.fatbin"
+    .byte 0
+quern_image_cross_entropy_stages__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end
+quern_image_cross_entropy_f32__sm_90a:
+    .incbin "sm_90a/cross_entropy_f32.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end
+quern_image_cross_entropy_f16__sm_90a:
+    .incbin "sm_90a/cross_entropy_f16.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end
+quern_image_cross_entropy_bf16__sm_90a:
+    .incbin "sm_90a/cross_entropy_bf16.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end
+quern_image_cross_entropy_stages__sm_90a:
+    .incbin "sm_90a/cross_entropy_stages.fatbin"
+    .byte 0
+quern_image_cross_entropy_stages__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end
+quern_image_cross_entropy_f32__sm_89:
+    .incbin "sm_89/cross_entropy_f32.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end
+quern_image_cross_entropy_f16__sm_89:
+    .incbin "sm_89/cross_entropy_f16.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end
+quern_image_cross_entropy_bf16__sm_89:
+    .incbin "sm_89/cross_entropy_bf16.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end
+quern_image_cross_entropy_stages__sm_89:
+    .incbin "sm_89/cross_entropy_stages.fatbin"
+    .byte 0
+quern_image_cross_entropy_stages__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end
+quern_image_cross_entropy_f32__sm_86:
+    .incbin "sm_86/cross_entropy_f32.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end
+quern_image_cross_entropy_f16__sm_86:
+    .incbin "sm_86/cross_entropy_f16.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end
+quern_image_cross_entropy_bf16__sm_86:
+    .incbin "sm_86/cross_entropy_bf16.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end
+quern_image_cross_entropy_stages__sm_86:
+    .incbin "sm_86/cross_entropy_stages.fatbin"
+    .byte 0
+quern_image_cross_entropy_stages__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end
+quern_image_cross_entropy_f32__sm_80:
+    .incbin "sm_80/cross_entropy_f32.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end
+quern_image_cross_entropy_f16__sm_80:
+    .incbin "sm_80/cross_entropy_f16.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end
+quern_image_cross_entropy_bf16__sm_80:
+    .incbin "sm_80/cross_entropy_bf16.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end
+quern_image_cross_entropy_stages__sm_80:
+    .incbin "sm_80/cross_entropy_stages.fatbin"
+    .byte 0
+quern_image_cross_entropy_stages__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end
+quern_image_cross_entropy_f32__sm_75:
+    .incbin "sm_75/cross_entropy_f32.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end
+quern_image_cross_entropy_f16__sm_75:
+    .incbin "sm_75/cross_entropy_f16.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end
+quern_image_cross_entropy_bf16__sm_75:
+    .incbin "sm_75/cross_entropy_bf16.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end
+quern_image_cross_entropy_stages__sm_75:
+    .incbin "sm_75/cross_entropy_stages.fatbin"
+    .byte 0
+quern_image_cross_entropy_stages__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end
+quern_image_cross_entropy_f32__compute_90:
+    .incbin "compute_90/cross_entropy_f32.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end
+quern_image_cross_entropy_f16__compute_90:
+    .incbin "compute_90/cross_entropy_f16.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end
+quern_image_cross_entropy_bf16__compute_90:
+    .incbin "compute_90/cross_entropy_bf16.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end
+quern_image_cross_entropy_stages__compute_90:
+    .incbin "compute_90/cross_entropy_stages.fatbin"
+    .byte 0
+quern_image_cross_entropy_stages__compute_90_end = . - 1
+    .section .note.GNU-stack, "", @progbits
