@@ -12,7 +12,11 @@ struct request {
     quern_dtype logits;
     enum quern_cross_entropy_stage stage;
     int64_t vocab;
+    int64_t shared_bytes;  /* of the device; a row made for a larger sibling may ask for more */
 };
+
+/* What a GPU kernel's static shared memory stays below (gen/spec.py counts with the same). */
+enum { STATIC_SHARED_BYTES = 1024 };
 
 static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
     const struct request *request = context;
@@ -31,6 +35,12 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
     if (request->vocab > longest) {
         quern_text_add(why, "holds a vocab of up to %lld on the chip, the request has %lld", (long long)longest,
                        (long long)request->vocab);
+        return true;
+    }
+    int64_t per_column = kernel->cuda.shared_per_column;
+    if (per_column && request->vocab > (request->shared_bytes - STATIC_SHARED_BYTES - kernel->cuda.shared_fixed) / per_column) {
+        quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
+                       (long long)request->shared_bytes, (long long)request->vocab);
         return true;
     }
     return false;
@@ -312,8 +322,8 @@ static quern_status check_all(const quern_device *device, const quern_cross_entr
     return status;
 }
 
-static struct request state_request(const quern_cross_entropy_args *args) {
-    return (struct request){args->logits_dtype, QUERN_STAGE_ROWS, args->vocab};
+static struct request state_request(const quern_device *device, const quern_cross_entropy_args *args) {
+    return (struct request){args->logits_dtype, QUERN_STAGE_ROWS, args->vocab, device->shared_bytes};
 }
 
 quern_status quern_cross_entropy_workspace(const quern_device *device, const quern_cross_entropy_args *given, size_t *bytes) {
@@ -337,7 +347,7 @@ quern_status quern_cross_entropy(quern_device *device, const quern_cross_entropy
     if (status == QUERN_OK) status = quern_check_stream(device, stream);
     if (status != QUERN_OK) return status;
 
-    struct request request = state_request(&args);
+    struct request request = state_request(device, &args);
     struct quern_cross_entropy_problem problem = state_problem(&args, &layout, workspace);
     const struct quern_ready_kernel *rows;
     status = quern_select(device, &operation, &request, &rows);
@@ -350,6 +360,6 @@ size_t quern_cross_entropy_explain(const quern_device *device, const quern_cross
     quern_cross_entropy_args args;
     if (!device) quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (!device || check_all(device, given, &args) != QUERN_OK) return quern_error_detail(buffer, bytes);
-    struct request request = state_request(&args);
+    struct request request = state_request(device, &args);
     return quern_explain(device, &operation, &request, buffer, bytes);
 }

@@ -90,9 +90,27 @@ static bool answers_requests(const struct quern_kernel *kernel) {
     return kernel->operation != QUERN_CROSS_ENTROPY || kernel->key.cross_entropy.stage == QUERN_STAGE_ROWS;
 }
 
+/* Whether a row serves every request that another one of its operation would. */
+static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
+    if (kernel->operation == QUERN_CROSS_ENTROPY)
+        return kernel->key.cross_entropy.logits == other->key.cross_entropy.logits &&
+               kernel->key.cross_entropy.stage == other->key.cross_entropy.stage &&
+               kernel->key.cross_entropy.vocab_max >= other->key.cross_entropy.vocab_max;
+    return kernel->key.adam.param == other->key.adam.param && kernel->key.adam.grad == other->key.adam.grad &&
+           kernel->key.adam.m == other->key.adam.m && kernel->key.adam.v == other->key.adam.v &&
+           kernel->key.adam.master == other->key.adam.master;
+}
+
+/* A row that an earlier one covers is never chosen: loading it, or having the driver compile its PTX, would be for nothing. */
+static bool is_covered(const struct quern_ready_list *list, const struct quern_kernel *kernel) {
+    for (size_t i = 0; list && i < list->count; i++)
+        if (covers(list->kernels[i].kernel, kernel)) return true;
+    return false;
+}
+
 static bool prepare_row(const struct quern_kernel *kernel, void *context) {
     struct preparation *work = context;
-    if (!usable(work->device, kernel)) return true;
+    if (!usable(work->device, kernel) || is_covered(work->list, kernel)) return true;
     if (!reserve(work)) {
         work->status = quern_fail(work->device, QUERN_OUT_OF_MEMORY, "no memory for the list of kernels");
         return false;
