@@ -53,7 +53,21 @@ SUITES = {
 # Further checks, each a command that says no by its exit status; it may close with a line `N passed, N failed` of its own.
 CHECKS = {
     "generated files": [sys.executable, "-m", "gen", "check"],
+    "generator": [sys.executable, "tests/generator.py"],
+    "static audit": [sys.executable, "-m", "gen", "audit", "--check"],
+    "usage": ["sh", "tests/usage.sh"],
+    "archive": ["sh", "tests/abi.sh"],
+    "consumers": ["sh", "tests/consumer/run.sh"],
+    "bytes of the benchmarks": [sys.executable, "bench/run.py", "--self-test"],
+    "examples": ["sh", "tests/examples.sh"],
+    "emulator": ["sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"],
+    "kernel pack": [sys.executable, "tests/pack/run.py"],
+    "data races": [sys.executable, "tests/race/run.py"],
 }
+
+
+# What is built before anything runs.
+BUILT = ("all", "emulator", "tests-address", "emulator-address", "emulator-thread", "build/tests/race", "build/tests/test_pack")
 
 # What a CPU target needs of /proc/cpuinfo.
 CPU_FLAGS = {
@@ -94,9 +108,12 @@ class Configuration:
     environment: dict[str, str] = field(default_factory=dict)
     unavailable: str = ""  # why it cannot run here
     commands: dict[str, list[str]] = field(default_factory=dict)
+    programs: Path = BUILD / "tests"
+    left_out: frozenset[str] = frozenset()
 
     def suites(self) -> dict[str, list[str]]:
-        programs = {name: [str(BUILD / "tests" / name), "-j1"] for name, kinds in SUITES.items() if self.kind in kinds}
+        programs = {name: [str(self.programs / name), "-j1"] for name, kinds in SUITES.items()
+                    if self.kind in kinds and name not in self.left_out}
         return self.commands or programs
 
 
@@ -126,6 +143,21 @@ def emulated_configurations() -> list[Configuration]:
             unavailable)
         for capability, target, order in EMULATED
     ]
+
+
+def instrumented(configurations: list[Configuration]) -> list[Configuration]:
+    """The same devices with the AddressSanitizer and UndefinedBehaviorSanitizer in the library, the kernels and the suites.
+
+    Of the GPU targets one for each source file is enough: the targets that the translated kernels were instrumented for.
+    """
+    owners = {path.stem for path in (BUILD / "emulator-address").glob("*.so")}
+    chosen = [c for c in configurations if c.kind == "cpu" or c.environment["QUERN_TEST_TARGET"] in owners]
+    sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": str(BUILD / "emulator-address"),
+                 "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    return [Configuration(f"sanitized {c.name}", c.kind, {**c.environment, **sanitizer}, c.unavailable,
+                          programs=BUILD / "address" / "tests",
+                          left_out=frozenset({"test_large"}))  # its 2^31 elements take minutes when instrumented
+            for c in chosen]
 
 
 def real_gpus() -> list[tuple[int, str]]:
@@ -174,6 +206,7 @@ def all_configurations(garbage: Path) -> list[Configuration]:
         *cpu_configurations(),
         *driver_configurations(garbage),
         *emulated_configurations(),
+        *instrumented([*cpu_configurations(), *emulated_configurations()]),
         *gpu_configurations(),
         Configuration("checks", "checks", commands=CHECKS),
     ]
@@ -315,7 +348,7 @@ def select(configurations: list[Configuration], options: argparse.Namespace) -> 
 def main() -> int:
     options = parse()
     if not options.no_build and not options.list:
-        built = subprocess.run(["ninja", "--quiet", "libquern.a", "tests", "emulator"], cwd=ROOT)
+        built = subprocess.run(["ninja", "--quiet", *BUILT], cwd=ROOT)
         if built.returncode:
             print("0 passed, 1 failed")
             return 1
