@@ -10,6 +10,7 @@ namespace {
 constexpr int KiB = 1024, MiB = 1024 * KiB;
 
 const Generation generations[] = {
+    {7, 0, 96 * KiB, 96 * KiB, 2048, 80, 6 * MiB, "Emulated Volta V100"},  // older than every kernel of the library
     {7, 5, 64 * KiB, 64 * KiB, 1024, 16, 4 * MiB, "Emulated Turing"},
     {8, 0, 163 * KiB, 164 * KiB, 2048, 32, 40 * MiB, "Emulated Ampere"},
     {8, 6, 99 * KiB, 100 * KiB, 1536, 16, 6 * MiB, "Emulated Ampere"},
