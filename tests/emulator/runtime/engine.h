@@ -64,6 +64,7 @@ struct Delivery {
   const u8 *from;
   u32 bytes, source_bytes;
   u64 *mbarrier;
+  bool is_due = false;  // chosen to arrive now
 };
 
 struct Grid;
