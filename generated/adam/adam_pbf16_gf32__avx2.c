@@ -3,9 +3,10 @@
  * four are bf16, 28 when all are fp32, 20 for bf16 with a master copy, which is then read instead of the parameter.
  *
  * An element costs a square root, a division and, when it is rounded stochastically, its share of a Philox block; all of
- * that is to hide behind the time that its bytes take from memory.  The loop goes by blocks of 256 elements, which draw
- * their random bits at once, and by groups of two vectors within a block.  What is stochastic and which decay is on is the
- * same for the whole call, so a branch on it inside the loop is always predicted.
+ * that is to hide behind the time that its bytes take from memory.  The loop goes by blocks of 256 elements: it draws their
+ * random bits at once and then passes over them twice, first for the roots and then for the divisions, because an element
+ * waits long for either and many of a kind are done faster than both in turn.  What is stochastic and which decay is on is
+ * the same for the whole call, so a branch on it inside the loop is always predicted.
  *
  * Rendered by gen/ from templates/adam.c.j2; do not edit.
  */
@@ -44,14 +45,23 @@ static inline struct constants broadcast(const struct quern_adam_step *step) {
 
 /*
  * A moment moves by a fraction of its distance to the gradient: in fp32 that is far more accurate than
- * beta * m + (1 - beta) * g.  An infinite v stays, as its distance is NaN.
+ * beta * m + (1 - beta) * g.  The distance of an infinite v is NaN; where a NaN turns up, settle_moments looks at its cause.
  */
 static inline vector next_m(const struct constants *c, vector m, vector g) {
     return vector_fma(c->one_minus_beta1, g - m, m);
 }
 
 static inline vector next_v(const struct constants *c, vector v, vector g) {
-    return vector_keep_infinite(v, vector_fma(c->one_minus_beta2, vector_fms(g, g, v), v));
+    return vector_fma(c->one_minus_beta2, vector_fms(g, g, v), v);
+}
+
+/* An infinite v stays infinite, and NaN becomes what is stored for it. */
+static inline void settle_moments(struct vector_pair *m, int32_t m_nan, struct vector_pair *v, int32_t v_nan,
+                                  struct vector_pair old_v) {
+    v->first = vector_keep_infinite(old_v.first, v->first);
+    v->second = vector_keep_infinite(old_v.second, v->second);
+    *m = pair_replace_nan(*m, m_nan);
+    *v = pair_replace_nan(*v, v_nan);
 }
 
 static inline vector denominator(const struct constants *c, vector v) {
@@ -66,12 +76,11 @@ static inline vector next_p(const struct constants *c, vector p, vector m, vecto
     return p - delta;
 }
 
-/* What is worked on at once: two vectors of elements. */
-enum { GROUP = 2 * VECTOR_LANES };
+enum { PAIR = 2 * VECTOR_LANES, GROUP = QUERN_RANDOM_GROUP, BLOCK = QUERN_RANDOM_BLOCK };
 
-/* What the parameters wait for: m and the denominator before they are rounded for storage. */
+/* What the parameters of a block wait for: m and the denominator before they are rounded for storage. */
 struct pending {
-    float m[QUERN_RANDOM_BLOCK], denominator[QUERN_RANDOM_BLOCK];
+    float m[BLOCK], denominator[BLOCK];
 };
 
 /* The bytes of one element; 0 for the master where there is none. */
@@ -83,15 +92,16 @@ struct sizes {
 struct random_source {
     int has_param, has_m, has_v;
     struct quern_philox philox;
-    struct quern_random param, m, v;
+    struct quern_random v, m, param;
 };
 
-/* The random bits of one block of elements, or NULL. */
+/* The random bits of one group of elements, or NULL. */
 struct random_bits {
     const uint16_t *param, *m, *v;
 };
 
-static void open_source(struct random_source *source, const struct quern_adam_step *step, struct sizes size, uint32_t place) {
+static inline void open_source(struct random_source *source, const struct quern_adam_step *step, struct sizes size,
+                               uint32_t place) {
     source->has_param = size.param == 2 && step->stochastic_param;
     source->has_m = size.m == 2 && step->stochastic_m;
     source->has_v = size.v == 2 && step->stochastic_v;
@@ -99,22 +109,13 @@ static void open_source(struct random_source *source, const struct quern_adam_st
 }
 
 /* One draw serves all values; v's bits are those that are drawn, since their turn is 0. */
-static __attribute__((noinline)) void draw_block(struct random_source *source, int64_t first) {
-    quern_philox_draw(&source->philox, (uint64_t)first / 8, &source->v);
+static inline void draw(struct random_source *source, int64_t first, int count) {
+    if (!(source->has_param | source->has_m | source->has_v)) return;
+    quern_philox_draw(&source->philox, (uint64_t)first / 8, count, &source->v);
     if (source->has_m)
-        quern_random_turn(&source->v, QUERN_RANDOM_TURN_M, &source->m);
+        quern_random_turn(&source->v, QUERN_RANDOM_TURN_M, count, &source->m);
     if (source->has_param)
-        quern_random_turn(&source->v, QUERN_RANDOM_TURN_PARAM, &source->param);
-}
-
-static inline struct random_bits draw(struct random_source *source, int64_t first) {
-    if (source->has_param | source->has_m | source->has_v)
-        draw_block(source, first);
-    return (struct random_bits){
-        .param = source->has_param ? source->param.bits : NULL,
-        .m = source->has_m ? source->m.bits : NULL,
-        .v = source->has_v ? source->v.bits : NULL,
-    };
+        quern_random_turn(&source->v, QUERN_RANDOM_TURN_PARAM, count, &source->param);
 }
 
 static inline const uint16_t *at(const uint16_t *bits, int64_t offset) {
@@ -133,20 +134,23 @@ static struct quern_adam_slice from_element(const struct quern_adam_slice *tenso
     };
 }
 
-/* Less than a block of elements, in a copy that has the room of a block. */
+/* Less than a group of elements, in a copy that has the room of a group. */
 struct rest {
-    float param[QUERN_RANDOM_BLOCK], grad[QUERN_RANDOM_BLOCK], m[QUERN_RANDOM_BLOCK], v[QUERN_RANDOM_BLOCK],
-        master[QUERN_RANDOM_BLOCK];
+    float param[GROUP], grad[GROUP], m[GROUP], v[GROUP], master[GROUP];
 };
 
+static inline void load_part(float part[GROUP], const void *from, int64_t count, int64_t size) {
+    memcpy(part, from, (size_t)(count * size));
+    memset((char *)part + count * size, 0, (size_t)((GROUP - count) * size));
+}
+
 static void load_rest(struct rest *rest, const struct quern_adam_slice *tensor, struct sizes size, int64_t count) {
-    memset(rest, 0, sizeof *rest);
-    memcpy(rest->param, tensor->param, (size_t)(count * size.param));
-    memcpy(rest->grad, tensor->grad, (size_t)(count * size.grad));
-    memcpy(rest->m, tensor->m, (size_t)(count * size.m));
-    memcpy(rest->v, tensor->v, (size_t)(count * size.v));
+    load_part(rest->param, tensor->param, count, size.param);
+    load_part(rest->grad, tensor->grad, count, size.grad);
+    load_part(rest->m, tensor->m, count, size.m);
+    load_part(rest->v, tensor->v, count, size.v);
     if (size.master)
-        memcpy(rest->master, tensor->master, (size_t)(count * size.master));
+        load_part(rest->master, tensor->master, count, size.master);
 }
 
 static void store_rest(const struct rest *rest, const struct quern_adam_slice *tensor, struct sizes size, int64_t count) {
@@ -157,44 +161,37 @@ static void store_rest(const struct rest *rest, const struct quern_adam_slice *t
         memcpy(tensor->master, rest->master, (size_t)(count * size.master));
 }
 
-/* Works on `count` elements, whole blocks, whose place in their tensor begins at `first`; the slice begins there. */
-typedef void blocks_function(const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place,
+/* Works on `count` elements, whole groups, whose place in their tensor begins at `first`; the slice begins there. */
+typedef void groups_function(const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place,
                              int64_t first, int64_t count);
 
-static void run_padded(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, struct sizes size,
-                       uint32_t place, int64_t first, int64_t count, blocks_function *blocks) {
+static void run_rest(const struct quern_adam_step *step, const struct quern_adam_slice *slice, struct sizes size,
+                     uint32_t place, int64_t first, int64_t count, groups_function *groups) {
     struct rest rest;
-    struct quern_adam_slice slice = from_element(tensor, size, first);
-    struct quern_adam_slice copy = {rest.param, rest.grad, rest.m, rest.v, rest.master, QUERN_RANDOM_BLOCK};
-    load_rest(&rest, &slice, size, count);
-    blocks(step, &copy, place, first, QUERN_RANDOM_BLOCK);
-    store_rest(&rest, &slice, size, count);
+    const struct quern_adam_slice copy = {rest.param, rest.grad, rest.m, rest.v, rest.master, GROUP};
+    load_rest(&rest, slice, size, count);
+    groups(step, &copy, place, first, GROUP);
+    store_rest(&rest, slice, size, count);
 }
 
-/* Whole blocks, which begin at multiples of their size, in place; what is before and after them in padded copies. */
-static void run(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, struct sizes size, uint32_t place,
-                int64_t first, int64_t end, blocks_function *blocks) {
-    int64_t before = (QUERN_RANDOM_BLOCK - first % QUERN_RANDOM_BLOCK) % QUERN_RANDOM_BLOCK;
-    if (before > end - first)
-        before = end - first;
-    int64_t rest = (end - first - before) % QUERN_RANDOM_BLOCK, whole = end - first - before - rest;
-    struct quern_adam_slice slice = from_element(tensor, size, first + before);
-    if (before > 0)
-        run_padded(step, tensor, size, place, first, before, blocks);
-    if (whole > 0)
-        blocks(step, &slice, place, first + before, whole);
-    if (rest > 0)
-        run_padded(step, tensor, size, place, end - rest, rest, blocks);
+/* Whole groups in place, what is left in a copy; `first` begins a group. */
+static inline void run(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, struct sizes size,
+                       uint32_t place, int64_t first, int64_t end, groups_function *groups) {
+    const int64_t rest = (end - first) % GROUP, whole = end - first - rest;
+    if (whole > 0) {
+        const struct quern_adam_slice slice = from_element(tensor, size, first);
+        groups(step, &slice, place, first, whole);
+    }
+    if (rest > 0) {
+        const struct quern_adam_slice slice = from_element(tensor, size, first + whole);
+        run_rest(step, &slice, size, place, first + whole, rest, groups);
+    }
 }
 static const struct sizes quern_adam_pbf16_gf32_mf32_vf32__avx2_sizes = {
     2, 4, 4, 4, 0
 };
 
-/*
- * Two passes over each block, because an element waits long for its square root and then for its division: with both in one
- * pass, too few elements would fit into the window in which a CPU looks for independent work.
- */
-static void quern_adam_pbf16_gf32_mf32_vf32__avx2_blocks(
+static void quern_adam_pbf16_gf32_mf32_vf32__avx2_groups(
     const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place, int64_t first, int64_t count) {
     const struct constants c = broadcast(step);
     struct random_source source;
@@ -203,37 +200,45 @@ static void quern_adam_pbf16_gf32_mf32_vf32__avx2_blocks(
     const float *grad = slice->grad;
     float *m = slice->m;
     float *v = slice->v;
+
     open_source(&source, step, quern_adam_pbf16_gf32_mf32_vf32__avx2_sizes, place);
-    for (int64_t block = 0; block < count; block += QUERN_RANDOM_BLOCK) {
-        const struct random_bits random = draw(&source, first + block);
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+    const uint16_t *random_param = source.has_param ? source.param.bits : NULL;
+    const uint16_t *random_m = source.has_m ? source.m.bits : NULL;
+    const uint16_t *random_v = source.has_v ? source.v.bits : NULL;
+    for (int64_t block = 0; block < count; block += BLOCK) {
+        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
+        draw(&source, first + block, (int)(end - block));
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair g = ordered_load_f32(grad + i);
             struct vector_pair new_m = ordered_load_f32(m + i);
-            struct vector_pair new_v = ordered_load_f32(v + i);
-            struct vector_pair divisor;
+            struct vector_pair old_v = ordered_load_f32(v + i);
+            struct vector_pair new_v, divisor;
             if (c.has_l2_decay) {
                 struct vector_pair p = ordered_load_bf16(param + i);
                 g.first = vector_fma(c.l2_decay, p.first, g.first);
                 g.second = vector_fma(c.l2_decay, p.second, g.second);
             }
             new_m.first = next_m(&c, new_m.first, g.first);
-            new_v.first = next_v(&c, new_v.first, g.first);
-            divisor.first = denominator(&c, new_v.first);
+            new_v.first = next_v(&c, old_v.first, g.first);
             new_m.second = next_m(&c, new_m.second, g.second);
-            new_v.second = next_v(&c, new_v.second, g.second);
+            new_v.second = next_v(&c, old_v.second, g.second);
+            if (__builtin_expect(pair_has_nan(new_m) | pair_has_nan(new_v), 0))
+                settle_moments(&new_m, NAN_F32, &new_v, NAN_F32, old_v);
+            divisor.first = denominator(&c, new_v.first);
             divisor.second = denominator(&c, new_v.second);
             pair_store_f32(pending.m + (i - block), new_m);
             pair_store_f32(pending.denominator + (i - block), divisor);
-            ordered_store_f32(m + i, new_m, at(random.m, i - block));
-            ordered_store_f32(v + i, new_v, at(random.v, i - block));
+            ordered_round_f32(m + i, new_m, at(random_m, i - block));
+            ordered_round_f32(v + i, new_v, at(random_v, i - block));
         }
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair p = ordered_load_bf16(param + i);
             struct vector_pair new_m = pair_load_f32(pending.m + (i - block));
             struct vector_pair divisor = pair_load_f32(pending.denominator + (i - block));
             p.first = next_p(&c, p.first, new_m.first, divisor.first);
             p.second = next_p(&c, p.second, new_m.second, divisor.second);
-            ordered_store_bf16(param + i, p, at(random.param, i - block));
+            p = pair_settle(p, NAN_BF16);
+            ordered_round_bf16(param + i, p, at(random_param, i - block));
         }
     }
 }
@@ -242,17 +247,13 @@ quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32__avx2;
 
 void quern_adam_pbf16_gf32_mf32_vf32__avx2(
     const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
-    run(step, tensor, quern_adam_pbf16_gf32_mf32_vf32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vf32__avx2_blocks);
+    run(step, tensor, quern_adam_pbf16_gf32_mf32_vf32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vf32__avx2_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mf32_vf32_master32__avx2_sizes = {
     2, 4, 4, 4, 4
 };
 
-/*
- * Two passes over each block, because an element waits long for its square root and then for its division: with both in one
- * pass, too few elements would fit into the window in which a CPU looks for independent work.
- */
-static void quern_adam_pbf16_gf32_mf32_vf32_master32__avx2_blocks(
+static void quern_adam_pbf16_gf32_mf32_vf32_master32__avx2_groups(
     const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place, int64_t first, int64_t count) {
     const struct constants c = broadcast(step);
     struct random_source source;
@@ -262,38 +263,46 @@ static void quern_adam_pbf16_gf32_mf32_vf32_master32__avx2_blocks(
     float *m = slice->m;
     float *v = slice->v;
     float *master = slice->master;
+
     open_source(&source, step, quern_adam_pbf16_gf32_mf32_vf32_master32__avx2_sizes, place);
-    for (int64_t block = 0; block < count; block += QUERN_RANDOM_BLOCK) {
-        const struct random_bits random = draw(&source, first + block);
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+    const uint16_t *random_param = source.has_param ? source.param.bits : NULL;
+    const uint16_t *random_m = source.has_m ? source.m.bits : NULL;
+    const uint16_t *random_v = source.has_v ? source.v.bits : NULL;
+    for (int64_t block = 0; block < count; block += BLOCK) {
+        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
+        draw(&source, first + block, (int)(end - block));
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair g = ordered_load_f32(grad + i);
             struct vector_pair new_m = ordered_load_f32(m + i);
-            struct vector_pair new_v = ordered_load_f32(v + i);
-            struct vector_pair divisor;
+            struct vector_pair old_v = ordered_load_f32(v + i);
+            struct vector_pair new_v, divisor;
             if (c.has_l2_decay) {
                 struct vector_pair p = ordered_load_f32(master + i);
                 g.first = vector_fma(c.l2_decay, p.first, g.first);
                 g.second = vector_fma(c.l2_decay, p.second, g.second);
             }
             new_m.first = next_m(&c, new_m.first, g.first);
-            new_v.first = next_v(&c, new_v.first, g.first);
-            divisor.first = denominator(&c, new_v.first);
+            new_v.first = next_v(&c, old_v.first, g.first);
             new_m.second = next_m(&c, new_m.second, g.second);
-            new_v.second = next_v(&c, new_v.second, g.second);
+            new_v.second = next_v(&c, old_v.second, g.second);
+            if (__builtin_expect(pair_has_nan(new_m) | pair_has_nan(new_v), 0))
+                settle_moments(&new_m, NAN_F32, &new_v, NAN_F32, old_v);
+            divisor.first = denominator(&c, new_v.first);
             divisor.second = denominator(&c, new_v.second);
             pair_store_f32(pending.m + (i - block), new_m);
             pair_store_f32(pending.denominator + (i - block), divisor);
-            ordered_store_f32(m + i, new_m, at(random.m, i - block));
-            ordered_store_f32(v + i, new_v, at(random.v, i - block));
+            ordered_round_f32(m + i, new_m, at(random_m, i - block));
+            ordered_round_f32(v + i, new_v, at(random_v, i - block));
         }
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair p = ordered_load_f32(master + i);
             struct vector_pair new_m = pair_load_f32(pending.m + (i - block));
             struct vector_pair divisor = pair_load_f32(pending.denominator + (i - block));
             p.first = next_p(&c, p.first, new_m.first, divisor.first);
             p.second = next_p(&c, p.second, new_m.second, divisor.second);
-            ordered_store_f32(master + i, p, NULL);
-            ordered_store_bf16(param + i, p, at(random.param, i - block));
+            ordered_round_f32(master + i, pair_settle(p, NAN_F32), NULL);
+            p = pair_settle(p, NAN_BF16);
+            ordered_round_bf16(param + i, p, at(random_param, i - block));
         }
     }
 }
@@ -302,17 +311,13 @@ quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_master32__avx2;
 
 void quern_adam_pbf16_gf32_mf32_vf32_master32__avx2(
     const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
-    run(step, tensor, quern_adam_pbf16_gf32_mf32_vf32_master32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vf32_master32__avx2_blocks);
+    run(step, tensor, quern_adam_pbf16_gf32_mf32_vf32_master32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vf32_master32__avx2_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mf32_vbf16__avx2_sizes = {
     2, 4, 4, 2, 0
 };
 
-/*
- * Two passes over each block, because an element waits long for its square root and then for its division: with both in one
- * pass, too few elements would fit into the window in which a CPU looks for independent work.
- */
-static void quern_adam_pbf16_gf32_mf32_vbf16__avx2_blocks(
+static void quern_adam_pbf16_gf32_mf32_vbf16__avx2_groups(
     const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place, int64_t first, int64_t count) {
     const struct constants c = broadcast(step);
     struct random_source source;
@@ -321,37 +326,45 @@ static void quern_adam_pbf16_gf32_mf32_vbf16__avx2_blocks(
     const float *grad = slice->grad;
     float *m = slice->m;
     uint16_t *v = slice->v;
+
     open_source(&source, step, quern_adam_pbf16_gf32_mf32_vbf16__avx2_sizes, place);
-    for (int64_t block = 0; block < count; block += QUERN_RANDOM_BLOCK) {
-        const struct random_bits random = draw(&source, first + block);
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+    const uint16_t *random_param = source.has_param ? source.param.bits : NULL;
+    const uint16_t *random_m = source.has_m ? source.m.bits : NULL;
+    const uint16_t *random_v = source.has_v ? source.v.bits : NULL;
+    for (int64_t block = 0; block < count; block += BLOCK) {
+        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
+        draw(&source, first + block, (int)(end - block));
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair g = ordered_load_f32(grad + i);
             struct vector_pair new_m = ordered_load_f32(m + i);
-            struct vector_pair new_v = ordered_load_bf16(v + i);
-            struct vector_pair divisor;
+            struct vector_pair old_v = ordered_load_bf16(v + i);
+            struct vector_pair new_v, divisor;
             if (c.has_l2_decay) {
                 struct vector_pair p = ordered_load_bf16(param + i);
                 g.first = vector_fma(c.l2_decay, p.first, g.first);
                 g.second = vector_fma(c.l2_decay, p.second, g.second);
             }
             new_m.first = next_m(&c, new_m.first, g.first);
-            new_v.first = next_v(&c, new_v.first, g.first);
-            divisor.first = denominator(&c, new_v.first);
+            new_v.first = next_v(&c, old_v.first, g.first);
             new_m.second = next_m(&c, new_m.second, g.second);
-            new_v.second = next_v(&c, new_v.second, g.second);
+            new_v.second = next_v(&c, old_v.second, g.second);
+            if (__builtin_expect(pair_has_nan(new_m) | pair_has_nan(new_v), 0))
+                settle_moments(&new_m, NAN_F32, &new_v, NAN_BF16, old_v);
+            divisor.first = denominator(&c, new_v.first);
             divisor.second = denominator(&c, new_v.second);
             pair_store_f32(pending.m + (i - block), new_m);
             pair_store_f32(pending.denominator + (i - block), divisor);
-            ordered_store_f32(m + i, new_m, at(random.m, i - block));
-            ordered_store_bf16(v + i, new_v, at(random.v, i - block));
+            ordered_round_f32(m + i, new_m, at(random_m, i - block));
+            ordered_round_bf16(v + i, new_v, at(random_v, i - block));
         }
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair p = ordered_load_bf16(param + i);
             struct vector_pair new_m = pair_load_f32(pending.m + (i - block));
             struct vector_pair divisor = pair_load_f32(pending.denominator + (i - block));
             p.first = next_p(&c, p.first, new_m.first, divisor.first);
             p.second = next_p(&c, p.second, new_m.second, divisor.second);
-            ordered_store_bf16(param + i, p, at(random.param, i - block));
+            p = pair_settle(p, NAN_BF16);
+            ordered_round_bf16(param + i, p, at(random_param, i - block));
         }
     }
 }
@@ -360,17 +373,13 @@ quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vbf16__avx2;
 
 void quern_adam_pbf16_gf32_mf32_vbf16__avx2(
     const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
-    run(step, tensor, quern_adam_pbf16_gf32_mf32_vbf16__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vbf16__avx2_blocks);
+    run(step, tensor, quern_adam_pbf16_gf32_mf32_vbf16__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vbf16__avx2_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2_sizes = {
     2, 4, 4, 2, 4
 };
 
-/*
- * Two passes over each block, because an element waits long for its square root and then for its division: with both in one
- * pass, too few elements would fit into the window in which a CPU looks for independent work.
- */
-static void quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2_blocks(
+static void quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2_groups(
     const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place, int64_t first, int64_t count) {
     const struct constants c = broadcast(step);
     struct random_source source;
@@ -380,38 +389,46 @@ static void quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2_blocks(
     float *m = slice->m;
     uint16_t *v = slice->v;
     float *master = slice->master;
+
     open_source(&source, step, quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2_sizes, place);
-    for (int64_t block = 0; block < count; block += QUERN_RANDOM_BLOCK) {
-        const struct random_bits random = draw(&source, first + block);
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+    const uint16_t *random_param = source.has_param ? source.param.bits : NULL;
+    const uint16_t *random_m = source.has_m ? source.m.bits : NULL;
+    const uint16_t *random_v = source.has_v ? source.v.bits : NULL;
+    for (int64_t block = 0; block < count; block += BLOCK) {
+        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
+        draw(&source, first + block, (int)(end - block));
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair g = ordered_load_f32(grad + i);
             struct vector_pair new_m = ordered_load_f32(m + i);
-            struct vector_pair new_v = ordered_load_bf16(v + i);
-            struct vector_pair divisor;
+            struct vector_pair old_v = ordered_load_bf16(v + i);
+            struct vector_pair new_v, divisor;
             if (c.has_l2_decay) {
                 struct vector_pair p = ordered_load_f32(master + i);
                 g.first = vector_fma(c.l2_decay, p.first, g.first);
                 g.second = vector_fma(c.l2_decay, p.second, g.second);
             }
             new_m.first = next_m(&c, new_m.first, g.first);
-            new_v.first = next_v(&c, new_v.first, g.first);
-            divisor.first = denominator(&c, new_v.first);
+            new_v.first = next_v(&c, old_v.first, g.first);
             new_m.second = next_m(&c, new_m.second, g.second);
-            new_v.second = next_v(&c, new_v.second, g.second);
+            new_v.second = next_v(&c, old_v.second, g.second);
+            if (__builtin_expect(pair_has_nan(new_m) | pair_has_nan(new_v), 0))
+                settle_moments(&new_m, NAN_F32, &new_v, NAN_BF16, old_v);
+            divisor.first = denominator(&c, new_v.first);
             divisor.second = denominator(&c, new_v.second);
             pair_store_f32(pending.m + (i - block), new_m);
             pair_store_f32(pending.denominator + (i - block), divisor);
-            ordered_store_f32(m + i, new_m, at(random.m, i - block));
-            ordered_store_bf16(v + i, new_v, at(random.v, i - block));
+            ordered_round_f32(m + i, new_m, at(random_m, i - block));
+            ordered_round_bf16(v + i, new_v, at(random_v, i - block));
         }
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair p = ordered_load_f32(master + i);
             struct vector_pair new_m = pair_load_f32(pending.m + (i - block));
             struct vector_pair divisor = pair_load_f32(pending.denominator + (i - block));
             p.first = next_p(&c, p.first, new_m.first, divisor.first);
             p.second = next_p(&c, p.second, new_m.second, divisor.second);
-            ordered_store_f32(master + i, p, NULL);
-            ordered_store_bf16(param + i, p, at(random.param, i - block));
+            ordered_round_f32(master + i, pair_settle(p, NAN_F32), NULL);
+            p = pair_settle(p, NAN_BF16);
+            ordered_round_bf16(param + i, p, at(random_param, i - block));
         }
     }
 }
@@ -420,17 +437,13 @@ quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2;
 
 void quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2(
     const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
-    run(step, tensor, quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2_blocks);
+    run(step, tensor, quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mbf16_vf32__avx2_sizes = {
     2, 4, 2, 4, 0
 };
 
-/*
- * Two passes over each block, because an element waits long for its square root and then for its division: with both in one
- * pass, too few elements would fit into the window in which a CPU looks for independent work.
- */
-static void quern_adam_pbf16_gf32_mbf16_vf32__avx2_blocks(
+static void quern_adam_pbf16_gf32_mbf16_vf32__avx2_groups(
     const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place, int64_t first, int64_t count) {
     const struct constants c = broadcast(step);
     struct random_source source;
@@ -439,37 +452,45 @@ static void quern_adam_pbf16_gf32_mbf16_vf32__avx2_blocks(
     const float *grad = slice->grad;
     uint16_t *m = slice->m;
     float *v = slice->v;
+
     open_source(&source, step, quern_adam_pbf16_gf32_mbf16_vf32__avx2_sizes, place);
-    for (int64_t block = 0; block < count; block += QUERN_RANDOM_BLOCK) {
-        const struct random_bits random = draw(&source, first + block);
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+    const uint16_t *random_param = source.has_param ? source.param.bits : NULL;
+    const uint16_t *random_m = source.has_m ? source.m.bits : NULL;
+    const uint16_t *random_v = source.has_v ? source.v.bits : NULL;
+    for (int64_t block = 0; block < count; block += BLOCK) {
+        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
+        draw(&source, first + block, (int)(end - block));
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair g = ordered_load_f32(grad + i);
             struct vector_pair new_m = ordered_load_bf16(m + i);
-            struct vector_pair new_v = ordered_load_f32(v + i);
-            struct vector_pair divisor;
+            struct vector_pair old_v = ordered_load_f32(v + i);
+            struct vector_pair new_v, divisor;
             if (c.has_l2_decay) {
                 struct vector_pair p = ordered_load_bf16(param + i);
                 g.first = vector_fma(c.l2_decay, p.first, g.first);
                 g.second = vector_fma(c.l2_decay, p.second, g.second);
             }
             new_m.first = next_m(&c, new_m.first, g.first);
-            new_v.first = next_v(&c, new_v.first, g.first);
-            divisor.first = denominator(&c, new_v.first);
+            new_v.first = next_v(&c, old_v.first, g.first);
             new_m.second = next_m(&c, new_m.second, g.second);
-            new_v.second = next_v(&c, new_v.second, g.second);
+            new_v.second = next_v(&c, old_v.second, g.second);
+            if (__builtin_expect(pair_has_nan(new_m) | pair_has_nan(new_v), 0))
+                settle_moments(&new_m, NAN_BF16, &new_v, NAN_F32, old_v);
+            divisor.first = denominator(&c, new_v.first);
             divisor.second = denominator(&c, new_v.second);
             pair_store_f32(pending.m + (i - block), new_m);
             pair_store_f32(pending.denominator + (i - block), divisor);
-            ordered_store_bf16(m + i, new_m, at(random.m, i - block));
-            ordered_store_f32(v + i, new_v, at(random.v, i - block));
+            ordered_round_bf16(m + i, new_m, at(random_m, i - block));
+            ordered_round_f32(v + i, new_v, at(random_v, i - block));
         }
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair p = ordered_load_bf16(param + i);
             struct vector_pair new_m = pair_load_f32(pending.m + (i - block));
             struct vector_pair divisor = pair_load_f32(pending.denominator + (i - block));
             p.first = next_p(&c, p.first, new_m.first, divisor.first);
             p.second = next_p(&c, p.second, new_m.second, divisor.second);
-            ordered_store_bf16(param + i, p, at(random.param, i - block));
+            p = pair_settle(p, NAN_BF16);
+            ordered_round_bf16(param + i, p, at(random_param, i - block));
         }
     }
 }
@@ -478,17 +499,13 @@ quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vf32__avx2;
 
 void quern_adam_pbf16_gf32_mbf16_vf32__avx2(
     const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
-    run(step, tensor, quern_adam_pbf16_gf32_mbf16_vf32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vf32__avx2_blocks);
+    run(step, tensor, quern_adam_pbf16_gf32_mbf16_vf32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vf32__avx2_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2_sizes = {
     2, 4, 2, 4, 4
 };
 
-/*
- * Two passes over each block, because an element waits long for its square root and then for its division: with both in one
- * pass, too few elements would fit into the window in which a CPU looks for independent work.
- */
-static void quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2_blocks(
+static void quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2_groups(
     const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place, int64_t first, int64_t count) {
     const struct constants c = broadcast(step);
     struct random_source source;
@@ -498,38 +515,46 @@ static void quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2_blocks(
     uint16_t *m = slice->m;
     float *v = slice->v;
     float *master = slice->master;
+
     open_source(&source, step, quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2_sizes, place);
-    for (int64_t block = 0; block < count; block += QUERN_RANDOM_BLOCK) {
-        const struct random_bits random = draw(&source, first + block);
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+    const uint16_t *random_param = source.has_param ? source.param.bits : NULL;
+    const uint16_t *random_m = source.has_m ? source.m.bits : NULL;
+    const uint16_t *random_v = source.has_v ? source.v.bits : NULL;
+    for (int64_t block = 0; block < count; block += BLOCK) {
+        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
+        draw(&source, first + block, (int)(end - block));
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair g = ordered_load_f32(grad + i);
             struct vector_pair new_m = ordered_load_bf16(m + i);
-            struct vector_pair new_v = ordered_load_f32(v + i);
-            struct vector_pair divisor;
+            struct vector_pair old_v = ordered_load_f32(v + i);
+            struct vector_pair new_v, divisor;
             if (c.has_l2_decay) {
                 struct vector_pair p = ordered_load_f32(master + i);
                 g.first = vector_fma(c.l2_decay, p.first, g.first);
                 g.second = vector_fma(c.l2_decay, p.second, g.second);
             }
             new_m.first = next_m(&c, new_m.first, g.first);
-            new_v.first = next_v(&c, new_v.first, g.first);
-            divisor.first = denominator(&c, new_v.first);
+            new_v.first = next_v(&c, old_v.first, g.first);
             new_m.second = next_m(&c, new_m.second, g.second);
-            new_v.second = next_v(&c, new_v.second, g.second);
+            new_v.second = next_v(&c, old_v.second, g.second);
+            if (__builtin_expect(pair_has_nan(new_m) | pair_has_nan(new_v), 0))
+                settle_moments(&new_m, NAN_BF16, &new_v, NAN_F32, old_v);
+            divisor.first = denominator(&c, new_v.first);
             divisor.second = denominator(&c, new_v.second);
             pair_store_f32(pending.m + (i - block), new_m);
             pair_store_f32(pending.denominator + (i - block), divisor);
-            ordered_store_bf16(m + i, new_m, at(random.m, i - block));
-            ordered_store_f32(v + i, new_v, at(random.v, i - block));
+            ordered_round_bf16(m + i, new_m, at(random_m, i - block));
+            ordered_round_f32(v + i, new_v, at(random_v, i - block));
         }
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair p = ordered_load_f32(master + i);
             struct vector_pair new_m = pair_load_f32(pending.m + (i - block));
             struct vector_pair divisor = pair_load_f32(pending.denominator + (i - block));
             p.first = next_p(&c, p.first, new_m.first, divisor.first);
             p.second = next_p(&c, p.second, new_m.second, divisor.second);
-            ordered_store_f32(master + i, p, NULL);
-            ordered_store_bf16(param + i, p, at(random.param, i - block));
+            ordered_round_f32(master + i, pair_settle(p, NAN_F32), NULL);
+            p = pair_settle(p, NAN_BF16);
+            ordered_round_bf16(param + i, p, at(random_param, i - block));
         }
     }
 }
@@ -538,17 +563,13 @@ quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2;
 
 void quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2(
     const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
-    run(step, tensor, quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2_blocks);
+    run(step, tensor, quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mbf16_vbf16__avx2_sizes = {
     2, 4, 2, 2, 0
 };
 
-/*
- * Two passes over each block, because an element waits long for its square root and then for its division: with both in one
- * pass, too few elements would fit into the window in which a CPU looks for independent work.
- */
-static void quern_adam_pbf16_gf32_mbf16_vbf16__avx2_blocks(
+static void quern_adam_pbf16_gf32_mbf16_vbf16__avx2_groups(
     const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place, int64_t first, int64_t count) {
     const struct constants c = broadcast(step);
     struct random_source source;
@@ -557,37 +578,45 @@ static void quern_adam_pbf16_gf32_mbf16_vbf16__avx2_blocks(
     const float *grad = slice->grad;
     uint16_t *m = slice->m;
     uint16_t *v = slice->v;
+
     open_source(&source, step, quern_adam_pbf16_gf32_mbf16_vbf16__avx2_sizes, place);
-    for (int64_t block = 0; block < count; block += QUERN_RANDOM_BLOCK) {
-        const struct random_bits random = draw(&source, first + block);
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+    const uint16_t *random_param = source.has_param ? source.param.bits : NULL;
+    const uint16_t *random_m = source.has_m ? source.m.bits : NULL;
+    const uint16_t *random_v = source.has_v ? source.v.bits : NULL;
+    for (int64_t block = 0; block < count; block += BLOCK) {
+        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
+        draw(&source, first + block, (int)(end - block));
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair g = ordered_load_f32(grad + i);
             struct vector_pair new_m = ordered_load_bf16(m + i);
-            struct vector_pair new_v = ordered_load_bf16(v + i);
-            struct vector_pair divisor;
+            struct vector_pair old_v = ordered_load_bf16(v + i);
+            struct vector_pair new_v, divisor;
             if (c.has_l2_decay) {
                 struct vector_pair p = ordered_load_bf16(param + i);
                 g.first = vector_fma(c.l2_decay, p.first, g.first);
                 g.second = vector_fma(c.l2_decay, p.second, g.second);
             }
             new_m.first = next_m(&c, new_m.first, g.first);
-            new_v.first = next_v(&c, new_v.first, g.first);
-            divisor.first = denominator(&c, new_v.first);
+            new_v.first = next_v(&c, old_v.first, g.first);
             new_m.second = next_m(&c, new_m.second, g.second);
-            new_v.second = next_v(&c, new_v.second, g.second);
+            new_v.second = next_v(&c, old_v.second, g.second);
+            if (__builtin_expect(pair_has_nan(new_m) | pair_has_nan(new_v), 0))
+                settle_moments(&new_m, NAN_BF16, &new_v, NAN_BF16, old_v);
+            divisor.first = denominator(&c, new_v.first);
             divisor.second = denominator(&c, new_v.second);
             pair_store_f32(pending.m + (i - block), new_m);
             pair_store_f32(pending.denominator + (i - block), divisor);
-            ordered_store_bf16(m + i, new_m, at(random.m, i - block));
-            ordered_store_bf16(v + i, new_v, at(random.v, i - block));
+            ordered_round_bf16(m + i, new_m, at(random_m, i - block));
+            ordered_round_bf16(v + i, new_v, at(random_v, i - block));
         }
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair p = ordered_load_bf16(param + i);
             struct vector_pair new_m = pair_load_f32(pending.m + (i - block));
             struct vector_pair divisor = pair_load_f32(pending.denominator + (i - block));
             p.first = next_p(&c, p.first, new_m.first, divisor.first);
             p.second = next_p(&c, p.second, new_m.second, divisor.second);
-            ordered_store_bf16(param + i, p, at(random.param, i - block));
+            p = pair_settle(p, NAN_BF16);
+            ordered_round_bf16(param + i, p, at(random_param, i - block));
         }
     }
 }
@@ -596,17 +625,13 @@ quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16__avx2;
 
 void quern_adam_pbf16_gf32_mbf16_vbf16__avx2(
     const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
-    run(step, tensor, quern_adam_pbf16_gf32_mbf16_vbf16__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vbf16__avx2_blocks);
+    run(step, tensor, quern_adam_pbf16_gf32_mbf16_vbf16__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vbf16__avx2_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2_sizes = {
     2, 4, 2, 2, 4
 };
 
-/*
- * Two passes over each block, because an element waits long for its square root and then for its division: with both in one
- * pass, too few elements would fit into the window in which a CPU looks for independent work.
- */
-static void quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2_blocks(
+static void quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2_groups(
     const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place, int64_t first, int64_t count) {
     const struct constants c = broadcast(step);
     struct random_source source;
@@ -616,38 +641,46 @@ static void quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2_blocks(
     uint16_t *m = slice->m;
     uint16_t *v = slice->v;
     float *master = slice->master;
+
     open_source(&source, step, quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2_sizes, place);
-    for (int64_t block = 0; block < count; block += QUERN_RANDOM_BLOCK) {
-        const struct random_bits random = draw(&source, first + block);
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+    const uint16_t *random_param = source.has_param ? source.param.bits : NULL;
+    const uint16_t *random_m = source.has_m ? source.m.bits : NULL;
+    const uint16_t *random_v = source.has_v ? source.v.bits : NULL;
+    for (int64_t block = 0; block < count; block += BLOCK) {
+        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
+        draw(&source, first + block, (int)(end - block));
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair g = ordered_load_f32(grad + i);
             struct vector_pair new_m = ordered_load_bf16(m + i);
-            struct vector_pair new_v = ordered_load_bf16(v + i);
-            struct vector_pair divisor;
+            struct vector_pair old_v = ordered_load_bf16(v + i);
+            struct vector_pair new_v, divisor;
             if (c.has_l2_decay) {
                 struct vector_pair p = ordered_load_f32(master + i);
                 g.first = vector_fma(c.l2_decay, p.first, g.first);
                 g.second = vector_fma(c.l2_decay, p.second, g.second);
             }
             new_m.first = next_m(&c, new_m.first, g.first);
-            new_v.first = next_v(&c, new_v.first, g.first);
-            divisor.first = denominator(&c, new_v.first);
+            new_v.first = next_v(&c, old_v.first, g.first);
             new_m.second = next_m(&c, new_m.second, g.second);
-            new_v.second = next_v(&c, new_v.second, g.second);
+            new_v.second = next_v(&c, old_v.second, g.second);
+            if (__builtin_expect(pair_has_nan(new_m) | pair_has_nan(new_v), 0))
+                settle_moments(&new_m, NAN_BF16, &new_v, NAN_BF16, old_v);
+            divisor.first = denominator(&c, new_v.first);
             divisor.second = denominator(&c, new_v.second);
             pair_store_f32(pending.m + (i - block), new_m);
             pair_store_f32(pending.denominator + (i - block), divisor);
-            ordered_store_bf16(m + i, new_m, at(random.m, i - block));
-            ordered_store_bf16(v + i, new_v, at(random.v, i - block));
+            ordered_round_bf16(m + i, new_m, at(random_m, i - block));
+            ordered_round_bf16(v + i, new_v, at(random_v, i - block));
         }
-        for (int64_t i = block; i < block + QUERN_RANDOM_BLOCK; i += GROUP) {
+        for (int64_t i = block; i < end; i += PAIR) {
             struct vector_pair p = ordered_load_f32(master + i);
             struct vector_pair new_m = pair_load_f32(pending.m + (i - block));
             struct vector_pair divisor = pair_load_f32(pending.denominator + (i - block));
             p.first = next_p(&c, p.first, new_m.first, divisor.first);
             p.second = next_p(&c, p.second, new_m.second, divisor.second);
-            ordered_store_f32(master + i, p, NULL);
-            ordered_store_bf16(param + i, p, at(random.param, i - block));
+            ordered_round_f32(master + i, pair_settle(p, NAN_F32), NULL);
+            p = pair_settle(p, NAN_BF16);
+            ordered_round_bf16(param + i, p, at(random_param, i - block));
         }
     }
 }
@@ -656,5 +689,5 @@ quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2;
 
 void quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2(
     const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
-    run(step, tensor, quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2_blocks);
+    run(step, tensor, quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2_groups);
 }

@@ -21,30 +21,37 @@ static inline vector vector_keep_infinite(vector a, vector b) {
     return _mm256_blendv_ps(b, a, _mm256_cmp_ps(magnitude, infinity, _CMP_EQ_OQ));
 }
 
+/* The NaN of each type as fp32, which the roundings below leave as it is. */
+enum { NAN_F32 = 0x7FFFFFFF, NAN_F16 = 0x7FFFE000, NAN_BF16 = 0x7FFF0000 };
+
+static inline int pair_has_nan(struct vector_pair x) {
+    return _mm256_movemask_ps(_mm256_cmp_ps(x.first, x.second, _CMP_UNORD_Q));
+}
+
+static inline struct vector_pair pair_replace_nan(struct vector_pair x, int32_t nan_bits) {
+    const vector nan = _mm256_castsi256_ps(_mm256_set1_epi32(nan_bits));
+    x.first = _mm256_blendv_ps(x.first, nan, _mm256_cmp_ps(x.first, x.first, _CMP_UNORD_Q));
+    x.second = _mm256_blendv_ps(x.second, nan, _mm256_cmp_ps(x.second, x.second, _CMP_UNORD_Q));
+    return x;
+}
+
+static inline struct vector_pair pair_settle(struct vector_pair x, int32_t nan_bits) {
+    return __builtin_expect(pair_has_nan(x), 0) ? pair_replace_nan(x, nan_bits) : x;
+}
+
 /* ---- f32 ---- */
 
 static inline struct vector_pair ordered_load_f32(const float *from) { return pair_load_f32(from); }
 
-static inline vector vector_replace_nan(vector x) {
-    return _mm256_blendv_ps(x, _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF)), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-}
-
-static inline void ordered_store_f32(float *to, struct vector_pair x, const uint16_t *random) {
+static inline void ordered_round_f32(float *to, struct vector_pair x, const uint16_t *random) {
     (void)random;
-    vector_store_f32(to, vector_replace_nan(x.first));
-    vector_store_f32(to + VECTOR_LANES, vector_replace_nan(x.second));
+    pair_store_f32(to, x);
 }
 
 /* ---- rounding ---- */
 
 static inline __m256i vector_load_u16(const uint16_t *from) {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)from));
-}
-
-/* What is to be stored for x: the rounded value or, for NaN, 0x7FFF. */
-static inline __m256i vector_unless_nan(vector x, __m256i rounded) {
-    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-    return _mm256_blendv_epi8(rounded, _mm256_set1_epi32(0x7FFF), nan);
 }
 
 /* The lower halves of the lanes; their upper halves are zero. */
@@ -72,17 +79,17 @@ static inline struct vector_pair ordered_load_bf16(const uint16_t *from) {
 }
 
 static inline __m256i bf16_round_nearest(vector x) {
-    return vector_unless_nan(x, _mm256_srli_epi32(vector_round_bf16(x), 16));
+    return _mm256_srli_epi32(vector_round_bf16(x), 16);
 }
 
 static inline __m256i bf16_round_stochastic(vector x, const uint16_t *random) {
     __m256i bits = _mm256_castps_si256(x);
     __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFFFF));
     __m256i sum = magnitude_add_random(magnitude, vector_load_u16(random));
-    return vector_unless_nan(x, _mm256_srli_epi32(_mm256_or_si256(sum, _mm256_xor_si256(bits, magnitude)), 16));
+    return _mm256_srli_epi32(_mm256_or_si256(sum, _mm256_xor_si256(bits, magnitude)), 16);
 }
 
-static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+static inline void ordered_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
     if (random)
         ordered_store_u16(to, bf16_round_stochastic(x.first, random),
                           bf16_round_stochastic(x.second, random + VECTOR_LANES));
@@ -90,12 +97,35 @@ static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const 
         ordered_store_u16(to, bf16_round_nearest(x.first), bf16_round_nearest(x.second));
 }
 
+/*
+ * The bits of the even elements, which are in the first vector, are the lower halves of the random words.  Where a sum
+ * carries a finite value into infinity, which is rare, the carry is taken back.
+ */
+static inline __m256i pair_round_stochastic(struct vector_pair x, __m256i random) {
+    __m256i even = _mm256_castps_si256(x.first), odd = _mm256_castps_si256(x.second);
+    __m256i even_sum = _mm256_add_epi32(even, _mm256_and_si256(random, _mm256_set1_epi32(0xFFFF)));
+    __m256i odd_sum = _mm256_add_epi32(odd, _mm256_srli_epi32(random, 16));
+    __m256i rounded = _mm256_blend_epi16(_mm256_srli_epi32(even_sum, 16), odd_sum, 0xAA);
+    __m256i infinite =
+        _mm256_cmpeq_epi16(_mm256_add_epi16(rounded, rounded), _mm256_set1_epi16((int16_t)(0x7F80 << 1)));
+    if (__builtin_expect(_mm256_movemask_epi8(infinite) != 0, 0))
+        rounded = _mm256_blendv_epi8(rounded, _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xAA), infinite);
+    return rounded;
+}
+
+static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    if (random)
+        _mm256_storeu_si256((__m256i *)to, pair_round_stochastic(x, _mm256_loadu_si256((const __m256i *)random)));
+    else
+        pair_store_bf16(to, x);
+}
+
 /* ---- f16 ---- */
 
 static inline struct vector_pair ordered_load_f16(const uint16_t *from) { return pair_load_f16(from); }
 
 static inline __m256i f16_round_nearest(vector x) {
-    return vector_unless_nan(x, _mm256_cvtepu16_epi32(_mm256_cvtps_ph(x, VECTOR_NEAREST)));
+    return _mm256_cvtepu16_epi32(_mm256_cvtps_ph(x, VECTOR_NEAREST));
 }
 
 /*
@@ -111,10 +141,10 @@ static inline __m256i f16_round_stochastic(vector x, const uint16_t *random) {
     __m256i sum = _mm256_blendv_epi8(magnitude_add_random(magnitude, random13), _mm256_castps_si256(small), is_small);
     sum = _mm256_or_si256(sum, _mm256_xor_si256(bits, magnitude));
     __m128i rounded = _mm256_cvtps_ph(_mm256_castsi256_ps(sum), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-    return vector_unless_nan(x, _mm256_cvtepu16_epi32(rounded));
+    return _mm256_cvtepu16_epi32(rounded);
 }
 
-static inline void ordered_store_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+static inline void ordered_round_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
     if (random)
         ordered_store_u16(to, f16_round_stochastic(x.first, random), f16_round_stochastic(x.second, random + VECTOR_LANES));
     else

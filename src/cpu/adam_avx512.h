@@ -8,10 +8,13 @@
  *   vector_divide_or_zero       a / b, but +0 where a is zero
  *   vector_keep_infinite        a where a is infinite, else b
  *   ordered_load_*              2 * VECTOR_LANES consecutive elements at any address, in their order
- *   ordered_store_*             the same; `random` has 16 random bits for each element and asks for stochastic rounding (up
+ *   ordered_round_*             the same; `random` has 16 random bits for each element and asks for stochastic rounding (up
  *                               with the probability of what is cut off; a finite value stays finite), NULL for rounding to
- *                               nearest, ties to even.  Infinity stays infinity, every NaN becomes 0x7FFF in a 16-bit type
- *                               and 0x7FFFFFFF, which is what a GPU's arithmetic gives, in f32.
+ *                               nearest, ties to even.  Infinity stays infinity; a NaN must be the type's own.
+ *   pair_round_bf16             the same in the order of pair_load_bf16
+ *   pair_has_nan                whether there is any NaN: rare, so that all further care about it is taken out of the way
+ *   pair_replace_nan            every NaN becomes that of the type the value will be stored in
+ *   pair_settle                 both
  */
 #ifndef QUERN_CPU_ADAM_H
 #define QUERN_CPU_ADAM_H
@@ -31,7 +34,16 @@ static inline vector vector_keep_infinite(vector a, vector b) {
     return _mm512_mask_mov_ps(b, _mm512_fpclass_ps_mask(a, POSITIVE_INFINITY | NEGATIVE_INFINITY), a);
 }
 
-/* Replaces every NaN. */
+/*
+ * The NaN of each type as fp32.  In a 16-bit type it is stored as 0x7FFF, with nothing to cut off that rounding could carry;
+ * in f32 it is what a GPU's arithmetic gives.
+ */
+enum { NAN_F32 = 0x7FFFFFFF, NAN_F16 = 0x7FFFE000, NAN_BF16 = 0x7FFF0000 };
+
+static inline int pair_has_nan(struct vector_pair x) {
+    return _mm512_cmp_ps_mask(x.first, x.second, _CMP_UNORD_Q);
+}
+
 static inline struct vector_pair pair_replace_nan(struct vector_pair x, int32_t nan_bits) {
     const vector nan = _mm512_castsi512_ps(_mm512_set1_epi32(nan_bits));
     x.first = _mm512_mask_mov_ps(x.first, _mm512_cmp_ps_mask(x.first, x.first, _CMP_UNORD_Q), nan);
@@ -39,13 +51,17 @@ static inline struct vector_pair pair_replace_nan(struct vector_pair x, int32_t 
     return x;
 }
 
+static inline struct vector_pair pair_settle(struct vector_pair x, int32_t nan_bits) {
+    return __builtin_expect(pair_has_nan(x), 0) ? pair_replace_nan(x, nan_bits) : x;
+}
+
 /* ---- f32 ---- */
 
 static inline struct vector_pair ordered_load_f32(const float *from) { return pair_load_f32(from); }
 
-static inline void ordered_store_f32(float *to, struct vector_pair x, const uint16_t *random) {
+static inline void ordered_round_f32(float *to, struct vector_pair x, const uint16_t *random) {
     (void)random;
-    pair_store_f32(to, pair_replace_nan(x, 0x7FFFFFFF));
+    pair_store_f32(to, x);
 }
 
 /* ---- bf16 ---- */
@@ -72,10 +88,8 @@ static inline __m512i pair_halves(struct vector_pair x, int16_t offset) {
  * it when what is kept is odd.  Random bits r make it ~r, so that it is exceeded where cut + r would carry; the carry that
  * would make infinity of the largest finite value is dropped.
  */
-static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+static inline void ordered_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
     const __m512i largest = _mm512_set1_epi16((int16_t)(0x7F7F << 1)), one = _mm512_set1_epi16(1);
-    if (__builtin_expect(_mm512_cmp_ps_mask(x.first, x.second, _CMP_UNORD_Q) != 0, 0))
-        x = pair_replace_nan(x, 0x7FFF0000);
     __m512i kept = pair_halves(x, 1), cut = pair_halves(x, 0);
     __mmask32 up;
     if (random) {
@@ -87,6 +101,32 @@ static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const 
         up = _mm512_cmpgt_epu16_mask(cut, threshold);
     }
     _mm512_storeu_si512(to, _mm512_mask_add_epi16(kept, up, kept, one));
+}
+
+/*
+ * The bits of the even elements, which are in the first vector, are the lower halves of the random words.  Where a sum
+ * carries a finite value into infinity, which is rare, the carry is taken back.
+ */
+static inline __m512i pair_round_stochastic(struct vector_pair x, __m512i random) {
+    const __mmask32 odd_elements = 0xAAAAAAAA;
+    __m512i even = _mm512_castps_si512(x.first), odd = _mm512_castps_si512(x.second);
+    __m512i even_sum = _mm512_add_epi32(even, _mm512_and_si512(random, _mm512_set1_epi32(0xFFFF)));
+    __m512i odd_sum = _mm512_add_epi32(odd, _mm512_srli_epi32(random, 16));
+    __m512i rounded = _mm512_mask_mov_epi16(_mm512_srli_epi32(even_sum, 16), odd_elements, odd_sum);
+    __mmask32 infinite =
+        _mm512_cmpeq_epi16_mask(_mm512_add_epi16(rounded, rounded), _mm512_set1_epi16((int16_t)(0x7F80 << 1)));
+    if (__builtin_expect(infinite != 0, 0)) {
+        __m512i kept = _mm512_mask_mov_epi16(_mm512_srli_epi32(even, 16), odd_elements, odd);
+        rounded = _mm512_mask_mov_epi16(rounded, infinite, kept);
+    }
+    return rounded;
+}
+
+static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    if (random)
+        _mm512_storeu_si512(to, pair_round_stochastic(x, _mm512_loadu_si512(random)));
+    else
+        pair_store_bf16(to, x);
 }
 
 /* ---- f16 ---- */
@@ -117,10 +157,7 @@ static inline __m256i f16_round_stochastic(vector x, const uint16_t *random) {
     return _mm512_cvtps_ph(_mm512_castsi512_ps(sum), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 }
 
-static inline void ordered_store_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
-    /* The conversion keeps a NaN's upper bits; without lower ones, random bits do not carry into its sign. */
-    if (__builtin_expect(_mm512_cmp_ps_mask(x.first, x.second, _CMP_UNORD_Q) != 0, 0))
-        x = pair_replace_nan(x, 0x7FFFE000);
+static inline void ordered_round_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
     if (random) {
         _mm256_storeu_si256((__m256i *)to, f16_round_stochastic(x.first, random));
         _mm256_storeu_si256((__m256i *)(to + VECTOR_LANES), f16_round_stochastic(x.second, random + VECTOR_LANES));

@@ -59,18 +59,35 @@ static inline vector vector_keep_infinite(vector a, vector b) {
     return (vector)vector_select(((vector_bits)a & 0x7FFFFFFF) == 0x7F800000, (vector_bits)a, (vector_bits)b);
 }
 
+/* The NaN of each type as fp32. */
+enum { NAN_F32 = 0x7FFFFFFF, NAN_F16 = 0x7FFFE000, NAN_BF16 = 0x7FFF0000 };
+
+static inline int pair_has_nan(struct vector_pair x) {
+    const vector_mask nan = (x.first != x.first) | (x.second != x.second);
+    uint64_t halves[2];
+    memcpy(halves, &nan, sizeof halves);
+    return (halves[0] | halves[1]) != 0;
+}
+
+static inline vector vector_replace_nan(vector x, int32_t nan_bits) {
+    return (vector)vector_select(x != x, vector_broadcast_bits((uint32_t)nan_bits), (vector_bits)x);
+}
+
+static inline struct vector_pair pair_replace_nan(struct vector_pair x, int32_t nan_bits) {
+    return (struct vector_pair){vector_replace_nan(x.first, nan_bits), vector_replace_nan(x.second, nan_bits)};
+}
+
+static inline struct vector_pair pair_settle(struct vector_pair x, int32_t nan_bits) {
+    return __builtin_expect(pair_has_nan(x), 0) ? pair_replace_nan(x, nan_bits) : x;
+}
+
 /* ---- f32 ---- */
 
 static inline struct vector_pair ordered_load_f32(const float *from) { return pair_load_f32(from); }
 
-static inline vector vector_replace_nan(vector x) {
-    return (vector)vector_select(x != x, vector_broadcast_bits(0x7FFFFFFF), (vector_bits)x);
-}
-
-static inline void ordered_store_f32(float *to, struct vector_pair x, const uint16_t *random) {
+static inline void ordered_round_f32(float *to, struct vector_pair x, const uint16_t *random) {
     (void)random;
-    vector_store_f32(to, vector_replace_nan(x.first));
-    vector_store_f32(to + VECTOR_LANES, vector_replace_nan(x.second));
+    pair_store_f32(to, x);
 }
 
 /* ---- rounding ---- */
@@ -79,9 +96,8 @@ static inline vector_bits vector_load_u16(const uint16_t *from) {
     return (vector_bits){from[0], from[1], from[2], from[3]};
 }
 
-/* What is in the lower halves of the lanes, but 0x7FFF where x is NaN. */
-static inline void vector_store_u16(uint16_t *to, vector_bits rounded, vector x) {
-    rounded = vector_select(x != x, vector_broadcast_bits(0x7FFF), rounded);
+/* What is in the lower halves of the lanes. */
+static inline void vector_store_u16(uint16_t *to, vector_bits rounded) {
     for (int lane = 0; lane < VECTOR_LANES; lane++)
         to[lane] = (uint16_t)rounded[lane];
 }
@@ -103,16 +119,29 @@ static inline struct vector_pair ordered_load_bf16(const uint16_t *from) {
     return (struct vector_pair){(vector)(vector_load_u16(from) << 16), (vector)(vector_load_u16(from + VECTOR_LANES) << 16)};
 }
 
-static inline vector_bits bf16_round_stochastic(vector x, const uint16_t *random) {
+static inline vector_bits bf16_round_stochastic(vector x, vector_bits random) {
     vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF;
-    return (magnitude_add_random(magnitude, vector_load_u16(random)) | (bits ^ magnitude)) >> 16;
+    return (magnitude_add_random(magnitude, random) | (bits ^ magnitude)) >> 16;
 }
 
-static inline void ordered_store_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
-    vector_store_u16(to, random ? bf16_round_stochastic(x.first, random) : vector_round_bf16(x.first), x.first);
-    vector_store_u16(to + VECTOR_LANES,
-                     random ? bf16_round_stochastic(x.second, random + VECTOR_LANES) : vector_round_bf16(x.second),
-                     x.second);
+static inline vector_bits bf16_round(vector x, const uint16_t *random) {
+    return random ? bf16_round_stochastic(x, vector_load_u16(random)) : vector_round_bf16(x);
+}
+
+static inline void ordered_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    vector_store_u16(to, bf16_round(x.first, random));
+    vector_store_u16(to + VECTOR_LANES, bf16_round(x.second, random ? random + VECTOR_LANES : NULL));
+}
+
+/* The bits of the even elements, which are in the first vector, are the lower halves of the random words. */
+static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    if (random) {
+        vector_bits halves = vector_load_halves(random);
+        vector_bits even = bf16_round_stochastic(x.first, halves & 0xFFFF);
+        vector_store_halves(to, even, bf16_round_stochastic(x.second, halves >> 16));
+    } else {
+        pair_store_bf16(to, x);
+    }
 }
 
 /* ---- f16 ---- */
@@ -147,10 +176,15 @@ static inline vector_bits f16_round_stochastic(vector x, const uint16_t *random)
     return f16_round_toward_zero(sum) | (bits ^ magnitude) >> 16;
 }
 
-static inline void ordered_store_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
-    vector_store_u16(to, random ? f16_round_stochastic(x.first, random) : vector_to_f16(x.first), x.first);
-    vector_store_u16(to + VECTOR_LANES,
-                     random ? f16_round_stochastic(x.second, random + VECTOR_LANES) : vector_to_f16(x.second), x.second);
+/* Neither conversion keeps a NaN's bits. */
+static inline vector_bits f16_round(vector x, const uint16_t *random) {
+    vector_bits rounded = random ? f16_round_stochastic(x, random) : vector_to_f16(x);
+    return vector_select(x != x, vector_broadcast_bits(0x7FFF), rounded);
+}
+
+static inline void ordered_round_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    vector_store_u16(to, f16_round(x.first, random));
+    vector_store_u16(to + VECTOR_LANES, f16_round(x.second, random ? random + VECTOR_LANES : NULL));
 }
 
 #endif
