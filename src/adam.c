@@ -166,11 +166,16 @@ enum {
     TASK_ELEMENTS = 1 << 16 /* about what one task should be worth handing out */
 };
 
+/* The list is marked at every so many tensors, so that a task finds where its share begins without a walk over all. */
+enum { MARKS = 256 };
+
 struct cpu_call {
     const quern_adam_args *args;
     struct quern_adam_step step;
     quern_adam_cpu_kernel *kernel;
     int64_t elements, tasks;
+    int64_t marks, mark_every;
+    int64_t mark[MARKS];  /* mark[i]: the elements before tensor i * mark_every */
 };
 
 static int64_t smaller(int64_t a, int64_t b) {
@@ -190,20 +195,32 @@ static int64_t share(const struct cpu_call *call, int64_t task) {
 
 static void run_share(void *context, int64_t task) {
     const struct cpu_call *call = context;
-    int64_t from = share(call, task), to = share(call, task + 1), begin = 0;
-    for (int64_t place = 0; place < call->args->tensor_count && begin < to; place++) {
-        struct quern_adam_slice tensor = slice_of(&call->args->tensors[place], call->args);
-        int64_t first = cut_inside(from, begin, tensor.count), end = cut_inside(to, begin, tensor.count);
+    int64_t from = share(call, task), to = share(call, task + 1), mark = 0;
+    while (mark + 1 < call->marks && call->mark[mark + 1] <= from) mark++;
+    int64_t begin = call->mark[mark];
+    for (int64_t place = mark * call->mark_every; place < call->args->tensor_count && begin < to; place++) {
+        const quern_adam_tensor *listed = &call->args->tensors[place];
+        int64_t first = cut_inside(from, begin, listed->count), end = cut_inside(to, begin, listed->count);
+        struct quern_adam_slice tensor = slice_of(listed, call->args);
         if (first < end) call->kernel(&call->step, &tensor, (uint32_t)place, first, end);
-        begin += tensor.count;
+        begin += listed->count;
     }
+}
+
+static bool count_elements(struct cpu_call *call) {
+    int64_t tensors = call->args->tensor_count;
+    call->mark_every = (tensors + MARKS - 1) / MARKS;
+    for (int64_t place = 0; place < tensors; place++) {
+        if (place == call->marks * call->mark_every) call->mark[call->marks++] = call->elements;
+        if (__builtin_add_overflow(call->elements, call->args->tensors[place].count, &call->elements)) return false;
+    }
+    return true;
 }
 
 static quern_status run_on_cpu(quern_device *device, const struct quern_ready_kernel *ready, const quern_adam_args *args) {
     struct cpu_call call = {.args = args, .step = state_step(args), .kernel = ready->kernel->cpu.adam};
-    for (int64_t place = 0; place < args->tensor_count; place++)
-        if (__builtin_add_overflow(call.elements, args->tensors[place].count, &call.elements))
-            return quern_fail(device, QUERN_INVALID_SHAPE, "the tensors have more than 2^63 elements together");
+    if (!count_elements(&call))
+        return quern_fail(device, QUERN_INVALID_SHAPE, "the tensors have more than 2^63 elements together");
     call.tasks = smaller((call.elements + TASK_ELEMENTS - 1) / TASK_ELEMENTS, 8 * (int64_t)device->threads);
     quern_run_tasks(device, call.tasks, run_share, &call);
     return QUERN_OK;
