@@ -34,8 +34,10 @@ enum quern_cross_entropy_stage {
     QUERN_STAGE_REDUCE = 2   /* sums the rows' losses in a fixed order */
 };
 
+/* Rows [first_row, end_row); scratch as problem.h says, 64-byte aligned and for this call alone. */
 typedef void quern_cross_entropy_cpu_kernel(const struct quern_cross_entropy_problem *problem, int64_t first_row,
                                             int64_t end_row, void *scratch);
+/* Elements [first, end) of the tensor that stands at `place` in the caller's list; first is a multiple of 256. */
 typedef void quern_adam_cpu_kernel(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place,
                                    int64_t first, int64_t end);
 

@@ -14,8 +14,9 @@ static struct {
     pthread_mutex_t lock;
     quern_log_callback callback;
     void *user;
-    quern_log_level level;  /* 0: nobody listens */
-    int file;               /* of QUERN_LOG; -1: none */
+    quern_log_level level;       /* 0: nobody listens */
+    int file;                    /* of QUERN_LOG; -1: none */
+    quern_log_level file_level;  /* what goes there when no callback is set */
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
 
 static pthread_once_t environment_once = PTHREAD_ONCE_INIT;
@@ -30,7 +31,9 @@ static void read_environment(void) {
         value += 2;
     }
     sink.file = open(value, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-    if (sink.file >= 0) __atomic_store_n(&sink.level, level, __ATOMIC_RELAXED);
+    if (sink.file < 0) return;
+    sink.file_level = level;
+    __atomic_store_n(&sink.level, level, __ATOMIC_RELAXED);
 }
 
 void quern_set_log(quern_log_callback callback, void *user, quern_log_level level) {
@@ -38,7 +41,7 @@ void quern_set_log(quern_log_callback callback, void *user, quern_log_level leve
     pthread_mutex_lock(&sink.lock);
     sink.callback = callback;
     sink.user = user;
-    __atomic_store_n(&sink.level, callback ? level : (quern_log_level)0, __ATOMIC_RELAXED);
+    __atomic_store_n(&sink.level, callback ? level : sink.file_level, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&sink.lock);
 }
 

@@ -53,6 +53,7 @@ SUITES = {
 # Further checks, each a command that says no by its exit status; it may close with a line `N passed, N failed` of its own.
 CHECKS = {
     "generated files": [sys.executable, "-m", "gen", "check"],
+    "mutants": [sys.executable, "tests/mutants.py", "--check"],
     "generator": [sys.executable, "tests/generator.py"],
     "static audit": [sys.executable, "-m", "gen", "audit", "--check"],
     "usage": ["sh", "tests/usage.sh"],

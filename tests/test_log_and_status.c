@@ -174,13 +174,21 @@ static char *read_file(const char *path) {
     return text;
 }
 
-static void check_log_file(const char *prefix, int level) {
+static void ignore(void *user, quern_log_level level, const char *line) {
+    (void)user, (void)level, (void)line;
+}
+
+static void check_log_file(const char *prefix, int level, bool callback_between) {
     char path[] = "/tmp/quern_log_XXXXXX", value[64];
     int file = mkstemp(path);
     check(file >= 0 && write(file, "before\n", 7) == 7, "no file for the log");
     close(file);
     snprintf(value, sizeof value, "%s%s", prefix, path);
     setenv("QUERN_LOG", value, 1);
+    if (callback_between) {
+        quern_set_log(ignore, NULL, QUERN_LOG_INFO);
+        quern_set_log(NULL, NULL, QUERN_LOG_INFO);
+    }
     do_things();
     char *text = read_file(path);
     unlink(path);
@@ -193,15 +201,20 @@ static void check_log_file(const char *prefix, int level) {
 
 /* The environment is read once per process, and each test is a process. */
 Test(log, file_from_the_environment) {
-    check_log_file("", 2);
+    check_log_file("", 2, false);
+}
+
+/* A callback has the lines while it is set, and the file has them again afterwards. */
+Test(log, file_resumes_after_a_callback) {
+    check_log_file("", 2, true);
 }
 
 Test(log, file_of_errors_only) {
-    check_log_file("1:", 1);
+    check_log_file("1:", 1, false);
 }
 
 Test(log, file_with_every_choice) {
-    check_log_file("3:", 3);
+    check_log_file("3:", 3, false);
 }
 
 Test(log, a_file_that_cannot_be_opened_is_no_error) {
