@@ -78,35 +78,69 @@ Test(determinism, cross_entropy_from_run_to_run) {
     }
 }
 
-/* Each row alone, at its address' alignment, gives the bits that it gives in the batch. */
+/*
+ * Row `place` of what was run as `all`, alone and `offset` elements beyond a 256-byte boundary: another alignment, another
+ * place, and without a gradient if so wanted, but the same bits.
+ */
+static void check_row_alone(const struct test_device *device, const struct cross_entropy_case *c,
+                            const struct cross_entropy_inputs *inputs, const struct cross_entropy_outputs *all,
+                            int64_t place, int64_t offset, enum placement placement) {
+    size_t bytes = (size_t)c->vocab * quern_dtype_bytes(c->logits_dtype);
+    struct cross_entropy_case one = *c;
+    struct cross_entropy_inputs part = *inputs;
+    struct cross_entropy_outputs alone;
+    one.rows = 1;
+    one.offset = offset;
+    one.placement = placement;
+    part.logits = (char *)inputs->logits + (size_t)place * bytes;
+    part.labels = (int64_t *)inputs->labels + place;
+    part.upstream_count = 1;
+    cross_entropy_run(device, &one, &part, &alone);
+    check(!memcmp(&alone.loss[0], &all->loss[place], sizeof(float)),
+          "vocab %d: row %d alone at element %d, placement %d, has another loss", (int)c->vocab, (int)place, (int)offset,
+          (int)placement);
+    check(placement == NO_GRAD || !memcmp(alone.grad, (char *)all->grad + (size_t)place * bytes, bytes),
+          "vocab %d: row %d alone at element %d, placement %d, has another gradient", (int)c->vocab, (int)place, (int)offset,
+          (int)placement);
+    cross_entropy_free_outputs(&alone);
+}
+
+/* The batch's rows are without gaps, so that each lies at another alignment where the vocab is odd. */
+static void check_every_place(const struct test_device *device, const struct quern_kernel *row, int64_t rows, int64_t vocab,
+                              int64_t offset_step) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = rows,
+                                                     .vocab = vocab, .spread = 3, .seed = (uint64_t)vocab);
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs all;
+    cross_entropy_make_inputs(&c, &inputs);
+    cross_entropy_run(device, &c, &inputs, &all);
+    for (int64_t r = 0; r < rows; r++) check_row_alone(device, &c, &inputs, &all, r, 0, OUT_OF_PLACE);
+    for (int64_t offset = 1; offset < 16; offset += offset_step)
+        for (enum placement placement = OUT_OF_PLACE; placement <= NO_GRAD; placement++)
+            check_row_alone(device, &c, &inputs, &all, offset % rows, offset, placement);
+    cross_entropy_free_outputs(&all);
+    cross_entropy_free_inputs(&inputs);
+}
+
+/* A row has the same bits alone as in a batch, whatever the remainder of its address. */
 Test(determinism, cross_entropy_in_any_batch) {
+    static const int64_t vocabs[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 127, 1000, 1031, 2051};
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         struct test_device device;
-        struct cross_entropy_case c = case_of(row);
-        c.reduction = QUERN_REDUCTION_NONE;
-        c.vocab = 1031;
-        struct cross_entropy_inputs inputs;
-        struct cross_entropy_outputs all, alone;
         device_open_row(&device, 0, row);
-        cross_entropy_make_inputs(&c, &inputs);
-        cross_entropy_run(&device, &c, &inputs, &all);
-        size_t bytes = (size_t)c.vocab * quern_dtype_bytes(c.logits_dtype);
-        for (int64_t r = 0; r < c.rows; r++) {
-            struct cross_entropy_case one = c;
-            struct cross_entropy_inputs part = inputs;
-            one.rows = 1;
-            one.offset = r * c.vocab % 64;
-            part.logits = (char *)inputs.logits + (size_t)r * bytes;
-            part.labels = (int64_t *)inputs.labels + r;
-            part.upstream_count = 1;
-            cross_entropy_run(&device, &one, &part, &alone);
-            check(!memcmp(&alone.loss[0], &all.loss[r], sizeof(float)), "row %d alone has another loss", (int)r);
-            check(!memcmp(alone.grad, (char *)all.grad + (size_t)r * bytes, bytes), "row %d alone has another gradient",
-                  (int)r);
-            cross_entropy_free_outputs(&alone);
-        }
-        cross_entropy_free_outputs(&all);
-        cross_entropy_free_inputs(&inputs);
+        for (size_t i = 0; i < COUNT(vocabs); i++) check_every_place(&device, row, 5, vocabs[i], 1);
+        check_every_place(&device, row, 17, 1031, 5);
+        device_close(&device);
+    }
+}
+
+/* Many groups for each thread, and the longest row that a kernel can hold. */
+Test(determinism, cross_entropy_of_long_rows_in_any_batch) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        int64_t longest = row->key.cross_entropy.vocab_max, beyond = test_size(300007, 40009);
+        device_open_row(&device, 0, row);
+        check_every_place(&device, row, 2, longest < beyond ? longest : beyond, test_size(3, 7));
         device_close(&device);
     }
 }

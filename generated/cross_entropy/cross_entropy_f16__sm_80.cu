@@ -9,8 +9,14 @@
  *   streamed   takes rows that do not fit there and reads them twice, the second time backwards, so that it begins with what
  *              the L2 cache saw last.
  *
- * A thread meets the same vectors of 16 bytes in both passes, so only the sums cross from thread to thread.  The columns
- * before the first aligned vector and after the last one are the edge: one column for each of the first threads.
+ * The bits of the sum, and with them the loss and the gradient, depend on the row alone and not on where it lies: the first
+ * pass deals out the columns by their index, in groups of 16 bytes; those that fill no group go one
+ * each to the first threads.  Where the row is aligned, a group is one vector; elsewhere it is loaded 4 bytes at a time and
+ * put together in registers.
+ *
+ * The second pass treats each column for itself, so it goes by the vectors that are aligned in memory: those of the gradient
+ * where the row lies in shared memory, else those of the logits.  The columns before the first of them and after the last
+ * are the edge, again one column for each of the first threads.
  *
  * The label's column is kept out of the sum, and its gradient comes from that sum: -(sum of the others) / (sum of all) keeps
  * its precision where probability - 1 would cancel.
@@ -22,6 +28,7 @@
 #include "device/async_copy.cuh"
 #include "device/dtype.cuh"
 #include "device/softmax.cuh"
+#include "device/unaligned.cuh"
 #include "device/vector.cuh"
 #include "problem.h"
 #include "quern.h"
@@ -34,7 +41,10 @@ enum {
     COPIES = 128 / VECTOR_BYTES,            /* vectors that a thread has on their way to shared memory */
 };
 
-/* How the columns of one row are dealt out to the threads. */
+/* The row between the passes of a resident kernel; the first column lies at its beginning. */
+extern __shared__ uint4 row_cache[];
+
+/* How the columns of one row are dealt out to the threads where each is treated for itself: by aligned vectors. */
 struct row_layout {
     int head;           /* columns before the first aligned vector */
     int edge;           /* columns outside the vectors; fewer than there are threads */
@@ -79,6 +89,106 @@ static __device__ __forceinline__ void add_vector(softmax_normalizer &others, co
     others.add<VECTOR>(x);
 }
 
+/* The full groups, by way of registers. */
+template <int THREADS, bool RESIDENT, bool ALIGNED>
+static __device__ __forceinline__ void add_groups(softmax_normalizer &others, const char *logits, int64_t groups,
+                                                  int64_t label) {
+    constexpr int batch = ALIGNED ? BATCH : 1; /* one that is not aligned is many loads already */
+    const uint32_t shift = parts_shift<f16>(logits);
+    for (int64_t i = threadIdx.x; i < groups; i += batch * THREADS) {
+        uint32_t part[batch][VECTOR_WORDS + 1];
+#pragma unroll
+        for (int j = 0; j < batch; j++) {
+            const char *group = logits + (i + j * THREADS) * VECTOR_BYTES;
+            if (i + j * THREADS < groups) {
+                if (ALIGNED) {
+                    load_vector<VECTOR_BYTES>(group, part[j] + 1);
+                } else {
+                    load_parts<f16, from_global>(group, shift, part[j]);
+                }
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < batch; j++) {
+            if (i + j * THREADS < groups) {
+                uint32_t joined[VECTOR_WORDS];
+                if (!ALIGNED) {
+                    join_parts<f16>(part[j], shift, joined);
+                }
+                const uint32_t *word = ALIGNED ? part[j] + 1 : joined;
+                if (RESIDENT) {
+                    store_shared<VECTOR_WORDS>(row_cache, i + j * THREADS, word);
+                }
+                add_vector(others, word, (i + j * THREADS) * VECTOR, label);
+            }
+        }
+    }
+}
+
+/*
+ * The full groups of an aligned row, by way of shared memory.  A thread reads there only what it copied itself, so it need
+ * not wait for the others.
+ */
+template <int THREADS>
+static __device__ __forceinline__ void copy_and_add_groups(softmax_normalizer &others, const char *logits, int64_t groups,
+                                                           int64_t label) {
+    auto copy = [&](int64_t i) {
+        if (i < groups) {
+#pragma unroll
+            for (int byte = 0; byte < VECTOR_BYTES; byte += 16) {
+                async_copy16((char *)row_cache + i * VECTOR_BYTES + byte, logits + i * VECTOR_BYTES + byte);
+            }
+        }
+        async_commit();
+    };
+#pragma unroll
+    for (int i = 0; i < COPIES; i++) {
+        copy(threadIdx.x + i * THREADS);
+    }
+    for (int64_t i = threadIdx.x; i < groups; i += THREADS) {
+        copy(i + COPIES * THREADS);
+        async_wait<COPIES>();
+        uint32_t word[VECTOR_WORDS];
+        load_shared(row_cache, i, word);
+        add_vector(others, word, i * VECTOR, label);
+    }
+}
+
+/* The columns after the last full group. */
+template <bool RESIDENT>
+static __device__ __forceinline__ void add_rest(softmax_normalizer &others, const char *logits, int64_t groups,
+                                                int64_t vocab, int64_t label) {
+    const int64_t column = groups * VECTOR + threadIdx.x;
+    if (column < vocab) {
+        const f16::bits logit = load_element<f16>(logits, column);
+        if (RESIDENT) {
+            store_element<f16>(row_cache, column, logit);
+        }
+        if (column != label) {
+            const float x = f16::widen(logit);
+            others.add<1>(&x);
+        }
+    }
+}
+
+/* The first pass: this thread's part of the sum over all columns but the label's. */
+template <int THREADS, bool RESIDENT>
+static __device__ __forceinline__ softmax_normalizer sum_others(const char *logits, int64_t vocab, int64_t label) {
+    const int64_t groups = vocab / VECTOR;
+    softmax_normalizer others;
+    others.clear();
+    add_rest<RESIDENT>(others, logits, groups, vocab, label);
+    if ((uintptr_t)logits % VECTOR_BYTES) {
+        add_groups<THREADS, RESIDENT, false>(others, logits, groups, label);
+    } else {
+        if (RESIDENT) {
+            copy_and_add_groups<THREADS>(others, logits, groups, label);
+        } else
+        add_groups<THREADS, RESIDENT, true>(others, logits, groups, label);
+    }
+    return others;
+}
+
 static __device__ __forceinline__ void store_gradient(const row_gradient &gradient, const uint32_t *word, void *grad,
                                                       int64_t column, bool aligned) {
     float x[VECTOR];
@@ -97,6 +207,60 @@ static __device__ __forceinline__ void store_gradient(const row_gradient &gradie
     for (int i = 0; i < VECTOR; i++) {
         const int byte = i * f16::bytes;
         store_element<f16>(grad, column + i, (f16::bits)(rounded[byte / 4] >> byte % 4 * 8));
+    }
+}
+
+static __device__ __forceinline__ void store_edge(const row_gradient &gradient, const row_layout &layout,
+                                                  const void *logits, void *grad) {
+    if ((int)threadIdx.x < layout.edge) {
+        const int64_t column = layout.edge_column(threadIdx.x);
+        const float x = f16::widen(load_element<f16>(logits, column));
+        store_element<f16>(grad, column, f16::nearest(gradient(x)));
+    }
+}
+
+/* The second pass where the row is in shared memory. */
+template <int THREADS>
+static __device__ __forceinline__ void store_resident_gradient(const row_gradient &gradient, void *grad, int64_t vocab) {
+    const row_layout layout(grad, vocab);
+    store_edge(gradient, layout, row_cache, grad);
+    const char *first = (const char *)row_cache + layout.column(0) * f16::bytes;
+    const uint32_t shift = parts_shift<f16>(first);
+    for (int64_t i = threadIdx.x; i < layout.vectors; i += THREADS) {
+        uint32_t word[VECTOR_WORDS];
+        if (layout.head == 0) {
+            load_shared(row_cache, i, word);
+        } else {
+            uint32_t part[VECTOR_WORDS + 1];
+            load_parts<f16, from_shared>(first + i * VECTOR_BYTES, shift, part);
+            join_parts<f16>(part, shift, word);
+        }
+        store_gradient(gradient, word, grad, layout.column(i), true);
+    }
+}
+
+/* The second pass where it is not.  A thread reads the columns that it writes, so grad may be the logits. */
+template <int THREADS>
+static __device__ __forceinline__ void store_streamed_gradient(const row_gradient &gradient, const char *logits, void *grad,
+                                                               int64_t vocab) {
+    const row_layout layout(logits, vocab);
+    store_edge(gradient, layout, logits, grad);
+    const bool aligned = ((uintptr_t)grad - (uintptr_t)logits) % VECTOR_BYTES == 0;
+    const int64_t last = layout.vectors - 1 - threadIdx.x;
+    for (int64_t i = last < 0 ? -1 : last / THREADS * THREADS + threadIdx.x; i >= 0; i -= BATCH * THREADS) {
+        uint32_t word[BATCH][VECTOR_WORDS];
+#pragma unroll
+        for (int j = 0; j < BATCH; j++) {
+            if (i - j * THREADS >= 0) {
+                load_vector_once<VECTOR_BYTES>(logits + layout.column(i - j * THREADS) * f16::bytes, word[j]);
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < BATCH; j++) {
+            if (i - j * THREADS >= 0) {
+                store_gradient(gradient, word[j], grad, layout.column(i - j * THREADS), aligned);
+            }
+        }
     }
 }
 
@@ -140,7 +304,6 @@ static __device__ __forceinline__ row_result finish_row(const softmax_normalizer
 
 template <int THREADS, bool RESIDENT>
 static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, int64_t row) {
-    extern __shared__ uint4 row_cache[];
     const int64_t label = problem.labels_are_int64 ? ((const int64_t *)problem.labels)[row]
                                                    : ((const int32_t *)problem.labels)[row];
     const char *logits = (const char *)problem.logits + row * problem.logits_stride * f16::bytes;
@@ -156,59 +319,9 @@ static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entro
         return;
     }
 
-    const row_layout layout(logits, problem.vocab);
     const float label_logit = f16::widen(load_element<f16>(logits, label));
-    softmax_normalizer others;
-    others.clear();
-
-    float edge = 0.0f;
-    if ((int)threadIdx.x < layout.edge) {
-        const int64_t column = layout.edge_column(threadIdx.x);
-        edge = f16::widen(load_element<f16>(logits, column));
-        if (column != label) {
-            others.add<1>(&edge);
-        }
-    }
-    if (RESIDENT) {
-        /* A thread reads from shared memory only what it copied there itself, so it need not wait for the others. */
-        auto copy = [&](int64_t i) {
-            if (i < layout.vectors) {
-#pragma unroll
-                for (int byte = 0; byte < VECTOR_BYTES; byte += 16) {
-                    async_copy16((char *)row_cache + i * VECTOR_BYTES + byte,
-                                 logits + layout.column(i) * f16::bytes + byte);
-                }
-            }
-            async_commit();
-        };
-#pragma unroll
-        for (int i = 0; i < COPIES; i++) {
-            copy(threadIdx.x + i * THREADS);
-        }
-        for (int64_t i = threadIdx.x; i < layout.vectors; i += THREADS) {
-            copy(i + COPIES * THREADS);
-            async_wait<COPIES>();
-            uint32_t word[VECTOR_WORDS];
-            load_shared(row_cache, i, word);
-            add_vector(others, word, layout.column(i), label);
-        }
-    } else
-    for (int64_t i = threadIdx.x; i < layout.vectors; i += BATCH * THREADS) {
-        uint32_t word[BATCH][VECTOR_WORDS];
-#pragma unroll
-        for (int j = 0; j < BATCH; j++) {
-            if (i + j * THREADS < layout.vectors) {
-                load_vector<VECTOR_BYTES>(logits + layout.column(i + j * THREADS) * f16::bytes, word[j]);
-            }
-        }
-#pragma unroll
-        for (int j = 0; j < BATCH; j++) {
-            if (i + j * THREADS < layout.vectors) {
-                add_vector(others, word[j], layout.column(i + j * THREADS), label);
-            }
-        }
-    }
-    others = softmax_combine_block<THREADS>(others);
+    const softmax_normalizer others =
+        softmax_combine_block<THREADS>(sum_others<THREADS, RESIDENT>(logits, problem.vocab, label));
 
     float scale = problem.grad_scale * (problem.grad_loss ? problem.grad_loss[row * problem.grad_loss_stride] : 1.0f);
     if (problem.reduction == QUERN_REDUCTION_MEAN) {
@@ -232,33 +345,10 @@ static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entro
         return;
     }
 
-    const bool aligned = ((uintptr_t)grad - (uintptr_t)logits) % VECTOR_BYTES == 0;
-    const int64_t last = layout.vectors - 1 - threadIdx.x;
     if (RESIDENT) {
-        for (int64_t i = threadIdx.x; i < layout.vectors; i += THREADS) {
-            uint32_t word[VECTOR_WORDS];
-            load_shared(row_cache, i, word);
-            store_gradient(gradient, word, grad, layout.column(i), aligned);
-        }
-    } else if (last >= 0) {
-        for (int64_t i = last / THREADS * THREADS + threadIdx.x; i >= 0; i -= BATCH * THREADS) {
-            uint32_t word[BATCH][VECTOR_WORDS];
-#pragma unroll
-            for (int j = 0; j < BATCH; j++) {
-                if (i - j * THREADS >= 0) {
-                    load_vector_once<VECTOR_BYTES>(logits + layout.column(i - j * THREADS) * f16::bytes, word[j]);
-                }
-            }
-#pragma unroll
-            for (int j = 0; j < BATCH; j++) {
-                if (i - j * THREADS >= 0) {
-                    store_gradient(gradient, word[j], grad, layout.column(i - j * THREADS), aligned);
-                }
-            }
-        }
-    }
-    if ((int)threadIdx.x < layout.edge) {
-        store_element<f16>(grad, layout.edge_column(threadIdx.x), f16::nearest(gradient(edge)));
+        store_resident_gradient<THREADS>(gradient, grad, problem.vocab);
+    } else {
+        store_streamed_gradient<THREADS>(gradient, logits, grad, problem.vocab);
     }
     __syncthreads(); /* what the label's column holds by now is overwritten */
     if (threadIdx.x == 0) {
@@ -266,14 +356,16 @@ static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entro
     }
 }
 
-extern "C" __global__ void __launch_bounds__(512)
+
+extern "C" __global__ void __launch_bounds__(512, 3)
 cross_entropy_f16_resident(const __grid_constant__ quern_cross_entropy_problem problem) {
     for (int64_t row = blockIdx.x; row < problem.rows; row += gridDim.x) {
         cross_entropy_row<512, true>(problem, row);
         __syncthreads(); /* the next row uses the same shared memory */
     }
 }
-extern "C" __global__ void __launch_bounds__(1024)
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
 cross_entropy_f16_streamed(const __grid_constant__ quern_cross_entropy_problem problem) {
     for (int64_t row = blockIdx.x; row < problem.rows; row += gridDim.x) {
         cross_entropy_row<1024, false>(problem, row);

@@ -64,7 +64,7 @@ __device__ __forceinline__ void load_shared(const uint4 *base, int64_t vector, u
 }
 
 template <int WORDS>
-__device__ __forceinline__ void store_shared(uint4 *base, int64_t vector, const uint32_t (&word)[WORDS]) {
+__device__ __forceinline__ void store_shared(uint4 *base, int64_t vector, const uint32_t *word) {
 #pragma unroll
     for (int i = 0; i < WORDS; i += 4) {
         base[vector * (WORDS / 4) + i / 4] = make_uint4(word[i], word[i + 1], word[i + 2], word[i + 3]);
