@@ -13,6 +13,11 @@ case $sanitizer in
 esac
 mkdir -p "$out"
 
+# nvcc may lie where only the generator finds it: among the Python packages.
+nvcc=$(cd "$emulator/../.." && "${PYTHON:-python3}" -c 'from gen.toolchain import find_nvcc; print(find_nvcc() or "")')
+[ -n "$nvcc" ] || { echo "build.sh: nvcc not found"; exit 1; }
+PATH=$(dirname "$nvcc"):$PATH
+
 translate() { # VIRTUAL LIBRARY
   nvcc -ptx -arch="$1" -std=c++17 -fmad=false "$here/kernels.cu" -o "$out/$2.ptx"
   python3 "$emulator/translate.py" "$out/$2.ptx" -o "$out/$2.cpp"
