@@ -40,6 +40,8 @@ def parse(words: list[str]) -> tuple[str, plan.Target, dict[str, str | None]]:
     target = request.pop("target", None)
     if target is None:
         raise BadRequest("the request names no target, e.g. target=sm_90a")
+    if not (request.get(VOCAB) or "0").isdigit():
+        raise BadRequest(f"{VOCAB} is {request[VOCAB]!r}, which is no number")
     unknown = set(request) - set(plan.KEYS[operation]) - {VOCAB}
     if unknown:
         raise BadRequest(f"{operation} has no key {', '.join(sorted(unknown))}; it has {', '.join(plan.KEYS[operation])}, {VOCAB}")
