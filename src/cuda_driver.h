@@ -15,17 +15,78 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
 
-enum { CUDA_SUCCESS = 0, CUDA_ERROR_NO_DEVICE = 100 };
+enum {
+    CUDA_SUCCESS = 0,
+    CUDA_ERROR_NO_DEVICE = 100,
+    CUDA_ERROR_NOT_READY = 600,
+    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704
+};
 
 enum {
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+    CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
+    CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
+    CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 132,
     CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 };
+
+enum {
+    CU_MEM_LOCATION_TYPE_DEVICE = 1,
+    CU_MEM_ALLOCATION_TYPE_PINNED = 1,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
+    CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
+    CU_MEMHOSTREGISTER_PORTABLE = 1,
+    CU_MEMHOSTREGISTER_DEVICEMAP = 2,
+    CU_EVENT_DISABLE_TIMING = 2,
+    CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1
+};
+
+typedef unsigned long long CUdeviceptr;
+typedef unsigned long long CUmemGenericAllocationHandle;
+
+typedef struct CUmemLocation {
+    int type;
+    int id;
+} CUmemLocation;
+
+typedef struct CUmemAllocationProp {
+    int type;
+    int requested_handle_types;
+    CUmemLocation location;
+    void *win32_handle_meta_data;
+    struct {
+        unsigned char compression_type;
+        unsigned char gpu_direct_rdma_capable;
+        unsigned short usage;
+        unsigned char reserved[4];
+    } flags;
+} CUmemAllocationProp;
+
+typedef struct CUmemAccessDesc {
+    CUmemLocation location;
+    int flags;
+} CUmemAccessDesc;
+
+typedef struct CUmulticastObjectProp {
+    unsigned device_count;
+    size_t size;
+    unsigned long long handle_types;
+    unsigned long long flags;
+} CUmulticastObjectProp;
+
+typedef struct CUuuid {
+    unsigned char bytes[16];
+} CUuuid;
+
+typedef struct CUipcMemHandle {
+    unsigned char reserved[64];
+} CUipcMemHandle;
 
 /* The oldest driver that has every function below and takes 32,764 bytes of kernel parameters: CUDA 12.4. */
 enum { QUERN_CUDA_DRIVER_MIN = 12040 };
@@ -52,7 +113,58 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(function_set, "cuFuncSetAttribute", (CUfunction function, int attribute, int value))                                   \
     X(launch, "cuLaunchKernel",                                                                                              \
       (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,           \
-       unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra))
+       unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra))                           \
+    X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                                              \
+      (int *blocks, CUfunction function, int threads, size_t dynamic_shared))                                                \
+    X(stream_is_capturing, "cuStreamIsCapturing", (CUstream stream, int *status))                                            \
+    X(stream_wait_event, "cuStreamWaitEvent", (CUstream stream, CUevent event, unsigned flags))                              \
+    X(event_create, "cuEventCreate", (CUevent *event, unsigned flags))                                                       \
+    X(event_destroy, "cuEventDestroy_v2", (CUevent event))                                                                   \
+    X(event_record, "cuEventRecord", (CUevent event, CUstream stream))                                                       \
+    X(event_query, "cuEventQuery", (CUevent event))                                                                          \
+    X(event_synchronize, "cuEventSynchronize", (CUevent event))                                                              \
+    X(memory_allocate, "cuMemAlloc_v2", (CUdeviceptr *pointer, size_t bytes))                                                \
+    X(memory_free, "cuMemFree_v2", (CUdeviceptr pointer))                                                                    \
+    X(memory_set, "cuMemsetD8_v2", (CUdeviceptr pointer, unsigned char value, size_t bytes))                                 \
+    X(copy_to_device, "cuMemcpyHtoD_v2", (CUdeviceptr to, const void *from, size_t bytes))                                   \
+    X(copy_to_device_async, "cuMemcpyHtoDAsync_v2", (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))       \
+    X(copy_on_device_async, "cuMemcpyDtoDAsync_v2", (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))       \
+    X(address_range, "cuMemGetAddressRange_v2", (CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer))                     \
+    X(host_register, "cuMemHostRegister_v2", (void *pointer, size_t bytes, unsigned flags))                                  \
+    X(host_unregister, "cuMemHostUnregister", (void *pointer))                                                               \
+    X(host_device_pointer, "cuMemHostGetDevicePointer_v2", (CUdeviceptr *device, void *host, unsigned flags))                \
+    X(device_uuid, "cuDeviceGetUuid_v2", (CUuuid *uuid, CUdevice device))                                                    \
+    X(can_access_peer, "cuDeviceCanAccessPeer", (int *can, CUdevice device, CUdevice peer))                                  \
+    X(enable_peer_access, "cuCtxEnablePeerAccess", (CUcontext peer, unsigned flags))                                         \
+    X(vmm_granularity, "cuMemGetAllocationGranularity", (size_t *bytes, const CUmemAllocationProp *properties, int option))  \
+    X(vmm_create, "cuMemCreate",                                                                                             \
+      (CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *properties, unsigned long long flags)) \
+    X(vmm_release, "cuMemRelease", (CUmemGenericAllocationHandle handle))                                                    \
+    X(vmm_reserve, "cuMemAddressReserve",                                                                                    \
+      (CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr wish, unsigned long long flags))                    \
+    X(vmm_unreserve, "cuMemAddressFree", (CUdeviceptr address, size_t bytes))                                                \
+    X(vmm_map, "cuMemMap",                                                                                                   \
+      (CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags))     \
+    X(vmm_unmap, "cuMemUnmap", (CUdeviceptr address, size_t bytes))                                                          \
+    X(vmm_set_access, "cuMemSetAccess",                                                                                      \
+      (CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access, size_t count))                                      \
+    X(vmm_export, "cuMemExportToShareableHandle",                                                                            \
+      (void *shareable, CUmemGenericAllocationHandle handle, int type, unsigned long long flags))                            \
+    X(vmm_import, "cuMemImportFromShareableHandle", (CUmemGenericAllocationHandle *handle, void *shareable, int type))       \
+    X(vmm_retain, "cuMemRetainAllocationHandle", (CUmemGenericAllocationHandle *handle, void *address))                      \
+    X(vmm_properties, "cuMemGetAllocationPropertiesFromHandle",                                                              \
+      (CUmemAllocationProp *properties, CUmemGenericAllocationHandle handle))                                                \
+    X(multicast_create, "cuMulticastCreate", (CUmemGenericAllocationHandle *handle, const CUmulticastObjectProp *properties)) \
+    X(multicast_add_device, "cuMulticastAddDevice", (CUmemGenericAllocationHandle handle, CUdevice device))                  \
+    X(multicast_bind, "cuMulticastBindMem",                                                                                  \
+      (CUmemGenericAllocationHandle multicast, size_t multicast_offset, CUmemGenericAllocationHandle memory,                 \
+       size_t memory_offset, size_t bytes, unsigned long long flags))                                                        \
+    X(multicast_unbind, "cuMulticastUnbind",                                                                                 \
+      (CUmemGenericAllocationHandle multicast, CUdevice device, size_t offset, size_t bytes))                                \
+    X(multicast_granularity, "cuMulticastGetGranularity", (size_t *bytes, const CUmulticastObjectProp *properties, int option)) \
+    X(ipc_export, "cuIpcGetMemHandle", (CUipcMemHandle *handle, CUdeviceptr pointer))                                        \
+    X(ipc_open, "cuIpcOpenMemHandle_v2", (CUdeviceptr *pointer, CUipcMemHandle handle, unsigned flags))                      \
+    X(ipc_close, "cuIpcCloseMemHandle", (CUdeviceptr pointer))
 
 struct quern_cuda {
 #define QUERN_CUDA_FIELD(field, symbol, parameters) CUresult(*field) parameters;

@@ -41,6 +41,9 @@ typedef void quern_cross_entropy_cpu_kernel(const struct quern_cross_entropy_pro
 typedef void quern_adam_cpu_kernel(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place,
                                    int64_t first, int64_t end);
 
+/* Copies bytes that do not overlap; streaming: with non-temporal stores, since this core's caches have no use for them. */
+typedef void quern_ragged_all_to_all_cpu_kernel(char *to, const char *from, int64_t bytes, int streaming);
+
 struct quern_kernel {
     const char *name;
     unsigned operation;          /* one bit of quern_operations */
@@ -58,6 +61,7 @@ struct quern_kernel {
     union {
         quern_cross_entropy_cpu_kernel *cross_entropy;
         quern_adam_cpu_kernel *adam;
+        quern_ragged_all_to_all_cpu_kernel *ragged_all_to_all;
     } cpu;
     struct {
         const char *entry;            /* the function's name inside the image */
@@ -75,5 +79,7 @@ struct quern_kernel {
  */
 extern const struct quern_kernel quern_cross_entropy_kernels[];
 extern const struct quern_kernel quern_adam_kernels[];
+extern const struct quern_kernel quern_barrier_kernels[];            /* GPUs only */
+extern const struct quern_kernel quern_ragged_all_to_all_kernels[];  /* one row per target: they have no other key */
 
 #endif

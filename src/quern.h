@@ -1,10 +1,12 @@
 /*
  * Quern: fused training kernels behind one C header.
  *
- * Two operations, each for CPUs (portable C, AVX2, AVX-512) and NVIDIA GPUs (Turing to Blackwell):
+ * Operations, each for CPUs (portable C, AVX2, AVX-512) and NVIDIA GPUs (Turing to Blackwell):
  *
- *   quern_cross_entropy   softmax cross-entropy: loss and gradient of the logits in one call
- *   quern_adam            Adam and AdamW over any list of tensors, with 16-bit states
+ *   quern_cross_entropy        softmax cross-entropy: loss and gradient of the logits in one call
+ *   quern_adam                 Adam and AdamW over any list of tensors, with 16-bit states
+ *   quern_barrier              a barrier over the ranks of a group, or any of them, that cannot hang
+ *   quern_ragged_all_to_all    slices of any length from every rank to every rank: expert-parallel dispatch and combine
  *
  * How a program uses it:
  *
@@ -80,9 +82,11 @@ typedef enum quern_status {
     QUERN_CUDA_ERROR = 3001,
     QUERN_SYSTEM_ERROR = 3002,       /* a file or thread could not be had; the detail has errno's text */
 
-    /* 4xxx: a peer rank (reserved for the collective operations). */
-    QUERN_PEER_TIMEOUT = 4000,
-    QUERN_PEER_LOST = 4001
+    /* 4xxx: a peer rank.  But for a mismatch that a call says leaves the group usable, the group is poisoned: see Ranks. */
+    QUERN_PEER_TIMEOUT = 4000,       /* a rank did not come within the limit */
+    QUERN_PEER_LOST = 4001,          /* a rank's process has ended, or it has destroyed its handle */
+    QUERN_PEER_MISMATCH = 4002,      /* the ranks made different calls, or their arguments contradict each other */
+    QUERN_GROUP_ABORTED = 4003       /* quern_group_abort was called on some rank */
 } quern_status;
 
 /* The name of a status, "QUERN_OK" for instance; "unknown quern_status" for any other number. */
@@ -190,7 +194,9 @@ size_t quern_device_report(const quern_device *device, char *buffer, size_t byte
 /* The operations, to be or-ed together. */
 typedef enum quern_operations {
     QUERN_CROSS_ENTROPY = 1,
-    QUERN_ADAM = 2
+    QUERN_ADAM = 2,
+    QUERN_BARRIER = 4,             /* on a CPU there is nothing to load */
+    QUERN_RAGGED_ALL_TO_ALL = 8
 } quern_operations;
 
 /*
@@ -389,6 +395,221 @@ quern_status quern_adam(quern_device *device, const quern_adam_args *args,
 
 /* Writes which kernel would serve these arguments and why not the rows before it; same buffer convention as quern_error_detail. */
 size_t quern_adam_explain(const quern_device *device, const quern_adam_args *args, char *buffer, size_t bytes);
+
+/* ---------------------------------------------------------------------------------------------- */
+/* Ranks                                                                                          */
+/* ---------------------------------------------------------------------------------------------- */
+
+/*
+ * A group is a set of ranks that work together.  A rank is a thread with a CPU device, or a GPU; the ranks of a group are all
+ * CPUs or all GPUs, of one process or of several processes of one host.  A handle is one rank's membership.
+ *
+ *   - Collective calls must be made by every rank of the group (or every named member), in the same order on each.
+ *   - Calls on one handle must not overlap in time, except quern_group_abort, quern_group_report, _rank and _size.
+ *   - A thread that drives several GPUs holds a handle for each.  The collective calls that wait on the host (create, split,
+ *     symmetric memory, plans) therefore take arrays: the thread passes all its handles in one call.  CPU ranks pass one.
+ *   - Every wait is bounded: by the limit of the call, else of the group, else 60 seconds.  On expiry, or when a rank is lost,
+ *     the group is poisoned: this call, and every later call on any rank, returns that status at once, with a detail that names
+ *     the ranks that did not come, their last epoch and phase, and how long they were waited for.  The process, its CUDA contexts
+ *     and other groups stay healthy; destroy the group and create another.
+ *   - On GPUs a barrier or all-to-all is enqueued and returns.  When its wait expires on the device its kernel ends normally and
+ *     leaves a record; the next call on the group, or quern_group_status, returns it.
+ */
+
+enum { QUERN_MAX_RANKS = 128 };
+
+typedef struct quern_group quern_group;
+
+typedef struct quern_group_args {
+    uint32_t size;
+    int rank;                /* in [0, ranks) */
+    int ranks;               /* 1 to QUERN_MAX_RANKS */
+    const char *name;        /* where the ranks meet: 1 to 200 letters, digits, '.', '_' or '-'; free again once all have met.
+                                NULL is fine for a single rank */
+    quern_device *device;    /* must stay open as long as the group; a GPU needs quern_prepare(device, QUERN_BARRIER) before */
+    double timeout;          /* seconds: the limit of every wait, creation included; 0: 60 */
+    int share_gpu;           /* not 0: several ranks may use one GPU.  Without MPS only ranks of one process run there at once */
+    uint32_t first_epoch;    /* where the barriers' counters start, the same on every rank; to test that they may wrap around */
+} quern_group_args;
+
+#define QUERN_GROUP_ARGS_INIT { .size = sizeof(quern_group_args) }
+
+/*
+ * Creates a group; collective.  args and groups are arrays of `count` ranks that the calling thread drives: 1, or several GPUs.
+ * Processes meet in POSIX shared memory, /dev/shm/quern.NAME, with permissions 0600; remains of a run that has died are replaced;
+ * the name is gone when the call returns.
+ * Errors: 1xxx about the arguments (a rank taken twice); QUERN_NOT_PREPARED; QUERN_NOT_SUPPORTED (CPUs and GPUs mixed; a GPU that
+ * cannot reach another one's memory; one GPU for two ranks without share_gpu; several GPUs driven by one thread under
+ * CUDA_LAUNCH_BLOCKING=1), QUERN_SYSTEM_ERROR (no room in or no access to /dev/shm, a name that belongs to another user),
+ * QUERN_PEER_TIMEOUT with the ranks that did not come, QUERN_PEER_LOST, QUERN_PEER_MISMATCH (another number of ranks).
+ */
+quern_status quern_group_create(const quern_group_args *args, int count, quern_group **groups);
+
+/* This handle's rank, and the number of ranks; -1 when it is no handle. */
+int quern_group_rank(const quern_group *group);
+int quern_group_size(const quern_group *group);
+
+/*
+ * Splits a group; collective, with all handles of the calling thread.  Ranks of one colour form a new group, ordered by key and
+ * then by their old rank; a negative colour joins none and gets NULL.  The new groups have the limit and devices of the old one.
+ */
+quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
+                               quern_group **new_groups);
+
+/*
+ * Gives a handle back; local: it waits for this rank's own work on the device, not for the other ranks, which get QUERN_PEER_LOST
+ * if they still wait for this one.  Symmetric memory that was not freed is freed.  NULL is fine; a handle that was destroyed
+ * before gets QUERN_INVALID_ARGUMENT, here as in every other call.
+ */
+quern_status quern_group_destroy(quern_group *group);
+
+/* Ends all waits of all ranks at once and poisons the group with QUERN_GROUP_ABORTED; from any thread. */
+quern_status quern_group_abort(quern_group *group);
+
+/* QUERN_OK, or what the group is poisoned with; reads what GPUs have recorded, and waits for nothing. */
+quern_status quern_group_status(quern_group *group);
+
+/*
+ * Each rank's process, device, last operation, phase, epoch and how long it has been there, a line each, for whoever has to find
+ * out why a job is stuck.  Same buffer convention as quern_error_detail; from any thread.
+ */
+size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes);
+
+/* ---- barrier ---- */
+
+typedef struct quern_barrier_args {
+    uint32_t size;
+    const int *members;      /* ascending ranks that take part, this one among them; NULL: all.  No group of its own is needed */
+    int member_count;
+    double timeout;          /* seconds; 0: the group's */
+} quern_barrier_args;
+
+#define QUERN_BARRIER_ARGS_INIT { .size = sizeof(quern_barrier_args) }
+
+/*
+ * Returns (CPU) or lets the stream continue (GPU) when all members have come.  What a rank wrote before is visible to every member
+ * after.  args may be NULL: all ranks, the group's limit.  On a GPU it can be captured into a graph and replayed.
+ * Each pair of ranks counts the barriers it met in, with a monotonic epoch that may wrap around.
+ */
+quern_status quern_barrier(quern_group *group, const quern_barrier_args *args, void *stream);
+
+/* The bytes of one rank's pad of signals in a group of so many ranks; 0 when there can be no such group. */
+size_t quern_barrier_bytes(int ranks);
+
+/* ---- symmetric memory ---- */
+
+/*
+ * Memory that every rank of a group can reach.  Each rank has its own part, at an address of its own; quern_symmetric_peer tells
+ * where this process sees another rank's.
+ */
+
+/*
+ * Allocates bytes[i] for groups[i]; collective.  256-byte aligned (2 MiB on a GPU), zeroed.  Sizes may differ from rank to rank; 0
+ * bytes gives NULL.  On CPUs of one host the memory is an unnamed shared file, so that /dev/shm need not hold it.
+ */
+quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const size_t *bytes, void **pointers);
+
+/*
+ * Frees this rank's part; local.  Work that was enqueued on the stream before may still use it and any peer's part; the memory goes
+ * when every rank has freed its part and that work has completed.  Any later use of the pointer in a call gets
+ * QUERN_INVALID_ARGUMENT.  On a CPU the stream is NULL.
+ */
+quern_status quern_symmetric_free(quern_group *group, void *pointer, void *stream);
+
+/*
+ * Makes the engine's own memory reachable; collective, and cheap when all ranks have registered the same range before.
+ * Possible for CPU ranks of one process, and for GPU memory of cuMemAlloc, or of cuMemCreate with a file-descriptor handle.
+ * The memory must outlive its registration.  Errors: QUERN_NOT_SUPPORTED with the reason: private memory of another process.
+ */
+quern_status quern_symmetric_register(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes);
+
+/* Ends a registration; local, with the stream as for quern_symmetric_free. */
+quern_status quern_symmetric_unregister(quern_group *group, void *pointer, void *stream);
+
+/*
+ * Where this process sees, in another rank's part, the place that `pointer` is in this rank's part.
+ * Errors: QUERN_INVALID_ARGUMENT: no symmetric memory of the group, freed, or beyond the peer's part if that is smaller.
+ */
+quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int rank, void **peer);
+
+/*
+ * An address at which one store reaches the parts of all ranks and a load can add them up (multimem instructions).
+ * Errors: QUERN_NOT_SUPPORTED with the reason: needs compute capability 9.0 or newer, NVSwitch, one GPU per rank.
+ */
+quern_status quern_symmetric_multicast(quern_group *group, const void *pointer, void **multicast);
+
+/* ---- ragged all-to-all ---- */
+
+/*
+ * Every rank sends slices of its input's rows into the outputs of all members, itself included:
+ *
+ *   for each member p and update u, with i = p * updates + u:
+ *     input rows [input_offsets[i], input_offsets[i] + send_sizes[i])  of this rank
+ *     go to output rows [output_offsets[i], ...)                       of member p
+ *   recv_sizes[i] is what this rank expects from member p in its update u.
+ *
+ * As in XLA's ragged-all-to-all and JAX's lax.ragged_all_to_all.  Offsets and sizes count rows; a row is any number of bytes.
+ * Output rows that nobody writes keep their values.  Every slice is checked, on every call: negative or out-of-range offsets and
+ * sizes, and sizes on which sender and receiver disagree; overlapping receives when check_overlap is set.  Then every member gets
+ * the error, which names rank, peer and update, and nothing is written: QUERN_INVALID_SHAPE, or QUERN_PEER_MISMATCH when two
+ * ranks disagree.
+ *
+ * On CPUs the call returns when this rank's output is complete and its input may change, and an error leaves the group usable.
+ * On GPUs one launch does it all: entry barrier, checks, copy, exit barrier; an error is recorded on the device and poisons the
+ * group (a plan reports it at once and poisons nothing).
+ */
+typedef struct quern_ragged_all_to_all_args {
+    uint32_t size;
+    quern_dtype metadata_dtype;     /* INT32 or INT64: of the four arrays below */
+    const void *input;              /* [input_rows, row_bytes] */
+    int64_t input_rows;
+    void *output;                   /* [output_rows, row_bytes].  GPU: symmetric memory, at the same place of the same allocation
+                                       on every rank.  CPU: any memory; one copy if it is symmetric or all ranks are threads of
+                                       one process, else two */
+    int64_t output_rows;
+    int64_t row_bytes;              /* the same on every rank; 0 is fine */
+    int64_t updates;                /* per peer, the same on every rank; the initialiser sets 1 */
+    const void *input_offsets;      /* [members, updates] each */
+    const void *send_sizes;
+    const void *output_offsets;
+    const void *recv_sizes;
+    int metadata_on_device;         /* GPU: not 0 if the four arrays are in the device's memory, and are read when the stream gets
+                                       there.  0: in host memory, read before the call returns; cannot be captured into a graph */
+    int check_overlap;              /* not 0: two slices that would write the same output row are an error */
+    const int *members;             /* as for the barrier; NULL: all.  Index p above counts members */
+    int member_count;
+    int multiprocessors;            /* GPU: how many the copy may use; 0: as many as are of use */
+    double timeout;                 /* seconds; 0: the group's */
+} quern_ragged_all_to_all_args;
+
+#define QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT \
+    { .size = sizeof(quern_ragged_all_to_all_args), .metadata_dtype = QUERN_INT32, .updates = 1 }
+
+/*
+ * The bytes of workspace, which must be symmetric memory of the group (quern_symmetric_alloc).  It depends on the group, row_bytes,
+ * input_rows, updates, and on whether input and output overlap or the output is private; it is enough for any metadata in which no
+ * input row is sent more often than once per member.
+ */
+quern_status quern_ragged_all_to_all_workspace(quern_group *group, const quern_ragged_all_to_all_args *args, size_t *bytes);
+
+/* The exchange described above; collective over the members.  The device must be prepared for QUERN_RAGGED_ALL_TO_ALL. */
+quern_status quern_ragged_all_to_all(quern_group *group, const quern_ragged_all_to_all_args *args, void *workspace,
+                                     size_t workspace_bytes, void *stream);
+
+/*
+ * A plan: the same exchange again and again, with the metadata checked and the work divided once.  It keeps the pointers of args
+ * and the workspace, which must live as long; the metadata (in host memory) is read at creation.  Creation is collective over all
+ * ranks of the group, waits on the host and reports errors of the metadata to every rank; a run is collective over the members
+ * and can be captured.
+ */
+typedef struct quern_ragged_plan quern_ragged_plan;
+
+quern_status quern_ragged_plan_create(quern_group *const *groups, int count, const quern_ragged_all_to_all_args *args,
+                                      void *const *workspaces, const size_t *workspace_bytes, quern_ragged_plan **plans);
+quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream);
+
+/* Local.  NULL is fine.  Waits for this rank's runs that are still under way. */
+quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
 
 #ifdef __cplusplus
 }

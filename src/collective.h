@@ -1,0 +1,120 @@
+/*
+ * What the host and the kernels of the collective operations share: signals, pads, and what a kernel leaves when it gives up.
+ * Included by the host code and by the generated CUDA kernels.
+ *
+ * A barrier is put-to-all, then wait-for-all.  Each rank has a pad with one signal per rank, which only that rank writes.  Each
+ * pair of ranks counts the barriers both took part in; a rank puts its count into its peers' pads and waits until theirs have come
+ * at least as far.  So any subset can meet without a group of its own, a rank may be one phase ahead, and a pad is never reset.
+ */
+#ifndef QUERN_COLLECTIVE_H
+#define QUERN_COLLECTIVE_H
+
+#include <stdint.h>
+
+enum { QUERN_RANK_LIMIT = 128, QUERN_RANK_WORDS = QUERN_RANK_LIMIT / 32 };
+
+/*
+ * A signal: the epoch in the low half, the tag of the meeting in the high half.  Two ranks that come to the same epoch with
+ * different tags have made different calls.
+ */
+typedef uint64_t quern_signal;
+
+static inline quern_signal quern_make_signal(uint32_t epoch, uint32_t tag) { return (uint64_t)tag << 32 | epoch; }
+static inline uint32_t quern_signal_epoch(quern_signal signal) { return (uint32_t)signal; }
+static inline uint32_t quern_signal_tag(quern_signal signal) { return (uint32_t)(signal >> 32); }
+
+/* Whether an epoch has been reached; the counters may wrap around. */
+static inline int quern_epoch_reached(uint32_t seen, uint32_t expected) { return (int32_t)(seen - expected) >= 0; }
+
+/* What a rank is doing: the operation in the tag's upper byte, the phase in the next, a digest of the members in the rest. */
+enum quern_collective {
+    QUERN_IDLE = 0,
+    QUERN_IN_CREATE,
+    QUERN_IN_SPLIT,
+    QUERN_IN_BARRIER,
+    QUERN_IN_SYMMETRIC_ALLOC,
+    QUERN_IN_SYMMETRIC_REGISTER,
+    QUERN_IN_RAGGED_ALL_TO_ALL,
+    QUERN_IN_PLAN_CREATE,
+    QUERN_IN_PLAN_RUN,
+    QUERN_COLLECTIVES
+};
+
+enum quern_phase {
+    QUERN_PHASE_NONE = 0,
+    QUERN_PHASE_MEETING,    /* the one wait of a barrier */
+    QUERN_PHASE_EXCHANGE,   /* of arguments, on the host */
+    QUERN_PHASE_ENTRY,      /* of an all-to-all: outputs may be overwritten, metadata is there */
+    QUERN_PHASE_VERDICT,    /* all have checked the metadata */
+    QUERN_PHASE_COPY,
+    QUERN_PHASE_EXIT,       /* outputs are complete */
+    QUERN_PHASES
+};
+
+static inline uint32_t quern_members_digest(const uint32_t members[QUERN_RANK_WORDS]) {
+    uint32_t digest = 0;
+    for (int word = 0; word < QUERN_RANK_WORDS; word++) digest = (digest ^ members[word]) * 0x9e3779b1u;
+    return digest >> 16;
+}
+
+static inline uint32_t quern_make_tag(enum quern_collective operation, enum quern_phase phase,
+                                      const uint32_t members[QUERN_RANK_WORDS]) {
+    return (uint32_t)operation << 24 | (uint32_t)phase << 16 | quern_members_digest(members);
+}
+
+/*
+ * A GPU rank's pad, in symmetric device memory that was zeroed before its address was told to anyone; `stride` below is
+ * quern_pad_stride(ranks):
+ *
+ *   quern_signal pair[stride]       slot s is written by rank s: the meetings of the two
+ *   quern_signal everyone[stride]   slot s is written by rank s, by multicast: the meetings of the whole group
+ *   uint32_t     count[stride]      this rank's own: meetings with each rank so far (on the device, so that graphs can be replayed)
+ *   uint32_t     everyone_count     this rank's own
+ *   uint32_t     grid[15]           this rank's own: how the blocks of one launch wait for each other
+ */
+static inline uint32_t quern_pad_stride(uint32_t ranks) { return (ranks + 7) / 8 * 8; }
+static inline uint64_t quern_device_pad_bytes(uint32_t ranks) { return 20 * (uint64_t)quern_pad_stride(ranks) + 64; }
+
+/* What is wrong with a slice of a ragged all-to-all; the host has the words for it. */
+enum quern_slice_fault {
+    QUERN_SLICE_FINE = 0,
+    QUERN_SLICE_INPUT_OFFSET,    /* negative: value */
+    QUERN_SLICE_SEND_SIZE,       /* negative: value */
+    QUERN_SLICE_OUTPUT_OFFSET,   /* negative: value */
+    QUERN_SLICE_RECV_SIZE,       /* negative: value */
+    QUERN_SLICE_BEYOND_INPUT,    /* input_offset + send_size is value, input_rows is limit */
+    QUERN_SLICE_BEYOND_OUTPUT,   /* output_offset + size is value, the receiver's output_rows is limit */
+    QUERN_SLICE_DISAGREEMENT,    /* the receiver expects limit rows, the sender sends value */
+    QUERN_SLICE_OVERLAP,         /* row value of the output is also written by (other_peer, other_update) */
+    QUERN_SLICE_UPDATES,         /* `rank` has value updates, `peer` limit */
+    QUERN_SLICE_ROW_BYTES,       /* `rank` has value bytes in a row, `peer` limit */
+    QUERN_SLICE_OUTPUT_PLACE,    /* the outputs are not at the same place of the same symmetric allocation */
+    QUERN_SLICE_ARGUMENTS        /* `rank` refused its own arguments: its own detail says why */
+};
+
+/* The first fault that a rank has found: slice (peer, update) of what `rank` sends or, for faults of receiving, receives. */
+struct quern_slice_report {
+    int32_t fault;        /* enum quern_slice_fault */
+    int32_t rank;
+    int32_t peer;
+    int32_t update;
+    int32_t other_peer;
+    int32_t other_update;
+    int64_t value;
+    int64_t limit;
+};
+
+/* What a kernel leaves in host memory when it ends without having done its work; one per rank, written by its rank only. */
+enum quern_incident_kind { QUERN_NO_INCIDENT = 0, QUERN_INCIDENT_TIMEOUT, QUERN_INCIDENT_MISMATCH, QUERN_INCIDENT_SLICE };
+
+struct quern_incident {
+    uint32_t kind;                          /* enum quern_incident_kind; written last */
+    uint32_t tag;                           /* of the meeting in which it happened */
+    uint32_t missing[QUERN_RANK_WORDS];     /* bit mask: TIMEOUT: ranks that did not come; MISMATCH: ranks in another call */
+    uint32_t expected[QUERN_RANK_LIMIT];    /* epochs, of the ranks in `missing` */
+    quern_signal seen[QUERN_RANK_LIMIT];    /* their last signals */
+    uint64_t waited;                        /* nanoseconds */
+    struct quern_slice_report slice;        /* SLICE */
+};
+
+#endif

@@ -1,0 +1,32 @@
+/* What a GPU rank keeps for its group: attached to its membership by the cuda transport. */
+#ifndef QUERN_GROUP_CUDA_H
+#define QUERN_GROUP_CUDA_H
+
+#include "cuda_driver.h"
+#include "group.h"
+
+struct quern_cuda_rank {
+    const struct quern_cuda *cuda;
+    uint64_t pad[QUERN_RANK_LIMIT];      /* all ranks' pads (src/collective.h), at the addresses of this process */
+    uint64_t multicast_pad;              /* reaches all pads at once; 0: no multicast */
+    const char *no_multicast;            /* the reason */
+    uint64_t segment;                    /* device address of the segment */
+    int ranks_on_device;                 /* ranks of the group that share this GPU: their grids must fit it together */
+    CUevent last;                        /* recorded after the last operation, unless that was captured */
+    CUstream last_stream;
+    bool enqueued;                       /* `last` has been recorded */
+};
+
+static inline struct quern_cuda_rank *quern_cuda_rank_of(const struct quern_membership *member) { return member->attached; }
+
+/*
+ * Before an operation is launched on a stream: makes the rank's context current, and makes the stream wait for the rank's last
+ * operation when that was on another one, since the pad serves one operation at a time.  Pops the context when it fails.
+ * *capturing tells whether the stream is being captured; then nothing is made to wait.
+ */
+quern_status quern_cuda_enter(struct quern_membership *member, CUstream stream, bool *capturing);
+
+/* After it has been launched: records the event, unless captured, and pops the context. */
+quern_status quern_cuda_leave(struct quern_membership *member, CUstream stream, bool capturing);
+
+#endif
