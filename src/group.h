@@ -62,10 +62,11 @@ struct quern_membership {
     int share_gpu;
     char label[64];                      /* "group NAME, rank 3": in front of details */
     struct quern_segment *segment;       /* shared by all ranks; mapped once per process */
-    bool one_process;                    /* all ranks are threads of this process */
+    bool one_process;                    /* all ranks are of this process */
     struct quern_rank_set everyone;
     uint32_t count[QUERN_RANK_LIMIT];    /* host meetings with each rank so far */
     uint32_t exchanges;                  /* so far: which half of the mailbox is next */
+    int spins;                           /* how often a wait looks before it sleeps */
     uint32_t splits;                     /* so far */
     void *attached;                      /* what the transport keeps */
 };
@@ -126,6 +127,15 @@ quern_status quern_check_poison(const struct quern_membership *member);
 quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Wakes every rank that sleeps in a meeting, to look around. */
+void quern_wake_all(struct quern_segment *segment);
+
+/* "barrier", "ragged all-to-all (verdict)": where a tag says that a rank is. */
+void quern_describe_tag(struct quern_text *text, uint32_t tag);
+
+/* One line of quern_group_report, without its end. */
+void quern_describe_rank(struct quern_text *text, const struct quern_segment *segment, int rank);
+
 /* The words for a fault: "rank 1, peer 0, update 3: send_sizes is -2, expected 0 or more". */
 void quern_describe_slice(struct quern_text *text, const struct quern_slice_report *report);
 
@@ -139,11 +149,5 @@ quern_status quern_rendezvous(const char *name, uint32_t first_epoch, struct que
 
 /* Unmaps the segment when no rank of this process uses it any more. */
 void quern_release_segment(struct quern_segment *segment);
-
-/* Whether a rank's process has ended. */
-bool quern_rank_is_dead(const struct quern_segment_rank *rank);
-
-/* Whether a rank belongs to this process. */
-bool quern_rank_is_here(const struct quern_segment_rank *rank);
 
 #endif

@@ -56,6 +56,8 @@ struct quern_ragged_transport {
     quern_status (*plan_destroy)(void *state);
 };
 
+extern const struct quern_ragged_transport quern_host_ragged;
+
 /*
  * Checks one rank's metadata (in host memory) on its own: signs, ranges of the input.  False: *report has the first fault.
  * The rest (what sender and receiver must agree on) needs the peers' metadata: quern_ragged_check_receives.

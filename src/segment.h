@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "collective.h"
+#include "process.h"
 
 enum {
     QUERN_MAILBOX_BYTES = 1024,
@@ -24,9 +25,7 @@ enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RAN
 /* What a rank tells of itself. */
 struct quern_segment_rank {
     uint32_t state;              /* atomic; enum quern_rank_state */
-    int32_t pid;
-    uint64_t start_time;         /* of the process, in the kernel's ticks: a pid may be given out again */
-    uint64_t pid_namespace;      /* a pid means something only in its own */
+    struct quern_process process;
     int32_t device_kind;         /* quern_device_kind */
     int32_t device_ordinal;      /* in its own process */
     unsigned char device_uuid[16];
@@ -34,8 +33,9 @@ struct quern_segment_rank {
 
     /* For reports: where it is.  Atomic, each on its own. */
     uint32_t tag;
-    uint32_t waiting;            /* 1: inside a wait, 0: between two */
-    int64_t since;               /* CLOCK_MONOTONIC, nanoseconds */
+    uint32_t meetings;           /* on the host so far */
+    uint32_t asleep_in_meeting;  /* 1: it has been waiting long enough to sleep, ... */
+    int64_t since;               /* ... since then: CLOCK_MONOTONIC, nanoseconds */
 
     /* How it sleeps: see src/meeting.c. */
     _Alignas(64) uint32_t arrivals;  /* atomic; the futex: signals that were put into its pad */

@@ -31,6 +31,8 @@ static const struct {
     {QUERN_SYSTEM_ERROR, "QUERN_SYSTEM_ERROR"},
     {QUERN_PEER_TIMEOUT, "QUERN_PEER_TIMEOUT"},
     {QUERN_PEER_LOST, "QUERN_PEER_LOST"},
+    {QUERN_PEER_MISMATCH, "QUERN_PEER_MISMATCH"},
+    {QUERN_GROUP_ABORTED, "QUERN_GROUP_ABORTED"},
 };
 
 const char *quern_status_string(quern_status status) {

@@ -17,6 +17,10 @@ struct quern_symmetric_place {
     void *multicast;                 /* where it sees all of them at once, or NULL */
 };
 
+/* How memory of a kind is made reachable: what a transport names. */
+struct quern_symmetric_kind;
+extern const struct quern_symmetric_kind quern_host_memory, quern_host_registration;
+
 /* Whether memory is symmetric to a rank. */
 enum quern_symmetric_kin { QUERN_MEMORY_PRIVATE, QUERN_MEMORY_SYMMETRIC, QUERN_MEMORY_FREED };
 

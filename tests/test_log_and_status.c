@@ -39,6 +39,8 @@ Test(status, every_status_has_its_name_and_its_blame) {
         STATUS(QUERN_SYSTEM_ERROR, "the system"),
         STATUS(QUERN_PEER_TIMEOUT, "a peer"),
         STATUS(QUERN_PEER_LOST, "a peer"),
+        STATUS(QUERN_PEER_MISMATCH, "a peer"),
+        STATUS(QUERN_GROUP_ABORTED, "a peer"),
     };
     for (size_t i = 0; i < COUNT(statuses); i++) {
         check(!strcmp(quern_status_string(statuses[i].status), statuses[i].name), "%s is called %s", statuses[i].name,
