@@ -69,8 +69,8 @@ quern_status quern_check_members(const struct quern_membership *member, const in
     *set = (struct quern_rank_set){.count = 0};
     for (int i = 0; i < count; i++) {
         if (members[i] < 0 || members[i] >= member->ranks)
-            return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "members[%d] is %d: expected a rank from 0 to %d", i, members[i],
-                              member->ranks - 1);
+            return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "members[%d] is %d: expected a rank from 0 to %d", i,
+                              members[i], member->ranks - 1);
         if (i && members[i] <= members[i - 1])
             return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "members[%d] is %d after %d: expected ascending ranks", i,
                               members[i], members[i - 1]);
@@ -139,8 +139,8 @@ static quern_status check_together(const quern_group_args *args, int count) {
     }
     if (count > 1 && launches_block())
         return quern_fail(args[0].device, QUERN_NOT_SUPPORTED,
-                          "CUDA_LAUNCH_BLOCKING is set: one thread cannot drive %d GPUs whose kernels wait for each other; unset it, or "
-                          "drive each GPU by a thread of its own", count);
+                          "CUDA_LAUNCH_BLOCKING is set: one thread cannot drive %d GPUs whose kernels wait for each other; unset "
+                          "it, or drive each GPU by a thread of its own", count);
     return QUERN_OK;
 }
 
@@ -193,8 +193,8 @@ static quern_status choose_transport(struct quern_membership *const *members, in
         for (int i = 0; i < count; i++) members[i]->transport = transports[row];
         return transports[row]->attach(members, count);
     }
-    return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED, "%s: no way for these ranks to reach each other: %s", members[0]->label,
-                      reasons);
+    return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED, "%s: no way for these ranks to reach each other: %s",
+                      members[0]->label, reasons);
 }
 
 static bool are_one_process(const struct quern_segment *segment) {
@@ -312,7 +312,7 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
     return status;
 }
 
-/* The next colour above `last` among the calling thread's ranks; -1: there is none.  Everyone goes up, so that no two wait crosswise. */
+/* The next colour above `last` among the thread's ranks; -1: there is none.  Everyone goes up, so that no two wait crosswise. */
 static int next_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int last) {
     int next = -1;
     for (int i = 0; i < count; i++) {
@@ -328,7 +328,8 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
     quern_status status = quern_members_of(groups, count, members);
     if (status != QUERN_OK) return status;
     if (!colours || !keys || !new_groups)
-        return quern_fail(members[0]->device, QUERN_NULL_POINTER, "%s is NULL", !colours ? "colours" : !keys ? "keys" : "new_groups");
+        return quern_fail(members[0]->device, QUERN_NULL_POINTER, "%s is NULL",
+                          !colours ? "colours" : !keys ? "keys" : "new_groups");
     struct split_wish mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
     const void *payloads[QUERN_RANK_LIMIT];
     quern_group *formed[QUERN_RANK_LIMIT] = {NULL};

@@ -137,8 +137,8 @@ static void list_missing(const struct wait *wait, struct quern_text *text) {
         }
         const struct quern_segment_rank *peer = &member->segment->rank[rank];
         quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);
-        quern_text_add(text, "%srank %d (process %d, last epoch %u, expected %u, last in ", listed++ ? ", " : "", rank, peer->process.pid,
-                       quern_signal_epoch(signal), member->count[rank]);
+        quern_text_add(text, "%srank %d (process %d, last epoch %u, expected %u, last in ", listed++ ? ", " : "", rank,
+                       peer->process.pid, quern_signal_epoch(signal), member->count[rank]);
         quern_describe_tag(text, __atomic_load_n(&peer->tag, __ATOMIC_RELAXED));
         quern_text_add(text, ")");
     }
@@ -175,7 +175,8 @@ static quern_status check_lost(const struct wait *wait) {
     struct quern_text text = quern_text_begin(where, sizeof where);
     quern_describe_tag(&text, wait->tag);
     return quern_poison(wait->member, QUERN_PEER_LOST, "%s: rank %d (process %d) %s; rank %d waited for it", where, rank,
-                        wait->member->segment->rank[rank].process.pid, left ? "has destroyed its group" : "has ended", wait->member->rank);
+                        wait->member->segment->rank[rank].process.pid, left ? "has destroyed its group" : "has ended",
+                        wait->member->rank);
 }
 
 /* ---- sleeping ---- */

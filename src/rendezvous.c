@@ -145,7 +145,8 @@ static quern_status make_file(struct joining *joining) {
     struct stat file;
     unsigned char id[16];
     fchmod(joining->descriptor, 0600);
-    flock(joining->descriptor, LOCK_SH | LOCK_NB);
+    joining->again = flock(joining->descriptor, LOCK_SH | LOCK_NB) != 0;  /* someone takes it for remains, and removes it */
+    if (joining->again) return QUERN_OK;
     int error = posix_fallocate(joining->descriptor, 0, (off_t)quern_segment_bytes((uint32_t)joining->members[0]->ranks));
     errno = error;
     if (!error && fstat(joining->descriptor, &file) == 0 && getrandom(id, sizeof id, 0) == sizeof id)
@@ -155,7 +156,7 @@ static quern_status make_file(struct joining *joining) {
         remove_name(joining);
         return status;
     }
-    joining->again = file.st_nlink == 0;  /* someone took it for remains before it was locked */
+    joining->again = file.st_nlink == 0;  /* someone took it for remains, and has removed it */
     if (!joining->again) fill_segment(joining->segment, joining, id);
     return QUERN_OK;
 }
@@ -171,6 +172,13 @@ static quern_status check_owner(const struct joining *joining, const struct stat
     return QUERN_OK;
 }
 
+/* Whether a file was made so lately that whoever makes it may not have come to lock it yet. */
+static bool is_being_made(const struct stat *file) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return file->st_size == 0 && now.tv_sec - file->st_ctim.tv_sec <= 1 && now.tv_sec >= file->st_ctim.tv_sec;
+}
+
 /* A file that was found: joined, waited for, or removed when nobody is left who made it. */
 static quern_status join_file(struct joining *joining) {
     struct stat file;
@@ -178,6 +186,7 @@ static quern_status join_file(struct joining *joining) {
     quern_status status = check_owner(joining, &file);
     if (status != QUERN_OK) return status;
     joining->again = true;
+    if (is_being_made(&file)) return QUERN_OK;
     if (flock(joining->descriptor, LOCK_EX | LOCK_NB) == 0) {
         remove_name(joining);
         return QUERN_OK;
@@ -328,8 +337,8 @@ static bool is_in_time(const struct joining *joining) { return quern_now() - joi
 
 quern_status quern_rendezvous(const char *name, uint32_t first_epoch, struct quern_membership *const *members, int count) {
     double seconds = members[0]->timeout;
-    struct joining joining = {.members = members, .count = count, .first_epoch = first_epoch, .descriptor = -1, .began = quern_now(),
-                              .limit = seconds < 9e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2};
+    struct joining joining = {.members = members, .count = count, .first_epoch = first_epoch, .descriptor = -1,
+                              .began = quern_now(), .limit = seconds < 9e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2};
     struct quern_text text = quern_text_begin(joining.name, sizeof joining.name);
     quern_text_add(&text, "/quern.%s", name);
     quern_status status = enter(&joining);
