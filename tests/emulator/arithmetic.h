@@ -20,11 +20,27 @@ typedef s8 __attribute__((may_alias)) mem_s8;
 typedef s16 __attribute__((may_alias)) mem_s16;
 typedef s32 __attribute__((may_alias)) mem_s32;
 typedef s64 __attribute__((may_alias)) mem_s64;
+typedef unsigned __int128 u128;
+typedef u128 __attribute__((may_alias)) mem_u128;
 #define MEMORY(type, address) (*(mem_##type *)(address))
 
 #define CHECK_ALIGNED(address, bytes, line)                                                  \
   if (__builtin_expect(((u64)(address) & ((bytes) - 1)) != 0, 0))                            \
     t.view->runtime->fail(t, 716, "misaligned address", (u64)(address), line)
+
+// Left out of functions that cannot spin.
+#define EFFECT(condition) t.effects += (condition)
+
+// ThreadSanitizer knows memory by its address: where the same memory is mapped
+// twice, release and acquire need an edge by what lies behind the addresses.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ALIAS_EDGE(address, release) t.view->runtime->alias_edge(t, (u64)(address), release)
+#endif
+#endif
+#ifndef ALIAS_EDGE
+#define ALIAS_EDGE(address, release)
+#endif
 
 namespace emulator {
 

@@ -68,8 +68,10 @@ struct Runtime {
   u8 *(*cluster_address)(Thread &, u32 address, u32 line);
   u8 *(*cluster_peer)(Thread &, const u8 *own_address, u32 rank, u32 line);
   u32 (*address_space)(Thread &, u64 address);  // one of AddressSpace
-  u64 (*clock)();
+  u64 (*clock)(Thread &, u32 line);
   void (*preempt)(Thread &, u32 line);          // like yield, but taken now and then: for atomics
+  u8 *(*multicast)(Thread &, u64 address, u32 bytes, u32 index, u32 line);  // one device's memory behind it; null past the last
+  void (*alias_edge)(Thread &, u64 address, bool release);  // for ThreadSanitizer
 };
 
 enum AddressSpace : u32 { space_global, space_shared, space_shared_cluster, space_local, space_param };
@@ -88,6 +90,7 @@ struct BlockView {
 struct Thread {
   Dim tid;
   u32 lane, warp;
+  u32 effects;  // stores and atomics that others may wait for: spinning with none of them is no progress
   BlockView *view;
 };
 

@@ -1,6 +1,7 @@
 // The driver's core: entry of API functions, and the execution of pending operations.
 #include "libcuda.h"
 
+#include <sched.h>
 #include <algorithm>
 #include <cstring>
 
@@ -54,8 +55,12 @@ int injected_value(const char *function) {
   return 0;
 }
 
-Entry::Entry(const char *function, Need need) : lock_(driver().mutex) {
-  error_ = injected_value(function);
+namespace {
+thread_local bool in_host_function;
+}
+
+Entry::Entry(const char *function, Need need) : lock_(driver().door) {
+  error_ = in_host_function ? int(not_permitted) : injected_value(function);
   if (logging()) fprintf(stderr, "emulator: %s\n", function);
   if (error_ || need == nothing) return;
   if (!driver().initialized) error_ = not_initialized;
@@ -69,28 +74,70 @@ Entry::Entry(const char *function, Need need) : lock_(driver().mutex) {
 
 namespace {
 
+typedef std::chrono::steady_clock Clock;
+
+// Threads that wait while another one executes sleep until something has finished.
+struct News {
+  std::mutex mutex;
+  std::condition_variable changed;
+  unsigned long long count = 0;
+};
+News &news() {
+  static News *n = new News;  // never destroyed, as the driver
+  return *n;
+}
+
+void tell_news() {
+  std::lock_guard<std::mutex> lock(news().mutex);
+  news().count++;
+  news().changed.notify_all();
+}
+
+void wait_for_news() {
+  std::unique_lock<std::mutex> lock(news().mutex);
+  unsigned long long seen = news().count;
+  driver().door.unlock();
+  news().changed.wait_for(lock, std::chrono::milliseconds(20), [&] { return news().count != seen; });
+  lock.unlock();
+  driver().door.lock();
+}
+
 bool ready(const Operation &op) {
   return !op.started && std::all_of(op.after.begin(), op.after.end(), [](const OperationRef &d) { return d->done; });
 }
 
 void finish(Operation &op, int error) {
   op.done = true;
-  op.finished = std::chrono::steady_clock::now();
+  op.finished = Clock::now();
   if (op.grid) after_all(&op.sync_tag, [&] { op.grid = nullptr; });
   op.after.clear();
   Context *c = op.device->context.get();
   if (error && c && !c->error) c->error = error;
+  tell_news();
 }
 
-void start(Operation &op) {
+// On a thread of its own, as in reality: it may wait for what other threads do.
+void call_host_function(OperationRef op) {
+  in_host_function = true;
+  {
+    History::Scope in_history(op->history);
+    op->host_function();
+    happens_before(&op->sync_tag);
+  }
+  std::lock_guard<Door> lock(driver().door);
+  if (!op->done) finish(*op, 0);
+}
+
+void start(const OperationRef &reference) {
+  Operation &op = *reference;
   Context *c = op.device->context.get();
   op.started = true;
   op.history.begin();
   int error = 0;
+  bool failed = !c || c->error;  // work behind a failure never runs
   {
     History::Scope in_history(op.history);
     for (auto &d : op.after) happens_after(&d->sync_tag);
-    bool failed = !c || c->error;  // work behind a failure never runs
     if (op.grid && !failed) {
       op.grid->history = &op.history, op.grid->sync_tag = &op.sync_tag;
       start_grid(op.grid.get());
@@ -99,11 +146,12 @@ void start(Operation &op) {
     if (op.action && !failed) error = op.action();
     happens_before(&op.sync_tag);
   }
-  finish(op, error);
+  if (op.host_function && !failed) std::thread(call_host_function, reference).detach();
+  else finish(op, error);
 }
 
 // What `target` depends on, in order of issue. It never changes once issued.
-std::vector<OperationRef> closure_of(const OperationRef &target) {
+Closure closure_of(const OperationRef &target) {
   std::set<Operation *> found;
   std::vector<Operation *> todo{target.get()};
   while (!todo.empty()) {
@@ -115,7 +163,7 @@ std::vector<OperationRef> closure_of(const OperationRef &target) {
   std::vector<OperationRef> ordered;
   for (auto &op : driver().pending)
     if (found.count(op.get())) ordered.push_back(op);
-  return ordered;
+  return std::make_shared<const std::vector<OperationRef>>(std::move(ordered));
 }
 
 void retire_finished() {
@@ -137,7 +185,7 @@ bool start_ready(const std::vector<OperationRef> &operations) {
   bool any = false;
   for (auto &op : operations) {
     if (!ready(*op)) continue;
-    start(*op), any = true;
+    start(op), any = true;
     if (op->grid) driver().running.push_back(op);
   }
   retire_finished();
@@ -148,40 +196,80 @@ bool start_any_ready() {
   return start_ready(std::vector<OperationRef>(driver().pending));
 }
 
-double seconds_since(std::chrono::steady_clock::time_point t) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - t).count();
+bool start_awaited() {
+  bool any = false;
+  for (const Closure &c : std::vector<Closure>(driver().awaited)) any |= start_ready(*c);
+  return any;
 }
 
-// Lets other host threads enqueue the work that the spinning kernels wait for.
-void let_others_enqueue() {
-  driver().mutex.unlock();
-  std::this_thread::sleep_for(std::chrono::microseconds(50));
-  driver().mutex.lock();
+// Time without progress. The kernels that spin then wait for another thread or
+// process, which needs the lock or the core.
+class Patience {
+ public:
+  void renew() { since_ = Clock::now(); }
+  bool is_over() const { return waited() > std::chrono::seconds(limit_); }
+
+  void rest() const {
+    constexpr auto shortest = std::chrono::microseconds(20), longest = std::chrono::microseconds(1000);
+    driver().door.let_others_in();
+    driver().door.unlock();
+    auto nap = std::min<Clock::duration>(std::max<Clock::duration>(waited() / 8, shortest), longest);
+    if (waited() < std::chrono::microseconds(300)) sched_yield();
+    else std::this_thread::sleep_for(nap);
+    driver().door.lock();
+  }
+
+ private:
+  Clock::duration waited() const { return Clock::now() - since_; }
+  Clock::time_point since_ = Clock::now();
+  const int limit_ = environment("QUERN_EMULATOR_TIMEOUT", 10);
+};
+
+// Runs everything that threads wait for, until `target` is done.
+void execute(const OperationRef &target) {
+  driver().has_executor = true;
+  Patience patience;
+  while (!target->done) {
+    bool started = start_awaited();
+    Step s = step();
+    retire_finished();
+    if (started || s == Step::progressed || (!target->done && start_any_ready())) {
+      patience.renew();
+      driver().door.let_others_in();
+      continue;
+    }
+    if (target->done) break;
+    if (patience.is_over()) {
+      abandon_all_stuck();
+      retire_finished();
+      patience.renew();
+    }
+    patience.rest();
+  }
+  driver().has_executor = false;
+  tell_news();
 }
 
 }  // namespace
 
-// The engine itself is entered by one thread at a time, but released between steps.
+// A thread that was woken needs a moment to arrive at the lock.
+void Door::let_others_in() {
+  if (!waiting_) return;
+  unlock();
+  for (int i = 0; i < 1000 && waiting_; i++) sched_yield();
+  lock();
+}
+
+// One thread executes for all; when it has what it waited for, another takes over.
 Result run_until_done(const OperationRef &target, Context &context) {
-  auto last_progress = std::chrono::steady_clock::now();
-  const std::vector<OperationRef> closure = closure_of(target);
-  const int limit = environment("QUERN_EMULATOR_TIMEOUT", 10);
+  Closure closure = closure_of(target);
+  driver().awaited.push_back(closure);
   while (!target->done) {
-    bool started = start_ready(closure);
-    Step s = step();
-    retire_finished();
-    if (started || s == Step::progressed) {
-      last_progress = std::chrono::steady_clock::now();
-      continue;
-    }
-    if (target->done || start_any_ready()) continue;
-    if (seconds_since(last_progress) > limit) {
-      abandon_all_stuck();
-      retire_finished();
-      last_progress = std::chrono::steady_clock::now();
-    }
-    let_others_enqueue();
+    if (driver().has_executor) wait_for_news();
+    else execute(target);
   }
+  auto &awaited = driver().awaited;
+  awaited.erase(std::find(awaited.begin(), awaited.end(), closure));
   happens_after(&target->sync_tag);
   sweep_pending();
   if (!canaries_intact() && !context.error) context.error = illegal_address;
@@ -190,10 +278,14 @@ Result run_until_done(const OperationRef &target, Context &context) {
 
 // What a query does: everything that can run without waiting for others.
 void run_what_is_possible(const OperationRef &target) {
-  const std::vector<OperationRef> closure = closure_of(target);
-  while (!target->done && (start_ready(closure) || step() == Step::progressed)) retire_finished();
+  const Closure closure = closure_of(target);
+  while (!target->done && (start_ready(*closure) || step() == Step::progressed)) retire_finished();
   retire_finished();
   sweep_pending();
+}
+
+Result block_if_asked(Stream &s) {
+  return driver().launch_blocking && !s.capture ? run_until_done(s.last, *s.context) : success;
 }
 
 Result run_everything(Context &c) {
@@ -284,7 +376,7 @@ struct quern_emulator_statistics_t { unsigned long long launches, blocks, switch
 namespace emulator { void count_allocations(unsigned long long &count, unsigned long long &bytes); }
 
 API void quern_emulator_statistics(quern_emulator_statistics_t *s) {
-  std::lock_guard<std::mutex> lock(driver().mutex);
+  std::lock_guard<Door> lock(driver().door);
   s->launches = statistics.launches, s->blocks = statistics.blocks, s->switches = statistics.switches;
   count_allocations(s->allocations, s->bytes);
 }

@@ -4,7 +4,9 @@
 // Work is lazy: an operation runs when somebody waits for it, and then only
 // what it depends on, so host code that forgets to synchronise sees stale data.
 #pragma once
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,9 +27,10 @@ typedef unsigned long long DevicePointer;
 
 enum Error : int {
   success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, no_device = 100, invalid_device = 101,
-  invalid_image = 200, invalid_context = 201, no_binary_for_gpu = 209, invalid_ptx = 218, shared_object_init_failed = 303,
-  invalid_handle = 400, illegal_state = 401, not_found = 500, not_ready = 600, illegal_address = 700,
-  launch_out_of_resources = 701, not_supported = 801, capture_unsupported = 900, capture_invalidated = 901,
+  invalid_image = 200, invalid_context = 201, map_failed = 205, no_binary_for_gpu = 209, peer_access_unsupported = 217,
+  invalid_ptx = 218, shared_object_init_failed = 303, invalid_handle = 400, illegal_state = 401, not_found = 500,
+  not_ready = 600, illegal_address = 700, launch_out_of_resources = 701, peer_access_already_enabled = 704,
+  peer_access_not_enabled = 705, already_registered = 712, not_registered = 713, not_permitted = 800, not_supported = 801, capture_unsupported = 900, capture_invalidated = 901,
   capture_merge = 902, capture_unmatched = 903, capture_unjoined = 904, capture_isolation = 905, capture_implicit = 906,
   captured_event = 907, capture_wrong_thread = 908, invalid_cluster_size = 912,
 };
@@ -60,7 +63,8 @@ struct Operation {
   const char *what;
   Device *device;
   std::vector<std::shared_ptr<Operation>> after;
-  std::function<Result()> action;      // anything but a kernel
+  std::function<Result()> action;      // anything but a kernel or a host function
+  std::function<void()> host_function; // runs without the driver's lock, on a thread of its own
   std::unique_ptr<Grid> grid;          // a kernel
   bool started = false, done = false;
   History history;
@@ -114,6 +118,7 @@ struct Context {
   Stream legacy;
   std::vector<std::unique_ptr<Stream>> streams;
   std::map<std::thread::id, Stream *> per_thread;  // CU_STREAM_PER_THREAD
+  std::set<Context *> peers;           // whose memory this one may access
 };
 
 // ---- code ----
@@ -142,25 +147,103 @@ struct Library {
 
 // ---- memory ----
 
+enum class Memory { device, pinned, registered, mapped, imported };
+
+// A range of addresses that the driver knows.
 struct Allocation {
-  char *mapping;
-  size_t mapping_bytes, bytes;
-  Device *device;   // null for pinned host memory
+  Memory kind;
   DevicePointer address;
+  size_t bytes;
+  Device *device;              // null for host memory
+  unsigned long long id;       // never given twice
+  char *mapping;               // with its guard pages; of device, pinned and imported memory
+  size_t mapping_bytes;
 };
+enum Access : unsigned { access_none = 0, access_read = 1, access_read_write = 3 };
+
+constexpr u8 uninitialised = 0xab;
+
+Result allocate(Memory, size_t bytes, Device *, DevicePointer *out);
+bool release(DevicePointer);           // false if the canary is damaged
 Allocation *find_allocation(DevicePointer);
+Allocation *find_overlapping(DevicePointer, size_t bytes);
+Allocation &add_allocation(Memory, DevicePointer, size_t bytes, Device *);
+void forget_allocation(DevicePointer);
+unsigned long long next_memory_id();
 bool canaries_intact();                // reports damage on stderr
 void free_device_memory(Device &);     // when its context is reset
 
+// ---- virtual memory (libcuda_virtual.cpp) ----
+
+constexpr size_t granularity = 2 << 20;
+
+// What a generic allocation handle stands for: memory, or a multicast object. The last handle or mapping frees it.
+struct Multicast;
+struct Physical {
+  int file = -1;               // memfd, so that other processes can have it too
+  size_t bytes = 0;
+  Device *device = nullptr;    // null for a multicast object
+  unsigned handle_types = 0;
+  unsigned long long id = 0;   // and value of its handle
+  bool is_imported = false;
+  char *view = nullptr;        // the runtime's own mapping, made when needed
+  Multicast *multicast = nullptr;
+  ~Physical();
+};
+typedef std::shared_ptr<Physical> PhysicalRef;
+
+struct Mapping {
+  DevicePointer address;
+  size_t bytes, offset;
+  PhysicalRef memory;
+  std::map<int, unsigned> access;      // by device
+};
+Mapping *find_mapping(DevicePointer);
+unsigned access_of(const Mapping &, const Device &);
+std::pair<DevicePointer, size_t> reservation_of(DevicePointer);  // the address must lie in one
+char *view_of(Physical &);             // null when it cannot be mapped
+PhysicalRef object_of(unsigned long long handle);
+PhysicalRef object_of_file(int);       // null if it is none of ours
+unsigned long long handle_for(const PhysicalRef &);  // of a new object
+
+// ---- multicast objects (libcuda_multicast.cpp) ----
+
+bool has_multicast(const Device &);
+int make_multicast_file(unsigned handle_types);
+bool open_multicast(Physical &);
+void close_multicast(Physical &);
+bool in_team(const Physical &, const Device &);
+Result wait_for_team(const Physical &);  // until all its devices have been added
+
 // ---- the driver ----
 
+// The driver's lock. Whoever runs kernels holds it between two steps only if nobody else wants it.
+class Door {
+ public:
+  void lock() {
+    waiting_++;
+    mutex_.lock();
+    waiting_--;
+  }
+  void unlock() { mutex_.unlock(); }
+  void let_others_in();                // to be called with the lock held
+
+ private:
+  std::mutex mutex_;
+  std::atomic<int> waiting_{0};
+};
+
+typedef std::shared_ptr<const std::vector<OperationRef>> Closure;
+
 struct Driver {
-  std::mutex mutex;
-  bool initialized = false;
+  Door door;
+  bool initialized = false, launch_blocking = false, peers = true;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<OperationRef> pending;   // in order of issue, finished ones are swept now and then
   std::vector<OperationRef> running;   // kernels that have started
   std::vector<std::shared_ptr<Capture>> captures;
+  bool has_executor = false;           // a thread runs kernels, for all that wait
+  std::vector<Closure> awaited;        // what threads wait for
 };
 Driver &driver();
 
@@ -172,7 +255,7 @@ class Entry {
   Result error() const { return error_; }
 
  private:
-  std::unique_lock<std::mutex> lock_;
+  std::unique_lock<Door> lock_;
   Result error_ = success;
 };
 #define ENTER(need)                            \
@@ -180,6 +263,8 @@ class Entry {
   if (entry_.error()) return entry_.error()
 
 int environment(const char *name, int otherwise);
+Device *device_of(int ordinal);        // null if there is none
+bool can_access(const Device &, const Device &owner);
 bool logging();
 Context *current_context();
 Stream *stream_of(void *handle);       // null if unknown
@@ -187,6 +272,8 @@ void set_current_context(Context *);
 
 // Puts the operation on the stream, or into its capture.
 Result submit(Stream &, OperationMaker);
+// Waits for what was just put on the stream if CUDA_LAUNCH_BLOCKING=1 asks for it.
+Result block_if_asked(Stream &);
 Result run_until_done(const OperationRef &, Context &);
 Result run_everything(Context &);
 void run_what_is_possible(const OperationRef &);

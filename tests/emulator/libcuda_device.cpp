@@ -61,11 +61,6 @@ Result make_devices() {
   return driver().devices.empty() ? int(no_device) : int(success);
 }
 
-Device *device_of(int ordinal) {
-  auto &all = driver().devices;
-  return ordinal >= 0 && size_t(ordinal) < all.size() ? all[size_t(ordinal)].get() : nullptr;
-}
-
 // ---- attributes: CUdevice_attribute number -> value ----
 
 struct FixedAttribute { int attribute, value; };
@@ -78,8 +73,10 @@ const FixedAttribute fixed_attributes[] = {
     {34, 0}, {35, 0}, {36, 2600000}, {37, 5120}, {40, 2},       // PCI device, TCC, memory clock and bus, copy engines
     {41, 1}, {50, 0}, {78, 1}, {79, 1}, {80, 1}, {82, 65536},   // UVA, PCI domain, priorities, L1, registers per SM
     {83, 0}, {84, 0}, {86, 0}, {87, 2}, {88, 0}, {89, 0},       // managed, board, host atomics, ratio, pageable
-    {90, 1}, {91, 1}, {95, 1}, {96, 0}, {99, 1}, {102, 0},      // preemption, registered, cooperative, VMM
-    {103, 0}, {115, 1}, {119, 0}, {124, 0}, {128, 0}, {132, 0}, {133, 0},
+    {90, 1}, {91, 1}, {95, 1}, {96, 0}, {99, 1}, {100, 0},      // preemption, registered, cooperative, host page tables
+    {102, 1}, {103, 1}, {104, 0}, {105, 0}, {107, 0}, {110, 0}, // virtual memory, file descriptors; no Windows, compression, RDMA
+    {113, 1}, {115, 1}, {116, 0}, {119, 0}, {124, 0}, {125, 0}, // read-only registration, pools; no RDMA, DMA-BUF, IPC events
+    {128, 0}, {133, 0},                                         // fabric handles, MPS
 };
 
 bool device_attribute(const Device &d, int attribute, int &value) {
@@ -97,6 +94,7 @@ bool device_attribute(const Device &d, int attribute, int &value) {
     case 108: case 109: value = d.capability.major >= 8 ? g.l2_bytes / 2 : 0; return true;
     case 111: value = int(d.limits.reserved_shared); return true;
     case 120: case 127: value = d.capability.major >= 9; return true;
+    case 132: value = has_multicast(d); return true;
   }
   for (const FixedAttribute &f : fixed_attributes)
     if (f.attribute == attribute) return value = f.value, true;
@@ -107,6 +105,13 @@ bool device_attribute(const Device &d, int attribute, int &value) {
 
 int injected_value(const char *function);
 
+Device *device_of(int ordinal) {
+  auto &all = driver().devices;
+  return ordinal >= 0 && size_t(ordinal) < all.size() ? all[size_t(ordinal)].get() : nullptr;
+}
+
+bool can_access(const Device &d, const Device &owner) { return &d == &owner || driver().peers; }
+
 }  // namespace emulator
 
 using namespace emulator;
@@ -116,6 +121,9 @@ API Result cuInit(unsigned flags) {
   if (flags) return invalid_value;
   if (driver().initialized) return success;
   if (Result r = make_devices()) return r;
+  const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"), *peers = getenv("QUERN_EMULATOR_PEERS");
+  driver().launch_blocking = blocking && !strcmp(blocking, "1");
+  driver().peers = !peers || strcmp(peers, "none");
   driver().initialized = true;
   return success;
 }
@@ -172,14 +180,56 @@ API Result cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
 }
 API Result cuDeviceGetUuid(unsigned char *uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
 
-API Result cuDeviceCanAccessPeer(int *can, int a, int b) {
+API Result cuDeviceGetPCIBusId(char *text, int bytes, int device) {
   ENTER(initialization);
-  if (!device_of(a) || !device_of(b)) return invalid_device;
-  *can = a != b;
+  if (!text || bytes <= 0) return invalid_value;
+  if (!device_of(device)) return invalid_device;
+  snprintf(text, size_t(bytes), "0000:%02x:00.0", unsigned(device + 1));
   return success;
 }
-API Result cuCtxEnablePeerAccess(Context *, unsigned) {
+
+// ---- peers ----
+
+API Result cuDeviceCanAccessPeer(int *can, int a, int b) {
+  ENTER(initialization);
+  if (!can) return invalid_value;
+  if (!device_of(a) || !device_of(b)) return invalid_device;
+  *can = a != b && driver().peers;
+  return success;
+}
+
+namespace {
+// Null unless the handle is another context than the current one.
+Context *other_context(Context *handle) {
+  for (auto &d : driver().devices)
+    if (handle && d->context.get() == handle && handle != current_context()) return handle;
+  return nullptr;
+}
+}  // namespace
+
+API Result cuCtxEnablePeerAccess(Context *handle, unsigned flags) {
   ENTER(context);
+  if (flags) return invalid_value;
+  Context *peer = other_context(handle);
+  if (!peer) return invalid_context;
+  if (!can_access(*current_context()->device, *peer->device)) return peer_access_unsupported;
+  return current_context()->peers.insert(peer).second ? success : peer_access_already_enabled;
+}
+
+API Result cuCtxDisablePeerAccess(Context *handle) {
+  ENTER(context);
+  Context *peer = other_context(handle);
+  if (!peer) return invalid_context;
+  return current_context()->peers.erase(peer) ? success : peer_access_not_enabled;
+}
+
+API Result cuDeviceGetP2PAttribute(int *value, int attribute, int from, int to) {
+  ENTER(initialization);
+  enum { performance_rank = 1, access_supported, native_atomics, array_access, partial_atomics };
+  if (!device_of(from) || !device_of(to) || from == to) return invalid_device;
+  if (!value || attribute < performance_rank || attribute > partial_atomics) return invalid_value;
+  bool yes = attribute == access_supported || attribute == native_atomics || attribute == array_access;
+  *value = yes && driver().peers;
   return success;
 }
 
@@ -205,6 +255,7 @@ void reset_context(Device &d) {
   d.context->legacy.last = nullptr;
   d.context->streams.clear();
   d.context->per_thread.clear();
+  d.context->peers.clear();
   free_device_memory(d);
 }
 }  // namespace

@@ -156,7 +156,7 @@ Result launch(Function *f, const Shape &shape, void *stream_handle, void **param
   if (Result r = check_shape(shape, *f, *k, device)) return r;
   std::vector<u8> buffer;
   if (Result r = params_of(*k, params, extra, buffer)) return r;
-  return submit(*stream, [=, &device] {
+  Result submitted = submit(*stream, [=, &device] {
     auto op = std::make_shared<Operation>();
     op->what = "kernel", op->device = &device;
     op->grid = std::make_unique<Grid>();
@@ -165,6 +165,7 @@ Result launch(Function *f, const Shape &shape, void *stream_handle, void **param
     g.dynamic_shared = shape.dynamic_shared, g.params = buffer, g.limits = device.limits;
     return op;
   });
+  return submitted ? submitted : block_if_asked(*stream);
 }
 
 // CUlaunchConfig and CUlaunchAttribute, as cuda.h lays them out.

@@ -240,6 +240,20 @@ API Result cuStreamWaitEvent(void *handle, Event *e, unsigned) {
   return success;
 }
 
+// A node like any other when captured.
+API Result cuLaunchHostFunc(void *handle, void (*function)(void *), void *data) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  if (!function) return invalid_value;
+  Context &c = *s->context;
+  return submit(*s, [=, &c] {
+    auto op = marker("host function", c);
+    op->host_function = [=] { function(data); };
+    return op;
+  });
+}
+
 // ---- events ----
 
 API Result cuEventCreate(Event **out, unsigned flags) {
@@ -416,7 +430,7 @@ API Result cuGraphLaunch(Graph *exec, void *handle) {
     operations.push_back(op);
   }
   enqueue(*s, last);
-  return success;
+  return block_if_asked(*s);
 }
 API Result cuGraphUpload(Graph *exec, void *) { return exec ? success : invalid_value; }
 

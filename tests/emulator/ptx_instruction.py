@@ -9,7 +9,7 @@ from ptx_parser import SIZES, Function, Label, PtxError, Register, Variable, spl
 
 CPP_TYPES = {'pred': 'bool', 'f16': 'u16', 'bf16': 'u16', 'f32': 'float', 'f64': 'double',
              'f16x2': 'u32', 'bf16x2': 'u32', 'u16x2': 'u32', 's16x2': 'u32', 'f32x2': 'u64'}
-for _bits in ('8', '16', '32', '64'):
+for _bits in ('8', '16', '32', '64', '128'):
     CPP_TYPES.update({'b' + _bits: 'u' + _bits, 'u' + _bits: 'u' + _bits, 's' + _bits: 's' + _bits})
 
 # Packed types and the scalar type of their lanes.
@@ -21,13 +21,11 @@ VECTOR_SPECIALS = {'%tid': 't.tid', '%ntid': 'view.ntid', '%ctaid': 'view.ctaid'
                    '%clusterid': 'view.clusterid', '%nclusterid': 'view.nclusterid',
                    '%cluster_ctaid': 'view.cluster_ctaid', '%cluster_nctaid': 'view.cluster_nctaid'}
 
-CLOCK = 'view.runtime->clock()'
+CLOCKS = {'%clock': '', '%clock64': '', '%clock_hi': ' >> 32', '%globaltimer': '', '%globaltimer_lo': '', '%globaltimer_hi': ' >> 32'}
 SCALAR_SPECIALS = {
     '%laneid': 't.lane', '%warpid': 't.warp', '%nwarpid': 'view.nwarpid', '%smid': 'view.smid', '%nsmid': 'view.nsmid',
     '%gridid': 'view.gridid', '%cluster_ctarank': 'view.cluster_ctarank', '%cluster_nctarank': 'view.cluster_nctarank',
-    '%is_explicit_cluster': '(view.cluster_nctarank > 1)', '%clock': CLOCK, '%clock64': CLOCK,
-    '%clock_hi': f'({CLOCK} >> 32)', '%globaltimer': CLOCK, '%globaltimer_lo': CLOCK,
-    '%globaltimer_hi': f'({CLOCK} >> 32)', '%lanemask_eq': '(1u << t.lane)', '%lanemask_lt': '((1u << t.lane) - 1)',
+    '%is_explicit_cluster': '(view.cluster_nctarank > 1)', '%lanemask_eq': '(1u << t.lane)', '%lanemask_lt': '((1u << t.lane) - 1)',
     '%lanemask_le': '((2u << t.lane) - 1)', '%lanemask_gt': '~((2u << t.lane) - 1)',
     '%lanemask_ge': '~((1u << t.lane) - 1)', '%dynamic_smem_size': 'view.dynamic_shared_bytes',
     '%total_smem_size': 'view.shared_bytes', 'WARP_SZ': '32u'}
@@ -104,6 +102,9 @@ class Instruction:
             return f'0x{arg[2:]}u', 32
         if re.fullmatch(r'0[dD][0-9a-fA-F]{16}', arg):
             return f'0x{arg[2:]}ull', 64
+        if arg in CLOCKS:
+            self.unit.function.may_block = True
+            return f'(view.runtime->clock(t, {self.line}){CLOCKS[arg]})', 0
         if arg in SCALAR_SPECIALS:
             return SCALAR_SPECIALS[arg], 0
         vector, _, axis = arg.rpartition('.')

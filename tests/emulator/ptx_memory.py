@@ -44,16 +44,19 @@ def ld(i):
     type = memory_type(i.type)
     registers = i.vector(i.args[0])
     if order:
+        if i.type == 'b128':
+            raise i.error('no 128-bit access is atomic')
         before = f'{runtime(i, "yield")}; ' if order != 'release' else ''
         loads = [f'__atomic_load_n(&MEMORY({type}, from + {n * SIZES[i.type]}), {ORDERS[order]})' for n in range(count)]
     else:
         before, loads = '', [f'MEMORY({type}, from + {n * SIZES[i.type]})' for n in range(count)]
     address = i.address(i.args[1], space)
-    if count == 1 and not order:
+    if count == 1 and not order and i.type != 'b128':
         return i.assign_bits(registers[0], f'MEMORY({type}, {address})')
-    check = f'CHECK_ALIGNED(from, {count * SIZES[i.type]}, {i.line}); ' if count > 1 else ''
+    check = f'CHECK_ALIGNED(from, {count * SIZES[i.type]}, {i.line}); '
+    after = ' ALIAS_EDGE(from, false);' if order == 'acquire' else ''
     return f'{{ {before}const u8 *from = {address}; {check}' + ' '.join(
-        i.assign_bits(r, load) for r, load in zip(registers, loads)) + ' }'
+        i.assign_bits(r, load) for r, load in zip(registers, loads)) + f'{after} }}'
 
 
 def st(i):
@@ -62,10 +65,15 @@ def st(i):
     step = SIZES[i.type]
     values = [i.value(v, 'b' + type[1:]) for v in i.vector(i.args[1])]
     address = i.address(i.args[0], space)
-    if count == 1 and not order:
-        return f'MEMORY({type}, {address}) = {values[0]};'
-    check = f'CHECK_ALIGNED(to, {count * step}, {i.line}); ' if count > 1 else ''
+    effect = 'EFFECT(1); ' if order or space in ('generic', 'global', 'cluster') else ''
+    if count == 1 and not order and i.type != 'b128':
+        return f'{{ {effect}MEMORY({type}, {address}) = {values[0]}; }}'
+    check = f'{effect}CHECK_ALIGNED(to, {count * step}, {i.line}); '
+    if order == 'release':
+        check += 'ALIAS_EDGE(to, true); '
     if order:
+        if i.type == 'b128':
+            raise i.error('no 128-bit access is atomic')
         stores = [f'__atomic_store_n(&MEMORY({type}, to + {n * step}), {v}, {ORDERS[order]});' for n, v in enumerate(values)]
     else:
         stores = [f'MEMORY({type}, to + {n * step}) = {v};' for n, v in enumerate(values)]
@@ -109,6 +117,16 @@ def atomic_one(i, operation, type, order, offset, value, compare=None):
     return f'atomic_update<{bits}>(at + {offset}, [&]({bits} old) {{ return {updated(i, operation, type, "old", value)}; }})'
 
 
+def effect_of(i, operation, type, value, compare):
+    """C++ condition: the atomic changed its memory, given what it found there as `old`."""
+    if type in FLOATS or type in LANES or operation in ('inc', 'dec'):
+        return 'true'
+    if operation == 'cas':
+        return f'old == {compare} && old != {value}'
+    return {'exch': f'old != {value}', 'add': f'{value} != 0', 'xor': f'{value} != 0', 'and': f'(old & {value}) != old',
+            'or': f'(old | {value}) != old'}.get(operation) or f'{updated(i, operation, type, "old", value)} != old'
+
+
 def atom(i):
     order = ATOMIC_ORDER[i.take('relaxed', 'acquire', 'release', 'acq_rel')]
     i.take(*SCOPES)
@@ -123,14 +141,61 @@ def atom(i):
     values = i.vector(operands[0])
     results = i.vector(dest) if returns else [None] * len(values)
     type, bits = i.type, 'b' + str(8 * SIZES[i.type])
+    if type == 'b128':
+        raise i.error('no 128-bit access is atomic')
     out = [f'u8 *at = {i.address(place, space)};', f'CHECK_ALIGNED(at, {SIZES[type] * len(values)}, {i.line});']
+    if order in ('__ATOMIC_RELEASE', '__ATOMIC_ACQ_REL'):
+        out.append('ALIAS_EDGE(at, true);')
     for n, (value, result) in enumerate(zip(values, results)):
         out.append(f'{CPP_TYPES[bits]} value{n} = {i.value(value, bits)};')
         new = i.value(operands[1], bits) if operation == 'cas' else f'value{n}'
         one = atomic_one(i, operation, type, order, n * SIZES[type], new, f'value{n}')
-        out.append(i.assign_bits(result, one) if returns else f'(void){one};')
+        keep = i.assign_bits(result, 'old') if returns else '(void)old;'
+        out.append(f'{{ {CPP_TYPES[bits]} old = {one}; EFFECT({effect_of(i, operation, type, new, f"value{n}")}); {keep} }}')
+    if order in ('__ATOMIC_ACQUIRE', '__ATOMIC_ACQ_REL'):
+        out.append('ALIAS_EDGE(at, false);')
     spin = f'{runtime(i, "preempt")}; ' if returns and dest != '_' else ''
     return '{ ' + spin + ' '.join(out) + ' }'
+
+
+# ---- multimem: one instruction for the memory of every device of a multicast team ----
+
+MULTIMEM_TYPES = ('u32', 's32', 'u64', 's64', 'b32', 'b64')
+
+
+def multimem(i):
+    action, order = i.take('ld_reduce', 'st', 'red'), i.take('weak', 'relaxed', 'acquire', 'release')
+    i.take(*SCOPES)
+    if i.take_space() not in ('global', 'generic') or i.type not in MULTIMEM_TYPES:
+        raise i.error('multimem is supported on integers in global memory')
+    bits, operation = f'u{8 * SIZES[i.type]}', i.take('add', 'min', 'max', 'and', 'or', 'xor')
+    each, before = MULTIMEM[action](i, operation, bits, ORDERS.get(order, '__ATOMIC_RELAXED'))
+    place = i.args[1] if action == 'ld_reduce' else i.args[0]
+    devices = runtime(i, 'multicast', 'to', SIZES[i.type], 'n')
+    after = i.assign_bits(i.args[0], 'all') if action == 'ld_reduce' else ''
+    return (f'{{ {before} const u64 to = (u64){i.address(place, "global")}; '
+            f'for (u32 n = 0; u8 *at = {devices}; n++) {{ {each} }} {after} }}')
+
+
+def multimem_ld_reduce(i, operation, bits, order):
+    if operation in FETCH:
+        both = f'all {dict(add="+", xor="^", **{"and": "&", "or": "|"})[operation]} one'
+    else:
+        both = updated(i, operation, i.type, 'all', 'one')
+    return (f'{bits} one = __atomic_load_n(&MEMORY({bits}, at), {order}); all = n ? {both} : one;',
+            f'{runtime(i, "yield")}; {bits} all = 0;')
+
+
+def multimem_st(i, _, bits, order):
+    return f'__atomic_store_n(&MEMORY({bits}, at), value, {order});', f'EFFECT(1); const {bits} value = {i.value(i.args[1], bits)};'
+
+
+def multimem_red(i, operation, bits, order):
+    return (f'(void){atomic_one(i, operation, i.type, order, 0, "value")};',
+            f'EFFECT(1); const {bits} value = {i.value(i.args[1], bits)};')
+
+
+MULTIMEM = {'ld_reduce': multimem_ld_reduce, 'st': multimem_st, 'red': multimem_red}
 
 
 # Every fence is taken for the strongest: the emulator runs threads one at a time anyway.
@@ -268,5 +333,5 @@ def store(i):
 MEMORY_OPCODES = {
     'ld': ld, 'ldu': ld, 'st': store, 'atom': atom, 'red': atom, 'fence': fence, 'membar': fence,
     'prefetch': prefetch, 'prefetchu': prefetch, 'applypriority': prefetch, 'discard': prefetch, 'createpolicy': create_policy,
-    'cp': cp, 'mbarrier': mbarrier, 'mapa': mapa,
+    'multimem': multimem, 'cp': cp, 'mbarrier': mbarrier, 'mapa': mapa,
 }

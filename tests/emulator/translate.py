@@ -122,6 +122,8 @@ def translate_function(unit, f):
     body = []
     for statement in f.body:
         body.append(f'{statement.label.cpp_name}:;' if statement.label else '  ' + translate_statement(unit, statement))
+    if not any('runtime->yield' in b or 'runtime->preempt' in b or 'runtime->clock' in b for b in body):
+        body = [re.sub(r'EFFECT\(.*?\); ', '', b) for b in body]
     if any('carry' in b for b in body):
         lines.append('  u32 carry = 0;')
     return '\n'.join(lines + body + ['}', ''])

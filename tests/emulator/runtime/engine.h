@@ -31,7 +31,7 @@ struct FiberThread : Thread {
   u32 line;              // where it waits
   u32 mask;              // of the collective it waits in
   u32 result;            // of a barrier reduction
-  u32 last_spin_line, spins, atomics;
+  u32 last_spin_line, spins, atomics, effects_seen;
   u32 cluster_phase;     // phase it arrived in
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
 };
@@ -144,6 +144,11 @@ void thread_exits_collectives(FiberThread &);
 void thread_exits_barriers(FiberThread &);
 void thread_exits_cluster(FiberThread &);
 void finish_deliveries(Block &);
+
+// ---- from the driver above ----
+// The address of the index-th device's memory behind a multicast address, null past the last; or what is wrong.
+const char *multicast_replica(u64 address, u32 bytes, u32 index, int device, u8 **out);
+void synchronise_alias(u64 address, bool release);
 
 // services, by source file
 void service_barrier(Thread &, u32 id, u32 threads, u32 line);

@@ -365,9 +365,12 @@ void wait(FiberThread &t, State state, u32 line) {
   Block &b = *t.block;
   t.state = state, t.line = line;
   if (state == State::spinning) {
-    // A thread that comes by elsewhere than before gets on - unless it circles between several places.
-    if (t.last_spin_line != line && ++t.spins < 10000) note_progress();
-    t.last_spin_line = line;
+    // A thread gets on that has stored something since, or comes by elsewhere than before - unless
+    // it only circles between several places.
+    bool has_effect = t.effects != t.effects_seen;
+    if (has_effect) t.spins = 0;
+    if (has_effect || (t.last_spin_line != line && ++t.spins < 10000)) note_progress();
+    t.last_spin_line = line, t.effects_seen = t.effects;
     b.spinning[t.warp] |= 1u << t.lane;
     b.spinning_warps |= 1u << t.warp;
   }

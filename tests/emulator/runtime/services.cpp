@@ -44,11 +44,23 @@ u32 service_address_space(Thread &thread, u64 address) {
   return space_global;
 }
 
-u64 service_clock() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return u64(t.tv_sec) * 1000000000 + u64(t.tv_nsec);
+// A loop may wait for the clock alone.
+u64 service_clock(Thread &t, u32 line) {
+  timespec now;
+  service_preempt(t, line);
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return u64(now.tv_sec) * 1000000000 + u64(now.tv_nsec);
 }
+
+u8 *service_multicast(Thread &t, u64 address, u32 bytes, u32 index, u32 line) {
+  u8 *at = nullptr;
+  if (address % bytes) fail_thread(t, 716, "misaligned multimem", line);
+  if (const char *problem = multicast_replica(address, bytes, index, fiber_thread(t).block->grid->limits.ordinal, &at))
+    fail_thread(t, 700, problem, line);
+  return at;
+}
+
+void service_alias_edge(Thread &, u64 address, bool release) { synchronise_alias(address, release); }
 
 Block &peer(Thread &thread, u32 rank, u32 line) {
   FiberThread &t = fiber_thread(thread);
@@ -77,7 +89,7 @@ const Runtime runtime_services = {
     service_bulk_load, service_bulk_store, service_bulk_commit, service_bulk_wait, service_mbarrier_init,
     service_mbarrier_arrive, service_mbarrier_complete, service_mbarrier_test, service_cluster_arrive, service_cluster_wait,
     service_cluster_address, service_cluster_peer, service_address_space, service_clock,
-    service_preempt,
+    service_preempt, service_multicast, service_alias_edge,
 };
 
 }  // namespace emulator

@@ -18,11 +18,18 @@ nvcc=$(cd "$emulator/../.." && "${PYTHON:-python3}" -c 'from gen.toolchain impor
 [ -n "$nvcc" ] || { echo "build.sh: nvcc not found"; exit 1; }
 PATH=$(dirname "$nvcc"):$PATH
 
-translate() { # VIRTUAL LIBRARY
-  nvcc -ptx -arch="$1" -std=c++17 -fmad=false "$here/kernels.cu" -o "$out/$2.ptx"
-  python3 "$emulator/translate.py" "$out/$2.ptx" -o "$out/$2.cpp"
-  $cxx -std=c++17 $flags -fPIC -ffp-contract=off -I "$emulator" -c "$out/$2.cpp" -o "$out/$2.o"
-  $cxx -shared $flags "$out/$2.o" -o "$out/$2.so"
+translate() { # SOURCE VIRTUAL STEM
+  nvcc -ptx -arch="$2" -std=c++17 -fmad=false "$here/$1" -o "$out/$3.ptx"
+  python3 "$emulator/translate.py" "$out/$3.ptx" -o "$out/$3.cpp"
+  $cxx -std=c++17 $flags -fPIC -ffp-contract=off -I "$emulator" -c "$out/$3.cpp" -o "$out/$3.o"
+}
+link() { # LIBRARY STEM...
+  library=$1
+  shift
+  $cxx -shared $flags $(printf "$out/%s.o " "$@") -o "$out/$library.so"
+}
+assemble() { # ARCHITECTURE STEM
+  ptxas -arch="sm_$1" "$out/$2.ptx" -o "$out/$2.cubin"
 }
 
 # What the translator does not know, it must refuse.
@@ -34,15 +41,35 @@ refused() {
 refused 'frobnicate.b32 %r1, %r1'
 refused 'add.frobnicated.s32 %r1, %r1, %r1'
 
-images=
+images= rank_images=
 for a in $architectures; do
-  translate "compute_$a" "sm_$a"
-  ptxas -arch="sm_$a" "$out/sm_$a.ptx" -o "$out/sm_$a.cubin"
+  translate kernels.cu "compute_$a" "sm_$a"
+  assemble "$a" "sm_$a"
   fatbinary --compress=false -64 --create="$out/sm_$a.fatbin" --image3="kind=elf,sm=$a,file=$out/sm_$a.cubin"
   images="$images --image3=kind=elf,sm=$a,file=$out/sm_$a.cubin"
+  case $a in
+    75 | 90a | 100f)
+      translate ranks.cu "compute_$a" "ranks_$a"
+      assemble "$a" "ranks_$a"
+      rank_images="$rank_images --image3=kind=elf,sm=$a,file=$out/ranks_$a.cubin"
+      link "sm_$a" "sm_$a" "ranks_$a" ;;
+    *) link "sm_$a" "sm_$a" ;;
+  esac
 done
-translate compute_90 compute_90
+translate kernels.cu compute_90 compute_90
+link compute_90 compute_90
+fatbinary --compress=false -64 --create="$out/ranks.fatbin" $rank_images
 fatbinary --compress=false -64 --create="$out/all.fatbin" $images --image3="kind=ptx,sm=90,file=$out/compute_90.ptx"
 c++ -std=c++17 -O2 -fPIC -shared -pthread "$emulator"/runtime/*.cpp "$emulator"/libcuda*.cpp -lzstd -o "$out/libcuda.so.1"
-$cxx -std=c++17 $main_flags "$here/self_test.cpp" -o "$out/self_test" -ldl -pthread
-LD_LIBRARY_PATH="$out" "$out/self_test" "$out"
+for program in self_test ranks; do
+  $cxx -std=c++17 $main_flags "$here/$program.cpp" -o "$out/$program" -ldl -pthread
+done
+export LD_LIBRARY_PATH="$out"
+status=0
+"$out/self_test" "$out" >"$out/counts.txt" || status=1
+for devices in 7.5,7.5 9.0,9.0 10.0,10.0; do
+  QUERN_EMULATOR=$devices "$out/ranks" "$out" >>"$out/counts.txt" || status=1
+done
+grep -v '^[0-9]* passed, ' "$out/counts.txt" || true
+awk '/^[0-9]+ passed, / { passed += $1; failed += $3 } END { print passed " passed, " failed " failed" }' "$out/counts.txt"
+exit $status

@@ -8,7 +8,13 @@
 #include <string>
 #include <vector>
 
-typedef unsigned long long Pointer;
+typedef unsigned long long Pointer, Handle;
+
+// As cuda.h lays them out.
+struct MemoryLocation { int type, id; };
+struct MemoryProp { int type; unsigned handle_types; MemoryLocation location; void *metadata; unsigned char flags[8]; };
+struct MemoryAccess { MemoryLocation location; unsigned flags; };
+struct MulticastProp { unsigned devices; size_t bytes; unsigned long long handle_types, flags; };
 
 #define FUNCTIONS(F) \
   F(cuInit, unsigned) F(cuDriverGetVersion, int *) F(cuDeviceGetCount, int *) F(cuDeviceGetAttribute, int *, int, int) \
@@ -34,6 +40,23 @@ typedef unsigned long long Pointer;
   F(cuGraphExecDestroy, void *) F(cuGraphDestroy, void *) \
   F(cuEventCreate, void **, unsigned) F(cuEventDestroy_v2, void *) F(cuEventRecord, void *, void *) F(cuEventQuery, void *) \
   F(cuEventSynchronize, void *) F(cuEventElapsedTime_v2, float *, void *, void *) \
+  F(cuLaunchHostFunc, void *, void (*)(void *), void *) F(cuCtxGetDevice, int *) F(cuDeviceGetPCIBusId, char *, int, int) \
+  F(cuDeviceCanAccessPeer, int *, int, int) F(cuCtxEnablePeerAccess, void *, unsigned) F(cuCtxDisablePeerAccess, void *) \
+  F(cuDeviceGetP2PAttribute, int *, int, int, int) \
+  F(cuMemHostRegister_v2, void *, size_t, unsigned) F(cuMemHostUnregister, void *) \
+  F(cuMemHostGetDevicePointer_v2, Pointer *, void *, unsigned) \
+  F(cuMemGetAllocationGranularity, size_t *, const MemoryProp *, int) \
+  F(cuMemCreate, Handle *, size_t, const MemoryProp *, unsigned long long) F(cuMemRelease, Handle) \
+  F(cuMemAddressReserve, Pointer *, size_t, size_t, Pointer, unsigned long long) F(cuMemAddressFree, Pointer, size_t) \
+  F(cuMemMap, Pointer, size_t, size_t, Handle, unsigned long long) F(cuMemUnmap, Pointer, size_t) \
+  F(cuMemSetAccess, Pointer, size_t, const MemoryAccess *, size_t) \
+  F(cuMemGetAccess, unsigned long long *, const MemoryLocation *, Pointer) \
+  F(cuMemExportToShareableHandle, void *, Handle, int, unsigned long long) \
+  F(cuMemImportFromShareableHandle, Handle *, void *, int) F(cuMemRetainAllocationHandle, Handle *, void *) \
+  F(cuMemGetAllocationPropertiesFromHandle, MemoryProp *, Handle) \
+  F(cuMulticastCreate, Handle *, const MulticastProp *) F(cuMulticastAddDevice, Handle, int) \
+  F(cuMulticastBindMem, Handle, size_t, Handle, size_t, size_t, unsigned long long) \
+  F(cuMulticastUnbind, Handle, int, size_t, size_t) F(cuMulticastGetGranularity, size_t *, const MulticastProp *, int) \
   F(cuGetProcAddress_v2, const char *, void **, int, unsigned long long, int *) F(cuGetErrorName, int, const char **)
 
 #define DECLARE(name, ...) static int (*name)(__VA_ARGS__);
