@@ -189,7 +189,7 @@ def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
         found.append(f"{audit.spills} bytes spilled, {audit.stack} bytes of stack")
     if kernel.operation == "adam" and audit.registers > ADAM_REGISTERS:
         found.append(f"{audit.registers} registers, more than {ADAM_REGISTERS}")
-    if kernel.operation == "adam" or kernel.key["logits"]:
+    if kernel.operation == "adam" or kernel.key.get("logits"):
         # Asynchronous copies have 16 bytes at most.
         load_width = 16 if kernel.key.get("variant") == "resident" else width
         if not audit.loads.get(load_width):

@@ -44,7 +44,7 @@ def parse(words: list[str]) -> tuple[str, plan.Target, dict[str, str | None]]:
         raise BadRequest(f"{VOCAB} is {request[VOCAB]!r}, which is no number")
     unknown = set(request) - set(plan.KEYS[operation]) - {VOCAB}
     if unknown:
-        raise BadRequest(f"{operation} has no key {', '.join(sorted(unknown))}; it has {', '.join(plan.KEYS[operation])}, {VOCAB}")
+        raise BadRequest(f"{operation} has no key {', '.join(sorted(unknown))}; it has {', '.join([*plan.KEYS[operation], VOCAB])}")
     return operation, find_target(target), request
 
 
@@ -97,7 +97,7 @@ def walk(operation: str, device: plan.Target, request: dict[str, str | None]) ->
 def why_illegal(operation: str, device: plan.Target, request: dict[str, str | None]) -> str | None:
     """A combination for which no kernel can exist deserves the reason, not a list of misses."""
     keys = {name: request.get(name) for name in plan.KEYS[operation]}
-    return plan.illegal(operation, keys, device) if operation == "adam" else None
+    return None if operation == "cross_entropy" else plan.illegal(operation, keys, device)
 
 
 def run(words: list[str]) -> int:

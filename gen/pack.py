@@ -18,7 +18,7 @@ ROW = struct.Struct("<96s64sIii5iiIIIIIqQQ")
 IMAGE_ALIGNMENT = 64
 
 # As in quern.h and kernel.h, whose constants a pack stores as numbers.
-OPERATION_NUMBERS = {"cross_entropy": 1, "adam": 2}
+OPERATION_NUMBERS = {"cross_entropy": 1, "adam": 2, "barrier": 4, "ragged_all_to_all": 8}
 DTYPE_NUMBERS = {None: 0, "f32": 1, "f16": 2, "bf16": 3}
 STAGE_NUMBERS = {"QUERN_STAGE_ROWS": 0, "QUERN_STAGE_LABELS": 1, "QUERN_STAGE_REDUCE": 2}
 
@@ -46,8 +46,7 @@ def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Pat
 
 
 def _dtypes(kernel: plan.Kernel) -> list[int]:
-    names = plan.ADAM_KEYS if kernel.operation == "adam" else ("logits",)
-    numbers = [DTYPE_NUMBERS[kernel.key[name]] for name in names]
+    numbers = [DTYPE_NUMBERS[kernel.key[name]] for name in plan.KEYS[kernel.operation] if name != "variant"]
     return numbers + [0] * (5 - len(numbers))
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 from gen.spec import (
     ADAM_GEOMETRY,
+    BARRIER_GEOMETRY,
     CPU_TARGETS,
     CROSS_ENTROPY_GEOMETRY,
     DTYPES,
     GPU_TARGETS,
     OPERATIONS,
+    RAGGED_ALL_TO_ALL_GEOMETRY,
     CpuTarget,
     Geometry,
     GpuTarget,
@@ -23,11 +25,14 @@ Key = dict[str, str | None]
 
 ADAM_KEYS = ("param", "grad", "m", "v", "master")
 CROSS_ENTROPY_KEYS = ("logits", "variant")
-KEYS = {"adam": ADAM_KEYS, "cross_entropy": CROSS_ENTROPY_KEYS}
+# One kernel per target has no key: it serves every request of its operation.
+KEYS: dict[str, tuple[str, ...]] = {"adam": ADAM_KEYS, "cross_entropy": CROSS_ENTROPY_KEYS, "barrier": (), "ragged_all_to_all": ()}
 
 # The host code knows these as the stages of a GPU's cross-entropy.
 STAGES = {"resident": "QUERN_STAGE_ROWS", "streamed": "QUERN_STAGE_ROWS", "rows": "QUERN_STAGE_ROWS",
           "labels": "QUERN_STAGE_LABELS", "reduce": "QUERN_STAGE_REDUCE"}
+
+GEOMETRY = {"adam": ADAM_GEOMETRY, "barrier": BARRIER_GEOMETRY, "ragged_all_to_all": RAGGED_ALL_TO_ALL_GEOMETRY}
 
 INT64_MAX = 2**63 - 1
 
@@ -38,10 +43,12 @@ def illegal(operation: str, key: Key, target: Target) -> str | None:
         return f"there is no operation {operation!r}; there are {', '.join(sorted(OPERATIONS))}"
     for name, value in key.items():
         if name not in KEYS[operation]:
-            return f"{operation} has no key {name!r}; it has {', '.join(KEYS[operation])}"
+            return f"{operation} has no key {name!r}; it has {', '.join(KEYS[operation]) or 'none'}"
         if name != "variant" and value is not None and value not in DTYPES:
             return f"{name} is {value!r}, which is no dtype; there are {', '.join(DTYPES)}"
-    return (_illegal_adam if operation == "adam" else _illegal_cross_entropy)(key, target)
+    judge = {"adam": _illegal_adam, "cross_entropy": _illegal_cross_entropy, "barrier": _illegal_barrier,
+             "ragged_all_to_all": _illegal_ragged}.get(operation)
+    return judge(key, target) if judge else None
 
 
 def _illegal_adam(key: Key, target: Target) -> str | None:
@@ -67,6 +74,14 @@ def _illegal_cross_entropy(key: Key, target: Target) -> str | None:
     return None
 
 
+def _illegal_barrier(key: Key, target: Target) -> str | None:
+    return "ranks on CPUs meet in the host code, without a kernel" if target.kind == "cpu" else None
+
+
+def _illegal_ragged(key: Key, target: Target) -> str | None:
+    return "its ranks are on CPUs so far" if target.kind == "gpu" else None
+
+
 def name(operation: str, key: Key, target: Target) -> str:
     """The one name of a kernel: operation, keys, target."""
     return f"{_base_name(operation, key)}__{target.name}"
@@ -76,6 +91,8 @@ def _base_name(operation: str, key: Key) -> str:
     if operation == "adam":
         base = "adam_p{param}_g{grad}_m{m}_v{v}".format(**key)
         return base + ("_master32" if key["master"] else "")
+    if operation != "cross_entropy":
+        return operation
     parts = [operation, key["logits"], None if key["variant"] == "rows" else key["variant"]]
     return "_".join(part for part in parts if part)
 
@@ -106,7 +123,9 @@ class Kernel:
         """The source file it shares with kernels that differ only in what is compiled at once."""
         if self.operation == "adam":
             return "adam_p{param}_g{grad}".format(**self.key)
-        return "cross_entropy_" + (self.key["logits"] or "stages")
+        if self.operation == "cross_entropy":
+            return "cross_entropy_" + (self.key["logits"] or "stages")
+        return self.operation
 
     @property
     def template(self) -> str:
@@ -115,7 +134,9 @@ class Kernel:
 
     @property
     def geometry(self) -> Geometry:
-        return ADAM_GEOMETRY if self.operation == "adam" else CROSS_ENTROPY_GEOMETRY[str(self.key["variant"])]
+        if self.operation == "cross_entropy":
+            return CROSS_ENTROPY_GEOMETRY[str(self.key["variant"])]
+        return GEOMETRY[self.operation]
 
     @property
     def threads(self) -> int:
@@ -155,10 +176,12 @@ def _keys(operation: str, target: Target) -> Iterator[Key]:
     if operation == "adam":
         for values in itertools.product(dtypes, dtypes, dtypes, dtypes, (None, "f32")):
             yield dict(zip(ADAM_KEYS, values))
-    else:
+    elif operation == "cross_entropy":
         for variant in STAGES:
             for logits in (*dtypes, None):
                 yield {"logits": logits, "variant": variant}
+    else:
+        yield {}
 
 
 def kernels(operation: str, chosen: list[Target] | None = None) -> list[Kernel]:

@@ -15,6 +15,9 @@ TEMPLATES = ROOT / "templates"
 # The digest of everything that generated/ was made from, so that a machine without Jinja2 can tell that it is up to date.
 DIGEST = "generated/inputs.sha256"
 
+# The operations whose threads talk to each other: ThreadSanitizer looks at their kernels.
+TALKING = ("cross_entropy", "barrier", "ragged_all_to_all")
+
 
 def inputs() -> list[str]:
     """The files that decide what is rendered, relative to the root, sorted."""
@@ -119,6 +122,8 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
         "owners": owners,
         "instrumented": _instrumented(gpu, owners, cpu_objects),
         "operations": list(spec.OPERATIONS),
+        "tables": tables,
+        "talking": TALKING,
         "gpu_targets": gpu_targets,
         "objects": [*tables, *cpu_objects],
         "fatbins": {operation: [f"$builddir/{unit.build_stem}.fatbin" for unit in gpu if unit.operation == operation]
@@ -134,7 +139,7 @@ def _instrumented(gpu: list[plan.Unit], owners: list[plan.Target], cpu_objects: 
     def objects(directory: str, target: plan.Target, units: list[plan.Unit]) -> list[str]:
         return [f"$builddir/{directory}/{unit.build_stem}.o" for unit in units if unit.target == target]
 
-    talking = [unit for unit in gpu if unit.operation == "cross_entropy"]
+    talking = [unit for unit in gpu if unit.operation in TALKING]
     return {
         "cpu": [path.replace("$builddir/", "$builddir/address/") for path in cpu_objects],
         "address": {target.name: objects("emulator-address", target, gpu) for target in owners},

@@ -85,9 +85,11 @@ CPU_TARGETS = {
 #   bf16_convert   one instruction rounds two fp32 values to bf16 (sm_80+); without it integer arithmetic does
 #   async_copy     cp.async from global to shared memory (sm_80+)
 #   wide_vector    32-byte global loads and stores (sm_100+); without it 16-byte ones
+#   multimem       one store reaches the memory of all ranks (sm_90+); without it one store for each
 _TURING = frozenset[str]()
 _AMPERE = _TURING | {"bf16_convert", "async_copy"}
-_BLACKWELL = _AMPERE | {"wide_vector"}
+_HOPPER = _AMPERE | {"multimem"}
+_BLACKWELL = _HOPPER | {"wide_vector"}
 
 GPU_TARGETS = {
     target.name: target
@@ -95,12 +97,12 @@ GPU_TARGETS = {
         GpuTarget("sm_121", 121, 121, _BLACKWELL, 99 * 1024, "sm_120f", in_library=False),
         GpuTarget("sm_120f", 120, 129, _BLACKWELL, 99 * 1024, "compute_90"),
         GpuTarget("sm_100f", 100, 109, _BLACKWELL, 227 * 1024, "compute_90"),
-        GpuTarget("sm_90a", 90, 90, _AMPERE, 227 * 1024, "compute_90"),
+        GpuTarget("sm_90a", 90, 90, _HOPPER, 227 * 1024, "compute_90"),
         GpuTarget("sm_89", 89, 89, _AMPERE, 99 * 1024, "sm_86"),
         GpuTarget("sm_86", 86, 89, _AMPERE, 99 * 1024, "sm_80"),
         GpuTarget("sm_80", 80, 89, _AMPERE, 163 * 1024, None),
         GpuTarget("sm_75", 75, 79, _TURING, 64 * 1024, None),
-        GpuTarget("compute_90", 90, 9999, _AMPERE, 99 * 1024, None),
+        GpuTarget("compute_90", 90, 9999, _HOPPER, 99 * 1024, None),
     )
 }
 # sm_103a has no row: of what it adds to sm_100f (hardware stochastic rounding) no template makes use, so its source would be
@@ -129,4 +131,13 @@ CROSS_ENTROPY_GEOMETRY = {
     "reduce": Geometry(threads=1024, shared_static=8 * 1024),
 }
 
-OPERATIONS = {"cross_entropy": "QUERN_CROSS_ENTROPY", "adam": "QUERN_ADAM"}
+BARRIER_GEOMETRY = Geometry(threads=128)  # one for each rank that a group may have
+
+RAGGED_ALL_TO_ALL_GEOMETRY = Geometry(threads=512)
+
+OPERATIONS = {
+    "cross_entropy": "QUERN_CROSS_ENTROPY",
+    "adam": "QUERN_ADAM",
+    "barrier": "QUERN_BARRIER",
+    "ragged_all_to_all": "QUERN_RAGGED_ALL_TO_ALL",
+}

@@ -11,6 +11,12 @@
 
 #include <stdint.h>
 
+#ifdef __CUDACC__
+#define QUERN_SHARED_INLINE static __host__ __device__ __forceinline__
+#else
+#define QUERN_SHARED_INLINE static inline
+#endif
+
 enum { QUERN_RANK_LIMIT = 128, QUERN_RANK_WORDS = QUERN_RANK_LIMIT / 32 };
 
 /*
@@ -19,12 +25,12 @@ enum { QUERN_RANK_LIMIT = 128, QUERN_RANK_WORDS = QUERN_RANK_LIMIT / 32 };
  */
 typedef uint64_t quern_signal;
 
-static inline quern_signal quern_make_signal(uint32_t epoch, uint32_t tag) { return (uint64_t)tag << 32 | epoch; }
-static inline uint32_t quern_signal_epoch(quern_signal signal) { return (uint32_t)signal; }
-static inline uint32_t quern_signal_tag(quern_signal signal) { return (uint32_t)(signal >> 32); }
+QUERN_SHARED_INLINE quern_signal quern_make_signal(uint32_t epoch, uint32_t tag) { return (uint64_t)tag << 32 | epoch; }
+QUERN_SHARED_INLINE uint32_t quern_signal_epoch(quern_signal signal) { return (uint32_t)signal; }
+QUERN_SHARED_INLINE uint32_t quern_signal_tag(quern_signal signal) { return (uint32_t)(signal >> 32); }
 
 /* Whether an epoch has been reached; the counters may wrap around. */
-static inline int quern_epoch_reached(uint32_t seen, uint32_t expected) { return (int32_t)(seen - expected) >= 0; }
+QUERN_SHARED_INLINE int quern_epoch_reached(uint32_t seen, uint32_t expected) { return (int32_t)(seen - expected) >= 0; }
 
 /* What a rank is doing: the operation in the tag's upper byte, the phase in the next, a digest of the members in the rest. */
 enum quern_collective {
@@ -51,16 +57,19 @@ enum quern_phase {
     QUERN_PHASES
 };
 
-static inline uint32_t quern_members_digest(const uint32_t members[QUERN_RANK_WORDS]) {
+QUERN_SHARED_INLINE uint32_t quern_members_digest(const uint32_t members[QUERN_RANK_WORDS]) {
     uint32_t digest = 0;
     for (int word = 0; word < QUERN_RANK_WORDS; word++) digest = (digest ^ members[word]) * 0x9e3779b1u;
     return digest >> 16;
 }
 
-static inline uint32_t quern_make_tag(enum quern_collective operation, enum quern_phase phase,
-                                      const uint32_t members[QUERN_RANK_WORDS]) {
+QUERN_SHARED_INLINE uint32_t quern_make_tag(enum quern_collective operation, enum quern_phase phase,
+                                            const uint32_t members[QUERN_RANK_WORDS]) {
     return (uint32_t)operation << 24 | (uint32_t)phase << 16 | quern_members_digest(members);
 }
+
+/* In the tag of a signal: this rank comes to the meeting with bad news.  All who meet learn of it. */
+enum { QUERN_TAG_DISSENTS = 1 << 23 };
 
 /*
  * A GPU rank's pad, in symmetric device memory that was zeroed before its address was told to anyone; `stride` below is
@@ -72,8 +81,8 @@ static inline uint32_t quern_make_tag(enum quern_collective operation, enum quer
  *   uint32_t     everyone_count     this rank's own
  *   uint32_t     grid[15]           this rank's own: how the blocks of one launch wait for each other
  */
-static inline uint32_t quern_pad_stride(uint32_t ranks) { return (ranks + 7) / 8 * 8; }
-static inline uint64_t quern_device_pad_bytes(uint32_t ranks) { return 20 * (uint64_t)quern_pad_stride(ranks) + 64; }
+QUERN_SHARED_INLINE uint32_t quern_pad_stride(uint32_t ranks) { return (ranks + 7) / 8 * 8; }
+QUERN_SHARED_INLINE uint64_t quern_device_pad_bytes(uint32_t ranks) { return 20 * (uint64_t)quern_pad_stride(ranks) + 64; }
 
 /* What is wrong with a slice of a ragged all-to-all; the host has the words for it. */
 enum quern_slice_fault {

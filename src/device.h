@@ -9,7 +9,7 @@
 #include "cuda_driver.h"
 #include "kernel.h"
 
-enum { QUERN_OPERATION_COUNT = 2 };
+enum { QUERN_OPERATION_COUNT = 4 };
 
 /* A row that is ready to run on one device. */
 struct quern_ready_kernel {

@@ -22,15 +22,20 @@ static bool can_match(const char *glob, const char *prefix) {
     return strncmp(glob, prefix, literal < length ? literal : length) == 0;
 }
 
+/* What the names of an operation's kernels begin with. */
+static const char *name_prefix(unsigned operation) {
+    static const char *const prefixes[QUERN_OPERATION_COUNT] = {"cross_entropy_", "adam_", "barrier__", "ragged_all_to_all__"};
+    return prefixes[quern_operation_index(operation)];
+}
+
 /*
  * QUERN_KERNEL restricts only the operations it can name ("adam_*" leaves cross-entropy alone), and of cross-entropy only the
  * rows stage: the label and reduce stages have one kernel each and nothing to choose.
  */
 bool quern_forced_away(const quern_device *device, const struct quern_kernel *kernel) {
     if (!device->kernel_glob[0]) return false;
-    bool adam = kernel->operation == QUERN_ADAM;
-    if (!adam && kernel->key.cross_entropy.stage != QUERN_STAGE_ROWS) return false;
-    if (!can_match(device->kernel_glob, adam ? "adam_" : "cross_entropy_")) return false;
+    if (kernel->operation == QUERN_CROSS_ENTROPY && kernel->key.cross_entropy.stage != QUERN_STAGE_ROWS) return false;
+    if (!can_match(device->kernel_glob, name_prefix(kernel->operation))) return false;
     return fnmatch(device->kernel_glob, kernel->name, 0) != 0;
 }
 

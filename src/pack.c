@@ -97,7 +97,9 @@ static bool is_float(int32_t dtype) {
 static const char *row_fault(const struct file *file, const struct quern_pack_row *row) {
     if (!memchr(row->name, 0, sizeof row->name) || !row->name[0]) return "no name";
     if (!memchr(row->entry, 0, sizeof row->entry) || !row->entry[0]) return "no entry";
-    if (row->operation != QUERN_CROSS_ENTROPY && row->operation != QUERN_ADAM) return "an unknown operation";
+    if (row->operation != QUERN_CROSS_ENTROPY && row->operation != QUERN_ADAM && row->operation != QUERN_BARRIER &&
+        row->operation != QUERN_RAGGED_ALL_TO_ALL)
+        return "an unknown operation";
     if (row->operation == QUERN_ADAM)
         for (int i = 0; i < 4; i++)
             if (!is_float(row->dtypes[i])) return "an unknown dtype";
@@ -128,7 +130,7 @@ static struct quern_kernel row_kernel(const struct file *file, const struct quer
         kernel.key.adam.m = (quern_dtype)row->dtypes[2];
         kernel.key.adam.v = (quern_dtype)row->dtypes[3];
         kernel.key.adam.master = (quern_dtype)row->dtypes[4];
-    } else {
+    } else if (row->operation == QUERN_CROSS_ENTROPY) {
         kernel.key.cross_entropy.logits = (quern_dtype)row->dtypes[0];
         kernel.key.cross_entropy.stage = (enum quern_cross_entropy_stage)row->stage;
         kernel.key.cross_entropy.vocab_max = row->vocab_max;

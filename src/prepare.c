@@ -11,6 +11,8 @@
  */
 extern const struct quern_kernel quern_cross_entropy_kernels[] __attribute__((weak));
 extern const struct quern_kernel quern_adam_kernels[] __attribute__((weak));
+extern const struct quern_kernel quern_barrier_kernels[] __attribute__((weak));
+extern const struct quern_kernel quern_ragged_all_to_all_kernels[] __attribute__((weak));
 
 static const struct {
     unsigned bit;
@@ -19,6 +21,8 @@ static const struct {
 } operations[QUERN_OPERATION_COUNT] = {
     {QUERN_CROSS_ENTROPY, "cross_entropy", quern_cross_entropy_kernels},
     {QUERN_ADAM, "adam", quern_adam_kernels},
+    {QUERN_BARRIER, "barrier", quern_barrier_kernels},
+    {QUERN_RAGGED_ALL_TO_ALL, "ragged_all_to_all", quern_ragged_all_to_all_kernels},
 };
 
 struct preparation {
@@ -96,6 +100,7 @@ static bool covers(const struct quern_kernel *kernel, const struct quern_kernel 
         return kernel->key.cross_entropy.logits == other->key.cross_entropy.logits &&
                kernel->key.cross_entropy.stage == other->key.cross_entropy.stage &&
                kernel->key.cross_entropy.vocab_max >= other->key.cross_entropy.vocab_max;
+    if (kernel->operation != QUERN_ADAM) return true;  /* one row per target */
     return kernel->key.adam.param == other->key.adam.param && kernel->key.adam.grad == other->key.adam.grad &&
            kernel->key.adam.m == other->key.adam.m && kernel->key.adam.v == other->key.adam.v &&
            kernel->key.adam.master == other->key.adam.master;
@@ -135,6 +140,8 @@ static quern_status prepare_operation(quern_device *device, const struct quern_c
     struct preparation work = {.device = device, .cuda = cuda, .status = QUERN_OK};
     if (!operations[index].table)
         return QUERN_OK;  /* the program cannot call what it did not link */
+    if (operations[index].bit == QUERN_BARRIER && device->kind == QUERN_CPU)
+        return QUERN_OK;  /* ranks on CPUs meet in the host code */
     quern_walk(operations[index].bit, operations[index].table, prepare_row, &work);
     if (work.status == QUERN_OK && !work.answers) work.status = no_rows(device, operations[index].name);
     if (work.status != QUERN_OK) {
@@ -149,10 +156,11 @@ static quern_status prepare_operation(quern_device *device, const struct quern_c
 
 quern_status quern_prepare(quern_device *device, unsigned chosen) {
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
-    unsigned known = QUERN_CROSS_ENTROPY | QUERN_ADAM;
+    const unsigned known = QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL;
     if (!chosen || (chosen & ~known))
         return quern_fail(device, QUERN_INVALID_ARGUMENT,
-                          "operations is %u: expected QUERN_CROSS_ENTROPY, QUERN_ADAM or both (a value from 1 to %u)", chosen, known);
+                          "operations is %u: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL or "
+                          "several of them (a value from 1 to %u)", chosen, known);
     const struct quern_cuda *cuda = NULL;
     if (device->kind == QUERN_CUDA) {
         quern_status opened = quern_cuda_open(&cuda);
@@ -196,12 +204,10 @@ static bool report_row(const struct quern_kernel *kernel, void *context) {
     return true;
 }
 
+/* Every operation has the same targets, but for barriers, which have none on CPUs: the first that has any is enough. */
 static void walk_targets(struct report *report) {
-    for (int index = 0; index < QUERN_OPERATION_COUNT; index++)
-        if (operations[index].table) {
-            quern_walk(operations[index].bit, operations[index].table, report_row, report);
-            return;  /* every operation has the same targets */
-        }
+    for (int index = 0; index < QUERN_OPERATION_COUNT && !report->last; index++)
+        if (operations[index].table) quern_walk(operations[index].bit, operations[index].table, report_row, report);
 }
 
 size_t quern_device_report(const quern_device *device, char *buffer, size_t bytes) {

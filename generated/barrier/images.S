@@ -1,0 +1,56 @@
+/*
+ * The GPU code of barrier: one fatbin per source file and target, taken from the build directory.
+ * Each is empty when the library is built without nvcc; the table's rows then say so.
+ *
+ * Rendered by gen/ from templates/images.S.j2; do not edit.
+ */
+    .section .rodata
+    .balign 64
+    .global quern_image_barrier__sm_120f, quern_image_barrier__sm_120f_end
+quern_image_barrier__sm_120f:
+    .incbin "sm_120f/barrier.fatbin"
+    .byte 0
+quern_image_barrier__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_barrier__sm_100f, quern_image_barrier__sm_100f_end
+quern_image_barrier__sm_100f:
+    .incbin "sm_100f/barrier.fatbin"
+    .byte 0
+quern_image_barrier__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_barrier__sm_90a, quern_image_barrier__sm_90a_end
+quern_image_barrier__sm_90a:
+    .incbin "sm_90a/barrier.fatbin"
+    .byte 0
+quern_image_barrier__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_barrier__sm_89, quern_image_barrier__sm_89_end
+quern_image_barrier__sm_89:
+    .incbin "sm_89/barrier.fatbin"
+    .byte 0
+quern_image_barrier__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_barrier__sm_86, quern_image_barrier__sm_86_end
+quern_image_barrier__sm_86:
+    .incbin "sm_86/barrier.fatbin"
+    .byte 0
+quern_image_barrier__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_barrier__sm_80, quern_image_barrier__sm_80_end
+quern_image_barrier__sm_80:
+    .incbin "sm_80/barrier.fatbin"
+    .byte 0
+quern_image_barrier__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_barrier__sm_75, quern_image_barrier__sm_75_end
+quern_image_barrier__sm_75:
+    .incbin "sm_75/barrier.fatbin"
+    .byte 0
+quern_image_barrier__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_barrier__compute_90, quern_image_barrier__compute_90_end
+quern_image_barrier__compute_90:
+    .incbin "compute_90/barrier.fatbin"
+    .byte 0
+quern_image_barrier__compute_90_end = . - 1
+    .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,75 @@
+/*
+ * Accesses that order others, between the threads of one GPU or of all GPUs and the host.
+ *
+ * A release makes everything that its thread wrote before, and everything that this thread has learnt of (through a barrier of its
+ * block, or an acquire), visible to whoever reads the released value with an acquire.  So one thread can release what a whole
+ * block has written, after the block's barrier, and one block what a grid has written.
+ */
+#ifndef QUERN_DEVICE_SYSTEM_MEMORY_CUH
+#define QUERN_DEVICE_SYSTEM_MEMORY_CUH
+
+#include <stdint.h>
+
+static __device__ __forceinline__ void store_release_system(uint64_t *address, uint64_t value) {
+    asm volatile("st.release.sys.global.u64 [%0], %1;" :: "l"(address), "l"(value) : "memory");
+}
+
+static __device__ __forceinline__ void store_release_system(uint32_t *address, uint32_t value) {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
+}
+
+static __device__ __forceinline__ void store_relaxed_system(uint32_t *address, uint32_t value) {
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
+}
+
+static __device__ __forceinline__ uint64_t load_acquire_system(const uint64_t *address) {
+    uint64_t value;
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ uint32_t load_relaxed_system(const uint32_t *address) {
+    uint32_t value;
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ void store_relaxed_device(uint32_t *address, uint32_t value) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
+}
+
+static __device__ __forceinline__ uint32_t load_relaxed_device(const uint32_t *address) {
+    uint32_t value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ void store_release_device(uint32_t *address, uint32_t value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" :: "l"(address), "r"(value) : "memory");
+}
+
+static __device__ __forceinline__ uint32_t load_acquire_device(const uint32_t *address) {
+    uint32_t value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    return value;
+}
+
+#if QUERN_MULTIMEM
+/* To the same place of every rank's memory. */
+static __device__ __forceinline__ void multicast_release_system(uint64_t *address, uint64_t value) {
+    asm volatile("multimem.st.release.sys.global.u64 [%0], %1;" :: "l"(address), "l"(value) : "memory");
+}
+#endif
+
+/* Nanoseconds since some moment. */
+static __device__ __forceinline__ uint64_t global_time() {
+    uint64_t time;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time) :: "memory");
+    return time;
+}
+
+static __device__ __forceinline__ void sleep_nanoseconds(uint32_t duration) {
+    asm volatile("nanosleep.u32 %0;" :: "r"(duration) : "memory");
+}
+
+#endif
