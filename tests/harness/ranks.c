@@ -1,0 +1,276 @@
+#define _GNU_SOURCE
+#include "harness/ranks.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const double DEFAULT_LIMIT = 60, GRACE = 2;
+
+struct rank_run {
+    struct ranks ranks;
+    char name[64];
+    struct rank_result *results;     /* shared with the ranks, like the memory below */
+    void *shared;
+    size_t bytes;                    /* of both */
+    int processes;                   /* one for all threads, or one per rank */
+    pid_t process[QUERN_MAX_RANKS + 1];
+    int descriptor[QUERN_MAX_RANKS + 1];  /* of the process; -1: it has ended, ... */
+    int ended_with[QUERN_MAX_RANKS + 1];  /* ... with this, as waitpid says it */
+    char text[4096];
+};
+
+const char *rank_kind_name(enum rank_kind kind) { return kind == RANK_THREADS ? "threads" : "processes"; }
+
+double rank_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void rank_sleep(double seconds) {
+    struct timespec left = {.tv_sec = (time_t)seconds, .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&left, &left) != 0) continue;
+}
+
+/* ---- inside a rank ---- */
+
+void rank_fail(struct rank *rank, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(rank->result->failure, sizeof rank->result->failure, format, list);
+    va_end(list);
+    longjmp(rank->end, 1);
+}
+
+void rank_check_status(struct rank *rank, quern_status status, quern_status expected, const char *call, int line) {
+    char detail[RANK_TEXT_BYTES];
+    if (status == expected) return;
+    quern_error_detail(detail, sizeof detail);
+    rank_fail(rank, "line %d: %s gave %s instead of %s: %.700s", line, call, quern_status_string(status),
+              quern_status_string(expected), detail);
+}
+
+void rank_check_detail(struct rank *rank, const char *text) {
+    char detail[RANK_TEXT_BYTES];
+    quern_error_detail(detail, sizeof detail);
+    rank_check(rank, strstr(detail, text), "no \"%s\" in the detail \"%.800s\"", text, detail);
+}
+
+quern_group *rank_group(struct rank *rank, double timeout) {
+    quern_group *group = NULL;
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.rank = rank->rank;
+    args.ranks = rank->ranks;
+    args.name = rank->name;
+    args.device = rank->device;
+    args.timeout = timeout;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    return group;
+}
+
+static void run_function(struct rank *rank, rank_function *function) {
+    struct rank_result *result = rank->result;
+    double began = rank_now();
+    if (setjmp(rank->end)) {
+        __atomic_store_n(&result->end, RANK_FAILED, __ATOMIC_RELEASE);
+        return;
+    }
+    rank_ok(rank, quern_device_open(QUERN_CPU, 0, &rank->device));
+    result->status = function(rank);
+    result->seconds = rank_now() - began;
+    quern_error_detail(result->detail, sizeof result->detail);
+    quern_device_close(rank->device);
+    __atomic_store_n(&result->end, RANK_RETURNED, __ATOMIC_RELEASE);
+}
+
+struct starting {
+    const struct rank_run *run;
+    int rank;
+};
+
+static void *run_rank(void *user) {
+    const struct starting *starting = user;
+    const struct rank_run *run = starting->run;
+    struct rank rank = {.rank = starting->rank, .ranks = run->ranks.count, .kind = run->ranks.kind, .name = run->name,
+                        .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank]};
+    run_function(&rank, run->ranks.function);
+    return NULL;
+}
+
+static void run_threads(const struct rank_run *run) {
+    pthread_t threads[QUERN_MAX_RANKS + 1];
+    struct starting starting[QUERN_MAX_RANKS + 1];
+    for (int rank = 0; rank < run->ranks.count; rank++) {
+        starting[rank] = (struct starting){run, rank};
+        if (pthread_create(&threads[rank], NULL, run_rank, &starting[rank])) _exit(EXIT_FAILURE);
+    }
+    for (int rank = 0; rank < run->ranks.count; rank++) pthread_join(threads[rank], NULL);
+}
+
+/* ---- starting ---- */
+
+static void give_up(const char *what) {
+    perror(what);
+    exit(EXIT_FAILURE);
+}
+
+static void become_process(const struct rank_run *run, int process, pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(EXIT_FAILURE);
+    if (run->ranks.kind == RANK_THREADS)
+        run_threads(run);
+    else
+        run_rank(&(struct starting){run, process});
+    _exit(EXIT_SUCCESS);
+}
+
+static void share_memory(struct rank_run *run) {
+    size_t results = (sizeof *run->results * (size_t)run->ranks.count + 4095) / 4096 * 4096;
+    run->bytes = results + run->ranks.shared_bytes;
+    char *memory = mmap(NULL, run->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) give_up("memory for ranks");
+    run->results = (struct rank_result *)memory;
+    run->shared = memory + results;
+}
+
+struct rank_run *ranks_start(const struct ranks *ranks) {
+    static int runs;
+    struct rank_run *run = calloc(1, sizeof *run);
+    if (!run || ranks->count < 1 || ranks->count > QUERN_MAX_RANKS + 1) give_up("starting ranks");
+    run->ranks = *ranks;
+    snprintf(run->name, sizeof run->name, "test.%d.%d", (int)getpid(), ++runs);
+    share_memory(run);
+    run->processes = ranks->kind == RANK_THREADS ? 1 : ranks->count;
+    pid_t parent = getpid();
+    for (int i = 0; i < run->processes; i++) {
+        run->process[i] = fork();
+        if (run->process[i] < 0) give_up("fork");
+        if (run->process[i] == 0) become_process(run, i, parent);
+        run->descriptor[i] = (int)syscall(SYS_pidfd_open, run->process[i], 0);
+        if (run->descriptor[i] < 0) give_up("pidfd_open");
+    }
+    return run;
+}
+
+const char *ranks_name(const struct rank_run *run) { return run->name; }
+void *ranks_shared(const struct rank_run *run) { return run->shared; }
+const struct rank_result *ranks_result(const struct rank_run *run, int rank) { return &run->results[rank]; }
+
+static int process_of(const struct rank_run *run, int rank) { return run->ranks.kind == RANK_THREADS ? 0 : rank; }
+
+pid_t ranks_process(const struct rank_run *run, int rank) { return run->process[process_of(run, rank)]; }
+
+/* ---- waiting ---- */
+
+static void collect(struct rank_run *run, int process) {
+    while (waitpid(run->process[process], &run->ended_with[process], 0) < 0 && errno == EINTR) continue;
+    close(run->descriptor[process]);
+    run->descriptor[process] = -1;
+}
+
+/* Collects what ends within a twentieth of a second; false: nothing is left. */
+static bool collect_some(struct rank_run *run) {
+    struct pollfd files[QUERN_MAX_RANKS + 1];
+    int waiting = 0;
+    for (int i = 0; i < run->processes; i++) {
+        files[i] = (struct pollfd){.fd = run->descriptor[i], .events = POLLIN};
+        waiting += run->descriptor[i] >= 0;
+    }
+    if (waiting && poll(files, (nfds_t)run->processes, 50) > 0)
+        for (int i = 0; i < run->processes; i++)
+            if (files[i].revents) collect(run, i);
+    return waiting;
+}
+
+static int end_of(const struct rank_run *run, int rank) { return __atomic_load_n(&run->results[rank].end, __ATOMIC_ACQUIRE); }
+
+static bool one_has_failed(const struct rank_run *run) {
+    for (int rank = 0; rank < run->ranks.count; rank++)
+        if (end_of(run, rank) == RANK_FAILED) return true;
+    return false;
+}
+
+static void kill_all(struct rank_run *run) {
+    for (int i = 0; i < run->processes; i++)
+        if (run->descriptor[i] >= 0) {
+            kill(run->process[i], SIGKILL);
+            collect(run, i);
+        }
+}
+
+static void add_text(struct rank_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_text(struct rank_run *run, const char *format, ...) {
+    size_t length = strlen(run->text);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(run->text + length, sizeof run->text - length, format, list);
+    va_end(list);
+}
+
+/* What is wrong with how a rank ended. */
+static void judge(struct rank_run *run, int rank, bool may_die, double limit) {
+    const struct rank_result *result = &run->results[rank];
+    int status = run->ended_with[process_of(run, rank)];
+    switch (end_of(run, rank)) {
+    case RANK_RETURNED:
+        return;
+    case RANK_FAILED:
+        add_text(run, "%s rank %d of %d: %s\n", rank_kind_name(run->ranks.kind), rank, run->ranks.count, result->failure);
+        return;
+    default:
+        if (may_die && WIFSIGNALED(status)) return;
+        add_text(run, "%s rank %d of %d: ", rank_kind_name(run->ranks.kind), rank, run->ranks.count);
+        if (limit > 0)
+            add_text(run, "still ran after %g s\n", limit);
+        else if (WIFSIGNALED(status))
+            add_text(run, "ended by signal %d\n", WTERMSIG(status));
+        else
+            add_text(run, "ended with exit status %d\n", WEXITSTATUS(status));
+    }
+}
+
+const char *ranks_wait(struct rank_run *run, const bool *may_die) {
+    double limit = run->ranks.limit > 0 ? run->ranks.limit : DEFAULT_LIMIT;
+    double began = rank_now(), end = began + limit, expired = 0;
+    while (collect_some(run)) {
+        double now = rank_now();
+        if (one_has_failed(run) && end > now + GRACE) end = now + GRACE;
+        if (now < end) continue;
+        expired = now - began;
+        kill_all(run);
+    }
+    run->text[0] = 0;
+    for (int rank = 0; rank < run->ranks.count; rank++) judge(run, rank, may_die && may_die[rank], expired);
+    return run->text[0] ? run->text : NULL;
+}
+
+void ranks_close(struct rank_run *run) {
+    kill_all(run);
+    munmap(run->results, run->bytes);
+    free(run);
+}
+
+const char *ranks_run(const struct ranks *ranks) {
+    static char text[sizeof ((struct rank_run *)NULL)->text];
+    struct rank_run *run = ranks_start(ranks);
+    bool good = !ranks_wait(run, NULL);
+    for (int rank = 0; rank < ranks->count && good; rank++)
+        if (run->results[rank].status != QUERN_OK)
+            add_text(run, "%s rank %d of %d returned %s: %s\n", rank_kind_name(ranks->kind), rank, ranks->count,
+                     quern_status_string(run->results[rank].status), run->results[rank].detail);
+    memcpy(text, run->text, sizeof text);
+    ranks_close(run);
+    return text[0] ? text : NULL;
+}

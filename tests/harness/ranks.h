@@ -1,0 +1,118 @@
+/*
+ * Several ranks at once: the threads of one process, or a process each.  Either way they run apart from the test, in processes that
+ * can be killed, so that a hang is a failure after a limit and never a hang of the runner.  One function serves both kinds: it
+ * shares with the other ranks, and with the test, the memory it is given and nothing else.
+ *
+ *   static quern_status meet(struct rank *rank) {
+ *       quern_group *group = rank_group(rank, 5);
+ *       rank_ok(rank, quern_barrier(group, NULL, NULL));
+ *       return quern_group_destroy(group);
+ *   }
+ *
+ *   check_ranks(.kind = RANK_PROCESSES, .count = 4, .function = meet);
+ *
+ * It needs no Criterion, but for check_ranks.  What is under way when a test ends is killed with it.
+ */
+#ifndef HARNESS_RANKS_H
+#define HARNESS_RANKS_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "quern.h"
+
+enum rank_kind { RANK_THREADS, RANK_PROCESSES };
+
+static const enum rank_kind rank_kinds[] = {RANK_THREADS, RANK_PROCESSES};
+
+const char *rank_kind_name(enum rank_kind kind);
+
+/* ---- inside a rank ---- */
+
+struct rank {
+    int rank, ranks;
+    enum rank_kind kind;
+    const char *name;        /* where these ranks can meet; no other ranks ever have this name */
+    quern_device *device;    /* the rank's own: a CPU */
+    void *shared;            /* memory that all ranks and the test see, zeroed at the start */
+    const void *user;        /* what the test has passed; in processes of their own, a copy */
+    struct rank_result *result;
+    jmp_buf end;
+};
+
+/* Ends the rank, and the run, as failed unless the condition holds; a printf format says why. */
+#define rank_check(rank, condition, ...) do { if (!(condition)) rank_fail(rank, __VA_ARGS__); } while (0)
+void rank_fail(struct rank *rank, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* The same unless the call returns the status; the reason has the library's detail. */
+#define rank_status(rank, call, expected) rank_check_status(rank, call, expected, #call, __LINE__)
+#define rank_ok(rank, call) rank_status(rank, call, QUERN_OK)
+void rank_check_status(struct rank *rank, quern_status status, quern_status expected, const char *call, int line);
+
+/* The same unless the calling thread's error detail has this text in it. */
+void rank_check_detail(struct rank *rank, const char *text);
+
+/* The group of all these ranks, with a limit in seconds; the rank fails when there is none. */
+quern_group *rank_group(struct rank *rank, double timeout);
+
+double rank_now(void);              /* seconds */
+void rank_sleep(double seconds);
+
+/* ---- outside ---- */
+
+typedef quern_status rank_function(struct rank *rank);
+
+struct ranks {
+    enum rank_kind kind;
+    int count;
+    rank_function *function;
+    const void *user;
+    size_t shared_bytes;
+    double limit;            /* seconds until the ranks that still run are killed and have failed; 0: 60 */
+};
+
+enum rank_end {
+    RANK_RUNS,               /* not ended; after the wait: killed because it did not end */
+    RANK_RETURNED,
+    RANK_FAILED,             /* a check of its own did not hold */
+};
+
+enum { RANK_TEXT_BYTES = 1024 };
+
+struct rank_result {
+    int end;                        /* enum rank_end; atomic */
+    quern_status status;            /* what the function returned, ... */
+    char detail[RANK_TEXT_BYTES];   /* ... and the detail of that thread's last failed call */
+    char failure[RANK_TEXT_BYTES];  /* FAILED: which check */
+    double seconds;                 /* how long the function ran */
+};
+
+struct rank_run;
+
+/* Starts the ranks; the program ends if it cannot. */
+struct rank_run *ranks_start(const struct ranks *ranks);
+
+const char *ranks_name(const struct rank_run *run);
+void *ranks_shared(const struct rank_run *run);
+pid_t ranks_process(const struct rank_run *run, int rank);
+const struct rank_result *ranks_result(const struct rank_run *run, int rank);
+
+/*
+ * Waits until all ranks have ended.  A rank that fails takes the others along after two seconds.  Returns NULL when every function
+ * returned, else what went wrong with whom; a process that was killed from outside is not what went wrong with it if `may_die`
+ * says so.  The text is valid until the next call.
+ */
+const char *ranks_wait(struct rank_run *run, const bool *may_die);
+void ranks_close(struct rank_run *run);
+
+/* All of it: NULL when every rank's function returned QUERN_OK, else who did not. */
+const char *ranks_run(const struct ranks *ranks);
+
+#define check_ranks(...) do { \
+        const char *ranks_wrong = ranks_run(&(struct ranks){__VA_ARGS__}); \
+        if (ranks_wrong) cr_assert_fail("%s", ranks_wrong); \
+    } while (0)
+
+#endif
