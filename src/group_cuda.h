@@ -29,4 +29,26 @@ quern_status quern_cuda_enter(struct quern_membership *member, CUstream stream, 
 /* After it has been launched: records the event, unless captured, and pops the context. */
 quern_status quern_cuda_leave(struct quern_membership *member, CUstream stream, bool capturing);
 
+/* ---- the operations (src/barrier_cuda.c, src/ragged_cuda.c) ---- */
+
+struct quern_links;
+struct quern_ready_kernel;
+
+/* What a kernel must know to meet a set of ranks. */
+void quern_cuda_link(const struct quern_membership *member, const struct quern_rank_set *set, enum quern_collective collective,
+                     double timeout, struct quern_links *links);
+
+/* For quern_group_report: an operation is about to be enqueued. */
+void quern_cuda_report(struct quern_membership *member, uint32_t tag);
+
+/*
+ * How many blocks of a kernel one rank may launch, so that those of all ranks on its GPU run at once: blocks wait for blocks of
+ * other ranks.  The rank's context is current.  QUERN_NOT_SUPPORTED when there is not even one for each.
+ */
+quern_status quern_cuda_room(const struct quern_membership *member, const struct quern_ready_kernel *ready, int *blocks);
+
+quern_status quern_cuda_barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream);
+
+extern const struct quern_ragged_transport quern_cuda_ragged;
+
 #endif
