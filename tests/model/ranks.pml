@@ -1,0 +1,31 @@
+/* What the models share: sets of ranks as bit masks, and a schedule of sets that all ranks go through. */
+
+#define HAS(members, rank) ((members) >> (rank) & 1)
+#define EVERYONE           ((1 << RANKS) - 1)
+
+/* The members of each round.  Any set of two or more ranks may be drawn; a rank goes through those rounds that it is in. */
+byte members[ROUNDS];
+
+/* A rank alone has nobody to wait for: where one is drawn, all take part. */
+inline draw_schedule() {
+    for (round : 0 .. ROUNDS - 1) {
+        select (drawn : 3 .. EVERYONE);
+        members[round] = ((drawn & (drawn - 1)) -> drawn : EVERYONE)
+    }
+}
+
+/* Moves `peer` on to the next other member of the round; RANKS when there is none. */
+inline next_peer() {
+    do
+    :: peer < RANKS && (peer == me || !HAS(members[round], peer)) -> peer++
+    :: else -> break
+    od
+}
+
+/* Moves `round` on to the next one that this rank is in; ROUNDS when there is none. */
+inline next_round() {
+    do
+    :: round < ROUNDS && !HAS(members[round], me) -> round++
+    :: else -> break
+    od
+}

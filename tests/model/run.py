@@ -1,0 +1,203 @@
+"""Proves the protocols of the ranks on models, with spin: every schedule and every interleaving of a few ranks.
+
+Each model (*.pml here) is run as it is, in several sizes, and must hold; then in each broken variant, which must fail in the
+stated way: if the broken one passed, the model would prove nothing.  A statement that no correct run reaches is a failure too.
+The last line is `N passed, N failed`.
+
+    python3 tests/model/run.py [GLOB]       the runs whose names match, 'sleep*' for instance
+    python3 tests/model/run.py --trail NAME the steps by which a broken variant fails
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import fnmatch
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WORKERS = 2
+MEMORY_MB = 900  # for one run
+TIMEOUT = 120    # seconds for one run
+DEPTH = 100000   # steps on one path
+
+DEADLOCK = "invalid end state"
+
+
+def violated(assertion: str) -> str:
+    return f"assertion violated {assertion}"
+
+
+# The correct runs: each model with its sizes.
+CORRECT = {
+    "sleep": [
+        "RANKS=2 ROUNDS=4 SLEEPERS=2",
+        "RANKS=3 ROUNDS=2 SLEEPERS=2",
+        "RANKS=3 ROUNDS=3 SLEEPERS=1",
+        "RANKS=4 ROUNDS=1 SLEEPERS=1",
+        "RANKS=2 ROUNDS=3 SLEEPERS=2 POISON",
+        "RANKS=3 ROUNDS=1 SLEEPERS=3 POISON",
+        "RANKS=3 ROUNDS=2 SLEEPERS=1 POISON",
+    ],
+}
+
+# The broken variants: model, size, the one thing that is wrong, and what spin must say of it.
+BROKEN = [
+    ("sleep", "RANKS=2 ROUNDS=2 SLEEPERS=2", "PUTTER_CLEARS_FLAG", DEADLOCK),
+    ("sleep", "RANKS=2 ROUNDS=2 SLEEPERS=2", "WAKE_AT_READ_BEFORE_ARRIVAL", DEADLOCK),
+    ("sleep", "RANKS=2 ROUNDS=2 SLEEPERS=2", "ARRIVAL_BEFORE_SIGNAL", DEADLOCK),
+    ("sleep", "RANKS=2 ROUNDS=2 SLEEPERS=2", "MISSING_COUNTED_BEFORE_ARRIVALS", DEADLOCK),
+    ("sleep", "RANKS=2 ROUNDS=2 SLEEPERS=2", "COMPARE_AND_SLEEP_IN_TWO_STEPS", DEADLOCK),
+    ("sleep", "RANKS=2 ROUNDS=2 SLEEPERS=2 POISON", "POISON_WITHOUT_ARRIVAL", DEADLOCK),
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    model: str
+    size: str
+    variant: str = ""   # empty: correct
+    symptom: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.model} {self.size}" + (f" {self.variant}" if self.variant else "")
+
+    def definitions(self) -> list[str]:
+        return [f"-D{word}" for word in (*self.size.split(), *self.variant.split())]
+
+
+@dataclass
+class Outcome:
+    run: Run
+    fault: str = ""                    # empty: as it must be
+    states: int = 0
+    seconds: float = 0.0
+    unreached: frozenset[str] = frozenset()
+
+
+def all_runs() -> list[Run]:
+    return [Run(model, size) for model, sizes in CORRECT.items() for size in sizes] + [Run(*broken) for broken in BROKEN]
+
+
+# ---- one run -------------------------------------------------------------------------------------
+
+
+def command(words: list[str], directory: Path) -> str:
+    """What it printed; raises when it could not be done.  The exit status of a verifier says nothing."""
+    done = subprocess.run(words, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT)
+    if done.returncode and words[0] != "./pan":
+        raise RuntimeError(f"{' '.join(words)}:\n{done.stdout}")
+    return done.stdout
+
+
+def verify(run: Run, directory: Path) -> str:
+    """The verifier's report.  A broken variant fails within few states: its verifier is compiled fast, not to be fast."""
+    for model in HERE.glob("*.pml"):
+        shutil.copy(model, directory)
+    command(["spin", "-a", *run.definitions(), f"{run.model}.pml"], directory)
+    command(["gcc", "-O0" if run.variant else "-O1", "-w", "-DSAFETY", "-DCOLLAPSE", "-DNOFAIR", f"-DMEMLIM={MEMORY_MB}", "-o", "pan",
+             "pan.c"], directory)
+    return command(["./pan", f"-m{DEPTH}"], directory)
+
+
+def find_unreached(report: str) -> frozenset[str]:
+    """The statements that the run never came to, but for the ends of processes."""
+    return frozenset(re.findall(r"^\t(\S+\.pml:\d+), state \d+, \"(?!-end-)", report, re.MULTILINE))
+
+
+def judge(run: Run, report: str) -> str:
+    """What is wrong with the verifier's report; empty: nothing."""
+    errors = re.search(r"errors: (\d+)", report)
+    if not errors:
+        return "the search did not end"
+    if run.variant:
+        return "" if run.symptom in report else f"does not fail with {run.symptom!r}"
+    if errors.group(1) != "0":
+        return "fails"
+    return "the search was cut short" if re.search(r"max search depth too small|Search not completed|out of memory", report) else ""
+
+
+def perform(run: Run) -> Outcome:
+    began = time.monotonic()
+    outcome = Outcome(run)
+    with tempfile.TemporaryDirectory() as directory:
+        try:
+            report = verify(run, Path(directory))
+            outcome.fault = judge(run, report)
+            if outcome.fault:
+                outcome.fault += "\n" + report
+            stored = re.search(r"(\S+) states, stored", report)
+            outcome.states = int(float(stored.group(1))) if stored else 0
+            outcome.unreached = find_unreached(report)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            outcome.fault = str(error)
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+def show_trail(run: Run) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        verify(run, Path(directory))
+        print(command(["spin", "-p", "-g", "-l", "-t", *run.definitions(), f"{run.model}.pml"], Path(directory)))
+
+
+# ---- all of them ---------------------------------------------------------------------------------
+
+
+def show(outcome: Outcome) -> None:
+    manner = "FAILED" if outcome.fault else f"fails with {outcome.run.symptom}, as it must" if outcome.run.variant else "holds"
+    print(f"{outcome.run.name}: {manner} ({outcome.states} states, {outcome.seconds:.1f} s)", flush=True)
+    if outcome.fault:
+        print(outcome.fault, flush=True)
+
+
+def find_idle_statements(outcomes: list[Outcome]) -> list[str]:
+    """What no correct run of a model reaches: it would be proved of nothing."""
+    idle = []
+    for model in CORRECT:
+        unreached = [o.unreached for o in outcomes if o.run.model == model and not o.run.variant and not o.fault]
+        idle += sorted(frozenset.intersection(*unreached)) if unreached else []
+    return idle
+
+
+def find_untried_variants(runs: list[Run]) -> list[str]:
+    """The switches in the models that no run turns on."""
+    tried = {word.partition("=")[0] for run in runs for word in f"{run.size} {run.variant}".split()}
+    switches = {name for model in HERE.glob("*.pml") for name in re.findall(r"^#\s*ifn?def (\w+)", model.read_text(), re.MULTILINE)}
+    return sorted(switches - tried)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Proves the protocols of the ranks on models.")
+    parser.add_argument("glob", nargs="?", default="*", help="the runs to do, 'sleep*' for instance")
+    parser.add_argument("--trail", action="store_true", help="show the steps by which the run fails")
+    options = parser.parse_args()
+    runs = [run for run in all_runs() if fnmatch.fnmatch(run.name, options.glob)]
+    if options.trail:
+        for run in runs:
+            show_trail(run)
+        return 0
+    failures, outcomes = 0, []
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        for outcome in pool.map(perform, runs):
+            show(outcome)
+            outcomes.append(outcome)
+            failures += bool(outcome.fault)
+    complaints = [f"{place}: no correct run comes here" for place in find_idle_statements(outcomes)] if options.glob == "*" else []
+    complaints += [f"{name}: a switch that no run turns on" for name in find_untried_variants(all_runs())]
+    print(*complaints, sep="\n", end="\n" if complaints else "")
+    failures += len(complaints)
+    print(f"{len(outcomes) - sum(bool(o.fault) for o in outcomes)} passed, {failures} failed")
+    return 1 if failures or not runs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,192 @@
+/*
+ * How a rank sleeps in a meeting on the host: wake_if_complete, sleep_a_slice and quern_wake_all (src/meeting.c, src/poison.c).
+ *
+ * `arrivals` counts the signals put into a rank's pad, and is the futex the rank sleeps on.  Before it sleeps it says at which
+ * count it wants to be woken: the count it has seen plus the signals it still misses.  The putter whose signal makes the count
+ * just that wakes it, so that of many peers one pays for a wake-up.  A rank that is a phase ahead makes the count come too early,
+ * never too late.  Poison counts as an arrival, and wakes whatever the count.
+ *
+ * Sleeps are cut into slices in the code.  Here they are not, so that spin reports every lost wake-up as a deadlock.
+ * With POISON, a rank may poison the group in place of any of its meetings.
+ *
+ * There is no flag `asleep` that the putter takes down: between its look at the flag and its taking it down, the sleeper may have
+ * left this meeting and put the flag up for the next one.  See PUTTER_CLEARS_FLAG.
+ */
+#include "ranks.pml"
+
+byte signal[RANKS * RANKS];  /* [pad of RANKS + from]: the epoch */
+byte arrivals[RANKS];
+byte wake_at[RANKS];
+bool sleeps[RANKS];          /* in the kernel */
+#ifdef POISON
+bool poison;
+#else
+#define poison false
+#endif
+#ifdef PUTTER_CLEARS_FLAG
+bool asleep[RANKS];
+#endif
+
+/* The kernel compares and goes to sleep as one step, and a wake-up is one step. */
+inline futex_wait(word, value, rank) {
+#ifdef COMPARE_AND_SLEEP_IN_TWO_STEPS
+    if
+    :: word == value -> sleeps[rank] = true
+    :: else
+    fi;
+#else
+    atomic {
+        if
+        :: word == value -> sleeps[rank] = true
+        :: else
+        fi
+    }
+#endif
+    !sleeps[rank]
+}
+
+inline futex_wake(rank) { sleeps[rank] = false }
+
+inline count_arrival_and_wake(peer) {
+#ifdef WAKE_AT_READ_BEFORE_ARRIVAL
+    target = wake_at[peer];
+    d_step { arrivals[peer]++; reached = arrivals[peer] };
+#else
+    d_step { arrivals[peer]++; reached = arrivals[peer] };
+#ifndef PUTTER_CLEARS_FLAG
+    target = wake_at[peer];
+#endif
+#endif
+#ifdef PUTTER_CLEARS_FLAG
+    if
+    :: asleep[peer] ->
+        if
+        :: reached >= wake_at[peer] -> asleep[peer] = false; futex_wake(peer)
+        :: else
+        fi
+    :: else
+    fi;
+#else
+    if
+    :: reached == target -> futex_wake(peer)
+    :: else
+    fi;
+#endif
+    reached = 0;
+    target = 0
+}
+
+/* Nobody needs to wake a rank that only looks. */
+inline count_arrival(peer) {
+    if
+    :: peer < SLEEPERS -> count_arrival_and_wake(peer)
+    :: else
+    fi
+}
+
+inline announce() {
+    atomic { peer = 0; next_peer() };
+    do
+    :: peer < RANKS ->
+#ifdef ARRIVAL_BEFORE_SIGNAL
+        count_arrival(peer);
+        atomic { count[peer]++; signal[peer * RANKS + me] = count[peer]; peer++; next_peer() }
+#else
+        d_step { count[peer]++; signal[peer * RANKS + me] = count[peer] };
+        count_arrival(peer);
+        atomic { peer++; next_peer() }
+#endif
+    :: else -> break
+    od;
+    peer = 0
+}
+
+inline count_missing() {
+    missing = 0;
+    atomic { peer = 0; next_peer() };
+    do
+    :: peer < RANKS -> atomic { missing = missing + (signal[me * RANKS + peer] < count[peer]); peer++; next_peer() }
+    :: else -> break
+    od;
+    peer = 0
+}
+
+inline sleep_until_all_have_come() {
+    do
+    :: true ->
+#ifdef MISSING_COUNTED_BEFORE_ARRIVALS
+        count_missing();
+        seen = arrivals[me];
+#else
+        seen = arrivals[me];
+        count_missing();
+#endif
+        if
+        :: missing == 0 || poison -> break
+        :: else
+        fi;
+        wake_at[me] = seen + missing;
+#ifdef PUTTER_CLEARS_FLAG
+        asleep[me] = true;
+#endif
+        futex_wait(arrivals[me], seen, me);
+#ifdef PUTTER_CLEARS_FLAG
+        asleep[me] = false
+#endif
+    od;
+    seen = 0;
+    missing = 0
+}
+
+/* As a rank waits that needs no wake-up. */
+inline look_until_all_have_come() {
+    atomic { peer = 0; next_peer() };
+    do
+    :: peer < RANKS -> atomic { signal[me * RANKS + peer] >= count[peer] || poison; peer++; next_peer() }
+    :: else -> break
+    od;
+    peer = 0
+}
+
+#ifdef POISON
+inline set_poison() {
+    poison = true;
+    for (peer : 0 .. RANKS - 1) {
+#ifndef POISON_WITHOUT_ARRIVAL
+        arrivals[peer]++;
+#endif
+        futex_wake(peer)
+    }
+    peer = 0
+}
+#endif
+
+proctype rank(byte me) {
+    byte round, peer, seen, missing, reached, target, count[RANKS];
+    atomic { next_round() };
+    do
+    :: round < ROUNDS ->
+#ifdef POISON
+        if
+        :: true
+        :: !poison -> set_poison(); break
+        :: poison -> break
+        fi;
+#endif
+        announce();
+        if
+        :: me < SLEEPERS -> sleep_until_all_have_come()
+        :: else -> look_until_all_have_come()
+        fi;
+        atomic { round++; next_round() }
+    :: else -> break
+    od
+}
+
+init {
+    byte round, drawn;
+    atomic {
+        draw_schedule();
+        for (drawn : 0 .. RANKS - 1) { run rank(drawn) }
+    }
+}
