@@ -28,7 +28,7 @@ typedef u128 __attribute__((may_alias)) mem_u128;
   if (__builtin_expect(((u64)(address) & ((bytes) - 1)) != 0, 0))                            \
     t.view->runtime->fail(t, 716, "misaligned address", (u64)(address), line)
 
-// Left out of functions that cannot spin.
+// See Thread::effects. Left out of functions that cannot spin.
 #define EFFECT(condition) t.effects += (condition)
 
 // ThreadSanitizer knows memory by its address: where the same memory is mapped

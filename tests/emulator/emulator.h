@@ -44,7 +44,7 @@ struct Runtime {
   u32 (*barrier_reduce)(Thread &, u32 id, u32 threads, u32 operation, u32 predicate, u32 line);
   u64 (*collective)(Thread &, u32 operation, u32 mask, u64 value, u32 argument, u32 clamp, bool *predicate, u32 line);
   u32 (*active_mask)(Thread &);
-  void (*yield)(Thread &, u32 line);            // a spin loop may be here: let others run
+  void (*yield)(Thread &, const u8 *polled, u32 line);  // a spin loop may be here: let others run
   void (*fence)(Thread &);
   void (*fail)(Thread &, u32 error, const char *what, u64 detail, u32 line);  // does not return
 
@@ -90,7 +90,7 @@ struct BlockView {
 struct Thread {
   Dim tid;
   u32 lane, warp;
-  u32 effects;  // stores and atomics that others may wait for: spinning with none of them is no progress
+  u32 effects;  // ordered stores and atomics so far: others may wait for them, so between two looks they are progress
   BlockView *view;
 };
 

@@ -138,13 +138,13 @@ void start(const OperationRef &reference) {
   {
     History::Scope in_history(op.history);
     for (auto &d : op.after) happens_after(&d->sync_tag);
-    if (op.grid && !failed) {
-      op.grid->history = &op.history, op.grid->sync_tag = &op.sync_tag;
-      start_grid(op.grid.get());
-      return;
-    }
     if (op.action && !failed) error = op.action();
-    happens_before(&op.sync_tag);
+    if (!op.grid || failed) happens_before(&op.sync_tag);
+  }
+  if (op.grid && !failed) {
+    op.grid->history = &op.history, op.grid->sync_tag = &op.sync_tag;
+    start_grid(op.grid.get());
+    return;
   }
   if (op.host_function && !failed) std::thread(call_host_function, reference).detach();
   else finish(op, error);

@@ -156,9 +156,12 @@ struct Allocation {
   size_t bytes;
   Device *device;              // null for host memory
   unsigned long long id;       // never given twice
-  char *mapping;               // with its guard pages; of device, pinned and imported memory
+  char *mapping;               // with a guard at each end; of device, pinned and imported memory
   size_t mapping_bytes;
+  int file = -1;               // that holds the pages once other processes may have them
+  bool is_pooled = false;      // from cuMemAllocAsync
 };
+constexpr size_t guard_bytes = 64 * 4096;
 enum Access : unsigned { access_none = 0, access_read = 1, access_read_write = 3 };
 
 constexpr u8 uninitialised = 0xab;
@@ -169,9 +172,11 @@ Allocation *find_allocation(DevicePointer);
 Allocation *find_overlapping(DevicePointer, size_t bytes);
 Allocation &add_allocation(Memory, DevicePointer, size_t bytes, Device *);
 void forget_allocation(DevicePointer);
+void poison_slack(const Allocation &); // what follows its end
 unsigned long long next_memory_id();
 bool canaries_intact();                // reports damage on stderr
 void free_device_memory(Device &);     // when its context is reset
+void close_imports(Context &);         // likewise (libcuda_ipc.cpp)
 
 // ---- virtual memory (libcuda_virtual.cpp) ----
 

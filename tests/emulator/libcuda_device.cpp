@@ -256,6 +256,7 @@ void reset_context(Device &d) {
   d.context->streams.clear();
   d.context->per_thread.clear();
   d.context->peers.clear();
+  close_imports(*d.context);
   free_device_memory(d);
 }
 }  // namespace

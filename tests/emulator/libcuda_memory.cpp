@@ -4,6 +4,7 @@
 #include "libcuda.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +12,7 @@ namespace emulator {
 
 namespace {
 
-constexpr size_t page = 4096, guard = 64 * page, device_alignment = 256;
+constexpr size_t page = 4096, device_alignment = 256;
 constexpr u8 canary = 0xc5;
 
 std::map<DevicePointer, Allocation> allocations;
@@ -21,7 +22,7 @@ size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 // Mapped and registered memory ends at no canary.
 bool has_canary(const Allocation &a) { return a.mapping != nullptr; }
 u8 *end_of(const Allocation &a) { return reinterpret_cast<u8 *>(a.address) + a.bytes; }
-size_t slack(const Allocation &a) { return size_t(reinterpret_cast<u8 *>(a.mapping) + a.mapping_bytes - guard - end_of(a)); }
+size_t slack(const Allocation &a) { return size_t(reinterpret_cast<u8 *>(a.mapping) + a.mapping_bytes - guard_bytes - end_of(a)); }
 
 bool canary_intact(const Allocation &a) {
   if (under_asan() || !has_canary(a)) return true;
@@ -42,24 +43,25 @@ unsigned long long next_memory_id() {
 }
 
 Allocation &add_allocation(Memory kind, DevicePointer address, size_t bytes, Device *device) {
-  return allocations[address] = {kind, address, bytes, device, next_memory_id(), nullptr, 0};
+  return allocations[address] = {kind, address, bytes, device, next_memory_id(), nullptr, 0, -1, false};
 }
 
 void forget_allocation(DevicePointer address) { allocations.erase(address); }
+void poison_slack(const Allocation &a) { poison(end_of(a), slack(a)); }
 
 Result allocate(Memory kind, size_t bytes, Device *device, DevicePointer *out) {
   if (!out || bytes == 0) return invalid_value;
   if (device && (bytes > device->memory_bytes || device->memory_used > device->memory_bytes - bytes)) return out_of_memory;
-  size_t used = round_up(bytes, device_alignment), mapping = round_up(used, page) + 2 * guard;
+  size_t used = round_up(bytes, device_alignment), mapping = round_up(used, page) + 2 * guard_bytes;
   char *base = static_cast<char *>(mmap(nullptr, mapping, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (base == MAP_FAILED) return out_of_memory;
-  mprotect(base, guard, PROT_NONE);
-  mprotect(base + mapping - guard, guard, PROT_NONE);
-  Allocation &a = add_allocation(kind, reinterpret_cast<DevicePointer>(base + mapping - guard - used), bytes, device);
+  mprotect(base, guard_bytes, PROT_NONE);
+  mprotect(base + mapping - guard_bytes, guard_bytes, PROT_NONE);
+  Allocation &a = add_allocation(kind, reinterpret_cast<DevicePointer>(base + mapping - guard_bytes - used), bytes, device);
   a.mapping = base, a.mapping_bytes = mapping;
   memset(reinterpret_cast<void *>(a.address), uninitialised, bytes);
   memset(end_of(a), canary, slack(a));
-  poison(end_of(a), slack(a));
+  poison_slack(a);
   if (device) device->memory_used += bytes;
   *out = a.address;
   return success;
@@ -71,8 +73,9 @@ bool release(DevicePointer address) {
   Allocation a = at->second;
   bool intact = canary_intact(a);
   unpoison(end_of(a), slack(a));
-  if (a.device) a.device->memory_used -= a.bytes;
+  if (a.kind == Memory::device) a.device->memory_used -= a.bytes;
   munmap(a.mapping, a.mapping_bytes);
+  if (a.file >= 0) close(a.file);
   allocations.erase(at);
   return intact;
 }
@@ -215,7 +218,9 @@ API Result cuMemAllocAsync(DevicePointer *p, size_t bytes, void *stream) {
   Stream *s = stream_of(stream);
   if (!s) return invalid_handle;
   if (s->capture) return refuse_during_capture() ? int(capture_unsupported) : int(not_supported);
-  return allocate(Memory::device, bytes, context().device, p);
+  if (Result r = allocate(Memory::device, bytes, context().device, p)) return r;
+  find_allocation(*p)->is_pooled = true;
+  return success;
 }
 
 API Result cuMemFreeAsync(DevicePointer p, void *stream) {
@@ -351,7 +356,7 @@ Result pointer_attribute(void *data, int attribute, DevicePointer p) {
     case buffer_id: case memory_block: return put(data, a->id);
     case is_managed: return put(data, false);
     case device_ordinal: return put(data, a->device ? a->device->ordinal : current_context() ? current_context()->device->ordinal : 0);
-    case is_ipc_capable: return put(data, a->kind == Memory::device);
+    case is_ipc_capable: return put(data, a->kind == Memory::device && !a->is_pooled);
     case range_start: case mapping_start: return put(data, a->address);
     case range_bytes: case mapping_bytes: return put(data, a->bytes);
     case is_mapped: return put(data, true);

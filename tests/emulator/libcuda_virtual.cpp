@@ -13,8 +13,6 @@ namespace emulator {
 
 namespace {
 
-constexpr size_t guard = 64 * 4096;
-
 struct Handle { PhysicalRef object; unsigned references; };
 struct Reservation { size_t bytes; char *base; size_t base_bytes; };
 
@@ -308,11 +306,11 @@ API Result cuMemAddressReserve(DevicePointer *out, size_t bytes, size_t alignmen
   ENTER(initialization);
   if (!out || flags || !aligned(0, bytes) || (alignment & (alignment - 1))) return invalid_value;
   alignment = std::max(alignment, granularity);
-  size_t base_bytes = bytes + alignment + 2 * guard;
+  size_t base_bytes = bytes + alignment + 2 * guard_bytes;
   if (base_bytes < bytes) return out_of_memory;
   char *base = static_cast<char *>(mmap(nullptr, base_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (base == MAP_FAILED) return out_of_memory;
-  *out = (reinterpret_cast<DevicePointer>(base) + guard + alignment - 1) / alignment * alignment;
+  *out = (reinterpret_cast<DevicePointer>(base) + guard_bytes + alignment - 1) / alignment * alignment;
   reservations[*out] = {bytes, base, base_bytes};
   return success;
 }

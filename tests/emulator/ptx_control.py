@@ -146,7 +146,7 @@ def activemask(i):
 
 
 def nanosleep(i):
-    return runtime(i, 'yield') + ';'
+    return runtime(i, 'yield', 'nullptr') + ';'
 
 
 def nothing(i):

@@ -46,7 +46,7 @@ def ld(i):
     if order:
         if i.type == 'b128':
             raise i.error('no 128-bit access is atomic')
-        before = f'{runtime(i, "yield")}; ' if order != 'release' else ''
+        before = f'{runtime(i, "yield", "from")}; '
         loads = [f'__atomic_load_n(&MEMORY({type}, from + {n * SIZES[i.type]}), {ORDERS[order]})' for n in range(count)]
     else:
         before, loads = '', [f'MEMORY({type}, from + {n * SIZES[i.type]})' for n in range(count)]
@@ -55,7 +55,7 @@ def ld(i):
         return i.assign_bits(registers[0], f'MEMORY({type}, {address})')
     check = f'CHECK_ALIGNED(from, {count * SIZES[i.type]}, {i.line}); '
     after = ' ALIAS_EDGE(from, false);' if order == 'acquire' else ''
-    return f'{{ {before}const u8 *from = {address}; {check}' + ' '.join(
+    return f'{{ const u8 *from = {address}; {before}{check}' + ' '.join(
         i.assign_bits(r, load) for r, load in zip(registers, loads)) + f'{after} }}'
 
 
@@ -65,10 +65,9 @@ def st(i):
     step = SIZES[i.type]
     values = [i.value(v, 'b' + type[1:]) for v in i.vector(i.args[1])]
     address = i.address(i.args[0], space)
-    effect = 'EFFECT(1); ' if order or space in ('generic', 'global', 'cluster') else ''
     if count == 1 and not order and i.type != 'b128':
-        return f'{{ {effect}MEMORY({type}, {address}) = {values[0]}; }}'
-    check = f'{effect}CHECK_ALIGNED(to, {count * step}, {i.line}); '
+        return f'MEMORY({type}, {address}) = {values[0]};'
+    check = f'CHECK_ALIGNED(to, {count * step}, {i.line}); ' + ('EFFECT(1); ' if order else '')
     if order == 'release':
         check += 'ALIAS_EDGE(to, true); '
     if order:
@@ -183,7 +182,7 @@ def multimem_ld_reduce(i, operation, bits, order):
     else:
         both = updated(i, operation, i.type, 'all', 'one')
     return (f'{bits} one = __atomic_load_n(&MEMORY({bits}, at), {order}); all = n ? {both} : one;',
-            f'{runtime(i, "yield")}; {bits} all = 0;')
+            f'{runtime(i, "yield", "nullptr")}; {bits} all = 0;')
 
 
 def multimem_st(i, _, bits, order):

@@ -32,6 +32,7 @@ struct FiberThread : Thread {
   u32 mask;              // of the collective it waits in
   u32 result;            // of a barrier reduction
   u32 last_spin_line, spins, atomics, effects_seen;
+  const u8 *last_polled;
   u32 cluster_phase;     // phase it arrived in
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
 };
@@ -134,7 +135,7 @@ u32 blocks_per_multiprocessor(const Kernel &, const DeviceLimits &, u32 threads,
 // ---- for the services ----
 extern const Runtime runtime_services;
 inline FiberThread &fiber_thread(Thread &t) { return static_cast<FiberThread &>(t); }
-void wait(FiberThread &, State, u32 line);  // gives the processor away until made ready
+void wait(FiberThread &, State, u32 line, const u8 *polled = nullptr);  // gives the processor away until made ready
 void make_ready(Block &, u32 warp, u32 lanes);
 void stay_running(FiberThread &);  // undoes make_ready for the thread that runs
 void note_progress();

@@ -188,22 +188,26 @@ bool may_start(const Grid &g) {
   return g.resident_clusters < std::max<u64>(blocks / size, 1);
 }
 
+std::unique_ptr<Cluster> make_cluster(Grid &g) {
+  History::Scope in_history(*g.history);
+  auto c = std::make_unique<Cluster>();
+  u32 size = g.cluster.x * g.cluster.y * g.cluster.z;
+  Dim clusters = {g.grid.x / g.cluster.x, g.grid.y / g.cluster.y, g.grid.z / g.cluster.z};
+  Dim id = unflatten(permute(g.next_cluster, g.total_clusters), clusters);
+  c->grid = &g, c->live_blocks = size;
+  for (u32 rank = 0; rank < size; rank++) {
+    c->blocks.push_back(make_block(g, *c, id, rank));
+    c->live_threads += c->blocks.back()->threads;
+  }
+  for (auto &b : c->blocks) make_threads(*b);
+  return c;
+}
+
 bool start_cluster() {
   for (Grid *g : active) {
     if (!may_start(*g)) continue;
-    History::Scope in_history(*g->history);
-    auto c = std::make_unique<Cluster>();
-    u32 size = g->cluster.x * g->cluster.y * g->cluster.z;
-    Dim clusters = {g->grid.x / g->cluster.x, g->grid.y / g->cluster.y, g->grid.z / g->cluster.z};
-    Dim id = unflatten(permute(g->next_cluster, g->total_clusters), clusters);
-    c->grid = g, c->live_blocks = size;
-    for (u32 rank = 0; rank < size; rank++) {
-      c->blocks.push_back(make_block(*g, *c, id, rank));
-      c->live_threads += c->blocks.back()->threads;
-    }
-    for (auto &b : c->blocks) make_threads(*b);
+    resident.push_back(make_cluster(*g));
     g->next_cluster++, g->resident_clusters++;
-    resident.push_back(std::move(c));
     note_progress();
     return true;
   }
@@ -361,16 +365,16 @@ void after_all(char *tag, const std::function<void()> &f) {
   f();
 }
 
-void wait(FiberThread &t, State state, u32 line) {
+void wait(FiberThread &t, State state, u32 line, const u8 *polled) {
   Block &b = *t.block;
   t.state = state, t.line = line;
   if (state == State::spinning) {
-    // A thread gets on that has stored something since, or comes by elsewhere than before - unless
-    // it only circles between several places.
-    bool has_effect = t.effects != t.effects_seen;
+    // A thread gets on that has stored something since, or comes by elsewhere than before, or looks at
+    // another word - unless it only circles between several of them.
+    bool has_effect = t.effects != t.effects_seen, is_elsewhere = t.last_spin_line != line || t.last_polled != polled;
     if (has_effect) t.spins = 0;
-    if (has_effect || (t.last_spin_line != line && ++t.spins < 10000)) note_progress();
-    t.last_spin_line = line, t.effects_seen = t.effects;
+    if (has_effect || (is_elsewhere && ++t.spins < 10000)) note_progress();
+    t.last_spin_line = line, t.last_polled = polled, t.effects_seen = t.effects;
     b.spinning[t.warp] |= 1u << t.lane;
     b.spinning_warps |= 1u << t.warp;
   }

@@ -9,7 +9,7 @@ namespace {
 
 char fence_tag;
 
-void service_yield(Thread &t, u32 line) { wait(fiber_thread(t), State::spinning, line); }
+void service_yield(Thread &t, const u8 *polled, u32 line) { wait(fiber_thread(t), State::spinning, line, polled); }
 
 // Most atomics are not in spin loops: one in sixteen is enough to leave those that are.
 void service_preempt(Thread &t, u32 line) {

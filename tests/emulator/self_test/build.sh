@@ -68,7 +68,7 @@ export LD_LIBRARY_PATH="$out"
 status=0
 "$out/self_test" "$out" >"$out/counts.txt" || status=1
 for devices in 7.5,7.5 9.0,9.0 10.0,10.0; do
-  QUERN_EMULATOR=$devices "$out/ranks" "$out" >>"$out/counts.txt" || status=1
+  QUERN_EMULATOR_MULTICAST=1 QUERN_EMULATOR=$devices "$out/ranks" "$out" >>"$out/counts.txt" || status=1
 done
 grep -v '^[0-9]* passed, ' "$out/counts.txt" || true
 awk '/^[0-9]+ passed, / { passed += $1; failed += $3 } END { print passed " passed, " failed " failed" }' "$out/counts.txt"

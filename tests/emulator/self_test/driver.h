@@ -14,6 +14,7 @@ typedef unsigned long long Pointer, Handle;
 struct MemoryLocation { int type, id; };
 struct MemoryProp { int type; unsigned handle_types; MemoryLocation location; void *metadata; unsigned char flags[8]; };
 struct MemoryAccess { MemoryLocation location; unsigned flags; };
+struct IpcHandle { char bytes[64]; };
 struct MulticastProp { unsigned devices; size_t bytes; unsigned long long handle_types, flags; };
 
 #define FUNCTIONS(F) \
@@ -54,6 +55,8 @@ struct MulticastProp { unsigned devices; size_t bytes; unsigned long long handle
   F(cuMemExportToShareableHandle, void *, Handle, int, unsigned long long) \
   F(cuMemImportFromShareableHandle, Handle *, void *, int) F(cuMemRetainAllocationHandle, Handle *, void *) \
   F(cuMemGetAllocationPropertiesFromHandle, MemoryProp *, Handle) \
+  F(cuIpcGetMemHandle, IpcHandle *, Pointer) F(cuIpcOpenMemHandle_v2, Pointer *, IpcHandle, unsigned) \
+  F(cuIpcCloseMemHandle, Pointer) \
   F(cuMulticastCreate, Handle *, const MulticastProp *) F(cuMulticastAddDevice, Handle, int) \
   F(cuMulticastBindMem, Handle, size_t, Handle, size_t, size_t, unsigned long long) \
   F(cuMulticastUnbind, Handle, int, size_t, size_t) F(cuMulticastGetGranularity, size_t *, const MulticastProp *, int) \

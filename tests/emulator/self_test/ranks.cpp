@@ -389,21 +389,20 @@ struct Pads {
 };
 
 // One thread launches on all devices, then waits.
-static void test_one_thread() {
-  Pads pads(2);
+static void run_two(const Ranks (&ranks)[2]) {
   void *streams[2];
   Pointer wrong[2];
   for (int r = 0; r < 2; r++) {
     use_device(r);
     OK(cuStreamCreate(&streams[r], 1));
     OK(cuMemAlloc_v2(&wrong[r], 4));
-    OK(cuMemsetD32Async(pads.ranks.flags[r], 0xfffffff0u, 2, nullptr));  // the epoch wraps around
+    OK(cuMemsetD32Async(ranks[r].flags[r], 0xfffffff0u, 2, nullptr));  // the epoch wraps around
     OK(cuCtxSynchronize());
   }
   for (int r = 0; r < 2; r++) {
     use_device(r);
     OK(cuMemsetD32Async(wrong[r], 0, 1, streams[r]));
-    OK(launch("barrier_rounds", {1, 64, 0, streams[r]}, pads.of(r), 0xfffffff0u, 200u, 5 * second, wrong[r]));
+    OK(launch("barrier_rounds", {1, 64, 0, streams[r]}, ranks[r], 0xfffffff0u, 200u, 5 * second, wrong[r]));
   }
   for (int r = 0; r < 2; r++) {
     use_device(r);
@@ -412,6 +411,20 @@ static void test_one_thread() {
     OK(cuMemFree_v2(wrong[r]));
     OK(cuStreamDestroy_v2(streams[r]));
   }
+}
+
+static void test_one_thread() {
+  Pads pads(2);
+  run_two({pads.of(0), pads.of(1)});
+}
+
+// The second rank knows the flags by other addresses than the first.
+static void test_aliases() {
+  Pads pads(2);
+  Ranks second_rank = pads.of(1);
+  for (int r = 0; r < 2; r++) second_rank.flags[r] = map(pads.handles[size_t(r)], block, {0, 1});
+  run_two({pads.of(0), second_rank});
+  for (int r = 0; r < 2; r++) unmap(second_rank.flags[r], block);
 }
 
 // A thread for each rank; several ranks share a device if there are more ranks than devices.
@@ -523,6 +536,145 @@ static Handle exchange_handle(int socket, Handle mine) {
   return imported(receive_file(socket));
 }
 
+// Each process has the other's cuMemAlloc memory too: an odd size, so that it does not start with its page.
+static void exchange_allocations(int rank, int socket) {
+  Buffer<uint32_t> mine(std::vector<uint32_t>(1001, uint32_t(rank) + 50));
+  IpcHandle own = {}, other = {}, again = {};
+  Pointer p = 0, same = 0;
+  unsigned ordinal = 9;
+  OK(cuIpcGetMemHandle(&own, mine.p));
+  OK(cuIpcGetMemHandle(&again, mine.p));
+  CHECK(!memcmp(&own, &again, sizeof own));
+  GIVES(1, cuIpcGetMemHandle(&again, mine.p + 4));
+  GIVES(201, cuIpcOpenMemHandle_v2(&p, own, 1));
+  GIVES(400, cuIpcOpenMemHandle_v2(&p, {}, 1));
+  CHECK(write(socket, &own, sizeof own) == sizeof own && ::read(socket, &other, sizeof other) == sizeof other);
+  OK(cuIpcOpenMemHandle_v2(&p, other, 1));
+  OK(cuIpcOpenMemHandle_v2(&same, other, 1));
+  CHECK(p == same);
+  OK(cuPointerGetAttribute(&ordinal, 9, p + 4000));
+  CHECK(int(ordinal) == 1 - rank);
+  CHECK(read<uint32_t>(p + 4000) == uint32_t(1 - rank) + 50);
+  meet(socket);
+  OK(launch("touch", {1, 1}, p, uint32_t(rank) + 70));
+  OK(cuCtxSynchronize());
+  meet(socket);
+  CHECK(mine.get()[0] == uint32_t(1 - rank) + 70 && mine.get()[1000] == uint32_t(rank) + 50);
+  GIVES(1, cuMemFree_v2(p));
+  OK(cuIpcCloseMemHandle(p));
+  CHECK(read<uint32_t>(p + 4000) == uint32_t(1 - rank) + 50);  // opened twice
+  OK(cuIpcCloseMemHandle(p));
+  GIVES(1, cuIpcCloseMemHandle(p));
+  meet(socket);
+  OK(cuMemFree_v2(mine.p));
+  mine.p = 0;
+  meet(socket);
+  GIVES(400, cuIpcOpenMemHandle_v2(&p, other, 1));  // freed by its owner
+}
+
+// ---- multicast ----
+
+struct Multicast {
+  Handle handle = 0, memory[2] = {};
+  Pointer everywhere = 0, own[2] = {};
+};
+
+static void check_team(Handle multicast) {
+  Handle memory = create(0, block);
+  GIVES(1, cuMulticastAddDevice(multicast, 0));
+  GIVES(101, cuMulticastAddDevice(multicast, 9));
+  GIVES(1, cuMulticastBindMem(multicast, 4096, memory, 0, block, 0));
+  GIVES(1, cuMulticastBindMem(multicast, 0, memory, block, block, 0));
+  GIVES(1, cuMulticastBindMem(multicast, 2 * block, memory, 0, block, 0));
+  OK(cuMemRelease(memory));
+}
+
+static void test_multicast() {
+  int supported = 0;
+  OK(cuDeviceGetAttribute(&supported, 132, 0));
+  MulticastProp p = {2, 2 * block, 1, 0};
+  Multicast m;
+  size_t bytes = 0;
+  if (!supported) {
+    GIVES(801, cuMulticastCreate(&m.handle, &p));
+    return;
+  }
+  OK(cuMulticastGetGranularity(&bytes, &p, 0));
+  CHECK(bytes == block);
+  OK(cuMulticastCreate(&m.handle, &p));
+  for (int d = 0; d < 2; d++) OK(cuMulticastAddDevice(m.handle, d));
+  check_team(m.handle);
+  for (int d = 0; d < 2; d++) {
+    m.memory[d] = create(d, block);
+    m.own[d] = map(m.memory[d], block, {0, 1});
+    OK(cuMulticastBindMem(m.handle, block, m.memory[d], 0, block, 0));
+    GIVES(1, cuMulticastBindMem(m.handle, block, m.memory[d], 0, block, 0));
+    OK(cuMemsetD8_v2(m.own[d], 0, block));
+  }
+  m.everywhere = map(m.handle, 2 * block, {0});
+  const Pointer word = m.everywhere + block, wide = word + 4096;
+  use_device(0);
+  Buffer<uint32_t> sum(32), least(32);
+  Buffer<uint64_t> all(32);
+  OK(launch("multicast_store", {1, 32}, word, wide));
+  OK(cuCtxSynchronize());
+  for (int d = 0; d < 2; d++) CHECK(read<uint32_t>(m.own[d] + 20) == 12 && read<uint64_t>(m.own[d] + 4096 + 31 * 8) == 1u << 31);
+  const uint32_t different = uint32_t(-3);
+  OK(cuMemcpyHtoD_v2(m.own[1] + 20, &different, 4));
+  OK(launch("multicast_add", {1, 32}, word, wide));
+  OK(launch("multicast_reduce", {1, 32}, word, wide, sum.p, least.p, all.p));
+  CHECK(sum.get()[5] == 112 + 97 && sum.get()[6] == 226 && least.get()[5] == 97 && all.get()[3] == (1ull << 40 | 8));
+#ifndef SANITIZED
+  use_device(0);
+  OK(launch("touch", {1, 1}, word, 1u));  // only multimem may
+  GIVES(700, cuCtxSynchronize());
+  OK(cuDevicePrimaryCtxReset_v2(0));
+  sum.p = least.p = all.p = 0;
+#endif
+  use_device(1);
+  OK(launch("multicast_store", {1, 1}, word, wide));  // no access from there
+  GIVES(700, cuCtxSynchronize());
+  OK(cuDevicePrimaryCtxReset_v2(1));
+  use_device(0);
+  OK(launch("multicast_store", {1, 1}, m.everywhere, m.everywhere + 8));  // nothing bound
+  GIVES(700, cuCtxSynchronize());
+  OK(cuDevicePrimaryCtxReset_v2(0));
+  sum.p = least.p = all.p = 0;
+  for (int d = 0; d < 2; d++) OK(cuMulticastUnbind(m.handle, d, block, block));
+  GIVES(1, cuMulticastUnbind(m.handle, 0, block, block));
+  unmap(m.everywhere, 2 * block);
+  for (int d = 0; d < 2; d++) unmap(m.own[d], block), OK(cuMemRelease(m.memory[d]));
+  OK(cuMemRelease(m.handle));
+}
+
+// One process makes the object, both add their device and bind their memory; kernels of both meet through it.
+static void multicast_process(int rank, int socket) {
+  MulticastProp p = {2, block, 1, 0};
+  Handle multicast = 0, memory = create(rank, block);
+  if (rank == 0) {
+    OK(cuMulticastCreate(&multicast, &p));
+    int file = exported(multicast);
+    send_file(socket, file);
+    close(file);
+  } else {
+    multicast = imported(receive_file(socket));
+  }
+  OK(cuMulticastAddDevice(multicast, rank));
+  Pointer own = map(memory, block, {rank});
+  OK(cuMemsetD8_v2(own, 0, 4096));
+  OK(cuCtxSynchronize());
+  OK(cuMulticastBindMem(multicast, 0, memory, 0, block, 0));  // waits for the other's device
+  Pointer everywhere = map(multicast, block, {rank});
+  meet(socket);
+  Buffer<uint32_t> out(1);
+  OK(launch("multicast_barrier", {1, 1}, everywhere, own, 2u, 100u, out.p));
+  CHECK(out.get()[0] >= 200);
+  meet(socket);
+  unmap(everywhere, block), unmap(own, block);
+  OK(cuMemRelease(memory));
+  OK(cuMemRelease(multicast));
+}
+
 // Both processes run this, each with its own driver and device; kernels of both wait for each other.
 static void run_process(int rank, int socket) {
   use_device(rank);
@@ -552,6 +704,10 @@ static void run_process(int rank, int socket) {
   CHECK(wrong.get()[0] == 42);
   meet(socket);
   for (int r = 0; r < 2; r++) unmap(ranks.flags[r], block), OK(cuMemRelease(handles[r]));
+  test_name += ", handles of cuMemAlloc", exchange_allocations(rank, socket);
+  int has_multicast = 0;
+  OK(cuDeviceGetAttribute(&has_multicast, 132, rank));
+  if (has_multicast) test_name += ", multicast", multicast_process(rank, socket);
 }
 
 // Starts this program again in a role; returns its process number and the socket to it.
@@ -593,6 +749,30 @@ static void test_role(const char *role, const char *variable, const char *value)
   CHECK(finish_role(child, socket) == 0);
 }
 
+#ifdef THREAD_SANITIZER
+// In a process of its own, which ThreadSanitizer ends: without its second barrier the protocol has a race.
+static void run_racy() {
+  Pads pads(2);
+  Buffer<uint32_t> wrong(std::vector<uint32_t>(1, 0));
+  for (int r = 0; r < 2; r++) {
+    use_device(r);
+    OK(launch("barrier_rounds_racy", {1, 32}, pads.of(r), 20u, 5 * second, wrong.p));
+  }
+  for (int r = 0; r < 2; r++) {
+    use_device(r);
+    OK(cuCtxSynchronize());
+  }
+}
+
+static void test_race_is_found() {
+  int socket;
+  setenv("TSAN_OPTIONS", "exitcode=66", 1);
+  pid_t child = start_role("race", socket);
+  unsetenv("TSAN_OPTIONS");
+  CHECK(finish_role(child, socket) == 66);
+}
+#endif
+
 static void test_launch_blocking() {
   use_device(0);
   uint32_t *pinned;
@@ -606,7 +786,8 @@ struct Test { const char *name; void (*run)(); };
 static const Test tests[] = {
     {"handles", test_handles}, {"mappings", test_mappings}, {"access", test_access}, {"peers", test_peers},
     {"host memory", test_host_memory}, {"host functions", test_host_functions}, {"ordered accesses", test_ordered_accesses},
-    {"one thread", test_one_thread}, {"threads", test_threads}, {"missing rank", test_missing_rank}, {"fences", test_fences},
+    {"one thread", test_one_thread}, {"aliases", test_aliases}, {"threads", test_threads}, {"missing rank", test_missing_rank},
+    {"fences", test_fences},
 };
 
 static void start_driver() {
@@ -626,6 +807,10 @@ static void start_driver() {
 static void run_all() {
   for (const Test &t : tests) test_name = t.name, t.run();
   test_name = "processes", test_processes();
+  test_name = "multicast", test_multicast();
+#ifdef THREAD_SANITIZER
+  test_name = "race", test_race_is_found();
+#endif
   test_name = "no peers", test_role("no peers", "QUERN_EMULATOR_PEERS", "none");
   test_name = "launch blocking", test_role("launch blocking", "CUDA_LAUNCH_BLOCKING", "1");
 }
@@ -642,6 +827,9 @@ int main(int count, char **arguments) {
   const int socket = count > 3 ? atoi(arguments[3]) : -1;
   test_name = role;
   if (role == "process") run_process(1, socket);
+#ifdef THREAD_SANITIZER
+  else if (role == "race") run_racy();
+#endif
   else if (role == "no peers") test_no_peers();
   else if (role == "launch blocking") test_launch_blocking();
   else run_all();
