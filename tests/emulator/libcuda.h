@@ -174,6 +174,9 @@ Allocation &add_allocation(Memory, DevicePointer, size_t bytes, Device *);
 void forget_allocation(DevicePointer);
 void poison_slack(const Allocation &); // what follows its end
 unsigned long long next_memory_id();
+void for_each_allocation(const std::function<void(const Allocation &)> &);
+Allocation *find_allocation_before(DevicePointer);  // whose guard the address hits
+void rights_changed();                 // to be called when memory or access rights come or go (libcuda_access.cpp)
 bool canaries_intact();                // reports damage on stderr
 void free_device_memory(Device &);     // when its context is reset
 void close_imports(Context &);         // likewise (libcuda_ipc.cpp)
@@ -205,6 +208,8 @@ struct Mapping {
 };
 Mapping *find_mapping(DevicePointer);
 unsigned access_of(const Mapping &, const Device &);
+int full_protection_of(const Mapping &);  // for all devices together (libcuda_access.cpp)
+bool is_reserved(DevicePointer);
 std::pair<DevicePointer, size_t> reservation_of(DevicePointer);  // the address must lie in one
 char *view_of(Physical &);             // null when it cannot be mapped
 PhysicalRef object_of(unsigned long long handle);

@@ -213,6 +213,7 @@ API Result cuCtxEnablePeerAccess(Context *handle, unsigned flags) {
   Context *peer = other_context(handle);
   if (!peer) return invalid_context;
   if (!can_access(*current_context()->device, *peer->device)) return peer_access_unsupported;
+  rights_changed();
   return current_context()->peers.insert(peer).second ? success : peer_access_already_enabled;
 }
 
@@ -220,6 +221,7 @@ API Result cuCtxDisablePeerAccess(Context *handle) {
   ENTER(context);
   Context *peer = other_context(handle);
   if (!peer) return invalid_context;
+  rights_changed();
   return current_context()->peers.erase(peer) ? success : peer_access_not_enabled;
 }
 
@@ -256,6 +258,7 @@ void reset_context(Device &d) {
   d.context->streams.clear();
   d.context->per_thread.clear();
   d.context->peers.clear();
+  rights_changed();
   close_imports(*d.context);
   free_device_memory(d);
 }

@@ -42,11 +42,19 @@ unsigned long long next_memory_id() {
   return ++last;
 }
 
+void for_each_allocation(const std::function<void(const Allocation &)> &f) {
+  for (auto &[address, a] : allocations) f(a);
+}
+
 Allocation &add_allocation(Memory kind, DevicePointer address, size_t bytes, Device *device) {
+  rights_changed();
   return allocations[address] = {kind, address, bytes, device, next_memory_id(), nullptr, 0, -1, false};
 }
 
-void forget_allocation(DevicePointer address) { allocations.erase(address); }
+void forget_allocation(DevicePointer address) {
+  allocations.erase(address);
+  rights_changed();
+}
 void poison_slack(const Allocation &a) { poison(end_of(a), slack(a)); }
 
 Result allocate(Memory kind, size_t bytes, Device *device, DevicePointer *out) {
@@ -76,7 +84,7 @@ bool release(DevicePointer address) {
   if (a.kind == Memory::device) a.device->memory_used -= a.bytes;
   munmap(a.mapping, a.mapping_bytes);
   if (a.file >= 0) close(a.file);
-  allocations.erase(at);
+  forget_allocation(address);
   return intact;
 }
 
@@ -85,6 +93,13 @@ Allocation *find_allocation(DevicePointer p) {
   if (at == allocations.begin()) return nullptr;
   Allocation &a = (--at)->second;
   return p < a.address + a.bytes ? &a : nullptr;
+}
+
+Allocation *find_allocation_before(DevicePointer p) {
+  auto at = allocations.upper_bound(p);
+  if (at == allocations.begin()) return nullptr;
+  Allocation &a = (--at)->second;
+  return a.mapping && p < reinterpret_cast<DevicePointer>(a.mapping + a.mapping_bytes) ? &a : nullptr;
 }
 
 Allocation *find_overlapping(DevicePointer p, size_t bytes) {

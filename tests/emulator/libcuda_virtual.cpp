@@ -29,12 +29,6 @@ template <class T> T *containing(std::map<DevicePointer, T> &all, DevicePointer 
   return p < at->first + at->second.bytes ? &at->second : nullptr;
 }
 
-int protection_of(const Mapping &m) {
-  unsigned all = 0;
-  for (auto &[device, access] : m.access) all |= access;
-  return all == access_read_write ? PROT_READ | PROT_WRITE : all == access_read ? PROT_READ : PROT_NONE;
-}
-
 bool fill_file(int file, size_t bytes) {
   static const std::vector<u8> pattern(1 << 18, uninitialised);
   for (size_t at = 0; at < bytes; at += pattern.size())
@@ -163,6 +157,8 @@ unsigned access_of(const Mapping &m, const Device &d) {
   auto at = m.access.find(d.ordinal);
   return at == m.access.end() ? unsigned(access_none) : at->second;
 }
+
+bool is_reserved(DevicePointer p) { return containing(reservations, p) != nullptr; }
 
 std::pair<DevicePointer, size_t> reservation_of(DevicePointer p) {
   auto at = std::prev(reservations.upper_bound(p));
@@ -366,8 +362,9 @@ API Result cuMemSetAccess(DevicePointer p, size_t bytes, const AccessDescription
   }
   for (Mapping *m : all) {
     for (size_t i = 0; i < count; i++) m->access[description[i].location.id] = description[i].flags;
-    if (!m->memory->multicast) mprotect(reinterpret_cast<void *>(m->address), m->bytes, protection_of(*m));
+    if (!m->memory->multicast) mprotect(reinterpret_cast<void *>(m->address), m->bytes, full_protection_of(*m));
   }
+  rights_changed();
   return success;
 }
 

@@ -110,6 +110,7 @@ struct Grid {
   u64 id;
   u64 next_cluster, total_clusters, finished_clusters, resident_clusters;
   u32 error;
+  u32 confined_slices;  // how often it got on with only its device's memory there
   History *history;   // in which its threads are created
   char *sync_tag;     // what they did is released here
   bool done() const { return error != 0 || finished_clusters == total_clusters; }
@@ -150,6 +151,10 @@ void finish_deliveries(Block &);
 // The address of the index-th device's memory behind a multicast address, null past the last; or what is wrong.
 const char *multicast_replica(u64 address, u32 bytes, u32 index, int device, u8 **out);
 void synchronise_alias(u64 address, bool release);
+// Between these two only what the device may access is there.
+void take_away_from(int device);
+void give_back();
+std::string describe_address(u64 address, int device);
 
 // services, by source file
 void service_barrier(Thread &, u32 id, u32 threads, u32 line);

@@ -69,9 +69,10 @@ void stop_watching_faults() { watching = 0; }
 
 void fault_report(Block &b) {
   if (reason == after_signal) {
-    char what[96];
-    snprintf(what, sizeof what, "illegal address %p", fault_address);
-    report_block(b, what);
+    char address[32];
+    snprintf(address, sizeof address, "%p", fault_address);
+    report_block(b, std::string("illegal address ") + address + " (" +
+                        describe_address(u64(fault_address), b.grid->limits.ordinal) + ")");
     b.grid->error = 700;
     b.live = 0;
   }

@@ -23,7 +23,7 @@ void report_block(const Block &b, const std::string &what) {
     const FiberThread &t = b.thread[i];
     auto same = [&](const FiberThread &o) { return o.state == t.state && (!shows_line(t.state) || (o.line == t.line && o.mask == t.mask)); };
     for (end = i + 1; end < b.thread.size() && same(b.thread[end]); end++) {}
-    fprintf(stderr, "emulator:   threads %zu..%zu %s", i, end - 1, state_names[int(t.state)]);
+    fprintf(stderr, "emulator:   threads %u..%u %s", t.linear, b.thread[end - 1].linear, state_names[int(t.state)]);
     if (shows_line(t.state)) fprintf(stderr, " at PTX line %u", t.line);
     if (t.state == State::in_collective) fprintf(stderr, ", mask %08x", t.mask);
     fputc('\n', stderr);

@@ -255,6 +255,25 @@ void end_cluster(size_t index) {
   });
 }
 
+// While it lives, only what the grid's device may access is there. That costs system calls when
+// devices may access different things, so a grid that has got on for long enough goes without.
+class Confinement {
+ public:
+  explicit Confinement(Grid &g) : grid_(g), active_(g.confined_slices < 64), before_(progress_events) {
+    if (active_) take_away_from(g.limits.ordinal);
+  }
+  ~Confinement() {
+    if (active_) give_back();
+    if (progress_events != before_) grid_.confined_slices++;
+  }
+  Confinement(const Confinement &) = delete;
+
+ private:
+  Grid &grid_;
+  const bool active_;
+  const u64 before_;
+};
+
 // Runs the block until all its threads wait, spin or have exited.
 void run_block(Block &b) {
   if (catch_fault()) {
@@ -288,7 +307,7 @@ void run_threads_directly(Grid &g, Block &b) {
 
 void run_block_directly(Grid &g, Block &b) {
   b.thread.resize(1);
-  b.thread[0].view = &b.view, b.thread[0].block = &b;
+  b.thread[0].view = &b.view, b.thread[0].block = &b, b.thread[0].state = State::runnable;
   current = &b.thread[0], direct = true;
   if (catch_fault()) fault_report(b);
   else run_threads_directly(g, b);
@@ -296,6 +315,7 @@ void run_block_directly(Grid &g, Block &b) {
 }
 
 void run_direct(Grid &g) {
+  Confinement confinement(g);
   while (g.next_cluster < g.total_clusters && !g.error) {
     Cluster c{};
     c.grid = &g;
@@ -321,7 +341,10 @@ void one_pass() {
   for (size_t i = 0; i < resident.size(); i++) {
     Cluster &c = *resident[i];
     for (auto &b : c.blocks)
-      if (b->live && !c.grid->error && (b->ready_warps || b->spinning_warps)) run_block(*b);
+      if (b->live && !c.grid->error && (b->ready_warps || b->spinning_warps)) {
+        Confinement confinement(*c.grid);
+        run_block(*b);
+      }
     bool finished = std::all_of(c.blocks.begin(), c.blocks.end(), [](auto &b) { return b->live == 0; });
     if (finished) end_cluster(i--);
     else if (!c.grid->error) check_deadlock(c);

@@ -191,6 +191,24 @@ static void test_access() {
   expect_fault(p, 0);
   OK(cuMemAddressFree(p, block));
   OK(cuMemRelease(h));
+  h = create(1, block);
+  p = map(h, block, {1});
+  expect_fault(p, 0);  // the other device may
+  use_device(1);
+  OK(launch("touch", {1, 1}, p, 7u));
+  CHECK(read<uint32_t>(p) == 7);
+  unmap(p, block);
+  OK(cuMemRelease(h));
+  Buffer<uint32_t> elsewhere(1);
+  use_device(0);
+  expect_fault(elsewhere.p, 0);
+  OK(cuCtxEnablePeerAccess(contexts[1], 0));
+  OK(launch("touch", {1, 1}, elsewhere.p, 8u));
+  CHECK(elsewhere.get()[0] == 8);
+  OK(cuCtxDisablePeerAccess(contexts[1]));
+  expect_fault(elsewhere.p, 0);
+  OK(cuMemFree_v2(elsewhere.p));
+  elsewhere.p = 0;
 #endif
 }
 

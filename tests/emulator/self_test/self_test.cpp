@@ -594,6 +594,7 @@ static void test_two_devices() {
   for (int d = 0; d < 2; d++)
     threads[d] = std::thread([d, &flag, &results] {
       cuCtxSetCurrent(contexts[size_t(d)]);
+      cuCtxEnablePeerAccess(contexts[size_t(1 - d)], 0);
       void *params[] = {&flag[d], &flag[1 - d]};
       cuLaunchKernel(kernel("cross_device"), 1, 1, 1, 32, 1, 1, 0, nullptr, params, nullptr);
       results[d] = cuCtxSynchronize();

@@ -1,0 +1,85 @@
+// Which device may access what. The devices of a process share its page tables, so
+// while a kernel of one device runs, the pages that only others may access are taken away.
+#include "libcuda.h"
+
+#include <sys/mman.h>
+
+namespace emulator {
+
+namespace {
+
+struct Range { void *start; size_t bytes; int device_protection, full_protection; };
+
+constexpr size_t most_ranges = 1024;  // with more of them taking away would cost more than it finds
+
+unsigned long long version = 1;       // of all rights
+std::map<int, std::pair<unsigned long long, std::vector<Range>>> cache;  // by device
+const std::vector<Range> *taken;
+
+int protection_of(unsigned access) {
+  return access == access_read_write ? PROT_READ | PROT_WRITE : access == access_read ? PROT_READ : PROT_NONE;
+}
+
+bool is_peer(const Device &d, const Device &owner) {
+  return &d == &owner || (d.context && owner.context && d.context->peers.count(owner.context.get()));
+}
+
+// The pages of an allocation that ends at a guard page start in the middle of one.
+Range pages_of(const Allocation &a) {
+  if (a.kind == Memory::mapped) return {reinterpret_cast<void *>(a.address), a.bytes, PROT_NONE, PROT_NONE};
+  return {a.mapping + guard_bytes, a.mapping_bytes - 2 * guard_bytes, PROT_NONE, PROT_READ | PROT_WRITE};
+}
+
+std::vector<Range> forbidden_to(const Device &d) {
+  std::vector<Range> ranges;
+  for_each_allocation([&](const Allocation &a) {
+    Range r = pages_of(a);
+    if (a.kind == Memory::mapped) {
+      const Mapping &m = *find_mapping(a.address);
+      if (m.memory->multicast) return;
+      r.full_protection = full_protection_of(m), r.device_protection = protection_of(access_of(m, d));
+    } else if (a.kind != Memory::device || is_peer(d, *a.device)) {
+      return;
+    }
+    if (r.device_protection != r.full_protection) ranges.push_back(r);
+  });
+  if (ranges.size() > most_ranges) ranges.clear();
+  return ranges;
+}
+
+}  // namespace
+
+void rights_changed() { version++; }
+
+int full_protection_of(const Mapping &m) {
+  unsigned all = 0;
+  for (auto &[device, access] : m.access) all |= access;
+  return protection_of(all);
+}
+
+void take_away_from(int device) {
+  auto &[seen, ranges] = cache[device];
+  if (seen != version) seen = version, ranges = forbidden_to(*device_of(device));
+  for (const Range &r : ranges) mprotect(r.start, r.bytes, r.device_protection);
+  taken = &ranges;
+}
+
+void give_back() {
+  for (const Range &r : *taken) mprotect(r.start, r.bytes, r.full_protection);
+  taken = nullptr;
+}
+
+std::string describe_address(u64 p, int device) {
+  const Device &d = *device_of(device);
+  if (Allocation *a = find_allocation(p)) {
+    if (a->kind != Memory::mapped) return "memory of device " + std::to_string(a->device ? a->device->ordinal : device) + ", without peer access";
+    const Mapping &m = *find_mapping(p);
+    if (m.memory->multicast) return "a multicast address, which only multimem may access";
+    return access_of(m, d) == access_read ? "mapped for reading only" : "mapped without access for this device";
+  }
+  if (Allocation *a = find_allocation_before(p))
+    return std::to_string(p - a->address - a->bytes) + " bytes after the end of an allocation of " + std::to_string(a->bytes) + " bytes";
+  return is_reserved(p) ? "reserved, but nothing is mapped there" : "in no allocation";
+}
+
+}  // namespace emulator
