@@ -19,7 +19,9 @@ typedef struct CUevent_st *CUevent;
 
 enum {
     CUDA_SUCCESS = 0,
+    CUDA_ERROR_OUT_OF_MEMORY = 2,
     CUDA_ERROR_NO_DEVICE = 100,
+    CUDA_ERROR_INVALID_DEVICE = 101,
     CUDA_ERROR_NOT_READY = 600,
     CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704
 };
@@ -43,7 +45,14 @@ enum {
     CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
     CU_MEMHOSTREGISTER_PORTABLE = 1,
     CU_MEMHOSTREGISTER_DEVICEMAP = 2,
+    CU_MEMORYTYPE_DEVICE = 2,
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+    CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,
+    CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     CU_EVENT_DISABLE_TIMING = 2,
+    CU_STREAM_NON_BLOCKING = 1,
+    CU_STREAM_CAPTURE_MODE_RELAXED = 2,
     CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1
 };
 
@@ -116,6 +125,12 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
        unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra))                           \
     X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                                              \
       (int *blocks, CUfunction function, int threads, size_t dynamic_shared))                                                \
+    X(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                                                        \
+    X(stream_create, "cuStreamCreate", (CUstream *stream, unsigned flags))                                                   \
+    X(stream_destroy, "cuStreamDestroy_v2", (CUstream stream))                                                               \
+    X(stream_synchronize, "cuStreamSynchronize", (CUstream stream))                                                          \
+    X(stream_context, "cuStreamGetCtx", (CUstream stream, CUcontext *context))                                               \
+    X(stream_id, "cuStreamGetId", (CUstream stream, unsigned long long *id))                                                 \
     X(stream_is_capturing, "cuStreamIsCapturing", (CUstream stream, int *status))                                            \
     X(stream_wait_event, "cuStreamWaitEvent", (CUstream stream, CUevent event, unsigned flags))                              \
     X(event_create, "cuEventCreate", (CUevent *event, unsigned flags))                                                       \
@@ -126,10 +141,12 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(memory_allocate, "cuMemAlloc_v2", (CUdeviceptr *pointer, size_t bytes))                                                \
     X(memory_free, "cuMemFree_v2", (CUdeviceptr pointer))                                                                    \
     X(memory_set, "cuMemsetD8_v2", (CUdeviceptr pointer, unsigned char value, size_t bytes))                                 \
+    X(memory_set_async, "cuMemsetD8Async", (CUdeviceptr pointer, unsigned char value, size_t bytes, CUstream stream))        \
     X(copy_to_device, "cuMemcpyHtoD_v2", (CUdeviceptr to, const void *from, size_t bytes))                                   \
     X(copy_to_device_async, "cuMemcpyHtoDAsync_v2", (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))       \
     X(copy_on_device_async, "cuMemcpyDtoDAsync_v2", (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))       \
     X(address_range, "cuMemGetAddressRange_v2", (CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer))                     \
+    X(pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, CUdeviceptr pointer))                         \
     X(host_register, "cuMemHostRegister_v2", (void *pointer, size_t bytes, unsigned flags))                                  \
     X(host_unregister, "cuMemHostUnregister", (void *pointer))                                                               \
     X(host_device_pointer, "cuMemHostGetDevicePointer_v2", (CUdeviceptr *device, void *host, unsigned flags))                \

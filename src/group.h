@@ -68,6 +68,8 @@ struct quern_membership {
     uint32_t exchanges;                  /* so far: which half of the mailbox is next */
     int spins;                           /* how often a wait looks before it sleeps */
     uint32_t splits;                     /* so far */
+    uint64_t symmetric_calls;            /* collective ones about symmetric memory so far */
+    struct quern_symmetric_ranges *symmetric;  /* the rank's symmetric memory; NULL: none so far */
     void *attached;                      /* what the transport keeps */
 };
 

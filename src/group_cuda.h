@@ -9,11 +9,11 @@ struct quern_cuda_rank {
     const struct quern_cuda *cuda;
     uint64_t pad[QUERN_RANK_LIMIT];      /* all ranks' pads (src/collective.h), at the addresses of this process */
     uint64_t multicast_pad;              /* reaches all pads at once; 0: no multicast */
-    const char *no_multicast;            /* the reason */
     uint64_t segment;                    /* device address of the segment */
+    bool launches_block;                 /* CUDA_LAUNCH_BLOCKING is set */
     int ranks_on_device;                 /* ranks of the group that share this GPU: their grids must fit it together */
     CUevent last;                        /* recorded after the last operation, unless that was captured */
-    CUstream last_stream;
+    unsigned long long last_stream;      /* the driver's number of its stream; a handle may be given out again */
     bool enqueued;                       /* `last` has been recorded */
 };
 
@@ -23,6 +23,8 @@ static inline struct quern_cuda_rank *quern_cuda_rank_of(const struct quern_memb
  * Before an operation is launched on a stream: makes the rank's context current, and makes the stream wait for the rank's last
  * operation when that was on another one, since the pad serves one operation at a time.  Pops the context when it fails.
  * *capturing tells whether the stream is being captured; then nothing is made to wait.
+ * Errors: QUERN_INVALID_ARGUMENT (a stream of another device), QUERN_NOT_SUPPORTED (CUDA_LAUNCH_BLOCKING=1 and a thread that has
+ * launched for another rank of the group), QUERN_CUDA_ERROR.
  */
 quern_status quern_cuda_enter(struct quern_membership *member, CUstream stream, bool *capturing);
 

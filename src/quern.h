@@ -504,8 +504,10 @@ size_t quern_barrier_bytes(int ranks);
  */
 
 /*
- * Allocates bytes[i] for groups[i]; collective.  256-byte aligned (2 MiB on a GPU), zeroed.  Sizes may differ from rank to rank; 0
- * bytes gives NULL.  On CPUs of one host the memory is an unnamed shared file, so that /dev/shm need not hold it.
+ * Allocates bytes[i] for groups[i]; collective.  256-byte aligned (2 MiB on a GPU), zeroed.  Sizes may differ from rank to rank; a
+ * part of 0 bytes has a place, too, to name the peers' by and to be freed.  When it fails on one rank every rank gets that error
+ * with that rank's reason, nothing is kept, and the group stays usable.
+ * On CPUs of one host the memory is an unnamed shared file, so that /dev/shm need not hold it.
  */
 quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const size_t *bytes, void **pointers);
 
@@ -517,9 +519,12 @@ quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const 
 quern_status quern_symmetric_free(quern_group *group, void *pointer, void *stream);
 
 /*
- * Makes the engine's own memory reachable; collective, and cheap when all ranks have registered the same range before.
+ * Makes the engine's own memory reachable; collective, and cheap when all ranks have registered the same ranges together before.
  * Possible for CPU ranks of one process, and for GPU memory of cuMemAlloc, or of cuMemCreate with a file-descriptor handle.
- * The memory must outlive its registration.  Errors: QUERN_NOT_SUPPORTED with the reason: private memory of another process.
+ * The memory must stay until every rank has ended its registration.  A range that was registered twice ends with the second call
+ * of quern_symmetric_unregister.  Ranges of a rank never overlap, so that every byte has one name: one that shares memory with
+ * another live range of the rank is refused; register an arena as a whole, and use pointers into it.
+ * Errors: QUERN_INVALID_ARGUMENT, QUERN_NOT_SUPPORTED with the reason: private memory of another process.
  */
 quern_status quern_symmetric_register(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes);
 

@@ -19,7 +19,7 @@ struct quern_symmetric_place {
 
 /* How memory of a kind is made reachable: what a transport names. */
 struct quern_symmetric_kind;
-extern const struct quern_symmetric_kind quern_host_memory, quern_host_registration;
+extern const struct quern_symmetric_kind quern_host_memory, quern_host_registration, quern_cuda_memory, quern_cuda_registration;
 
 /* Whether memory is symmetric to a rank. */
 enum quern_symmetric_kin { QUERN_MEMORY_PRIVATE, QUERN_MEMORY_SYMMETRIC, QUERN_MEMORY_FREED };
@@ -33,6 +33,10 @@ enum quern_symmetric_kin quern_symmetric_find(const struct quern_membership *mem
 
 /* Where this process sees (id, offset) of a rank's part; NULL: there is no such range, or the part ends before offset + bytes. */
 void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank);
+
+/* quern_symmetric_alloc for memberships; `operation` is what the ranks are said to be doing. */
+quern_status quern_symmetric_allocate(struct quern_membership *const *members, int count, enum quern_collective operation,
+                                      const size_t *bytes, void **pointers);
 
 /* Frees everything a membership still has; its work on the device has completed. */
 void quern_symmetric_forget(struct quern_membership *member);
