@@ -56,7 +56,7 @@ struct Runtime {
   void (*bulk_load)(Thread &, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 line);
   void (*bulk_store)(Thread &, u8 *to, const u8 *from, u32 bytes, u32 line);
   void (*bulk_commit)(Thread &);
-  void (*bulk_wait)(Thread &, u32 groups_left);
+  void (*bulk_wait)(Thread &, u32 groups_left, bool only_read);
 
   void (*mbarrier_init)(Thread &, u64 *, u32 count, u32 line);
   u64 (*mbarrier_arrive)(Thread &, u64 *, u32 count, u32 expected_bytes, u32 line);

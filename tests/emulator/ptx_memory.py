@@ -250,8 +250,8 @@ def bulk(i):
     if i.take('commit_group'):
         return runtime(i, 'bulk_commit', line=False) + ';'
     if i.take('wait_group'):
-        i.take('read')
-        return runtime(i, 'bulk_wait', i.args[0], line=False) + ';'
+        only_read = 'true' if i.take('read') else 'false'
+        return runtime(i, 'bulk_wait', i.args[0], only_read, line=False) + ';'
     if i.take('prefetch'):
         i.left.clear()
         return ';'

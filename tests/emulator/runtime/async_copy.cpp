@@ -1,6 +1,7 @@
 // cp.async, cp.async.bulk and mbarriers. A copy reads its source and writes its
 // destination only when somebody waits for it: a kernel that forgets to wait
 // finds the 0xff fill in its place.
+#include <sys/mman.h>
 #include <algorithm>
 #include <cstring>
 
@@ -55,6 +56,20 @@ void deliver(const Delivery &d) {
   note_progress();
 }
 
+// The source has been read, nothing written yet. No heap: see deliver_due.
+void stage(Delivery &d) {
+  if (d.staged_bytes) return;
+  void *pages = mmap(nullptr, d.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return;
+  note_read(d.from, d.bytes);
+  for (u32 i = 0; i < d.bytes; i++) static_cast<u8 *>(pages)[i] = d.from[i];
+  d.from = static_cast<u8 *>(pages), d.staged_bytes = d.bytes;
+}
+
+void unstage(const Delivery &d) {
+  if (d.staged_bytes) munmap(const_cast<u8 *>(d.from), d.staged_bytes);
+}
+
 // Delivers, in order of issue, everything `due` selects. Element by element and
 // in place: an allocation or a memmove inside a fiber would look to
 // ThreadSanitizer like the kernel's threads racing for the runtime's own memory.
@@ -64,7 +79,10 @@ template <class F> void deliver_due(Block &b, F due) {
     if (d.is_due) deliver(d);
   size_t kept = 0;
   for (size_t i = 0; i < b.deliveries.size(); i++) {
-    if (b.deliveries[i].is_due) continue;
+    if (b.deliveries[i].is_due) {
+      unstage(b.deliveries[i]);
+      continue;
+    }
     if (kept != i) b.deliveries[kept] = b.deliveries[i];
     kept++;
   }
@@ -125,21 +143,36 @@ void service_bulk_store(Thread &thread, u8 *to, const u8 *from, u32 bytes, u32 l
 
 void service_bulk_commit(Thread &t) { fiber_thread(t).bulk_groups++; }
 
-void service_bulk_wait(Thread &thread, u32 groups_left) {
+// After .read the source may be used again, but nobody may count on the destination yet.
+void service_bulk_wait(Thread &thread, u32 groups_left, bool only_read) {
   FiberThread &t = fiber_thread(thread);
   u32 end = t.bulk_groups > groups_left ? t.bulk_groups - groups_left : 0;
-  deliver_due(*t.block, [&](const Delivery &d) {
-    return d.kind == Delivery::bulk_store && d.thread == t.linear && d.group < end;
-  });
+  auto waited_for = [&](const Delivery &d) { return d.kind == Delivery::bulk_store && d.thread == t.linear && d.group < end; };
+  if (!only_read) return deliver_due(*t.block, waited_for);
+  for (Delivery &d : t.block->deliveries)
+    if (waited_for(d)) stage(d);
+}
+
+bool has_stores_under_way(const Block &b) {
+  return std::any_of(b.deliveries.begin(), b.deliveries.end(), [](const Delivery &d) { return d.staged_bytes != 0; });
 }
 
 // A block that exits while a bulk store still reads its shared memory is wrong on the GPU too.
 void finish_deliveries(Block &b) {
+  after_all(b.grid->sync_tag, [&] {
+    deliver_due(b, [](const Delivery &d) { return d.staged_bytes != 0; });
+    happens_before(b.grid->sync_tag);
+  });
   for (const Delivery &d : b.deliveries)
     if (d.kind == Delivery::bulk_store && !b.grid->error) {
       report_block(b, "block exits with a bulk store it did not wait for");
       b.grid->error = 719;
     }
+  b.deliveries.clear();
+}
+
+void drop_deliveries(Block &b) {
+  for (const Delivery &d : b.deliveries) unstage(d);
   b.deliveries.clear();
 }
 

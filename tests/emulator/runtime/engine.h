@@ -66,6 +66,7 @@ struct Delivery {
   u32 bytes, source_bytes;
   u64 *mbarrier;
   bool is_due = false;  // chosen to arrive now
+  size_t staged_bytes = 0;  // of the pages that `from` was moved to, if it was
 };
 
 struct Grid;
@@ -92,6 +93,7 @@ struct Cluster {
   Grid *grid;
   u32 arrived, phase, live_blocks;
   u64 live_threads;
+  bool lingers, may_end;  // its threads have exited, stores of theirs are still under way
   char sync_tag;
 };
 
@@ -145,7 +147,9 @@ void report_block(const Block &, const std::string &what);
 void thread_exits_collectives(FiberThread &);
 void thread_exits_barriers(FiberThread &);
 void thread_exits_cluster(FiberThread &);
+bool has_stores_under_way(const Block &);
 void finish_deliveries(Block &);
+void drop_deliveries(Block &);
 
 // ---- from the driver above ----
 // The address of the index-th device's memory behind a multicast address, null past the last; or what is wrong.
@@ -169,7 +173,7 @@ void service_copy_arrive(Thread &, u64 *mbarrier, bool counted, u32 line);
 void service_bulk_load(Thread &, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 line);
 void service_bulk_store(Thread &, u8 *to, const u8 *from, u32 bytes, u32 line);
 void service_bulk_commit(Thread &);
-void service_bulk_wait(Thread &, u32 groups_left);
+void service_bulk_wait(Thread &, u32 groups_left, bool only_read);
 void service_mbarrier_init(Thread &, u64 *, u32 count, u32 line);
 u64 service_mbarrier_arrive(Thread &, u64 *, u32 count, u32 expected_bytes, u32 line);
 void service_mbarrier_complete(Thread &, u64 *, u32 bytes, u32 line);

@@ -215,6 +215,7 @@ bool start_cluster() {
 }
 
 void release_block(Block &b) {
+  drop_deliveries(b);
   for (FiberThread &t : b.thread) {
     if (t.fiber.stack.low) give_stack(t.fiber.stack);
     if (t.fiber.tsan) __tsan_destroy_fiber(t.fiber.tsan);
@@ -223,7 +224,8 @@ void release_block(Block &b) {
 }
 
 void check_finished_block(Block &b) {
-  finish_deliveries(b);
+  if (catch_fault()) fault_report(b);
+  else finish_deliveries(b);
   if (!shared_end_intact(b) && !b.grid->error) {
     report_block(b, "shared memory written past its end");
     b.grid->error = 700;
@@ -337,6 +339,20 @@ void drop_failed_clusters() {
     if (resident[i]->grid->error) end_cluster(i);
 }
 
+// What its last stores have written is there only when all others have got as far as they can without.
+bool lingers_on(Cluster &c) {
+  c.lingers = std::any_of(c.blocks.begin(), c.blocks.end(), [](auto &b) { return has_stores_under_way(*b); });
+  return c.lingers && !c.may_end && !c.grid->error;
+}
+
+void end_lingering() {
+  for (auto &c : resident) {
+    if (!c->lingers) continue;
+    c->may_end = true;
+    note_progress();
+  }
+}
+
 void one_pass() {
   for (size_t i = 0; i < resident.size(); i++) {
     Cluster &c = *resident[i];
@@ -346,7 +362,8 @@ void one_pass() {
         run_block(*b);
       }
     bool finished = std::all_of(c.blocks.begin(), c.blocks.end(), [](auto &b) { return b->live == 0; });
-    if (finished) end_cluster(i--);
+    if (finished && !lingers_on(c)) end_cluster(i--);
+    else if (finished) continue;
     else if (!c.grid->error) check_deadlock(c);
   }
   drop_failed_clusters();
@@ -437,7 +454,7 @@ Step step() {
   for (Grid *g : active)
     if (runs_directly(*g)) run_direct(*g), note_progress();
   one_pass();
-  if (progress_events == before || resident.empty()) start_cluster();
+  if ((progress_events == before || resident.empty()) && !start_cluster()) end_lingering();
   active.erase(std::remove_if(active.begin(), active.end(), [](Grid *g) { return g->done(); }), active.end());
   stop_watching_faults();
   return progress_events != before ? Step::progressed : Step::stuck;

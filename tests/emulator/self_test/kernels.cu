@@ -259,6 +259,29 @@ KERNEL bulk_copy(const float *in, float *out) {
   }
 }
 
+// Signals after .read: what it stored is not there yet. The other block looks when it sees the signal.
+KERNEL bulk_store_signalled(const float *in, float *out, uint32_t *flag, float *seen, int whole) {
+  __shared__ alignas(128) float tile[256];
+  if (blockIdx.x == 0) {
+    tile[threadIdx.x] = in[threadIdx.x];
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      unsigned t = (unsigned)__cvta_generic_to_shared(tile);
+      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 1024;" ::"l"(out), "r"(t) : "memory");
+      asm volatile("cp.async.bulk.commit_group;");
+      if (whole) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+      else asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+      tile[5] = -1;
+      asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory");
+    }
+  } else if (threadIdx.x == 0) {
+    uint32_t f = 0;
+    while (!f) asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(f) : "l"(flag) : "memory");
+    seen[0] = out[5];
+  }
+}
+
 KERNEL cluster_exchange(int *out) {
   __shared__ int mine;
   unsigned rank, size, remote;
