@@ -6,11 +6,13 @@
  * it misses, so that of 63 peers only the last one pays for a wake-up, and 64 ranks on 2 cores still move.  A signal from a rank
  * that is a phase ahead makes the count come early, never late; the rank looks again and sleeps again.
  *
- *   putter:   signal = ..., release;  arrivals += 1;  if asleep and arrivals >= wake_at: wake
- *   sleeper:  seen = arrivals;  missing = look;  wake_at = seen + missing;  asleep = 1;  sleep while arrivals == seen
+ *   putter:   signal = ..., release;  arrivals += 1;  if arrivals has just become wake_at: wake
+ *   sleeper:  seen = arrivals;  missing = look;  wake_at = seen + missing;  sleep while arrivals == seen
  *
- * Both sides' second and third steps are sequentially consistent: either the putter sees that the other sleeps, or the sleeper's
- * kernel sees that the count has moved.  Sleeps are cut into slices only to look after the limit and the life of the peers.
+ * Both sides' last steps are sequentially consistent: either the putter sees when the other wants to be woken, or the sleeper's
+ * kernel sees that the count has moved.  Nobody but the sleeper writes what it wants: a putter that took down a flag would at times
+ * take down that of the next sleep.  Proved on tests/model/sleep.pml.  Sleeps are cut into slices only to look after the limit and
+ * the life of the peers.
  */
 #define _GNU_SOURCE
 #include "futex.h"
@@ -40,10 +42,7 @@ static inline void pause_core(void) {
 
 static void wake_if_complete(struct quern_segment_rank *peer) {
     uint32_t arrivals = __atomic_add_fetch(&peer->arrivals, 1, __ATOMIC_SEQ_CST);
-    if (!__atomic_load_n(&peer->asleep, __ATOMIC_SEQ_CST)) return;
-    if (!quern_epoch_reached(arrivals, __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST))) return;
-    __atomic_store_n(&peer->asleep, 0, __ATOMIC_SEQ_CST);
-    quern_futex_wake(&peer->arrivals);
+    if (arrivals == __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST)) quern_futex_wake(&peer->arrivals);
 }
 
 static uint32_t tag_of(const struct quern_meeting *meeting) {
@@ -75,6 +74,7 @@ struct wait {
     uint32_t tag;
     int next;           /* every member below this rank has come */
     int other_call;     /* a rank that came with another tag; -1: none */
+    int looked_for;     /* the rank whose life was asked for last */
     int64_t began;      /* 0: not yet asked the clock */
 };
 
@@ -151,23 +151,31 @@ static quern_status expire(const struct wait *wait, int64_t now) {
     quern_describe_tag(&text, wait->tag);
     text = quern_text_begin(missing, sizeof missing);
     list_missing(wait, &text);
+    if (!text.length) return QUERN_OK;  /* the last one has just come */
     return quern_poison(wait->member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where, wait->member->rank,
                         (double)(now - wait->began) * 1e-9, missing);
 }
 
-/* The first missing rank that will never come; -1: none is known to be gone. */
-static int find_lost(const struct wait *wait, bool *left) {
-    for (int rank = 0; rank < wait->member->ranks; rank++) {
-        if (!is_awaited(wait, rank)) continue;
-        const struct quern_segment_rank *peer = &wait->member->segment->rank[rank];
-        *left = __atomic_load_n(&peer->state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
-        bool gone = *left || quern_process_has_ended(peer->process);
+/*
+ * A missing rank that will never come; -1: none is known to be gone.  A few at a time, in turn: to look for a process takes more than
+ * ten microseconds, and everyone who waits looks for everyone who is missing.
+ */
+static int find_lost(struct wait *wait, bool *left) {
+    enum { LOOKS = 8 };
+    const struct quern_segment_rank *ranks = wait->member->segment->rank;
+    for (int step = 0, looks = 0; step < wait->member->ranks && looks < LOOKS; step++) {
+        int rank = wait->looked_for = (wait->looked_for + 1) % wait->member->ranks;
+        if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
+        looks++;
+        *left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+        bool here = quern_same_process(ranks[rank].process, ranks[wait->member->rank].process);
+        bool gone = *left || (!here && quern_process_has_ended(ranks[rank].process));
         if (gone && !has_come(wait, rank)) return rank;  /* looked at last: it may have come before it went */
     }
     return -1;
 }
 
-static quern_status check_lost(const struct wait *wait) {
+static quern_status check_lost(struct wait *wait) {
     bool left;
     int rank = find_lost(wait, &left);
     if (rank < 0) return QUERN_OK;
@@ -186,10 +194,8 @@ static void sleep_a_slice(const struct wait *wait, int64_t limit) {
     uint32_t seen = __atomic_load_n(&mine->arrivals, __ATOMIC_SEQ_CST);
     uint32_t missing = count_missing(wait);
     __atomic_store_n(&mine->wake_at, seen + missing, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&mine->asleep, 1, __ATOMIC_SEQ_CST);
     bool poisoned = __atomic_load_n(&wait->member->segment->poison, __ATOMIC_SEQ_CST) != 0;
     if (missing && !poisoned) quern_futex_wait(&mine->arrivals, seen, limit);
-    __atomic_store_n(&mine->asleep, 0, __ATOMIC_SEQ_CST);
 }
 
 static quern_status sleep_until_all_have_come(struct wait *wait) {

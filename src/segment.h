@@ -39,8 +39,7 @@ struct quern_segment_rank {
 
     /* How it sleeps: see src/meeting.c. */
     _Alignas(64) uint32_t arrivals;  /* atomic; the futex: signals that were put into its pad */
-    uint32_t asleep;                 /* atomic */
-    uint32_t wake_at;                /* atomic: the number of arrivals at which it wants to be woken */
+    uint32_t wake_at;                /* atomic: the number of arrivals at which it wants to be woken, if it sleeps */
 
     _Alignas(64) struct quern_incident incident;  /* atomic kind */
     _Alignas(64) unsigned char mailbox[2][QUERN_MAILBOX_BYTES];
