@@ -116,15 +116,30 @@ static void let_go(struct joining *joining) {
     joining->descriptor = -1;
 }
 
-/* Removes the name if it still means this file. */
-static void remove_name(const struct joining *joining) {
+static bool name_is_ours(const struct joining *joining) {
     struct stat named, held;
     int descriptor = shm_open(joining->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-    if (descriptor < 0) return;
+    if (descriptor < 0) return false;
     bool same = fstat(descriptor, &named) == 0 && fstat(joining->descriptor, &held) == 0 && named.st_dev == held.st_dev &&
                 named.st_ino == held.st_ino;
-    if (same) shm_unlink(joining->name);
     close(descriptor);
+    return same;
+}
+
+/*
+ * Removes the name if it still means this file.  Only one rank may be at it: between one's look and its removal, another could
+ * remove the name, and a new group take it.  The kernel takes this lock away with the process, too; a rank that is stopped while it
+ * holds it is not waited for, and leaves the name to whoever creates the next group.
+ */
+static void remove_name(const struct joining *joining) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    for (int attempt = 0; fcntl(joining->descriptor, F_OFD_SETLK, &lock) != 0; attempt++) {
+        if (attempt == 100) return;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    if (name_is_ours(joining)) shm_unlink(joining->name);
+    lock.l_type = F_UNLCK;
+    fcntl(joining->descriptor, F_OFD_SETLK, &lock);
 }
 
 static void fill_segment(struct quern_segment *segment, const struct joining *joining, const unsigned char id[16]) {
@@ -147,9 +162,9 @@ static quern_status make_file(struct joining *joining) {
     fchmod(joining->descriptor, 0600);
     joining->again = flock(joining->descriptor, LOCK_SH | LOCK_NB) != 0;  /* someone takes it for remains, and removes it */
     if (joining->again) return QUERN_OK;
-    int error = posix_fallocate(joining->descriptor, 0, (off_t)quern_segment_bytes((uint32_t)joining->members[0]->ranks));
-    errno = error;
-    if (!error && fstat(joining->descriptor, &file) == 0 && getrandom(id, sizeof id, 0) == sizeof id)
+    do errno = posix_fallocate(joining->descriptor, 0, (off_t)quern_segment_bytes((uint32_t)joining->members[0]->ranks));
+    while (errno == EINTR);
+    if (!errno && fstat(joining->descriptor, &file) == 0 && getrandom(id, sizeof id, 0) == sizeof id)
         joining->segment = map_segment(joining->descriptor, &file);
     if (!joining->segment) {
         quern_status status = fail_system(joining, "making the file");
@@ -196,7 +211,8 @@ static quern_status join_file(struct joining *joining) {
         return QUERN_OK;
     joining->segment = map_segment(joining->descriptor, &file);
     if (!joining->segment) return fail_system(joining, "mapping the file");
-    joining->again = __atomic_load_n(&joining->segment->magic, __ATOMIC_ACQUIRE) != MAGIC;
+    joining->again = __atomic_load_n(&joining->segment->magic, __ATOMIC_ACQUIRE) != MAGIC ||
+                     __atomic_load_n(&joining->segment->poison, __ATOMIC_ACQUIRE);
     return QUERN_OK;
 }
 
@@ -219,6 +235,14 @@ static quern_status refuse_group(struct joining *joining, quern_status status, c
     status = quern_poison(joining->members[0], status, "%s", reason);
     remove_name(joining);
     return status;
+}
+
+static quern_status refuse_lost(struct joining *joining, int rank) {
+    char reason[96];
+    struct quern_text text = quern_text_begin(reason, sizeof reason);
+    quern_text_add(&text, "rank %d (process %d) has ended while the group was formed", rank,
+                   joining->segment->rank[rank].process.pid);
+    return refuse_group(joining, QUERN_PEER_LOST, reason);
 }
 
 static quern_status check_header(struct joining *joining) {
@@ -255,7 +279,7 @@ static quern_status take_place(struct joining *joining, struct quern_membership 
     if (!__atomic_compare_exchange_n(&place->state, &absent, QUERN_RANK_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         struct quern_process owner = place->process;
         if (absent == QUERN_RANK_JOINED && quern_process_has_ended(owner)) {
-            refuse_group(joining, QUERN_PEER_LOST, "a rank's process has ended while the group was formed");
+            refuse_lost(joining, member->rank);
             joining->again = true;
             return QUERN_OK;
         }
@@ -268,7 +292,7 @@ static quern_status take_place(struct joining *joining, struct quern_membership 
     member->segment = joining->segment;
     __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);
     if (__atomic_add_fetch(&joining->segment->joined, 1, __ATOMIC_ACQ_REL) == joining->segment->ranks) {
-        shm_unlink(joining->name);  /* before anyone returns, so that the name is free for the next group */
+        remove_name(joining);  /* before anyone returns, so that it is free for the next group */
         __atomic_store_n(&joining->segment->state, QUERN_SEGMENT_READY, __ATOMIC_RELEASE);
         quern_futex_wake(&joining->segment->state);
     }
@@ -277,15 +301,20 @@ static quern_status take_place(struct joining *joining, struct quern_membership 
 
 /* ---- waiting for the others ---- */
 
+/* The next rank above this one, in a circle, that has joined from another process; this one: there is none. */
+static int find_next_joined(const struct quern_segment *segment, int rank) {
+    int next = rank;
+    do next = (next + 1) % (int)segment->ranks;
+    while (next != rank && (__atomic_load_n(&segment->rank[next].state, __ATOMIC_ACQUIRE) != QUERN_RANK_JOINED ||
+                            quern_same_process(segment->rank[next].process, segment->rank[rank].process)));
+    return next;
+}
+
+/* Each rank looks after the next one, so that each is looked after: if everyone asked for everyone, 128 would do nothing else. */
 static quern_status check_joined(struct joining *joining) {
-    char reason[160];
-    struct quern_text text = quern_text_begin(reason, sizeof reason);
-    for (uint32_t rank = 0; rank < joining->segment->ranks; rank++) {
-        struct quern_segment_rank *place = &joining->segment->rank[rank];
-        bool joined = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE) == QUERN_RANK_JOINED;
-        if (!joined || !quern_process_has_ended(place->process)) continue;
-        quern_text_add(&text, "rank %u (process %d) has ended while the group was formed", rank, place->process.pid);
-        return refuse_group(joining, QUERN_PEER_LOST, reason);
+    for (int i = 0; i < joining->count; i++) {
+        int rank = joining->members[i]->rank, next = find_next_joined(joining->segment, rank);
+        if (next != rank && quern_process_has_ended(joining->segment->rank[next].process)) return refuse_lost(joining, next);
     }
     return QUERN_OK;
 }
@@ -303,6 +332,7 @@ static quern_status expire(struct joining *joining) {
             more++;
     }
     if (more) quern_text_add(&text, " and %d more", more);
+    if (!listed) quern_text_add(&text, " the last rank to say that all have joined");
     return refuse_group(joining, QUERN_PEER_TIMEOUT, reason);
 }
 
