@@ -1,5 +1,6 @@
 /* Groups: creating, splitting and destroying them, and what their handles are. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ static quern_status make_handle(struct quern_membership *member, quern_group **g
     struct quern_group *handle = malloc(sizeof *handle);
     if (!handle) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
     handle->member = member;
+    handle->visitors = 0;
     pthread_mutex_lock(&handles.lock);
     handle->next = handles.first;
     handles.first = handle;
@@ -34,11 +36,35 @@ static quern_status make_handle(struct quern_membership *member, quern_group **g
     return QUERN_OK;
 }
 
-quern_status quern_member_of(const quern_group *group, struct quern_membership **member) {
+static quern_status fail_no_group(const quern_group *group) {
     if (!group) return quern_fail(NULL, QUERN_NULL_POINTER, "group is NULL");
-    *member = __atomic_load_n(&group->member, __ATOMIC_ACQUIRE);
-    if (*member) return QUERN_OK;
     return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "the group's handle was destroyed before");
+}
+
+quern_status quern_member_of(const quern_group *group, struct quern_membership **member) {
+    *member = group ? __atomic_load_n(&group->member, __ATOMIC_ACQUIRE) : NULL;
+    return *member ? QUERN_OK : fail_no_group(group);
+}
+
+/* The membership behind a handle that its own thread may be destroying: it stays until the visit ends.  NULL: there is none. */
+static struct quern_membership *begin_visit(const quern_group *group) {
+    struct quern_group *handle = (struct quern_group *)group;
+    if (!handle) return NULL;
+    __atomic_add_fetch(&handle->visitors, 1, __ATOMIC_SEQ_CST);
+    struct quern_membership *member = __atomic_load_n(&handle->member, __ATOMIC_SEQ_CST);
+    if (!member) __atomic_sub_fetch(&handle->visitors, 1, __ATOMIC_SEQ_CST);
+    return member;
+}
+
+static void end_visit(const quern_group *group) {
+    __atomic_sub_fetch(&((struct quern_group *)group)->visitors, 1, __ATOMIC_RELEASE);
+}
+
+/* Takes the membership from its handle, and waits until nobody else looks at it. */
+static struct quern_membership *take_member(quern_group *group) {
+    struct quern_membership *member = __atomic_exchange_n(&group->member, NULL, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();
+    return member;
 }
 
 quern_status quern_members_of(quern_group *const *groups, int count, struct quern_membership *members[QUERN_RANK_LIMIT]) {
@@ -96,7 +122,7 @@ static bool is_name(const char *name) {
 }
 
 static quern_status check_args(const quern_group_args *args) {
-    quern_status status = quern_check_struct(args ? args->device : NULL, "quern_group_args", args, sizeof *args);
+    quern_status status = quern_check_struct(NULL, "quern_group_args", args, sizeof *args);
     if (status != QUERN_OK) return status;
     const quern_device *device = args->device;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
@@ -352,18 +378,18 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
 
 quern_status quern_group_destroy(quern_group *group) {
     if (!group) return QUERN_OK;
-    struct quern_membership *member = __atomic_exchange_n(&group->member, NULL, __ATOMIC_ACQ_REL);
-    if (!member) return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "the group's handle was destroyed before");
+    struct quern_membership *member = take_member(group);
+    if (!member) return fail_no_group(group);
     member->transport->detach(member);
     leave(member);
     return QUERN_OK;
 }
 
 quern_status quern_group_abort(quern_group *group) {
-    struct quern_membership *member;
-    quern_status status = quern_member_of(group, &member);
-    if (status != QUERN_OK) return status;
+    const struct quern_membership *member = begin_visit(group);
+    if (!member) return fail_no_group(group);
     quern_poison(member, QUERN_GROUP_ABORTED, "rank %d has aborted the group", member->rank);
+    end_visit(group);
     return QUERN_OK;
 }
 
@@ -374,13 +400,19 @@ quern_status quern_group_status(quern_group *group) {
 }
 
 int quern_group_rank(const quern_group *group) {
-    const struct quern_membership *member = group ? __atomic_load_n(&group->member, __ATOMIC_ACQUIRE) : NULL;
-    return member ? member->rank : -1;
+    const struct quern_membership *member = begin_visit(group);
+    if (!member) return -1;
+    int rank = member->rank;
+    end_visit(group);
+    return rank;
 }
 
 int quern_group_size(const quern_group *group) {
-    const struct quern_membership *member = group ? __atomic_load_n(&group->member, __ATOMIC_ACQUIRE) : NULL;
-    return member ? member->ranks : -1;
+    const struct quern_membership *member = begin_visit(group);
+    if (!member) return -1;
+    int ranks = member->ranks;
+    end_visit(group);
+    return ranks;
 }
 
 /* ---- the report ---- */
@@ -408,8 +440,11 @@ void quern_describe_rank(struct quern_text *text, const struct quern_segment *se
 }
 
 size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) {
-    struct quern_membership *member;
-    if (quern_member_of(group, &member) != QUERN_OK) return quern_error_detail(buffer, bytes);
+    const struct quern_membership *member = begin_visit(group);
+    if (!member) {
+        fail_no_group(group);
+        return quern_error_detail(buffer, bytes);
+    }
     struct quern_text text = quern_text_begin(buffer, buffer ? bytes : 0);
     for (int rank = 0; rank < member->ranks; rank++) {
         quern_describe_rank(&text, member->segment, rank);
@@ -418,5 +453,6 @@ size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) 
     uint32_t poison = __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE);
     if (poison)
         quern_text_add(&text, "poisoned with %s: %s\n", quern_status_string((quern_status)poison), member->segment->poison_text);
+    end_visit(group);
     return text.length;
 }

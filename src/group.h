@@ -76,6 +76,7 @@ struct quern_membership {
 /* The public handle.  It is never given back to the allocator, so that a use after destroy can be told. */
 struct quern_group {
     struct quern_membership *member;     /* atomic; NULL: destroyed */
+    uint32_t visitors;                   /* atomic: threads that abort or look at the membership, whose own thread does not */
     struct quern_group *next;
 };
 

@@ -156,7 +156,7 @@ static void log_report(const struct quern_membership *member) {
     }
 }
 
-/* Whoever claims the poison writes its text; the word that everyone looks at comes last. */
+/* Whoever claims the poison copies its text there; the word that everyone looks at comes last. */
 static bool claim(struct quern_segment *segment) {
     uint32_t nobody = 0;
     return __atomic_compare_exchange_n(&segment->poison_claimed, &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -188,7 +188,7 @@ static quern_status put_into_words(const struct quern_membership *member) {
     int rank = find_incident(segment);
     if (rank >= 0) describe_incident(&text, segment, rank);
     if (!claim(segment)) return quern_fail(member->device, status, "%s: %s", member->label, words);
-    memcpy(segment->poison_text, words, sizeof words);
+    memcpy(segment->poison_text, words, strlen(words) + 1);
     publish(member, status);
     return fail_poisoned(member);
 }
@@ -200,7 +200,7 @@ quern_status quern_check_poison(const struct quern_membership *member) {
     return put_into_words(member);
 }
 
-/* Another rank is just writing its reason: that takes a moment, unless it is killed in it. */
+/* Another rank is just copying its reason: that takes a moment, unless it is killed or stopped in it. */
 static bool await_publication(const struct quern_segment *segment) {
     for (int64_t end = quern_now() + 100000000; quern_now() < end;)
         if (__atomic_load_n(&segment->poison, __ATOMIC_ACQUIRE)) return true;
@@ -209,12 +209,14 @@ static bool await_publication(const struct quern_segment *segment) {
 
 quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...) {
     struct quern_segment *segment = member->segment;
-    if (!claim(segment) && await_publication(segment)) return quern_check_poison(member);
-    struct quern_text text = quern_text_begin(segment->poison_text, sizeof segment->poison_text);
+    char words[QUERN_POISON_TEXT_BYTES];
+    struct quern_text text = quern_text_begin(words, sizeof words);
     va_list list;
     va_start(list, format);
     quern_text_add_list(&text, format, list);
     va_end(list);
+    if (!claim(segment) && await_publication(segment)) return quern_check_poison(member);
+    memcpy(segment->poison_text, words, strlen(words) + 1);
     publish(member, status);
     return fail_poisoned(member);
 }
