@@ -21,9 +21,10 @@ static const double DEFAULT_LIMIT = 60, GRACE = 2;
 struct rank_run {
     struct ranks ranks;
     char name[64];
-    struct rank_result *results;     /* shared with the ranks, like the memory below */
+    struct rank_result *results;     /* shared with the ranks, like the two below */
+    unsigned *arrivals;
     void *shared;
-    size_t bytes;                    /* of both */
+    size_t bytes;                    /* of all three */
     int processes;                   /* one for all threads, or one per rank */
     pid_t process[QUERN_MAX_RANKS + 1];
     int descriptor[QUERN_MAX_RANKS + 1];  /* of the process; -1: it has ended, ... */
@@ -68,16 +69,27 @@ void rank_check_detail(struct rank *rank, const char *text) {
     rank_check(rank, strstr(detail, text), "no \"%s\" in the detail \"%.800s\"", text, detail);
 }
 
-quern_group *rank_group(struct rank *rank, double timeout) {
-    quern_group *group = NULL;
+quern_group_args rank_group_args(const struct rank *rank, double timeout) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     args.rank = rank->rank;
     args.ranks = rank->ranks;
     args.name = rank->name;
     args.device = rank->device;
     args.timeout = timeout;
+    return args;
+}
+
+quern_group *rank_group(struct rank *rank, double timeout) {
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, timeout);
     rank_ok(rank, quern_group_create(&args, 1, &group));
     return group;
+}
+
+void rank_line_up(struct rank *rank) {
+    unsigned all = ++rank->lined_up * (unsigned)rank->ranks;
+    __atomic_add_fetch(rank->arrivals, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(rank->arrivals, __ATOMIC_ACQUIRE) < all) rank_sleep(1e-4);
 }
 
 static void run_function(struct rank *rank, rank_function *function) {
@@ -104,7 +116,8 @@ static void *run_rank(void *user) {
     const struct starting *starting = user;
     const struct rank_run *run = starting->run;
     struct rank rank = {.rank = starting->rank, .ranks = run->ranks.count, .kind = run->ranks.kind, .name = run->name,
-                        .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank]};
+                        .shared = run->shared, .user = run->ranks.user, .result = &run->results[starting->rank],
+                        .arrivals = run->arrivals};
     run_function(&rank, run->ranks.function);
     return NULL;
 }
@@ -137,12 +150,14 @@ static void become_process(const struct rank_run *run, int process, pid_t parent
 }
 
 static void share_memory(struct rank_run *run) {
-    size_t results = (sizeof *run->results * (size_t)run->ranks.count + 4095) / 4096 * 4096;
-    run->bytes = results + run->ranks.shared_bytes;
+    size_t results = sizeof *run->results * (size_t)run->ranks.count;
+    size_t shared_at = (results + sizeof *run->arrivals + 4095) / 4096 * 4096;
+    run->bytes = shared_at + run->ranks.shared_bytes;
     char *memory = mmap(NULL, run->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) give_up("memory for ranks");
     run->results = (struct rank_result *)memory;
-    run->shared = memory + results;
+    run->arrivals = (unsigned *)(memory + results);
+    run->shared = memory + shared_at;
 }
 
 struct rank_run *ranks_start(const struct ranks *ranks) {

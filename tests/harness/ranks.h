@@ -39,6 +39,8 @@ struct rank {
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
     const void *user;        /* what the test has passed; in processes of their own, a copy */
     struct rank_result *result;
+    unsigned lined_up;       /* times */
+    unsigned *arrivals;      /* of all ranks at the line */
     jmp_buf end;
 };
 
@@ -56,6 +58,10 @@ void rank_check_detail(struct rank *rank, const char *text);
 
 /* The group of all these ranks, with a limit in seconds; the rank fails when there is none. */
 quern_group *rank_group(struct rank *rank, double timeout);
+quern_group_args rank_group_args(const struct rank *rank, double timeout);
+
+/* Waits until every rank has called this as often, by no means of the library. */
+void rank_line_up(struct rank *rank);
 
 double rank_now(void);              /* seconds */
 void rank_sleep(double seconds);
