@@ -244,8 +244,12 @@ static void drop_members(struct quern_membership **members, int count) {
         if (members[i]) leave(members[i]);
 }
 
-/* Joins, attaches and makes handles.  On failure nothing is kept, and the ranks that got further are told by the poison. */
-static quern_status form_group(const quern_group_args *args, int count, const char *name, quern_group **groups) {
+/*
+ * Joins, attaches and makes handles.  On failure nothing is kept, and the ranks that got further are told by the poison.
+ * The parent (NULL: none) is the membership in the group from which this one is split off.
+ */
+static quern_status form_group(const quern_group_args *args, int count, const char *name, const struct quern_membership *parent,
+                               quern_group **groups) {
     struct quern_membership *members[QUERN_RANK_LIMIT] = {NULL};
     quern_group *made[QUERN_RANK_LIMIT];
     for (int i = 0; i < count; i++)
@@ -253,7 +257,7 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
             drop_members(members, count);
             return quern_fail(args[i].device, QUERN_OUT_OF_MEMORY, "no memory for a group");
         }
-    quern_status status = quern_rendezvous(name, args[0].first_epoch, members, count);
+    quern_status status = quern_rendezvous(name, args[0].first_epoch, parent, members, count);
     if (status != QUERN_OK) {
         for (int i = 0; i < count; i++) members[i]->segment = NULL;  /* given back already */
         drop_members(members, count);
@@ -285,7 +289,7 @@ quern_status quern_group_create(const quern_group_args *args, int count, quern_g
     if (status != QUERN_OK) return status;
     char single[64];
     if (!args->name) name_single(single, sizeof single);
-    return form_group(args, count, args->name ? args->name : single, groups);
+    return form_group(args, count, args->name ? args->name : single, NULL, groups);
 }
 
 /* ---- split ---- */
@@ -333,7 +337,7 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
         args[mine].share_gpu = members[i]->share_gpu;
         index[mine++] = i;
     }
-    quern_status status = form_group(args, mine, name, formed);
+    quern_status status = form_group(args, mine, name, members[0], formed);
     for (int i = 0; i < mine && status == QUERN_OK; i++) new_groups[index[i]] = formed[i];
     return status;
 }
@@ -346,6 +350,13 @@ static int next_colour(struct quern_membership *const *members, int count, const
         if (colour > last && (next < 0 || colour < next)) next = colour;
     }
     return next;
+}
+
+/* A group that could not be formed ends the one it was split from, too: its other ranks may just be waiting for this one. */
+static quern_status give_up_split(const struct quern_membership *member, quern_status status) {
+    char reason[900];
+    quern_error_detail(reason, sizeof reason);
+    return quern_poison(member, status, "quern_group_split: %s", reason);
 }
 
 quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
@@ -364,14 +375,18 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
         payloads[i] = &mine[i];
     }
     status = quern_exchange(members, count, QUERN_IN_SPLIT, payloads, sizeof *mine, all);
+    if (status != QUERN_OK) return status;
     for (int colour = next_colour(members, count, all, -1); colour >= 0 && status == QUERN_OK;
          colour = next_colour(members, count, all, colour))
         status = form_colour(members, count, all, colour, formed);
     for (int i = 0; i < count; i++) members[i]->splits++;
-    for (int i = 0; i < count && status != QUERN_OK; i++)
-        if (formed[i]) quern_group_destroy(formed[i]);
-    if (status == QUERN_OK) memcpy(new_groups, formed, (size_t)count * sizeof *formed);
-    return status;
+    if (status != QUERN_OK) {
+        status = give_up_split(members[0], status);
+        for (int i = 0; i < count; i++) quern_group_destroy(formed[i]);
+        return status;
+    }
+    memcpy(new_groups, formed, (size_t)count * sizeof *formed);
+    return QUERN_OK;
 }
 
 /* ---- the rest of a group's life ---- */

@@ -147,8 +147,12 @@ quern_status quern_slice_status(const struct quern_slice_report *report);
 
 /* ---- rendezvous (src/rendezvous.c): the segment's life ---- */
 
-/* Joins `count` ranks of one thread (devices, ranks, ...: already in the memberships) and waits for all others. */
-quern_status quern_rendezvous(const char *name, uint32_t first_epoch, struct quern_membership *const *members, int count);
+/*
+ * Joins `count` ranks of one thread (devices, ranks, ...: already in the memberships) and waits for all others; not any longer when
+ * the parent, if there is one, is poisoned.
+ */
+quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const struct quern_membership *parent,
+                              struct quern_membership *const *members, int count);
 
 /* Unmaps the segment when no rank of this process uses it any more. */
 void quern_release_segment(struct quern_segment *segment);

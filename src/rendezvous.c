@@ -93,6 +93,7 @@ static void add_users(const struct quern_segment *segment, int users) {
 /* ---- making or finding the file ---- */
 
 struct joining {
+    const struct quern_membership *parent;
     struct quern_membership *const *members;
     int count;
     uint32_t first_epoch;
@@ -336,12 +337,22 @@ static quern_status expire(struct joining *joining) {
     return refuse_group(joining, QUERN_PEER_TIMEOUT, reason);
 }
 
+/* Who notices that the group from which this one is split off has ended does not join: nobody shall wait for it. */
+static quern_status check_parent(struct joining *joining) {
+    char reason[QUERN_POISON_TEXT_BYTES];
+    quern_status status = joining->parent ? quern_check_poison(joining->parent) : QUERN_OK;
+    if (status == QUERN_OK) return QUERN_OK;
+    quern_error_detail(reason, sizeof reason);
+    return refuse_group(joining, status, reason);
+}
+
 static quern_status await_others(struct joining *joining) {
     struct quern_segment *segment = joining->segment;
     quern_status status = QUERN_OK;
     for (;;) {
         if (__atomic_load_n(&segment->state, __ATOMIC_ACQUIRE) == QUERN_SEGMENT_READY) return QUERN_OK;
         status = quern_check_poison(joining->members[0]);
+        if (status == QUERN_OK) status = check_parent(joining);
         if (status == QUERN_OK) status = check_joined(joining);
         int64_t left = joining->limit - (quern_now() - joining->began);
         if (status == QUERN_OK && left <= 0) status = expire(joining);
@@ -365,9 +376,10 @@ static quern_status enter(struct joining *joining) {
 
 static bool is_in_time(const struct joining *joining) { return quern_now() - joining->began < joining->limit; }
 
-quern_status quern_rendezvous(const char *name, uint32_t first_epoch, struct quern_membership *const *members, int count) {
+quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const struct quern_membership *parent,
+                              struct quern_membership *const *members, int count) {
     double seconds = members[0]->timeout;
-    struct joining joining = {.members = members, .count = count, .first_epoch = first_epoch, .descriptor = -1,
+    struct joining joining = {.parent = parent, .members = members, .count = count, .first_epoch = first_epoch, .descriptor = -1,
                               .began = quern_now(), .limit = seconds < 9e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2};
     struct quern_text text = quern_text_begin(joining.name, sizeof joining.name);
     quern_text_add(&text, "/quern.%s", name);

@@ -29,6 +29,7 @@ struct rank_run {
     pid_t process[QUERN_MAX_RANKS + 1];
     int descriptor[QUERN_MAX_RANKS + 1];  /* of the process; -1: it has ended, ... */
     int ended_with[QUERN_MAX_RANKS + 1];  /* ... with this, as waitpid says it */
+    double began;
     char text[4096];
 };
 
@@ -167,6 +168,7 @@ struct rank_run *ranks_start(const struct ranks *ranks) {
     run->ranks = *ranks;
     snprintf(run->name, sizeof run->name, "test.%d.%d", (int)getpid(), ++runs);
     share_memory(run);
+    run->began = rank_now();
     run->processes = ranks->kind == RANK_THREADS ? 1 : ranks->count;
     pid_t parent = getpid();
     for (int i = 0; i < run->processes; i++) {
@@ -195,19 +197,24 @@ static void collect(struct rank_run *run, int process) {
     run->descriptor[process] = -1;
 }
 
-/* Collects what ends within a twentieth of a second; false: nothing is left. */
-static bool collect_some(struct rank_run *run) {
+/* Collects what ends within some milliseconds; false: nothing is left. */
+static bool collect_some(struct rank_run *run, int milliseconds) {
     struct pollfd files[QUERN_MAX_RANKS + 1];
     int waiting = 0;
     for (int i = 0; i < run->processes; i++) {
         files[i] = (struct pollfd){.fd = run->descriptor[i], .events = POLLIN};
         waiting += run->descriptor[i] >= 0;
     }
-    if (waiting && poll(files, (nfds_t)run->processes, 50) > 0)
+    if (waiting && poll(files, (nfds_t)run->processes, milliseconds) > 0)
         for (int i = 0; i < run->processes; i++)
-            if (files[i].revents) collect(run, i);
+            if (files[i].revents) {
+                collect(run, i);
+                waiting--;
+            }
     return waiting;
 }
+
+bool ranks_have_ended(struct rank_run *run) { return !collect_some(run, 0); }
 
 static int end_of(const struct rank_run *run, int rank) { return __atomic_load_n(&run->results[rank].end, __ATOMIC_ACQUIRE); }
 
@@ -258,12 +265,12 @@ static void judge(struct rank_run *run, int rank, bool may_die, double limit) {
 
 const char *ranks_wait(struct rank_run *run, const bool *may_die) {
     double limit = run->ranks.limit > 0 ? run->ranks.limit : DEFAULT_LIMIT;
-    double began = rank_now(), end = began + limit, expired = 0;
-    while (collect_some(run)) {
+    double end = run->began + limit, expired = 0;
+    while (collect_some(run, 50)) {
         double now = rank_now();
         if (one_has_failed(run) && end > now + GRACE) end = now + GRACE;
         if (now < end) continue;
-        expired = now - began;
+        expired = now - run->began;
         kill_all(run);
     }
     run->text[0] = 0;

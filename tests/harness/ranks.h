@@ -76,7 +76,7 @@ struct ranks {
     rank_function *function;
     const void *user;
     size_t shared_bytes;
-    double limit;            /* seconds until the ranks that still run are killed and have failed; 0: 60 */
+    double limit;            /* seconds from the start until the ranks that still run are killed and have failed; 0: 60 */
 };
 
 enum rank_end {
@@ -104,6 +104,9 @@ const char *ranks_name(const struct rank_run *run);
 void *ranks_shared(const struct rank_run *run);
 pid_t ranks_process(const struct rank_run *run, int rank);
 const struct rank_result *ranks_result(const struct rank_run *run, int rank);
+
+/* Whether all ranks' processes have ended; waits for nothing. */
+bool ranks_have_ended(struct rank_run *run);
 
 /*
  * Waits until all ranks have ended.  A rank that fails takes the others along after two seconds.  Returns NULL when every function
