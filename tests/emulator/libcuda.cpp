@@ -59,8 +59,13 @@ namespace {
 thread_local bool in_host_function;
 }
 
-Entry::Entry(const char *function, Need need) : lock_(driver().door) {
-  error_ = in_host_function ? int(not_permitted) : injected_value(function);
+Entry::Entry(const char *function, Need need) : lock_(driver().door, std::defer_lock) {
+  if (in_host_function) {
+    error_ = not_permitted;
+    return;
+  }
+  lock_.lock();
+  error_ = injected_value(function);
   if (logging()) fprintf(stderr, "emulator: %s\n", function);
   if (error_ || need == nothing) return;
   if (!driver().initialized) error_ = not_initialized;
@@ -76,30 +81,9 @@ namespace {
 
 typedef std::chrono::steady_clock Clock;
 
-// Threads that wait while another one executes sleep until something has finished.
-struct News {
-  std::mutex mutex;
-  std::condition_variable changed;
-  unsigned long long count = 0;
-};
-News &news() {
-  static News *n = new News;  // never destroyed, as the driver
-  return *n;
-}
-
-void tell_news() {
-  std::lock_guard<std::mutex> lock(news().mutex);
-  news().count++;
-  news().changed.notify_all();
-}
-
-void wait_for_news() {
-  std::unique_lock<std::mutex> lock(news().mutex);
-  unsigned long long seen = news().count;
-  driver().door.unlock();
-  news().changed.wait_for(lock, std::chrono::milliseconds(20), [&] { return news().count != seen; });
-  lock.unlock();
-  driver().door.lock();
+// Somebody must execute: if nobody does, the first that waits.
+void appoint_executor() {
+  if (!driver().has_executor && !driver().waiters.empty()) driver().waiters.front()->wake.notify_all();
 }
 
 bool ready(const Operation &op) {
@@ -113,7 +97,8 @@ void finish(Operation &op, int error) {
   op.after.clear();
   Context *c = op.device->context.get();
   if (error && c && !c->error) c->error = error;
-  tell_news();
+  for (const WaiterRef &w : driver().waiters)
+    if (w->target.get() == &op) w->wake.notify_all();
 }
 
 // On a thread of its own, as in reality: it may wait for what other threads do.
@@ -151,7 +136,7 @@ void start(const OperationRef &reference) {
 }
 
 // What `target` depends on, in order of issue. It never changes once issued.
-Closure closure_of(const OperationRef &target) {
+std::vector<OperationRef> closure_of(const OperationRef &target) {
   std::set<Operation *> found;
   std::vector<Operation *> todo{target.get()};
   while (!todo.empty()) {
@@ -163,7 +148,7 @@ Closure closure_of(const OperationRef &target) {
   std::vector<OperationRef> ordered;
   for (auto &op : driver().pending)
     if (found.count(op.get())) ordered.push_back(op);
-  return std::make_shared<const std::vector<OperationRef>>(std::move(ordered));
+  return ordered;
 }
 
 void retire_finished() {
@@ -198,7 +183,7 @@ bool start_any_ready() {
 
 bool start_awaited() {
   bool any = false;
-  for (const Closure &c : std::vector<Closure>(driver().awaited)) any |= start_ready(*c);
+  for (const WaiterRef &w : std::vector<WaiterRef>(driver().waiters)) any |= start_ready(w->closure);
   return any;
 }
 
@@ -209,19 +194,31 @@ class Patience {
   void renew() { since_ = Clock::now(); }
   bool is_over() const { return waited() > std::chrono::seconds(limit_); }
 
-  void rest() const {
-    constexpr auto shortest = std::chrono::microseconds(20), longest = std::chrono::microseconds(1000);
+  void rest() {
     driver().door.let_others_in();
     driver().door.unlock();
-    auto nap = std::min<Clock::duration>(std::max<Clock::duration>(waited() / 8, shortest), longest);
-    if (waited() < std::chrono::microseconds(300)) sched_yield();
-    else std::this_thread::sleep_for(nap);
+    if (waited() < microseconds(300) && Clock::now() > crowded_until_) yield();
+    else nap();
     driver().door.lock();
   }
 
  private:
+  typedef std::chrono::microseconds microseconds;
   Clock::duration waited() const { return Clock::now() - since_; }
-  Clock::time_point since_ = Clock::now();
+
+  // Whoever gets the core may keep it for milliseconds; one who sleeps has it back soon.
+  void yield() {
+    Clock::time_point start = Clock::now();
+    sched_yield();
+    if (Clock::now() - start > microseconds(500)) crowded_until_ = Clock::now() + microseconds(50000);
+  }
+
+  void nap() const {
+    const Clock::duration shortest = microseconds(20), longest = microseconds(1000);
+    std::this_thread::sleep_for(std::min(std::max(waited() / 8, shortest), longest));
+  }
+
+  Clock::time_point since_ = Clock::now(), crowded_until_ = since_;
   const int limit_ = environment("QUERN_EMULATOR_TIMEOUT", 10);
 };
 
@@ -247,29 +244,50 @@ void execute(const OperationRef &target) {
     patience.rest();
   }
   driver().has_executor = false;
-  tell_news();
 }
 
 }  // namespace
 
-// A thread that was woken needs a moment to arrive at the lock.
+void Door::lock() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (is_held_) {
+    Guest guest;
+    queue_.push_back(&guest);
+    guest.wake.wait(lock, [&] { return guest.is_in; });
+  }
+  is_held_ = true;
+}
+
+void Door::unlock() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  is_held_ = !queue_.empty();
+  if (!is_held_) return;
+  queue_.front()->is_in = true;
+  queue_.front()->wake.notify_one();
+  queue_.pop_front();
+}
+
 void Door::let_others_in() {
-  if (!waiting_) return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (queue_.empty()) return;
+  }
   unlock();
-  for (int i = 0; i < 1000 && waiting_; i++) sched_yield();
   lock();
 }
 
 // One thread executes for all; when it has what it waited for, another takes over.
 Result run_until_done(const OperationRef &target, Context &context) {
-  Closure closure = closure_of(target);
-  driver().awaited.push_back(closure);
+  auto self = std::make_shared<Waiter>();
+  self->target = target, self->closure = closure_of(target);
+  driver().waiters.push_back(self);
   while (!target->done) {
-    if (driver().has_executor) wait_for_news();
+    if (driver().has_executor) self->wake.wait(driver().door);
     else execute(target);
   }
-  auto &awaited = driver().awaited;
-  awaited.erase(std::find(awaited.begin(), awaited.end(), closure));
+  auto &waiters = driver().waiters;
+  waiters.erase(std::find(waiters.begin(), waiters.end(), self));
+  appoint_executor();
   happens_after(&target->sync_tag);
   sweep_pending();
   if (!canaries_intact() && !context.error) context.error = illegal_address;
@@ -278,8 +296,8 @@ Result run_until_done(const OperationRef &target, Context &context) {
 
 // What a query does: everything that can run without waiting for others.
 void run_what_is_possible(const OperationRef &target) {
-  const Closure closure = closure_of(target);
-  while (!target->done && (start_ready(*closure) || step() == Step::progressed)) retire_finished();
+  const std::vector<OperationRef> closure = closure_of(target);
+  while (!target->done && (start_ready(closure) || step() == Step::progressed)) retire_finished();
   retire_finished();
   sweep_pending();
 }

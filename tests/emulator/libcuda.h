@@ -4,9 +4,9 @@
 // Work is lazy: an operation runs when somebody waits for it, and then only
 // what it depends on, so host code that forgets to synchronise sees stale data.
 #pragma once
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -227,23 +227,31 @@ Result wait_for_team(const Physical &);  // until all its devices have been adde
 
 // ---- the driver ----
 
-// The driver's lock. Whoever runs kernels holds it between two steps only if nobody else wants it.
+// The driver's lock. It is handed to those who want it in the order in which they came: whoever
+// runs kernels would otherwise have it back before a thread that was woken is there.
 class Door {
  public:
-  void lock() {
-    waiting_++;
-    mutex_.lock();
-    waiting_--;
-  }
-  void unlock() { mutex_.unlock(); }
+  void lock();
+  void unlock();
   void let_others_in();                // to be called with the lock held
 
  private:
+  struct Guest {
+    std::condition_variable wake;
+    bool is_in = false;
+  };
   std::mutex mutex_;
-  std::atomic<int> waiting_{0};
+  std::deque<Guest *> queue_;
+  bool is_held_ = false;
 };
 
-typedef std::shared_ptr<const std::vector<OperationRef>> Closure;
+// A thread that waits for an operation, and what that depends on.
+struct Waiter {
+  OperationRef target;
+  std::vector<OperationRef> closure;
+  std::condition_variable_any wake;
+};
+typedef std::shared_ptr<Waiter> WaiterRef;
 
 struct Driver {
   Door door;
@@ -253,7 +261,7 @@ struct Driver {
   std::vector<OperationRef> running;   // kernels that have started
   std::vector<std::shared_ptr<Capture>> captures;
   bool has_executor = false;           // a thread runs kernels, for all that wait
-  std::vector<Closure> awaited;        // what threads wait for
+  std::vector<WaiterRef> waiters;
 };
 Driver &driver();
 

@@ -112,7 +112,7 @@ struct Grid {
   u64 id;
   u64 next_cluster, total_clusters, finished_clusters, resident_clusters;
   u32 error;
-  u32 confined_slices;  // how often it got on with only its device's memory there
+  u64 confined_slices;  // see Confinement
   History *history;   // in which its threads are created
   char *sync_tag;     // what they did is released here
   bool done() const { return error != 0 || finished_clusters == total_clusters; }

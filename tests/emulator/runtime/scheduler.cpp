@@ -24,6 +24,7 @@ FiberThread *current;        // the CUDA thread that runs, if any
 bool direct;                 // it runs as a plain call on the host's stack
 Stack retired;               // stack of the fiber that ended last: still in use until the next switch
 u64 progress_events;
+u64 looks_elsewhere;         // of spinning threads: progress, perhaps
 
 // ---- shared memory: its end lies at a guard page, its bytes start as NaN ----
 
@@ -258,15 +259,15 @@ void end_cluster(size_t index) {
 }
 
 // While it lives, only what the grid's device may access is there. That costs system calls when
-// devices may access different things, so a grid that has got on for long enough goes without.
+// devices may access different things, so a grid that has run or waited for long enough goes without.
 class Confinement {
  public:
-  explicit Confinement(Grid &g) : grid_(g), active_(g.confined_slices < 64), before_(progress_events) {
+  explicit Confinement(Grid &g) : grid_(g), active_(g.confined_slices < 256), before_(progress_events) {
     if (active_) take_away_from(g.limits.ordinal);
   }
   ~Confinement() {
     if (active_) give_back();
-    if (progress_events != before_) grid_.confined_slices++;
+    grid_.confined_slices += progress_events != before_ ? 4 : 1;
   }
   Confinement(const Confinement &) = delete;
 
@@ -412,8 +413,8 @@ void wait(FiberThread &t, State state, u32 line, const u8 *polled) {
     // A thread gets on that has stored something since, or comes by elsewhere than before, or looks at
     // another word - unless it only circles between several of them.
     bool has_effect = t.effects != t.effects_seen, is_elsewhere = t.last_spin_line != line || t.last_polled != polled;
-    if (has_effect) t.spins = 0;
-    if (has_effect || (is_elsewhere && ++t.spins < 10000)) note_progress();
+    if (has_effect) t.spins = 0, note_progress();
+    else if (is_elsewhere && ++t.spins < 10000) looks_elsewhere++;
     t.last_spin_line = line, t.last_polled = polled, t.effects_seen = t.effects;
     b.spinning[t.warp] |= 1u << t.lane;
     b.spinning_warps |= 1u << t.warp;
@@ -450,14 +451,14 @@ Step step() {
   if (active.empty()) return Step::idle;
   learn_host();
   watch_faults();
-  u64 before = progress_events;
+  const u64 before = progress_events, looks_before = looks_elsewhere;
   for (Grid *g : active)
     if (runs_directly(*g)) run_direct(*g), note_progress();
   one_pass();
   if ((progress_events == before || resident.empty()) && !start_cluster()) end_lingering();
   active.erase(std::remove_if(active.begin(), active.end(), [](Grid *g) { return g->done(); }), active.end());
   stop_watching_faults();
-  return progress_events != before ? Step::progressed : Step::stuck;
+  return progress_events != before || looks_elsewhere != looks_before ? Step::progressed : Step::stuck;
 }
 
 bool grids_active() { return !active.empty(); }

@@ -44,10 +44,11 @@ u32 service_address_space(Thread &thread, u64 address) {
   return space_global;
 }
 
-// A loop may wait for the clock alone.
-u64 service_clock(Thread &t, u32 line) {
+// A loop may wait for the clock alone. One that also looks at memory is still at that place.
+u64 service_clock(Thread &thread, u32 line) {
+  FiberThread &t = fiber_thread(thread);
   timespec now;
-  service_preempt(t, line);
+  if (++t.atomics % 16 == 0) wait(t, State::spinning, t.last_polled ? t.last_spin_line : line, t.last_polled);
   clock_gettime(CLOCK_MONOTONIC, &now);
   return u64(now.tv_sec) * 1000000000 + u64(now.tv_nsec);
 }
