@@ -41,7 +41,10 @@ typedef void quern_cross_entropy_cpu_kernel(const struct quern_cross_entropy_pro
 typedef void quern_adam_cpu_kernel(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place,
                                    int64_t first, int64_t end);
 
-/* Copies bytes that do not overlap; streaming: with non-temporal stores, since this core's caches have no use for them. */
+/*
+ * Copies bytes that do not overlap; streaming: past the caches, which have no use for them.  Such stores must be fenced
+ * (src/ragged_copies.c) before anyone is told of them.
+ */
 typedef void quern_ragged_all_to_all_cpu_kernel(char *to, const char *from, int64_t bytes, int streaming);
 
 struct quern_kernel {

@@ -1,6 +1,8 @@
 /*
  * The copies of a ragged all-to-all between ranks on CPUs.
  *
+ * A target that knows nothing of its processor leaves them to libc, which does.
+ *
  * Rendered by gen/ from templates/ragged_all_to_all.c.j2; do not edit.
  */
 #include <string.h>
