@@ -11,6 +11,7 @@
 /* One rank's call, checked, with defaults filled in. */
 struct quern_ragged_call {
     struct quern_membership *member;
+    const struct quern_ready_kernel *ready;  /* what serves it */
     struct quern_rank_set set;          /* who takes part */
     int places;                         /* their number: "peers" of the metadata */
     int rank_at[QUERN_RANK_LIMIT];      /* place -> rank, ascending */
@@ -34,7 +35,8 @@ struct quern_ragged_call {
 
     /*
      * Not QUERN_OK: this rank's own arguments are refused, and its detail is set.  The transport still meets the others, so that
-     * every member gets an error (QUERN_SLICE_ARGUMENTS) at once instead of waiting for this one.
+     * every member gets an error (QUERN_SLICE_ARGUMENTS) at once instead of waiting for this one.  Of the fields above, only member
+     * and, outside of plans, those from set to place can be relied on then; timeout is a limit in any case.
      */
     quern_status refused;
 };
@@ -44,6 +46,9 @@ static inline int64_t quern_ragged_metadata(const struct quern_ragged_call *call
     return call->metadata_is_int64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
 }
 
+/* How many entries each of these arrays has; at most INT32_MAX. */
+static inline int64_t quern_ragged_entries(const struct quern_ragged_call *call) { return call->places * call->updates; }
+
 struct quern_ragged_transport {
     /* The bytes of workspace for a call whose metadata, input, output and workspace pointers may be missing. */
     size_t (*workspace_bytes)(const struct quern_ragged_call *call);
@@ -52,7 +57,11 @@ struct quern_ragged_transport {
 
     /* Collective over the group, for all ranks of the thread.  states[i] is what the transport keeps for calls[i]. */
     quern_status (*plan_create)(struct quern_ragged_call *calls, int count, void **states);
+
+    /* The group is there, and not poisoned. */
     quern_status (*plan_run)(void *state, void *stream);
+
+    /* The group may be gone. */
     quern_status (*plan_destroy)(void *state);
 };
 
@@ -71,8 +80,11 @@ struct quern_ragged_notice {
     int64_t source;         /* CPU: bytes from the beginning of where the receiver fetches it, if the sender does not deliver it */
 };
 
-/* Checks what this rank receives against what it expects: inbox as above.  False: *report has the first fault. */
-bool quern_ragged_check_receives(const struct quern_ragged_call *call, const struct quern_ragged_notice *inbox,
+/*
+ * Checks what this rank receives against what it expects: inbox as above.  False: *report has the first fault.  order has room for
+ * quern_ragged_entries(call) numbers if overlaps are to be looked for; else it may be NULL.
+ */
+bool quern_ragged_check_receives(const struct quern_ragged_call *call, const struct quern_ragged_notice *inbox, int64_t *order,
                                  struct quern_slice_report *report);
 
 #endif
