@@ -44,6 +44,7 @@ SUITES = {
     "test_dispatch": {"cpu", "emulated", "gpu"},
     "test_device": {"cpu", "emulated", "gpu"},
     "test_log_and_status": {"cpu", "emulated", "gpu"},
+    "test_ragged": {"cpu"},
     "test_stream": {"emulated", "gpu"},
     "test_large": {"cpu"},
     "test_driver": {"driver"},

@@ -1,0 +1,293 @@
+#include "harness/ragged_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/random.h"
+#include "oracle/ragged_all_to_all.h"
+
+#define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
+
+enum { GAP = 192 };  /* bytes around each buffer, which nobody may touch */
+
+/* ---- making a case ---- */
+
+/* Numbers from a seed, one after the other. */
+struct dice {
+    uint64_t seed, thrown;
+};
+
+static int64_t below(struct dice *dice, int64_t end) { return random_below(dice->seed, dice->thrown++, end); }
+static bool chance(struct dice *dice, int of) { return below(dice, of) == 0; }
+
+static void *clear(int64_t bytes) {
+    void *memory = calloc(1, (size_t)bytes + 1);
+    if (!memory) abort();
+    return memory;
+}
+
+static void choose_members(struct ragged_case *c, struct dice *dice, struct ragged_choice choice) {
+    const bool everyone = choice.everyone || chance(dice, 2);
+    for (int rank = 0; rank < choice.ranks; rank++)
+        if (everyone || !chance(dice, 3)) c->members[c->count++].rank = rank;
+    if (!c->count) c->members[c->count++].rank = 0;
+}
+
+static void choose_shape(struct ragged_case *c, struct dice *dice, struct ragged_choice choice) {
+    static const int64_t row_bytes[] = {0, 1, 2, 3, 4, 7, 8, 12, 16, 31, 64, 100, 4096};
+    c->row_bytes = choice.row_bytes ? choice.row_bytes : row_bytes[below(dice, COUNT(row_bytes))];
+    c->updates = choice.updates < 0 ? 0 : choice.updates ? choice.updates : below(dice, 6);
+    c->is_int64 = chance(dice, 2);
+    c->check_overlap = chance(dice, 2);
+    for (int i = 0; i < c->count; i++) {
+        struct ragged_case_member *member = &c->members[i];
+        int64_t **arrays[] = {&member->input_offsets, &member->send_sizes, &member->output_offsets, &member->recv_sizes};
+        for (int64_t array = 0; array < COUNT(arrays); array++)
+            *arrays[array] = clear(c->count * c->updates * (int64_t)sizeof(int64_t));
+    }
+}
+
+/* Sizes, and inputs from which any row may be sent any number of times. */
+static void choose_sends(struct ragged_case *c, struct dice *dice, struct ragged_choice choice) {
+    const int64_t largest = choice.largest ? choice.largest : c->row_bytes < 32 ? 40 : c->row_bytes < 1000 ? 12 : 3;
+    const bool sparse = chance(dice, 4), in_order = chance(dice, 2);
+    for (int sender = 0; sender < c->count; sender++) {
+        struct ragged_case_member *member = &c->members[sender];
+        int64_t needed = 0;
+        for (int64_t entry = 0; entry < c->count * c->updates; entry++) {
+            int64_t size = chance(dice, sparse ? 2 : 8) ? 0 : below(dice, largest + 1);
+            member->send_sizes[entry] = size;
+            member->input_offsets[entry] = needed;
+            needed += in_order ? size : 0;
+            if (!in_order && size > needed) needed = size;
+        }
+        member->input.rows = needed + below(dice, 3);
+        for (int64_t entry = 0; entry < c->count * c->updates && !in_order; entry++)
+            member->input_offsets[entry] = below(dice, member->input.rows - member->send_sizes[entry] + 1);
+    }
+}
+
+/* Puts what a receiver gets into its output in a random order, with gaps here and there. */
+static void choose_receives(struct ragged_case *c, struct dice *dice, int receiver) {
+    struct ragged_case_member *member = &c->members[receiver];
+    const int64_t entries = c->count * c->updates;
+    int64_t *order = clear(entries * (int64_t)sizeof *order), row = 0;
+    for (int64_t i = 0; i < entries; i++) {
+        int64_t j = below(dice, i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (int64_t i = 0; i < entries; i++) {
+        struct ragged_case_member *sender = &c->members[order[i] / c->updates];
+        const int64_t entry = receiver * c->updates + order[i] % c->updates;
+        row += chance(dice, 3) ? below(dice, 4) : 0;
+        sender->output_offsets[entry] = row;
+        member->recv_sizes[order[i]] = sender->send_sizes[entry];
+        row += sender->send_sizes[entry];
+    }
+    member->output.rows = row + below(dice, 3);
+    free(order);
+}
+
+static enum ragged_pool choose_pool(struct dice *dice, struct ragged_choice choice) {
+    if (choice.is_private) return RAGGED_PRIVATE;
+    return choice.is_symmetric ? RAGGED_SYMMETRIC : (enum ragged_pool)below(dice, RAGGED_POOLS);
+}
+
+/* The input first; the output behind it, or over it: exactly, or begun some bytes before its end. */
+static void choose_buffers(struct ragged_case *c, struct dice *dice, struct ragged_choice choice) {
+    for (int i = 0; i < c->count; i++) {
+        struct ragged_buffer *input = &c->members[i].input, *output = &c->members[i].output;
+        const int64_t input_bytes = input->rows * c->row_bytes, output_bytes = output->rows * c->row_bytes;
+        const bool in_place = choice.in_place || (!choice.not_in_place && chance(dice, 4));
+        const bool aligned = chance(dice, 2);
+        input->pool = choose_pool(dice, choice);
+        input->offset = GAP + (aligned ? 0 : below(dice, 64));
+        output->pool = in_place ? input->pool : choose_pool(dice, choice);
+        output->offset = input->offset + input_bytes + GAP + (aligned ? -(input->offset + input_bytes) & 63 : below(dice, 64));
+        if (in_place) output->offset = input->offset + (chance(dice, 2) ? 0 : below(dice, input_bytes + 1));
+        const int64_t end = (output_bytes + output->offset > input_bytes + input->offset ? output_bytes + output->offset
+                                                                                         : input_bytes + input->offset) + GAP;
+        if (end > c->pool_bytes) c->pool_bytes = end;
+    }
+}
+
+void ragged_case_open(struct ragged_case *c, uint64_t seed, struct ragged_choice choice) {
+    struct dice dice = {.seed = seed};
+    *c = (struct ragged_case){.seed = seed};
+    choose_members(c, &dice, choice);
+    choose_shape(c, &dice, choice);
+    choose_sends(c, &dice, choice);
+    for (int receiver = 0; receiver < c->count; receiver++) choose_receives(c, &dice, receiver);
+    choose_buffers(c, &dice, choice);
+}
+
+void ragged_case_close(struct ragged_case *c) {
+    for (int i = 0; i < c->count; i++) {
+        free(c->members[i].input_offsets);
+        free(c->members[i].send_sizes);
+        free(c->members[i].output_offsets);
+        free(c->members[i].recv_sizes);
+    }
+}
+
+int ragged_case_place(const struct ragged_case *c, int rank) {
+    for (int place = 0; place < c->count; place++)
+        if (c->members[place].rank == rank) return place;
+    return -1;
+}
+
+/* ---- memory ---- */
+
+void ragged_bench_open(struct ragged_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes) {
+    *bench = (struct ragged_bench){.rank = rank, .pool_bytes = pool_bytes};
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    bench->group = rank_group(rank, timeout);
+    void *symmetric;
+    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &symmetric));
+    rank_ok(rank, quern_symmetric_alloc(&bench->group, 1, &(size_t){(size_t)pool_bytes}, &bench->workspace));
+    bench->pool[RAGGED_SYMMETRIC] = symmetric;
+    bench->pool[RAGGED_PRIVATE] = clear(pool_bytes);
+    for (int pool = 0; pool < RAGGED_POOLS; pool++) bench->expected[pool] = clear(pool_bytes);
+}
+
+void ragged_bench_close(struct ragged_bench *bench) {
+    rank_ok(bench->rank, quern_group_destroy(bench->group));
+    free(bench->pool[RAGGED_PRIVATE]);
+    for (int pool = 0; pool < RAGGED_POOLS; pool++) free(bench->expected[pool]);
+}
+
+/* A rank's pool before a call: bytes of which any that lands in a wrong place is told by its value. */
+static void fill_pool(const struct ragged_case *c, int rank, int pool, uint64_t call, int64_t offset, unsigned char *to,
+                      int64_t bytes) {
+    const uint64_t salt = random_bits(c->seed * 64 + call, (uint64_t)(rank * RAGGED_POOLS + pool));
+    for (int64_t i = 0; i < bytes; i++) {
+        uint32_t mixed = ((uint32_t)(offset + i) + (uint32_t)salt) * 0x9E3779B1u;
+        to[i] = (unsigned char)((mixed ^ mixed >> 15) >> 8);
+    }
+}
+
+void ragged_case_fill(const struct ragged_case *c, struct ragged_bench *bench, int place, uint64_t call) {
+    struct ragged_member members[RAGGED_MAX_MEMBERS] = {{.input = NULL}};
+    const struct ragged_case_member *mine = &c->members[place];
+    rank_check(bench->rank, c->pool_bytes <= bench->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
+    for (int pool = 0; pool < RAGGED_POOLS; pool++) {
+        fill_pool(c, mine->rank, pool, call, 0, bench->pool[pool], c->pool_bytes);
+        memcpy(bench->expected[pool], bench->pool[pool], (size_t)c->pool_bytes);
+    }
+    for (int i = 0; i < c->count; i++) {
+        const struct ragged_case_member *member = &c->members[i];
+        unsigned char *input = clear(member->input.rows * c->row_bytes);
+        fill_pool(c, member->rank, member->input.pool, call, member->input.offset, input, member->input.rows * c->row_bytes);
+        members[i] = (struct ragged_member){input, NULL, member->input_offsets, member->send_sizes, member->output_offsets};
+    }
+    members[place].output = bench->expected[mine->output.pool] + mine->output.offset;
+    ragged_all_to_all(members, c->count, c->updates, c->row_bytes);
+    for (int i = 0; i < c->count; i++) free((void *)members[i].input);
+}
+
+static void describe(const struct ragged_case *c, char *text, size_t bytes) {
+    snprintf(text, bytes, "case %llu: %d members, %lld updates, rows of %lld bytes", (unsigned long long)c->seed, c->count,
+             (long long)c->updates, (long long)c->row_bytes);
+}
+
+void ragged_case_compare(const struct ragged_case *c, struct ragged_bench *bench, const char *when) {
+    static const char *const names[] = {"private", "symmetric"};
+    char text[128];
+    for (int pool = 0; pool < RAGGED_POOLS; pool++) {
+        const unsigned char *has = bench->pool[pool], *expected = bench->expected[pool];
+        if (!memcmp(has, expected, (size_t)c->pool_bytes)) continue;
+        int64_t at = 0;
+        while (has[at] == expected[at]) at++;
+        const struct ragged_case_member *mine = &c->members[ragged_case_place(c, bench->rank->rank)];
+        describe(c, text, sizeof text);
+        rank_fail(bench->rank, "%s, %s: byte %lld of the %s pool is %d instead of %d (output at %lld of the %s pool, %lld rows)",
+                  text, when, (long long)at, names[pool], has[at], expected[at], (long long)mine->output.offset,
+                  names[mine->output.pool], (long long)mine->output.rows);
+    }
+}
+
+/* ---- calls ---- */
+
+static const void *narrow_to(const struct ragged_case *c, int32_t *to, const int64_t *from) {
+    for (int64_t i = 0; i < c->count * c->updates; i++) to[i] = (int32_t)from[i];
+    return to;
+}
+
+static void *at(const struct ragged_case *c, const struct ragged_bench *bench, const struct ragged_buffer *buffer) {
+    return buffer->rows && c->row_bytes ? bench->pool[buffer->pool] + buffer->offset : NULL;
+}
+
+void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragged_case *c, const struct ragged_bench *bench,
+                           int place) {
+    const struct ragged_case_member *mine = &c->members[place];
+    const int64_t entries = c->count * c->updates;
+    const int64_t *wide[] = {mine->input_offsets, mine->send_sizes, mine->output_offsets, mine->recv_sizes};
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    const void **metadata[] = {&args.input_offsets, &args.send_sizes, &args.output_offsets, &args.recv_sizes};
+    arguments->narrow = clear(4 * entries * (int64_t)sizeof(int32_t));
+    for (int i = 0; i < 4 && entries; i++)
+        *metadata[i] = c->is_int64 ? wide[i] : narrow_to(c, arguments->narrow + i * entries, wide[i]);
+    for (int i = 0; i < c->count; i++) arguments->members[i] = c->members[i].rank;
+    args.metadata_dtype = c->is_int64 ? QUERN_INT64 : QUERN_INT32;
+    args.input = at(c, bench, &mine->input);
+    args.input_rows = mine->input.rows;
+    args.output = at(c, bench, &mine->output);
+    args.output_rows = mine->output.rows;
+    args.row_bytes = c->row_bytes;
+    args.updates = c->updates;
+    args.check_overlap = c->check_overlap;
+    args.members = c->count == bench->rank->ranks ? NULL : arguments->members;
+    args.member_count = c->count;
+    arguments->args = args;
+}
+
+void ragged_arguments_close(struct ragged_arguments *arguments) { free(arguments->narrow); }
+
+/* The workspace for these arguments, ended where the library was told that it ends. */
+static size_t workspace_for(struct ragged_bench *bench, const quern_ragged_all_to_all_args *args) {
+    size_t bytes = 0;
+    rank_ok(bench->rank, quern_ragged_all_to_all_workspace(bench->group, args, &bytes));
+    rank_check(bench->rank, (int64_t)bytes + GAP <= bench->pool_bytes, "a workspace of %zu bytes", bytes);
+    memset((char *)bench->workspace + bytes, 0xA5, GAP);
+    return bytes;
+}
+
+static void check_workspace(struct ragged_bench *bench, size_t bytes) {
+    const unsigned char *end = (unsigned char *)bench->workspace + bytes;
+    for (int i = 0; i < GAP; i++) rank_check(bench->rank, end[i] == 0xA5, "byte %d behind the workspace was overwritten", i);
+}
+
+void ragged_case_run(const struct ragged_case *c, struct ragged_bench *bench) {
+    struct ragged_arguments arguments;
+    const int place = ragged_case_place(c, bench->rank->rank);
+    if (place < 0) return;
+    ragged_case_fill(c, bench, place, 0);
+    ragged_arguments_open(&arguments, c, bench, place);
+    size_t bytes = workspace_for(bench, &arguments.args);
+    rank_ok(bench->rank, quern_ragged_all_to_all(bench->group, &arguments.args, bench->workspace, bytes, NULL));
+    ragged_case_compare(c, bench, "called");
+    check_workspace(bench, bytes);
+    ragged_arguments_close(&arguments);
+}
+
+void ragged_case_plan(const struct ragged_case *c, struct ragged_bench *bench, int runs) {
+    struct ragged_arguments arguments;
+    const int place = ragged_case_place(c, bench->rank->rank);
+    quern_ragged_plan *plan = NULL;
+    rank_check(bench->rank, place >= 0, "a plan is for everyone here");
+    ragged_arguments_open(&arguments, c, bench, place);
+    size_t bytes = workspace_for(bench, &arguments.args);
+    rank_ok(bench->rank, quern_ragged_plan_create(&bench->group, 1, &arguments.args, &bench->workspace, &bytes, &plan));
+    ragged_arguments_close(&arguments);  /* what it had to say is known by now */
+    for (int run = 0; run < runs; run++) {
+        char when[32];
+        snprintf(when, sizeof when, "run %d of a plan", run);
+        ragged_case_fill(c, bench, place, (uint64_t)run);
+        rank_ok(bench->rank, quern_ragged_plan_run(plan, NULL));
+        ragged_case_compare(c, bench, when);
+        check_workspace(bench, bytes);
+    }
+    rank_ok(bench->rank, quern_ragged_plan_destroy(plan));
+}

@@ -1,0 +1,90 @@
+/*
+ * Random ragged all-to-alls.  Every rank makes the whole case from its seed, and with it what every other rank has, so that it can
+ * tell by itself what it must get.
+ */
+#ifndef HARNESS_RAGGED_CASE_H
+#define HARNESS_RAGGED_CASE_H
+
+#include <stdint.h>
+
+#include "harness/ranks.h"
+
+enum { RAGGED_MAX_MEMBERS = 64 };
+
+/* Where a buffer lies: in one of a rank's two pools. */
+enum ragged_pool { RAGGED_PRIVATE, RAGGED_SYMMETRIC, RAGGED_POOLS };
+
+struct ragged_buffer {
+    enum ragged_pool pool;
+    int64_t offset, rows;
+};
+
+struct ragged_case_member {
+    int rank;
+    struct ragged_buffer input, output;
+    int64_t *input_offsets, *send_sizes, *output_offsets, *recv_sizes;  /* [members, updates] */
+};
+
+struct ragged_case {
+    uint64_t seed;
+    int count;                                            /* of members */
+    struct ragged_case_member members[RAGGED_MAX_MEMBERS];
+    int64_t updates, row_bytes;
+    bool is_int64, check_overlap;
+    int64_t pool_bytes;                                   /* of either pool, that the case makes use of */
+};
+
+/* How a case is chosen; zero fields are chosen at random. */
+struct ragged_choice {
+    int ranks;                        /* of the group */
+    bool everyone;                    /* take part */
+    int64_t updates;                  /* -1: none */
+    int64_t row_bytes;
+    int64_t largest;                  /* rows of a slice */
+    bool is_private, is_symmetric;    /* all buffers */
+    bool in_place, not_in_place;
+};
+
+void ragged_case_open(struct ragged_case *c, uint64_t seed, struct ragged_choice choice);
+void ragged_case_close(struct ragged_case *c);
+
+/* The place of a rank among the members; -1: it takes no part. */
+int ragged_case_place(const struct ragged_case *c, int rank);
+
+/* What a rank needs for any number of cases. */
+struct ragged_bench {
+    struct rank *rank;
+    quern_group *group;
+    int64_t pool_bytes;               /* of each of these, and of the workspace */
+    unsigned char *pool[RAGGED_POOLS], *expected[RAGGED_POOLS];
+    void *workspace;
+};
+
+/* Collective. */
+void ragged_bench_open(struct ragged_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes);
+void ragged_bench_close(struct ragged_bench *bench);
+
+/* Fills both pools with what they have before `call` (counted by the caller) and works out what they must have after it. */
+void ragged_case_fill(const struct ragged_case *c, struct ragged_bench *bench, int place, uint64_t call);
+
+/* Both pools, byte for byte: outputs, rows that nobody writes, inputs, and all around. */
+void ragged_case_compare(const struct ragged_case *c, struct ragged_bench *bench, const char *when);
+
+/* The arguments for a member; they refer to `storage`. */
+struct ragged_arguments {
+    quern_ragged_all_to_all_args args;
+    int members[RAGGED_MAX_MEMBERS];
+    int32_t *narrow;  /* the four arrays as int32 */
+};
+
+void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragged_case *c, const struct ragged_bench *bench,
+                           int place);
+void ragged_arguments_close(struct ragged_arguments *arguments);
+
+/* Fills, calls, compares; a rank that takes no part does nothing. */
+void ragged_case_run(const struct ragged_case *c, struct ragged_bench *bench);
+
+/* A plan of the case, run `runs` times with other data each time; collective over the group. */
+void ragged_case_plan(const struct ragged_case *c, struct ragged_bench *bench, int runs);
+
+#endif

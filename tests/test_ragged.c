@@ -1,0 +1,821 @@
+/*
+ * Ragged all-to-all between CPU ranks, threads and processes: what arrives where, what stays, and that a mistake of one rank is
+ * told to all, costs nothing and spoils nothing.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/ragged_case.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { SMALL_POOL = 5 << 19, LARGE_POOL = 16 << 20, WORKSPACE = SMALL_POOL };
+
+/* ---- the kernels ---- */
+
+Test(ragged, every_kernel_copies_any_number_of_bytes_from_anywhere_to_anywhere) {
+    enum { ROOM = 3000, GUARD = 200 };
+    static unsigned char from[ROOM + 128], to[ROOM + 128 + 2 * GUARD];
+    for (int i = 0; i < ROOM + 128; i++) from[i] = (unsigned char)(random_bits(1, (uint64_t)i) | 1);
+    for (const struct quern_kernel *row = NULL; (row = next_row(quern_ragged_all_to_all_kernels, row));)
+        for (int64_t bytes = 0; bytes <= ROOM; bytes += bytes < 700 ? 1 : 97)
+            for (int trial = 0; trial < 8; trial++) {
+                const uint64_t place = (uint64_t)(bytes * 8 + trial);
+                const int64_t source = random_below(2, place, 64), target = random_below(3, place, 64) + GUARD;
+                memset(to, 0, sizeof to);
+                row->cpu.ragged_all_to_all((char *)to + target, (const char *)from + source, bytes, trial % 2);
+                check(!memcmp(to + target, from + source, (size_t)bytes), "%s: %lld bytes to %lld", row->name, (long long)bytes,
+                      (long long)target);
+                for (int64_t i = 0; i < (int64_t)sizeof to; i++)
+                    check((i >= target && i < target + bytes) || !to[i], "%s: %lld bytes to %lld also wrote %lld", row->name,
+                          (long long)bytes, (long long)target, (long long)i);
+            }
+}
+
+/* ---- the examples in the manual of XLA, in which the numbers are rows of 4 bytes ---- */
+
+struct example {
+    int32_t input[2][4], input_rows, fill;
+    int32_t input_offsets[2][2], send_sizes[2][2], output_offsets[2][2], recv_sizes[2][2];
+    int32_t expected[2][4];
+};
+
+static const struct example examples[] = {
+    {.input = {{1, 2, 2}, {3, 4, 0}}, .input_rows = 3, .fill = 0,
+     .input_offsets = {{0, 1}, {0, 1}}, .send_sizes = {{1, 2}, {1, 1}}, .output_offsets = {{0, 0}, {1, 2}},
+     .recv_sizes = {{1, 1}, {2, 1}}, .expected = {{1, 3, 0, 0}, {2, 2, 4, 0}}},
+    {.input = {{0, 1, 2, 3}, {10, 11, 12, 13}}, .input_rows = 4, .fill = -1,
+     .input_offsets = {{0, 2}, {0, 2}}, .send_sizes = {{1, 1}, {1, 1}}, .output_offsets = {{0, 0}, {2, 2}},
+     .recv_sizes = {{1, 1}, {1, 1}}, .expected = {{0, -1, 10, -1}, {2, -1, 12, -1}}},
+};
+
+static quern_status run_examples(struct rank *rank) {
+    struct ragged_bench bench;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    for (size_t i = 0; i < COUNT(examples); i++) {
+        const struct example *example = &examples[i];
+        int32_t output[4] = {example->fill, example->fill, example->fill, example->fill};
+        quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+        args.input = example->input[rank->rank], args.input_rows = example->input_rows;
+        args.output = output, args.output_rows = 4, args.row_bytes = sizeof(int32_t);
+        args.input_offsets = example->input_offsets[rank->rank], args.send_sizes = example->send_sizes[rank->rank];
+        args.output_offsets = example->output_offsets[rank->rank], args.recv_sizes = example->recv_sizes[rank->rank];
+        rank_ok(rank, quern_ragged_all_to_all(bench.group, &args, bench.workspace, WORKSPACE, NULL));
+        for (int row = 0; row < 4; row++)
+            rank_check(rank, output[row] == example->expected[rank->rank][row], "example %zu: row %d is %d instead of %d", i, row,
+                       output[row], example->expected[rank->rank][row]);
+    }
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, worked_examples) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 2, .function = run_examples);
+}
+
+/* ---- random cases ---- */
+
+struct batch {
+    uint64_t first;
+    int cases;
+    bool is_plan;
+    struct ragged_choice choice;
+    int threads;
+    int64_t pool_bytes;
+};
+
+static quern_status run_batch(struct rank *rank) {
+    const struct batch *batch = rank->user;
+    struct ragged_bench bench;
+    if (batch->threads) rank_ok(rank, quern_set_threads(rank->device, batch->threads, NULL, NULL));
+    ragged_bench_open(&bench, rank, 50, batch->pool_bytes ? batch->pool_bytes : SMALL_POOL);
+    for (int i = 0; i < batch->cases; i++) {
+        struct ragged_case c;
+        struct ragged_choice choice = batch->choice;
+        choice.ranks = rank->ranks;
+        ragged_case_open(&c, batch->first + (uint64_t)i, choice);
+        if (batch->is_plan) ragged_case_plan(&c, &bench, 3);
+        else ragged_case_run(&c, &bench);
+        ragged_case_close(&c);
+    }
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+static void check_batch(enum rank_kind kind, int ranks, struct batch batch) {
+    check_ranks(.kind = kind, .count = ranks, .function = run_batch, .user = &batch, .limit = 300);
+}
+
+Test(ragged, random_cases_of_threads, .timeout = 600) {
+    for (int ranks = 1; ranks <= 8; ranks++)
+        check_batch(RANK_THREADS, ranks, (struct batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
+}
+
+Test(ragged, random_cases_of_processes, .timeout = 600) {
+    for (int ranks = 1; ranks <= 8; ranks++)
+        check_batch(RANK_PROCESSES, ranks, (struct batch){.first = (uint64_t)ranks * 1000, .cases = (int)test_size(100, 20)});
+}
+
+Test(ragged, random_plans, .timeout = 600) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (int ranks = 1; ranks <= 5; ranks += 2)
+            check_batch(rank_kinds[kind], ranks, (struct batch){.first = 20000 + (uint64_t)ranks * 1000, .is_plan = true,
+                                                                .cases = (int)test_size(40, 10), .choice.everyone = true});
+}
+
+Test(ragged, many_ranks, .timeout = 600) {
+    const struct ragged_choice small = {.row_bytes = 12, .largest = 8};
+    check_batch(RANK_THREADS, 33, (struct batch){.first = 31000, .cases = 4, .choice = small});
+    check_batch(RANK_THREADS, 64, (struct batch){.first = 32000, .cases = 3, .choice = small});
+    check_batch(RANK_PROCESSES, 33, (struct batch){.first = 33000, .cases = 3, .choice = small});
+}
+
+Test(ragged, nothing_to_send) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_batch(rank_kinds[kind], 3, (struct batch){.first = 34000, .cases = 5, .choice.updates = -1});
+}
+
+/*
+ * Large enough for whatever only large exchanges have: streams of several windows, non-temporal stores, tasks that end inside of
+ * slices.  Buffers everywhere: one way for each combination.
+ */
+Test(ragged, large_slices, .timeout = 600) {
+    const struct ragged_choice choices[] = {
+        {.is_private = true, .not_in_place = true}, {.is_symmetric = true, .not_in_place = true},
+        {.is_private = true, .in_place = true},     {.is_symmetric = true, .in_place = true},
+        {.is_private = false},  /* a mixture */
+    };
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (size_t i = 0; i < COUNT(choices); i++)
+            for (int threads = 1; threads <= 4; threads += 3) {
+                struct batch batch = {.choice = choices[i], .threads = threads, .pool_bytes = LARGE_POOL};
+                batch.choice.row_bytes = 31, batch.choice.everyone = true, batch.choice.updates = 1;
+                batch.choice.largest = 60000, batch.cases = 3, batch.first = 35000 + 10 * i;
+                check_batch(rank_kinds[kind], 2, batch);
+                batch.choice.largest = 30000, batch.cases = 1, batch.first = 36000 + 10 * i;
+                check_batch(rank_kinds[kind], 6, batch);
+                batch.is_plan = true;
+                check_batch(rank_kinds[kind], 3, batch);
+            }
+}
+
+/* ---- meetings: who may write what when ---- */
+
+enum { WIDE_ROWS = 32, WIDE_ROW_BYTES = 65536 };
+
+/* Rank 0 sends nothing and gets 2 MiB; all it has to do is to wait. */
+static quern_status receive_only(struct rank *rank) {
+    struct ragged_bench bench;
+    const int64_t zero[2] = {0, 0}, rows[2] = {WIDE_ROWS, 0};
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    unsigned char *data = rank->user ? bench.pool[RAGGED_SYMMETRIC] : bench.pool[RAGGED_PRIVATE];
+    args.metadata_dtype = QUERN_INT64, args.row_bytes = WIDE_ROW_BYTES;
+    args.input_offsets = args.output_offsets = zero;
+    args.send_sizes = rank->rank == 1 ? rows : zero;
+    args.recv_sizes = rank->rank == 0 ? (const int64_t[]){0, WIDE_ROWS} : zero;
+    *(rank->rank ? (unsigned char **)&args.input : (unsigned char **)&args.output) = data;
+    *(rank->rank ? &args.input_rows : &args.output_rows) = WIDE_ROWS;
+    for (int round = 1; round <= 20; round++) {
+        memset(data, rank->rank ? round : 0, WIDE_ROWS * WIDE_ROW_BYTES);
+        rank_ok(rank, quern_ragged_all_to_all(bench.group, &args, bench.workspace, WORKSPACE, NULL));
+        for (int64_t i = 0; rank->rank == 0 && i < WIDE_ROWS * WIDE_ROW_BYTES; i++)
+            rank_check(rank, data[i] == round, "round %d: byte %lld is %d on return", round, (long long)i, data[i]);
+    }
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, output_is_complete_on_return_and_input_may_change, .timeout = 120) {
+    static const int symmetric = 1;
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
+        check_ranks(.kind = rank_kinds[kind], .count = 2, .function = receive_only);
+        check_ranks(.kind = rank_kinds[kind], .count = 2, .function = receive_only, .user = &symmetric);
+    }
+}
+
+/* One rank comes late, and uses its output until it comes. */
+static quern_status come_late(struct rank *rank) {
+    struct ragged_bench bench;
+    struct ragged_case c;
+    struct ragged_arguments arguments;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_case_open(&c, 38000, (struct ragged_choice){.ranks = rank->ranks, .everyone = true, .updates = 2, .row_bytes = 16,
+                                                       .is_symmetric = true, .not_in_place = true});
+    ragged_arguments_open(&arguments, &c, &bench, rank->rank);
+    for (int round = 0; round < 4; round++) {
+        ragged_case_fill(&c, &bench, rank->rank, (uint64_t)round);
+        if (rank->rank == round % rank->ranks) {
+            const struct ragged_buffer *output = &c.members[rank->rank].output;
+            unsigned char before[4096], *data = bench.pool[output->pool] + output->offset;
+            const size_t bytes = (size_t)(output->rows * c.row_bytes);
+            rank_check(rank, bytes <= sizeof before, "%zu bytes", bytes);
+            memcpy(before, data, bytes);
+            rank_sleep(0.1);
+            rank_check(rank, !memcmp(before, data, bytes), "the output was written before the rank came");
+        }
+        rank_ok(rank, quern_ragged_all_to_all(bench.group, &arguments.args, bench.workspace, WORKSPACE, NULL));
+        ragged_case_compare(&c, &bench, "one rank late");
+    }
+    ragged_arguments_close(&arguments);
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, output_belongs_to_its_rank_until_that_comes, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 3, .function = come_late);
+}
+
+/* ---- mistakes in the metadata: told to all in the same words, and nothing is written ---- */
+
+enum { MEMBERS = 3, UPDATES = 2, ENTRIES = MEMBERS * UPDATES, SLICE = 2, ROWS = ENTRIES * SLICE, ROW_BYTES = 4 };
+
+/* A call that would succeed: every slice has two rows, and all of it is sent in order. */
+struct simple_call {
+    struct rank *rank;
+    quern_group *group;
+    quern_ragged_all_to_all_args args;
+    int64_t input_offsets[ENTRIES], send_sizes[ENTRIES], output_offsets[ENTRIES], recv_sizes[ENTRIES];
+    unsigned char input[2 * ROWS * ROW_BYTES], output[2 * ROWS * ROW_BYTES];  /* with room for a mistake */
+    void *workspace, *stream;
+    size_t workspace_bytes;
+    void *spare;                /* symmetric memory that this rank has freed */
+};
+
+static void make_simple_call(struct simple_call *call, struct rank *rank, quern_group *group, void *workspace) {
+    *call = (struct simple_call){.rank = rank, .group = group, .args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT, .workspace = workspace};
+    for (int entry = 0; entry < ENTRIES; entry++) {
+        call->input_offsets[entry] = SLICE * entry;
+        call->output_offsets[entry] = SLICE * (rank->rank * UPDATES + entry % UPDATES);
+        call->send_sizes[entry] = call->recv_sizes[entry] = SLICE;
+    }
+    for (int i = 0; i < ROWS * ROW_BYTES; i++) call->input[i] = (unsigned char)(100 * rank->rank + i);
+    memset(call->output, 0xEE, sizeof call->output);
+    quern_ragged_all_to_all_args *args = &call->args;
+    args->metadata_dtype = QUERN_INT64, args->row_bytes = ROW_BYTES, args->updates = UPDATES, args->check_overlap = 1;
+    args->input = call->input, args->input_rows = ROWS, args->output = call->output, args->output_rows = ROWS;
+    args->input_offsets = call->input_offsets, args->send_sizes = call->send_sizes;
+    args->output_offsets = call->output_offsets, args->recv_sizes = call->recv_sizes;
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, args, &call->workspace_bytes));
+}
+
+static quern_status run_simple_call(struct simple_call *call) {
+    return quern_ragged_all_to_all(call->group, &call->args, call->workspace, call->workspace_bytes, call->stream);
+}
+
+static void check_arrived(struct simple_call *call) {
+    for (int i = 0; i < ROWS * ROW_BYTES; i++) {
+        const int sender = i / (UPDATES * SLICE * ROW_BYTES), inside = i % (UPDATES * SLICE * ROW_BYTES);
+        const unsigned char expected = (unsigned char)(100 * sender + call->rank->rank * UPDATES * SLICE * ROW_BYTES + inside);
+        rank_check(call->rank, call->output[i] == expected, "byte %d is %d instead of %d", i, call->output[i], expected);
+    }
+}
+
+static void check_nothing_arrived(struct simple_call *call, const char *what) {
+    for (size_t i = 0; i < sizeof call->output; i++)
+        rank_check(call->rank, call->output[i] == 0xEE, "%s: byte %zu was written", what, i);
+}
+
+struct mistake {
+    int rank;                                /* who makes it; -1: all */
+    void (*make)(struct simple_call *call);
+    quern_status status;                     /* that rank's own, when it refuses its arguments */
+    const char *words;
+};
+
+#define MISTAKE(name, change)                                                             \
+    static void name(struct simple_call *call) {                                          \
+        quern_ragged_all_to_all_args *args = &call->args;                                 \
+        (void)args;                                                                       \
+        change;                                                                           \
+    }
+
+MISTAKE(negative_input_offset, call->input_offsets[5] = -3)
+MISTAKE(negative_send_size, call->send_sizes[1] = -2)
+MISTAKE(negative_output_offset, call->output_offsets[4] = INT64_MIN)
+MISTAKE(negative_recv_size, call->recv_sizes[0] = -1)
+MISTAKE(beyond_input, call->input_offsets[3] = ROWS - 1)
+MISTAKE(far_beyond_input, call->input_offsets[3] = INT64_MAX)
+MISTAKE(just_beyond_input, args->input_rows = ROWS - 1)
+MISTAKE(beyond_output, call->output_offsets[0] = ROWS - 1)
+MISTAKE(far_beyond_output, call->output_offsets[0] = INT64_MAX - 1)
+MISTAKE(just_beyond_output, args->output_rows = ROWS - 1)
+MISTAKE(sends_less, call->send_sizes[2] = 1)
+MISTAKE(expects_more, call->recv_sizes[5] = 3)
+MISTAKE(overlap_of_one_row, call->output_offsets[3] -= 1)
+MISTAKE(overlap_of_all, call->output_offsets[2] = 0)
+MISTAKE(fewer_updates, args->updates = 1)
+MISTAKE(longer_rows, (args->row_bytes = 2 * ROW_BYTES, call->workspace_bytes = WORKSPACE))
+MISTAKE(two_ranks, if (call->rank->rank) call->send_sizes[call->rank->rank] = -call->rank->rank)
+
+static const struct mistake faults[] = {
+    {1, negative_input_offset, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 1: input_offsets is -3, expected 0 or more"},
+    {0, negative_send_size, QUERN_INVALID_SHAPE, "rank 0, peer 0, update 1: send_sizes is -2, expected 0 or more"},
+    {2, negative_output_offset, QUERN_INVALID_SHAPE,
+     "rank 2, peer 2, update 0: output_offsets is -9223372036854775808, expected 0 or more"},
+    {1, negative_recv_size, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 0: recv_sizes is -1, expected 0 or more"},
+    {1, beyond_input, QUERN_INVALID_SHAPE,
+     "rank 1, peer 1, update 1: the slice ends at input row 13, expected at most input_rows, 12"},
+    {1, far_beyond_input, QUERN_INVALID_SHAPE, "rank 1, peer 1, update 1: the slice ends at input row 9223372036854775807"},
+    {2, just_beyond_input, QUERN_INVALID_SHAPE,
+     "rank 2, peer 2, update 1: the slice ends at input row 12, expected at most input_rows, 11"},
+    {2, beyond_output, QUERN_INVALID_SHAPE,
+     "rank 0, peer 2, update 0: the slice ends at output row 13, expected at most the receiver's output_rows, 12"},
+    {2, far_beyond_output, QUERN_INVALID_SHAPE, "rank 0, peer 2, update 0: the slice ends at output row 9223372036854775807"},
+    {1, just_beyond_output, QUERN_INVALID_SHAPE,
+     "rank 1, peer 2, update 1: the slice ends at output row 12, expected at most the receiver's output_rows, 11"},
+    {0, sends_less, QUERN_PEER_MISMATCH, "rank 1, peer 0, update 0: the sender's send_sizes is 1, the receiver's recv_sizes is 2"},
+    {2, expects_more, QUERN_PEER_MISMATCH,
+     "rank 2, peer 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 3"},
+    {2, overlap_of_one_row, QUERN_INVALID_SHAPE,
+     "rank 1, peer 2, update 1: output row 9 is also written by peer 2, update 0"},
+    {2, overlap_of_all, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 0: output row 0 is also written by peer 0, update 0"},
+    {1, fewer_updates, QUERN_PEER_MISMATCH, "rank 0 has 2 updates and rank 1 has 1: expected the same"},
+    {2, longer_rows, QUERN_PEER_MISMATCH, "rank 0 has rows of 4 bytes and rank 2 of 8: expected the same"},
+    {-1, two_ranks, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: send_sizes is -1, expected 0 or more"},
+};
+
+static quern_status make_faults(struct rank *rank) {
+    struct ragged_bench bench;
+    struct simple_call call;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        make_simple_call(&call, rank, bench.group, bench.workspace);
+        if (faults[i].rank < 0 || faults[i].rank == rank->rank) faults[i].make(&call);
+        rank_status(rank, run_simple_call(&call), faults[i].status);
+        rank_check_detail(rank, faults[i].words);
+        check_nothing_arrived(&call, faults[i].words);
+        make_simple_call(&call, rank, bench.group, bench.workspace);
+        rank_ok(rank, run_simple_call(&call));
+        check_arrived(&call);
+    }
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, every_fault_of_metadata_is_told_to_all, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_faults);
+}
+
+static quern_status make_faults_in_plans(struct rank *rank) {
+    struct ragged_bench bench;
+    struct simple_call call;
+    quern_ragged_plan *plan = NULL;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        make_simple_call(&call, rank, bench.group, bench.workspace);
+        if (faults[i].rank < 0 || faults[i].rank == rank->rank) faults[i].make(&call);
+        rank_status(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
+                    faults[i].status);
+        rank_check_detail(rank, faults[i].words);
+        rank_check(rank, !plan, "a plan was made with %s", faults[i].words);
+    }
+    make_simple_call(&call, rank, bench.group, bench.workspace);
+    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+    check_nothing_arrived(&call, "making a plan");
+    rank_ok(rank, quern_ragged_plan_run(plan, NULL));
+    check_arrived(&call);
+    rank_ok(rank, quern_ragged_plan_destroy(plan));
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, every_fault_of_metadata_is_told_when_a_plan_is_made, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_faults_in_plans);
+}
+
+/* Overlaps among many slices, which is where looking at neighbours only would miss some. */
+static quern_status find_overlaps(struct rank *rank) {
+    struct ragged_bench bench;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    for (uint64_t seed = 40000; seed < 40040; seed++) {
+        struct ragged_case c;
+        struct ragged_arguments arguments;
+        ragged_case_open(&c, seed, (struct ragged_choice){.ranks = rank->ranks, .everyone = true, .updates = 5, .row_bytes = 4});
+        /* Moves one slice of rank 0 onto another receive of rank 1. */
+        const int64_t moved = c.updates + random_below(seed, 1, c.updates), onto = random_below(seed, 2, rank->ranks * c.updates);
+        const struct ragged_case_member *other = &c.members[onto / c.updates];
+        const int64_t other_entry = c.updates + onto % c.updates;
+        const int64_t row = other->output_offsets[other_entry] + other->send_sizes[other_entry] - 1;
+        const bool overlaps = onto != moved - c.updates && other->send_sizes[other_entry] && c.members[0].send_sizes[moved] &&
+                              row + c.members[0].send_sizes[moved] <= c.members[1].output.rows;
+        if (overlaps) c.members[0].output_offsets[moved] = row;
+        c.check_overlap = true;
+        ragged_arguments_open(&arguments, &c, &bench, rank->rank);
+        rank_status(rank, quern_ragged_all_to_all(bench.group, &arguments.args, bench.workspace, WORKSPACE, NULL),
+                    overlaps ? QUERN_INVALID_SHAPE : QUERN_OK);
+        if (overlaps) rank_check_detail(rank, "is also written by peer");
+        ragged_arguments_close(&arguments);
+        ragged_case_close(&c);
+    }
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, overlaps_are_found_among_many_slices) {
+    check_ranks(.kind = RANK_THREADS, .count = 4, .function = find_overlaps);
+}
+
+/* ---- mistakes in the arguments: the rank has its own error, and the others learn of it at once ---- */
+
+MISTAKE(no_metadata_dtype, args->metadata_dtype = QUERN_NO_DTYPE)
+MISTAKE(float_metadata, args->metadata_dtype = QUERN_F32)
+MISTAKE(negative_input_rows, args->input_rows = -1)
+MISTAKE(negative_output_rows, args->output_rows = -1)
+MISTAKE(negative_row_bytes, args->row_bytes = -1)
+MISTAKE(negative_updates, args->updates = -1)
+MISTAKE(negative_multiprocessors, args->multiprocessors = -1)
+MISTAKE(huge_input, args->input_rows = INT64_MAX)
+MISTAKE(huge_output, args->output_rows = INT64_MAX / ROW_BYTES)
+MISTAKE(huge_updates, args->updates = INT32_MAX)
+MISTAKE(no_input, args->input = NULL)
+MISTAKE(no_output, args->output = NULL)
+MISTAKE(no_input_offsets, args->input_offsets = NULL)
+MISTAKE(no_send_sizes, args->send_sizes = NULL)
+MISTAKE(no_output_offsets, args->output_offsets = NULL)
+MISTAKE(no_recv_sizes, args->recv_sizes = NULL)
+MISTAKE(odd_metadata, args->recv_sizes = (const char *)call->recv_sizes + 4)
+MISTAKE(negative_timeout, args->timeout = -1)
+MISTAKE(no_workspace, call->workspace = NULL)
+MISTAKE(small_workspace, call->workspace_bytes--)
+MISTAKE(odd_workspace, call->workspace = (char *)call->workspace + 8)
+MISTAKE(private_workspace, call->workspace = malloc(call->workspace_bytes))
+MISTAKE(freed_workspace, call->workspace = call->spare)
+MISTAKE(freed_input, args->input = call->spare)
+MISTAKE(freed_output, args->output = call->spare)
+MISTAKE(workspace_on_output, args->output = (char *)call->workspace + 64)
+MISTAKE(workspace_on_input, args->input = call->workspace)
+MISTAKE(stream, call->stream = call)
+/* An input far from all other memory; nothing gets as far as reading it. */
+static void too_much_together(struct simple_call *call) {
+    call->args.input = (const void *)((uintptr_t)1 << 61);
+    call->workspace_bytes = WORKSPACE;
+    call->args.input_rows = (int64_t)1 << 59;
+    for (int entry = 0; entry < ENTRIES; entry++) {
+        call->input_offsets[entry] = 0;
+        call->send_sizes[entry] = call->args.input_rows;
+    }
+}
+
+static const struct mistake refusals[] = {
+    {1, no_metadata_dtype, QUERN_INVALID_DTYPE, "args.metadata_dtype"},
+    {0, float_metadata, QUERN_INVALID_DTYPE, "args.metadata_dtype is 1 (f32): expected one of int32, int64"},
+    {2, negative_input_rows, QUERN_INVALID_SHAPE, "args.input_rows is -1: expected 0 or more"},
+    {1, negative_output_rows, QUERN_INVALID_SHAPE, "args.output_rows is -1: expected 0 or more"},
+    {1, negative_row_bytes, QUERN_INVALID_SHAPE, "args.row_bytes is -1: expected 0 or more"},
+    {1, negative_updates, QUERN_INVALID_SHAPE, "args.updates is -1: expected 0 or more"},
+    {1, negative_multiprocessors, QUERN_INVALID_SHAPE, "args.multiprocessors is -1: expected 0 or more"},
+    {1, huge_input, QUERN_INVALID_SHAPE, "args.input_rows is 9223372036854775807 and args.row_bytes is 4: expected less than 2^62"},
+    {1, huge_output, QUERN_INVALID_SHAPE,
+     "args.output_rows is 2305843009213693951 and args.row_bytes is 4: expected less than 2^62"},
+    {1, huge_updates, QUERN_INVALID_SHAPE, "args.updates is 2147483647: expected at most 715827882 for 3 members"},
+    {1, no_input, QUERN_NULL_POINTER, "args.input is NULL"},
+    {1, no_output, QUERN_NULL_POINTER, "args.output is NULL"},
+    {0, no_input_offsets, QUERN_NULL_POINTER, "args.input_offsets is NULL"},
+    {1, no_send_sizes, QUERN_NULL_POINTER, "args.send_sizes is NULL"},
+    {2, no_output_offsets, QUERN_NULL_POINTER, "args.output_offsets is NULL"},
+    {1, no_recv_sizes, QUERN_NULL_POINTER, "args.recv_sizes is NULL"},
+    {1, odd_metadata, QUERN_INVALID_ARGUMENT, "args.recv_sizes is not at a multiple of 8 bytes"},
+    {1, negative_timeout, QUERN_INVALID_ARGUMENT, "timeout is -1"},
+    {1, no_workspace, QUERN_NULL_POINTER, "workspace is NULL"},
+    {2, small_workspace, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes is"},
+    {1, odd_workspace, QUERN_INVALID_ARGUMENT, "workspace is not at a multiple of 16 bytes"},
+    {1, private_workspace, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group"},
+    {1, freed_workspace, QUERN_INVALID_ARGUMENT, "workspace is in symmetric memory that was freed"},
+    {0, freed_input, QUERN_INVALID_ARGUMENT, "args.input is in symmetric memory that was freed"},
+    {1, freed_output, QUERN_INVALID_ARGUMENT, "args.output is in symmetric memory that was freed"},
+    {1, workspace_on_output, QUERN_INVALID_ARGUMENT, "workspace overlaps the input or the output"},
+    {1, workspace_on_input, QUERN_INVALID_ARGUMENT, "workspace overlaps the input or the output"},
+    {1, stream, QUERN_INVALID_ARGUMENT, "stream is not NULL"},
+    {1, too_much_together, QUERN_INVALID_SHAPE, "more than 2^63 bytes together"},
+};
+
+static void check_refusal(struct rank *rank, const struct mistake *mistake, quern_status status) {
+    const bool is_mine = mistake->rank == rank->rank;
+    char prefix[64];
+    rank_check_status(rank, status, is_mine ? mistake->status : QUERN_PEER_MISMATCH, mistake->words, __LINE__);
+    rank_check_detail(rank, mistake->words);
+    snprintf(prefix, sizeof prefix, "rank %d refused its own arguments: ", mistake->rank);
+    if (!is_mine) rank_check_detail(rank, prefix);
+}
+
+static quern_status make_refusals(struct rank *rank) {
+    struct ragged_bench bench;
+    struct simple_call call;
+    void *spare;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &spare));
+    rank_ok(rank, quern_symmetric_free(bench.group, spare, NULL));
+    for (size_t i = 0; i < COUNT(refusals); i++) {
+        const bool is_mine = refusals[i].rank == rank->rank;
+        quern_ragged_plan *plan = NULL;
+        make_simple_call(&call, rank, bench.group, bench.workspace);
+        call.spare = spare;
+        if (is_mine) refusals[i].make(&call);
+        check_refusal(rank, &refusals[i], run_simple_call(&call));
+        if (refusals[i].make != stream)  /* which a plan is not made with */
+            check_refusal(rank, &refusals[i], quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace,
+                                                                       &call.workspace_bytes, &plan));
+        rank_check(rank, !plan, "a plan was made with %s", refusals[i].words);
+        check_nothing_arrived(&call, refusals[i].words);
+        if (refusals[i].make == private_workspace && is_mine) free(call.workspace);
+        make_simple_call(&call, rank, bench.group, bench.workspace);
+        rank_ok(rank, run_simple_call(&call));
+        check_arrived(&call);
+    }
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, refused_arguments_of_one_rank_are_told_to_all, .timeout = 120) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_refusals);
+}
+
+static quern_status forget_to_prepare(struct rank *rank) {
+    struct simple_call call;
+    void *workspace;
+    quern_group *group = rank_group(rank, 20);
+    if (rank->rank != 1) rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){WORKSPACE}, &workspace));
+    make_simple_call(&call, rank, group, workspace);
+    const struct mistake mistake = {1, NULL, QUERN_NOT_PREPARED, "ragged_all_to_all is not prepared"};
+    check_refusal(rank, &mistake, run_simple_call(&call));
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, run_simple_call(&call));
+    check_arrived(&call);
+    return quern_group_destroy(group);
+}
+
+Test(ragged, a_device_that_is_not_prepared) {
+    check_ranks(.kind = RANK_THREADS, .count = MEMBERS, .function = forget_to_prepare);
+}
+
+/* What leaves it open who takes part is the rank's own matter: it is told at once. */
+static quern_status mistake_members(struct rank *rank) {
+    struct ragged_bench bench;
+    struct simple_call call;
+    size_t bytes;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    make_simple_call(&call, rank, bench.group, bench.workspace);
+    quern_ragged_all_to_all_args *args = &call.args;
+    rank_status(rank, quern_ragged_all_to_all(NULL, args, bench.workspace, 0, NULL), QUERN_NULL_POINTER);
+    rank_status(rank, quern_ragged_all_to_all(bench.group, NULL, bench.workspace, 0, NULL), QUERN_NULL_POINTER);
+    rank_status(rank, quern_ragged_all_to_all_workspace(bench.group, NULL, &bytes), QUERN_NULL_POINTER);
+    rank_status(rank, quern_ragged_all_to_all_workspace(bench.group, args, NULL), QUERN_NULL_POINTER);
+    args->size = 0;
+    rank_status(rank, run_simple_call(&call), QUERN_INVALID_STRUCT_SIZE);
+    args->size = sizeof *args + 8;
+    rank_status(rank, run_simple_call(&call), QUERN_INVALID_STRUCT_SIZE);
+    args->size = sizeof *args;
+    const int lists[][2] = {{0, 0}, {1, 0}, {0, 3}, {-1, 0}};
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        args->members = lists[i], args->member_count = 2;
+        rank_status(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, "members[");
+    }
+    args->members = (const int[]){(rank->rank + 1) % rank->ranks}, args->member_count = 1;
+    rank_status(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "do not include the calling rank");
+    args->members = NULL;
+    rank_ok(rank, run_simple_call(&call));
+    check_arrived(&call);
+    ragged_bench_close(&bench);
+    rank_status(rank, run_simple_call(&call), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "destroyed before");
+    return QUERN_OK;
+}
+
+Test(ragged, mistakes_about_who_takes_part) {
+    check_ranks(.kind = RANK_THREADS, .count = MEMBERS, .function = mistake_members);
+}
+
+/* ---- workspaces ---- */
+
+/* Ranks may have their workspaces in different places of different allocations. */
+static quern_status scatter_workspaces(struct rank *rank) {
+    struct ragged_bench bench;
+    struct simple_call call;
+    void *other;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE + 4096 * (size_t)rank->rank}, &other));
+    make_simple_call(&call, rank, bench.group, rank->rank == 1 ? bench.workspace : (char *)other + 16 * rank->rank);
+    rank_ok(rank, run_simple_call(&call));
+    check_arrived(&call);
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, workspaces_in_different_places) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = scatter_workspaces);
+}
+
+/* A rank has freed its own part of the allocation in which the others have their workspaces or outputs. */
+static quern_status lose_sight(struct rank *rank) {
+    struct ragged_bench bench;
+    struct simple_call call;
+    void *lost;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &lost));
+    if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench.group, lost, NULL));
+    make_simple_call(&call, rank, bench.group, rank->rank == 1 ? bench.workspace : lost);
+    struct mistake mistake = {1, NULL, QUERN_INVALID_ARGUMENT,
+                              "the workspace of rank 0 is in symmetric memory that rank 1 has freed"};
+    check_refusal(rank, &mistake, run_simple_call(&call));
+    make_simple_call(&call, rank, bench.group, bench.workspace);
+    if (rank->rank != 1) call.args.output = lost;
+    mistake.words = "the output of rank 2 is in symmetric memory that rank 1 has freed";
+    check_refusal(rank, &mistake, run_simple_call(&call));
+    make_simple_call(&call, rank, bench.group, bench.workspace);
+    rank_ok(rank, run_simple_call(&call));
+    check_arrived(&call);
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, peers_memory_out_of_sight) {
+    check_ranks(.kind = RANK_PROCESSES, .count = MEMBERS, .function = lose_sight);
+}
+
+/* The bytes that were asked for are enough, and one less is refused: also when a rank is alone and when nothing is sent. */
+static quern_status ask_workspace(struct rank *rank) {
+    struct ragged_bench bench;
+    struct ragged_case c;
+    struct ragged_arguments arguments;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    ragged_case_open(&c, 41000, (struct ragged_choice){.ranks = rank->ranks, .everyone = true, .updates = -1});
+    ragged_arguments_open(&arguments, &c, &bench, rank->rank);
+    arguments.args.updates = 0, arguments.args.input_rows = 0;
+    size_t bytes = 1;
+    rank_ok(rank, quern_ragged_all_to_all_workspace(bench.group, &arguments.args, &bytes));
+    rank_check(rank, bytes == 0, "%zu bytes of workspace for nothing", bytes);
+    rank_ok(rank, quern_ragged_all_to_all(bench.group, &arguments.args, NULL, 0, NULL));
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, nothing_needs_no_workspace) {
+    check_ranks(.kind = RANK_THREADS, .count = 3, .function = ask_workspace);
+    check_ranks(.kind = RANK_PROCESSES, .count = 1, .function = ask_workspace);
+}
+
+/* ---- plans ---- */
+
+static quern_status live_with_plans(struct rank *rank) {
+    struct ragged_bench bench;
+    struct simple_call call;
+    quern_ragged_plan *plan = NULL, *second = NULL;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    make_simple_call(&call, rank, bench.group, bench.workspace);
+    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &second));
+    for (int run = 0; run < 3; run++) {
+        memset(call.output, 0, sizeof call.output);
+        rank_ok(rank, quern_ragged_plan_run(run % 2 ? second : plan, NULL));
+        check_arrived(&call);
+        memset(call.output, 0, sizeof call.output);
+        rank_ok(rank, run_simple_call(&call));
+        check_arrived(&call);
+    }
+    const struct mistake mistake = {2, NULL, QUERN_INVALID_ARGUMENT, "stream is not NULL"};
+    check_refusal(rank, &mistake, quern_ragged_plan_run(plan, rank->rank == 2 ? rank : NULL));
+    rank_ok(rank, quern_ragged_plan_run(plan, NULL));
+    rank_ok(rank, quern_ragged_plan_destroy(plan));
+    rank_status(rank, quern_ragged_plan_destroy(plan), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "the plan was destroyed before");
+    rank_status(rank, quern_ragged_plan_run(plan, NULL), QUERN_INVALID_ARGUMENT);
+    rank_ok(rank, quern_ragged_plan_destroy(NULL));
+    rank_status(rank, quern_ragged_plan_run(NULL, NULL), QUERN_NULL_POINTER);
+    ragged_bench_close(&bench);
+    rank_status(rank, quern_ragged_plan_run(second, NULL), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "destroyed before");
+    return quern_ragged_plan_destroy(second);
+}
+
+Test(ragged, life_of_plans) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = live_with_plans);
+}
+
+/* The memory of a plan is freed on one rank, under the plan. */
+static quern_status free_under_plan(struct rank *rank) {
+    static const char *const words[] = {"the plan's workspace is in", "the plan's input is in", "the plan's output is in"};
+    struct ragged_bench bench;
+    struct simple_call call;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    for (int i = 0; i < 3; i++) {
+        quern_ragged_plan *plan;
+        void *memory;
+        rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &memory));
+        make_simple_call(&call, rank, bench.group, i == 0 ? memory : bench.workspace);
+        if (i == 1) call.args.input = memory;
+        if (i == 2) call.args.output = memory;
+        rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+        rank_ok(rank, quern_ragged_plan_run(plan, NULL));
+        if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench.group, memory, NULL));
+        const struct mistake mistake = {1, NULL, QUERN_INVALID_ARGUMENT, words[i]};
+        check_refusal(rank, &mistake, quern_ragged_plan_run(plan, NULL));
+        rank_ok(rank, quern_ragged_plan_destroy(plan));
+        if (rank->rank != 1) rank_ok(rank, quern_symmetric_free(bench.group, memory, NULL));
+    }
+    make_simple_call(&call, rank, bench.group, bench.workspace);
+    rank_ok(rank, run_simple_call(&call));
+    check_arrived(&call);
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, memory_freed_under_a_plan) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = free_under_plan);
+}
+
+/* Plans of parts of the group, made by all at once: ranks 0 and 2, and rank 1 by itself. */
+static quern_status plan_for_some(struct rank *rank) {
+    static const int pair[] = {0, 2}, single[] = {1}, everyone[] = {0, 1, 2};
+    struct ragged_bench bench;
+    struct simple_call call;
+    quern_ragged_plan *plan = NULL;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    make_simple_call(&call, rank, bench.group, bench.workspace);
+    call.args.members = rank->rank == 1 ? single : pair, call.args.member_count = rank->rank == 1 ? 1 : 2;
+    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+    if (rank->rank != 1) rank_ok(rank, quern_ragged_plan_run(plan, NULL));  /* without rank 1 */
+    if (rank->rank == 0) rank_check(rank, call.output[UPDATES * SLICE * ROW_BYTES] == 0xEE && call.output[0] == 0 &&
+                                    call.output[2 * UPDATES * SLICE * ROW_BYTES] == 200, "the pair's plan went wrong");
+    rank_ok(rank, quern_ragged_plan_destroy(plan));
+
+    /* They do not agree on who takes part. */
+    plan = NULL;
+    call.args.members = rank->rank == 1 ? everyone : pair, call.args.member_count = rank->rank == 1 ? 3 : 2;
+    rank_status(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
+                QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "args.members differ from those of rank 0");
+
+    /* A fault among the pair is told to the third too. */
+    call.args.members = rank->rank == 1 ? single : pair, call.args.member_count = rank->rank == 1 ? 1 : 2;
+    if (rank->rank == 2) call.send_sizes[1] = -7;
+    rank_status(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
+                QUERN_INVALID_SHAPE);
+    rank_check_detail(rank, "rank 2, peer 0, update 1: send_sizes is -7");
+    rank_check(rank, !plan, "a plan was made");
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, plans_of_parts_of_a_group) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = plan_for_some);
+}
+
+/* ---- ranks that do not come ---- */
+
+static quern_status stay_away(struct rank *rank) {
+    struct ragged_bench bench;
+    struct simple_call call;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    make_simple_call(&call, rank, bench.group, bench.workspace);
+    call.args.timeout = 0.3;
+    if (rank->rank == 1) {
+        rank_sleep(1);
+        rank_status(rank, run_simple_call(&call), QUERN_PEER_TIMEOUT);
+    } else {
+        rank_status(rank, run_simple_call(&call), QUERN_PEER_TIMEOUT);
+        rank_check_detail(rank, "quern_ragged_all_to_all (entry): rank");
+    }
+    rank_check_detail(rank, "for rank 1 (process");
+    check_nothing_arrived(&call, "a rank that stayed away");
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, a_rank_that_stays_away_ends_the_wait) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = stay_away);
+}
+
+static quern_status call_otherwise(struct rank *rank) {
+    struct ragged_bench bench;
+    struct simple_call call;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    make_simple_call(&call, rank, bench.group, bench.workspace);
+    rank_status(rank, rank->rank == 2 ? quern_barrier(bench.group, NULL, NULL) : run_simple_call(&call), QUERN_PEER_MISMATCH);
+    check_nothing_arrived(&call, "another call");
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, a_rank_in_another_call_is_told) {
+    check_ranks(.kind = RANK_PROCESSES, .count = MEMBERS, .function = call_otherwise);
+}
