@@ -46,6 +46,7 @@ SUITES = {
     "test_log_and_status": {"cpu", "emulated", "gpu"},
     "test_ragged": {"cpu"},
     "test_stream": {"emulated", "gpu"},
+    "test_symmetric": {"cpu"},
     "test_large": {"cpu"},
     "test_driver": {"driver"},
     "test_oracle": {"oracle"},
@@ -64,6 +65,7 @@ CHECKS = {
     "examples": ["sh", "tests/examples.sh"],
     "emulator": ["sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"],
     "kernel pack": [sys.executable, "tests/pack/run.py"],
+    "symmetric memory of processes": ["env", "LD_LIBRARY_PATH=build/emulator", "build/tests/symmetric_processes"],
     "data races": [sys.executable, "tests/race/run.py"],
 }
 
