@@ -67,6 +67,7 @@ CHECKS = {
     "kernel pack": [sys.executable, "tests/pack/run.py"],
     "symmetric memory of processes": ["env", "LD_LIBRARY_PATH=build/emulator", "build/tests/symmetric_processes"],
     "data races": [sys.executable, "tests/race/run.py"],
+    "protocol models": [sys.executable, "tests/model/run.py"],
 }
 
 

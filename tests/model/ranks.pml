@@ -17,7 +17,11 @@ inline draw_schedule() {
 /* Moves `peer` on to the next other member of the round; RANKS when there is none. */
 inline next_peer() {
     do
+#ifdef NON_MEMBERS_AWAITED
+    :: peer == me -> peer++
+#else
     :: peer < RANKS && (peer == me || !HAS(members[round], peer)) -> peer++
+#endif
     :: else -> break
     od
 }

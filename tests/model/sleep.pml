@@ -4,17 +4,18 @@
  * `arrivals` counts the signals put into a rank's pad, and is the futex the rank sleeps on.  Before it sleeps it says at which
  * count it wants to be woken: the count it has seen plus the signals it still misses.  The putter whose signal makes the count
  * just that wakes it, so that of many peers one pays for a wake-up.  A rank that is a phase ahead makes the count come too early,
- * never too late.  Poison counts as an arrival, and wakes whatever the count.
+ * never too late.  Poison counts as an arrival, and wakes whatever the count; so does a rank that leaves the group.
  *
- * Sleeps are cut into slices in the code.  Here they are not, so that spin reports every lost wake-up as a deadlock.
- * With POISON, a rank may poison the group in place of any of its meetings.
+ * Sleeps are cut into slices in the code.  Here they are not, so that spin reports every lost wake-up as a deadlock.  Only the
+ * first SLEEPERS ranks sleep; the others look all the time.  With POISON, a rank may poison the group in place of any of its
+ * meetings.  With LEAVE, it leaves the group after the last one.
  *
  * There is no flag `asleep` that the putter takes down: between its look at the flag and its taking it down, the sleeper may have
  * left this meeting and put the flag up for the next one.  See PUTTER_CLEARS_FLAG.
  */
 #include "ranks.pml"
 
-byte signal[RANKS * RANKS];  /* [pad of RANKS + from]: the epoch */
+byte signals[RANKS * RANKS];  /* [pad of RANKS + from]: the epoch */
 byte arrivals[RANKS];
 byte wake_at[RANKS];
 bool sleeps[RANKS];          /* in the kernel */
@@ -90,9 +91,9 @@ inline announce() {
     :: peer < RANKS ->
 #ifdef ARRIVAL_BEFORE_SIGNAL
         count_arrival(peer);
-        atomic { count[peer]++; signal[peer * RANKS + me] = count[peer]; peer++; next_peer() }
+        atomic { count[peer]++; signals[peer * RANKS + me] = count[peer]; peer++; next_peer() }
 #else
-        d_step { count[peer]++; signal[peer * RANKS + me] = count[peer] };
+        d_step { count[peer]++; signals[peer * RANKS + me] = count[peer] };
         count_arrival(peer);
         atomic { peer++; next_peer() }
 #endif
@@ -105,7 +106,7 @@ inline count_missing() {
     missing = 0;
     atomic { peer = 0; next_peer() };
     do
-    :: peer < RANKS -> atomic { missing = missing + (signal[me * RANKS + peer] < count[peer]); peer++; next_peer() }
+    :: peer < RANKS -> atomic { missing = missing + (signals[me * RANKS + peer] < count[peer]); peer++; next_peer() }
     :: else -> break
     od;
     peer = 0
@@ -142,20 +143,21 @@ inline sleep_until_all_have_come() {
 inline look_until_all_have_come() {
     atomic { peer = 0; next_peer() };
     do
-    :: peer < RANKS -> atomic { signal[me * RANKS + peer] >= count[peer] || poison; peer++; next_peer() }
+    :: peer < RANKS -> atomic { signals[me * RANKS + peer] >= count[peer] || poison; peer++; next_peer() }
     :: else -> break
     od;
     peer = 0
 }
 
-#ifdef POISON
-inline set_poison() {
-    poison = true;
+#if defined(POISON) || defined(LEAVE)
+inline wake_all() {
     for (peer : 0 .. RANKS - 1) {
-#ifndef POISON_WITHOUT_ARRIVAL
+#ifndef WAKE_WITHOUT_ARRIVAL
         arrivals[peer]++;
 #endif
+#ifndef ARRIVAL_WITHOUT_WAKE
         futex_wake(peer)
+#endif
     }
     peer = 0
 }
@@ -169,7 +171,7 @@ proctype rank(byte me) {
 #ifdef POISON
         if
         :: true
-        :: !poison -> set_poison(); break
+        :: !poison -> poison = true; wake_all(); break
         :: poison -> break
         fi;
 #endif
@@ -180,7 +182,10 @@ proctype rank(byte me) {
         fi;
         atomic { round++; next_round() }
     :: else -> break
-    od
+    od;
+#ifdef LEAVE
+    wake_all()
+#endif
 }
 
 init {

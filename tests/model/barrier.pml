@@ -1,0 +1,145 @@
+/*
+ * The barrier: quern_announce and quern_await on the host (src/meeting.c), put and await on GPUs (src/device/barrier.cuh).
+ *
+ * Each rank has a pad with one signal for each other rank, which only that rank writes.  Each pair of ranks counts the meetings
+ * both took part in.  A rank puts its count into its peers' pads, then waits until theirs have come at least as far.  The counts
+ * begin at FIRST and wrap around, here after EPOCHS, in the code after 2^32; pads begin at FIRST too, and are never reset.
+ *
+ * Every rank goes through the rounds that it is in: it writes its data, meets the members (entry), reads theirs, which must be
+ * those of this round, and meets them again (exit) before anyone writes anew.
+ */
+#include "ranks.pml"
+
+#define EPOCHS       8
+#define NEXT(epoch)  (((epoch) + 1) % EPOCHS)
+
+#if defined(COMPARE_EQUAL)
+#define REACHED(seen, expected) ((seen) == (expected))
+#elif defined(COMPARE_UNSIGNED)
+#define REACHED(seen, expected) ((seen) >= (expected))
+#else
+#define REACHED(seen, expected) ((((seen) - (expected)) & (EPOCHS - 1)) < EPOCHS / 2)
+#endif
+
+byte signals[RANKS * RANKS];
+#define SIGNAL(pad, from) signals[(pad) * RANKS + (from)]
+#ifdef SLOT_SWAPPED
+#define PUT_SIGNAL(pad, from) SIGNAL(from, pad)
+#else
+#define PUT_SIGNAL(pad, from) SIGNAL(pad, from)
+#endif
+
+byte data[RANKS];            /* the round of which each rank has written, from 1 */
+
+/* What stands in a pad before the first meeting. */
+#if defined(PAD_OF_ZEROS)
+#define PAD_BEGINS 0
+#elif defined(COUNT_RESTARTED)
+#define PAD_BEGINS ((FIRST + 2) % EPOCHS)  /* two meetings of an earlier group */
+#else
+#define PAD_BEGINS FIRST
+#endif
+
+/* ---- other kinds of barriers, which fail ---- */
+
+#if defined(SELF_CLEARING_FLAGS)
+
+inline put(peer)      { PUT_SIGNAL(peer, me) = 1 }
+inline wait_for(peer) { SIGNAL(me, peer) == 1; SIGNAL(me, peer) = 0 }
+inline begin_meeting() { skip }
+
+#elif defined(CENTRAL_COUNTER)
+
+byte central, awaited[RANKS];
+inline begin_meeting() {
+    atomic {
+        central++;
+        for (peer : 0 .. RANKS - 1) { awaited[me] = awaited[me] + HAS(members[round], peer) }
+    }
+}
+inline put(peer)      { skip }
+inline wait_for(peer) { central >= awaited[me] }
+
+#elif defined(ONE_COUNT_FOR_ALL_PEERS)
+
+inline begin_meeting() { count[me] = NEXT(count[me]) }
+inline put(peer)      { PUT_SIGNAL(peer, me) = count[me] }
+inline wait_for(peer) { REACHED(SIGNAL(me, peer), count[me]) }
+
+#else
+
+/* ---- the barrier ---- */
+
+inline begin_meeting() { skip }
+inline put(peer)      { d_step { count[peer] = NEXT(count[peer]); PUT_SIGNAL(peer, me) = count[peer] } }
+inline wait_for(peer) { REACHED(SIGNAL(me, peer), count[peer]) }
+
+#endif
+
+inline announce() {
+    begin_meeting();
+    atomic { peer = 0; next_peer() };
+    do
+    :: peer < RANKS -> put(peer); atomic { peer++; next_peer() }
+    :: else -> break
+    od;
+    peer = 0
+}
+
+inline await() {
+    atomic { peer = 0; next_peer() };
+    do
+    :: peer < RANKS -> wait_for(peer); atomic { peer++; next_peer() }
+    :: else -> break
+    od;
+    peer = 0
+}
+
+/* ---- a rank ---- */
+
+inline write_data() { data[me] = round + 1 }
+
+inline read_data() {
+    atomic { peer = 0; next_peer() };
+    do
+    :: peer < RANKS -> atomic { assert(data[peer] == round + 1); peer++; next_peer() }
+    :: else -> break
+    od;
+    peer = 0
+}
+
+proctype rank(byte me) {
+    byte round, peer, count[RANKS];
+    atomic {
+        for (peer : 0 .. RANKS - 1) { count[peer] = FIRST }
+        peer = 0;
+        next_round()
+    }
+    do
+    :: round < ROUNDS ->
+#ifdef SIGNAL_BEFORE_DATA
+        announce();
+        write_data();
+#else
+        write_data();
+        announce();
+#endif
+        await();
+        read_data();
+#ifndef NO_EXIT
+        announce();
+        await();
+#endif
+        atomic { round++; next_round() }
+    :: else -> break
+    od
+}
+
+init {
+    byte round, drawn;
+    atomic {
+        draw_schedule();
+        for (drawn : 0 .. RANKS * RANKS - 1) { signals[drawn] = PAD_BEGINS }
+        for (drawn : 0 .. RANKS - 1) { run rank(drawn) }
+    }
+}
