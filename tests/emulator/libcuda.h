@@ -181,7 +181,7 @@ bool canaries_intact();                // reports damage on stderr
 void free_device_memory(Device &);     // when its context is reset
 void close_imports(Context &);         // likewise (libcuda_ipc.cpp)
 
-// ---- virtual memory (libcuda_virtual.cpp) ----
+// ---- virtual memory (libcuda_physical.cpp, libcuda_virtual.cpp) ----
 
 constexpr size_t granularity = 2 << 20;
 
@@ -211,10 +211,17 @@ unsigned access_of(const Mapping &, const Device &);
 int full_protection_of(const Mapping &);  // for all devices together (libcuda_access.cpp)
 bool is_reserved(DevicePointer);
 std::pair<DevicePointer, size_t> reservation_of(DevicePointer);  // the address must lie in one
-char *view_of(Physical &);             // null when it cannot be mapped
+
+// As cuda.h lays it out.
+struct Location { int type, id; };
+Result check_location(const Location &);
+
 PhysicalRef object_of(unsigned long long handle);
 PhysicalRef object_of_file(int);       // null if it is none of ours
 unsigned long long handle_for(const PhysicalRef &);  // of a new object
+unsigned long long add_reference(const PhysicalRef &);
+char *view_of(Physical &);             // null when it cannot be mapped
+bool is_aligned(DevicePointer, size_t bytes);  // to the granularity
 
 // ---- multicast objects (libcuda_multicast.cpp) ----
 
@@ -279,6 +286,7 @@ class Entry {
 #define ENTER(need)                            \
   Entry entry_(__func__, Entry::need);         \
   if (entry_.error()) return entry_.error()
+extern thread_local bool in_host_function;  // which may not call the API
 
 int environment(const char *name, int otherwise);
 Device *device_of(int ordinal);        // null if there is none
@@ -288,6 +296,7 @@ Context *current_context();
 Stream *stream_of(void *handle);       // null if unknown
 void set_current_context(Context *);
 
+OperationRef make_operation(const char *what, Context &, std::function<Result()> action = nullptr);
 // Puts the operation on the stream, or into its capture.
 Result submit(Stream &, OperationMaker);
 // Waits for what was just put on the stream if CUDA_LAUNCH_BLOCKING=1 asks for it.

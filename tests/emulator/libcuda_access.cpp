@@ -72,13 +72,16 @@ void give_back() {
 std::string describe_address(u64 p, int device) {
   const Device &d = *device_of(device);
   if (Allocation *a = find_allocation(p)) {
-    if (a->kind != Memory::mapped) return "memory of device " + std::to_string(a->device ? a->device->ordinal : device) + ", without peer access";
+    const std::string owner = a->device ? "device " + std::to_string(a->device->ordinal) : "the host";
+    if (a->kind != Memory::mapped) return "memory of " + owner + ", without peer access";
     const Mapping &m = *find_mapping(p);
     if (m.memory->multicast) return "a multicast address, which only multimem may access";
     return access_of(m, d) == access_read ? "mapped for reading only" : "mapped without access for this device";
   }
-  if (Allocation *a = find_allocation_before(p))
-    return std::to_string(p - a->address - a->bytes) + " bytes after the end of an allocation of " + std::to_string(a->bytes) + " bytes";
+  if (Allocation *a = find_allocation_before(p)) {
+    const std::string distance = std::to_string(p - a->address - a->bytes);
+    return distance + " bytes after the end of an allocation of " + std::to_string(a->bytes) + " bytes";
+  }
   return is_reserved(p) ? "reserved, but nothing is mapped there" : "in no allocation";
 }
 

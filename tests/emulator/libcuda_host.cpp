@@ -71,4 +71,6 @@ API Result cuMemHostGetDevicePointer_v2(DevicePointer *d, void *p, unsigned flag
   *d = number(p);
   return success;
 }
-API Result cuMemHostGetDevicePointer(DevicePointer *d, void *p, unsigned flags) { return cuMemHostGetDevicePointer_v2(d, p, flags); }
+API Result cuMemHostGetDevicePointer(DevicePointer *d, void *p, unsigned flags) {
+  return cuMemHostGetDevicePointer_v2(d, p, flags);
+}

@@ -48,7 +48,8 @@ bool move_to_file(Allocation &a) {
     if (n <= 0) return close(file), false;
     done += size_t(n);
   }
-  if (mmap(pages, shared_bytes(a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return close(file), false;
+  void *moved = mmap(pages, shared_bytes(a), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+  if (moved == MAP_FAILED) return close(file), false;
   poison_slack(a);
   a.file = file;
   return true;
@@ -69,7 +70,8 @@ Result map_file(const IpcHandle &h, int file, DevicePointer *out) {
   const size_t bytes = size_t(s.st_size), all = bytes + 2 * guard_bytes;
   char *base = static_cast<char *>(mmap(nullptr, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (base == MAP_FAILED) return map_failed;
-  if (mmap(base + guard_bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return munmap(base, all), map_failed;
+  void *pages = mmap(base + guard_bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+  if (pages == MAP_FAILED) return munmap(base, all), map_failed;
   *out = reinterpret_cast<DevicePointer>(base + guard_bytes) + h.offset;
   Allocation &a = add_allocation(Memory::imported, *out, h.bytes, device_of(h.device));
   a.mapping = base, a.mapping_bytes = all;

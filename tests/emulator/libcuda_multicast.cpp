@@ -186,7 +186,7 @@ bool any_multicast() {
 }
 
 Result check_properties(const MulticastProp *p) {
-  if (!p || p->flags || !p->device_count || p->device_count > most_devices || !p->bytes || p->bytes % granularity) return invalid_value;
+  if (!p || p->flags || !p->device_count || p->device_count > most_devices || !is_aligned(0, p->bytes)) return invalid_value;
   return p->handle_types > 1 || !any_multicast() ? not_supported : success;
 }
 
@@ -249,8 +249,8 @@ API Result cuMulticastAddDevice(unsigned long long handle, int device) {
   return success;
 }
 
-API Result cuMulticastBindMem(unsigned long long handle, size_t offset, unsigned long long memory, size_t memory_offset, size_t bytes,
-                              unsigned long long flags) {
+API Result cuMulticastBindMem(unsigned long long handle, size_t offset, unsigned long long memory, size_t memory_offset,
+                              size_t bytes, unsigned long long flags) {
   ENTER(initialization);
   return flags ? int(invalid_value) : bind_checked(handle, offset, object_of(memory), memory_offset, bytes);
 }
@@ -270,7 +270,8 @@ API Result cuMulticastUnbind(unsigned long long handle, int device, size_t offse
   Shared &s = *object->multicast->shared;
   Locked lock(s);
   Binding *end = s.bindings + s.binding_count;
-  Binding *b = std::find_if(s.bindings, end, [&](const Binding &x) { return x.device == device && x.offset == offset && x.bytes == bytes; });
+  auto is_wanted = [&](const Binding &b) { return b.device == device && b.offset == offset && b.bytes == bytes; };
+  Binding *b = std::find_if(s.bindings, end, is_wanted);
   if (b == end) return invalid_value;
   *b = end[-1];
   s.binding_count--;

@@ -12,12 +12,6 @@ enum { mode_global, mode_thread_local, mode_relaxed };
 
 unsigned long long next_stream_id = 3;
 
-OperationRef marker(const char *what, Context &c) {
-  auto op = std::make_shared<Operation>();
-  op->what = what, op->device = c.device;
-  return op;
-}
-
 // Legacy default-stream rules: it waits for the blocking streams, and they for it.
 void add_dependencies(Stream &s, Operation &op) {
   auto add = [&](const OperationRef &d) {
@@ -70,6 +64,12 @@ void leave_capture(Capture &c) {
 Context &context() { return *current_context(); }
 
 }  // namespace
+
+OperationRef make_operation(const char *what, Context &c, std::function<Result()> action) {
+  auto op = std::make_shared<Operation>();
+  op->what = what, op->device = c.device, op->action = std::move(action);
+  return op;
+}
 
 Result refuse_during_capture() {
   if (thread_capture_mode == mode_relaxed) return success;
@@ -151,7 +151,7 @@ API Result cuStreamSynchronize(void *handle) {
   if (s->capture) return invalidate(*s->capture), capture_unsupported;
   if (Result r = refuse_implicit(*s)) return r;
   if (s == &s->context->legacy) {  // also everything it would wait for
-    auto all = marker("synchronise", *s->context);
+    auto all = make_operation("synchronise", *s->context);
     enqueue(*s, all);
   }
   return s->last ? run_until_done(s->last, *s->context) : s->context->error;
@@ -234,7 +234,7 @@ API Result cuStreamWaitEvent(void *handle, Event *e, unsigned) {
     return invalidate(*s->capture), capture_isolation;
   }
   if (!e->operation) return success;
-  auto op = marker("wait for event", *s->context);
+  auto op = make_operation("wait for event", *s->context);
   op->after.push_back(e->operation);
   enqueue(*s, op);
   return success;
@@ -248,7 +248,7 @@ API Result cuLaunchHostFunc(void *handle, void (*function)(void *), void *data) 
   if (!function) return invalid_value;
   Context &c = *s->context;
   return submit(*s, [=, &c] {
-    auto op = marker("host function", c);
+    auto op = make_operation("host function", c);
     op->host_function = [=] { function(data); };
     return op;
   });
@@ -282,7 +282,7 @@ API Result cuEventRecord(Event *e, void *handle) {
   }
   if (Result r = refuse_implicit(*s)) return r;
   e->capture = nullptr;
-  e->operation = marker("event", *s->context);
+  e->operation = make_operation("event", *s->context);
   enqueue(*s, e->operation);
   return success;
 }
@@ -418,7 +418,7 @@ API Result cuGraphLaunch(Graph *exec, void *handle) {
   if (!s || !exec) return invalid_handle;
   if (s->capture) return not_supported;
   if (Result r = refuse_implicit(*s)) return r;
-  auto first = marker("graph start", *s->context), last = marker("graph end", *s->context);
+  auto first = make_operation("graph start", *s->context), last = make_operation("graph end", *s->context);
   enqueue(*s, first);
   std::vector<OperationRef> operations;
   for (const Graph::Node &node : exec->nodes) {

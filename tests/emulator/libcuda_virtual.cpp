@@ -1,23 +1,15 @@
-// Virtual memory: physical memory behind handles, address reservations, mappings
-// and access rights. Physical memory is a file, which other processes can map too.
+// Virtual memory: address reservations, mappings of physical memory and access rights.
 #include "libcuda.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <algorithm>
-#include <cstring>
 
 namespace emulator {
 
 namespace {
 
-struct Handle { PhysicalRef object; unsigned references; };
 struct Reservation { size_t bytes; char *base; size_t base_bytes; };
 
-std::map<std::pair<dev_t, ino_t>, std::weak_ptr<Physical>> known;  // by file
-std::map<unsigned long long, Handle> handles;
 std::map<DevicePointer, Reservation> reservations;
 std::map<DevicePointer, Mapping> mappings;
 
@@ -28,63 +20,6 @@ template <class T> T *containing(std::map<DevicePointer, T> &all, DevicePointer 
   --at;
   return p < at->first + at->second.bytes ? &at->second : nullptr;
 }
-
-bool fill_file(int file, size_t bytes) {
-  static const std::vector<u8> pattern(1 << 18, uninitialised);
-  for (size_t at = 0; at < bytes; at += pattern.size())
-    if (pwrite(file, pattern.data(), std::min(pattern.size(), bytes - at), off_t(at)) < 0) return false;
-  return true;
-}
-
-// ---- files that carry what an importing process must know in their names ----
-
-constexpr char memory_name[] = "quern_emulator_memory:%d:%u", multicast_name[] = "quern_emulator_multicast:%u";
-
-bool same_form(int file, const char *form, int *first, unsigned *second) {
-  char link[64], target[256] = "", wanted[128];
-  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-  if (readlink(link, target, sizeof target - 1) < 0) return false;
-  snprintf(wanted, sizeof wanted, "/memfd:%s", form);
-  return sscanf(target, wanted, first, second) >= 1;
-}
-
-void remember(const PhysicalRef &object) {
-  struct stat s;
-  if (fstat(object->file, &s) == 0) known[{s.st_dev, s.st_ino}] = object;
-  object->id = next_memory_id();
-}
-
-PhysicalRef recall(int file) {
-  struct stat s;
-  if (fstat(file, &s) != 0) return nullptr;
-  auto at = known.find({s.st_dev, s.st_ino});
-  return at == known.end() ? nullptr : at->second.lock();
-}
-
-unsigned long long add_reference(const PhysicalRef &object) {
-  Handle &h = handles.try_emplace(object->id, Handle{object, 0}).first->second;
-  h.references++;
-  return object->id;
-}
-
-Result import_file(int file, PhysicalRef &object) {
-  int first = 0;
-  unsigned types = 0;
-  bool is_memory = same_form(file, memory_name, &first, &types), is_multicast = !is_memory && same_form(file, multicast_name, &first, nullptr);
-  if (!is_memory && !is_multicast) return invalid_value;
-  if (is_memory && !device_of(first)) return not_supported;
-  struct stat s;
-  object = std::make_shared<Physical>();
-  object->is_imported = true;
-  object->file = fcntl(file, F_DUPFD_CLOEXEC, 0);
-  if (object->file < 0 || fstat(object->file, &s) != 0) return out_of_memory;
-  if (is_multicast && !open_multicast(*object)) return invalid_value;
-  if (is_memory) object->bytes = size_t(s.st_size), object->device = device_of(first), object->handle_types = types;
-  remember(object);
-  return success;
-}
-
-// ---- mappings ----
 
 // The mappings that fill the range exactly; empty if they do not.
 std::vector<Mapping *> mappings_of(DevicePointer p, size_t bytes) {
@@ -122,35 +57,6 @@ bool may_access(const Device &d, const Physical &object) {
 
 }  // namespace
 
-Physical::~Physical() {
-  if (view) munmap(view, bytes);
-  if (multicast) close_multicast(*this);
-  if (file >= 0) close(file);
-  if (device && !is_imported) device->memory_used -= bytes;
-}
-
-PhysicalRef object_of(unsigned long long handle) {
-  auto at = handles.find(handle);
-  return at == handles.end() ? nullptr : at->second.object;
-}
-
-unsigned long long handle_for(const PhysicalRef &object) {
-  remember(object);
-  return add_reference(object);
-}
-
-PhysicalRef object_of_file(int file) {
-  PhysicalRef object = recall(file);
-  if (!object && import_file(file, object)) return nullptr;
-  return object;
-}
-
-int make_multicast_file(unsigned handle_types) {
-  char name[64];
-  snprintf(name, sizeof name, multicast_name, handle_types);
-  return memfd_create(name, MFD_CLOEXEC);
-}
-
 Mapping *find_mapping(DevicePointer p) { return containing(mappings, p); }
 
 unsigned access_of(const Mapping &m, const Device &d) {
@@ -163,12 +69,6 @@ bool is_reserved(DevicePointer p) { return containing(reservations, p) != nullpt
 std::pair<DevicePointer, size_t> reservation_of(DevicePointer p) {
   auto at = std::prev(reservations.upper_bound(p));
   return {at->first, at->second.bytes};
-}
-
-char *view_of(Physical &object) {
-  if (object.view) return object.view;
-  void *view = mmap(nullptr, object.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object.file, 0);
-  return object.view = view == MAP_FAILED ? nullptr : static_cast<char *>(view);
 }
 
 // Memory mapped at several addresses has one place where ThreadSanitizer's edges meet: its view.
@@ -186,121 +86,18 @@ using namespace emulator;
 
 namespace {
 
-// As cuda.h lays them out.
-struct Location { int type, id; };
-struct AllocationProp {
-  int type;
-  unsigned handle_types;
-  Location location;
-  void *win32_metadata;
-  struct { unsigned char compression, rdma; unsigned short usage; unsigned char reserved[4]; } flags;
-};
 struct AccessDescription { Location location; unsigned flags; };
-
-enum { type_pinned = 1, location_device = 1, location_last = 4, handle_file = 1 };
-
-Result check_location(const Location &l) {
-  if (l.type < location_device || l.type > location_last) return invalid_value;
-  if (l.type != location_device) return not_supported;
-  return device_of(l.id) ? success : invalid_device;
-}
-
-Result check_properties(const AllocationProp *p) {
-  if (!p || p->type != type_pinned || p->win32_metadata) return invalid_value;
-  if (p->handle_types & ~unsigned(handle_file)) return not_supported;
-  return p->flags.usage ? int(not_supported) : check_location(p->location);
-}
 
 Result check_access(const AccessDescription &a) {
   if (a.flags != access_none && a.flags != access_read && a.flags != access_read_write) return invalid_value;
   return check_location(a.location);
 }
 
-bool aligned(DevicePointer p, size_t bytes) { return bytes && (p | bytes) % granularity == 0 && p + bytes > p; }
-
-Result create(size_t bytes, const AllocationProp &p, PhysicalRef &object) {
-  Device &d = *device_of(p.location.id);
-  if (bytes > d.memory_bytes || d.memory_used > d.memory_bytes - bytes) return out_of_memory;
-  char name[64];
-  snprintf(name, sizeof name, memory_name, d.ordinal, p.handle_types);
-  object = std::make_shared<Physical>();
-  object->file = memfd_create(name, MFD_CLOEXEC);
-  if (object->file < 0 || ftruncate(object->file, off_t(bytes)) != 0 || !fill_file(object->file, bytes)) return out_of_memory;
-  object->bytes = bytes, object->device = &d, object->handle_types = p.handle_types;
-  d.memory_used += bytes;
-  return success;
-}
-
 }  // namespace
-
-API Result cuMemGetAllocationGranularity(size_t *bytes, const AllocationProp *p, int option) {
-  ENTER(initialization);
-  if (!bytes || option < 0 || option > 1) return invalid_value;
-  if (Result r = check_properties(p)) return r;
-  *bytes = granularity;
-  return success;
-}
-
-API Result cuMemCreate(unsigned long long *handle, size_t bytes, const AllocationProp *p, unsigned long long flags) {
-  ENTER(initialization);
-  if (!handle || flags || !aligned(0, bytes)) return invalid_value;
-  if (Result r = check_properties(p)) return r;
-  PhysicalRef object;
-  if (Result r = create(bytes, *p, object)) return r;
-  *handle = handle_for(object);
-  return success;
-}
-
-API Result cuMemRelease(unsigned long long handle) {
-  ENTER(initialization);
-  auto at = handles.find(handle);
-  if (at == handles.end()) return invalid_value;
-  if (--at->second.references == 0) handles.erase(at);
-  return success;
-}
-
-API Result cuMemRetainAllocationHandle(unsigned long long *handle, void *address) {
-  ENTER(initialization);
-  Mapping *m = find_mapping(reinterpret_cast<DevicePointer>(address));
-  if (!handle || !m) return invalid_value;
-  *handle = add_reference(m->memory);
-  return success;
-}
-
-API Result cuMemGetAllocationPropertiesFromHandle(AllocationProp *p, unsigned long long handle) {
-  ENTER(initialization);
-  PhysicalRef object = object_of(handle);
-  if (!p || !object || object->multicast) return invalid_value;
-  *p = {type_pinned, object->handle_types, {location_device, object->device->ordinal}, nullptr, {}};
-  return success;
-}
-
-API Result cuMemExportToShareableHandle(void *out, unsigned long long handle, int type, unsigned long long flags) {
-  ENTER(initialization);
-  PhysicalRef object = object_of(handle);
-  if (!out || !object || flags || type != handle_file || !(object->handle_types & handle_file)) return invalid_value;
-  int file = fcntl(object->file, F_DUPFD_CLOEXEC, 0);
-  if (file < 0) return out_of_memory;
-  memcpy(out, &file, sizeof file);
-  return success;
-}
-
-API Result cuMemImportFromShareableHandle(unsigned long long *handle, void *os_handle, int type) {
-  ENTER(initialization);
-  if (!handle || type != handle_file) return invalid_value;
-  const int file = int(reinterpret_cast<intptr_t>(os_handle));
-  PhysicalRef object = recall(file);
-  if (!object)
-    if (Result r = import_file(file, object)) return r;
-  *handle = add_reference(object);
-  return success;
-}
-
-// ---- addresses ----
 
 API Result cuMemAddressReserve(DevicePointer *out, size_t bytes, size_t alignment, DevicePointer, unsigned long long flags) {
   ENTER(initialization);
-  if (!out || flags || !aligned(0, bytes) || (alignment & (alignment - 1))) return invalid_value;
+  if (!out || flags || !is_aligned(0, bytes) || (alignment & (alignment - 1))) return invalid_value;
   alignment = std::max(alignment, granularity);
   size_t base_bytes = bytes + alignment + 2 * guard_bytes;
   if (base_bytes < bytes) return out_of_memory;
@@ -324,7 +121,7 @@ API Result cuMemMap(DevicePointer p, size_t bytes, size_t offset, unsigned long 
   ENTER(initialization);
   PhysicalRef object = object_of(handle);
   // The offset "currently must be zero".
-  if (!object || flags || offset || !aligned(p, bytes) || bytes > object->bytes) return invalid_value;
+  if (!object || flags || offset || !is_aligned(p, bytes) || bytes > object->bytes) return invalid_value;
   if (object->multicast)
     if (Result r = wait_for_team(*object)) return r;
   Reservation *r = containing(reservations, p);
@@ -339,7 +136,7 @@ API Result cuMemMap(DevicePointer p, size_t bytes, size_t offset, unsigned long 
 
 API Result cuMemUnmap(DevicePointer p, size_t bytes) {
   ENTER(initialization);
-  if (!aligned(p, bytes)) return invalid_value;
+  if (!is_aligned(p, bytes)) return invalid_value;
   std::vector<Mapping *> all = mappings_of(p, bytes);
   if (all.empty()) return invalid_value;
   for (Mapping *m : all) {
@@ -352,7 +149,7 @@ API Result cuMemUnmap(DevicePointer p, size_t bytes) {
 
 API Result cuMemSetAccess(DevicePointer p, size_t bytes, const AccessDescription *description, size_t count) {
   ENTER(initialization);
-  if (!description || !count || !aligned(p, bytes)) return invalid_value;
+  if (!description || !count || !is_aligned(p, bytes)) return invalid_value;
   std::vector<Mapping *> all = mappings_of(p, bytes);
   if (all.empty()) return invalid_value;
   for (size_t i = 0; i < count; i++) {

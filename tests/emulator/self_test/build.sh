@@ -61,14 +61,16 @@ link compute_90 compute_90
 fatbinary --compress=false -64 --create="$out/ranks.fatbin" $rank_images
 fatbinary --compress=false -64 --create="$out/all.fatbin" $images --image3="kind=ptx,sm=90,file=$out/compute_90.ptx"
 c++ -std=c++17 -O2 -fPIC -shared -pthread "$emulator"/runtime/*.cpp "$emulator"/libcuda*.cpp -lzstd -o "$out/libcuda.so.1"
-for program in self_test ranks; do
+for program in self_test shared_memory ranks; do
   $cxx -std=c++17 $main_flags "$here/$program.cpp" -o "$out/$program" -ldl -pthread
 done
 export LD_LIBRARY_PATH="$out"
 status=0
 "$out/self_test" "$out" >"$out/counts.txt" || status=1
 for devices in 7.5,7.5 9.0,9.0 10.0,10.0; do
-  QUERN_EMULATOR_MULTICAST=1 QUERN_EMULATOR=$devices "$out/ranks" "$out" >>"$out/counts.txt" || status=1
+  for program in shared_memory ranks; do
+    QUERN_EMULATOR_MULTICAST=1 QUERN_EMULATOR=$devices "$out/$program" "$out" >>"$out/counts.txt" || status=1
+  done
 done
 grep -v '^[0-9]* passed, ' "$out/counts.txt" || true
 awk '/^[0-9]+ passed, / { passed += $1; failed += $3 } END { print passed " passed, " failed " failed" }' "$out/counts.txt"

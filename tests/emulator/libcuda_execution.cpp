@@ -1,0 +1,261 @@
+// Execution of pending operations: by one thread at a time, for all that wait.
+#include "libcuda.h"
+
+#include <sched.h>
+#include <algorithm>
+
+namespace emulator {
+
+namespace {
+
+typedef std::chrono::steady_clock Clock;
+
+// Somebody must execute: if nobody does, the first that waits.
+void appoint_executor() {
+  if (!driver().has_executor && !driver().waiters.empty()) driver().waiters.front()->wake.notify_all();
+}
+
+bool ready(const Operation &op) {
+  return !op.started && std::all_of(op.after.begin(), op.after.end(), [](const OperationRef &d) { return d->done; });
+}
+
+void finish(Operation &op, int error) {
+  op.done = true;
+  op.finished = Clock::now();
+  if (op.grid) after_all(&op.sync_tag, [&] { op.grid = nullptr; });
+  op.after.clear();
+  Context *c = op.device->context.get();
+  if (error && c && !c->error) c->error = error;
+  for (const WaiterRef &w : driver().waiters)
+    if (w->target.get() == &op) w->wake.notify_all();
+}
+
+// On a thread of its own, as in reality: it may wait for what other threads do.
+void call_host_function(OperationRef op) {
+  in_host_function = true;
+  {
+    History::Scope in_history(op->history);
+    op->host_function();
+    happens_before(&op->sync_tag);
+  }
+  std::lock_guard<Door> lock(driver().door);
+  if (!op->done) finish(*op, 0);
+}
+
+void start(const OperationRef &reference) {
+  Operation &op = *reference;
+  Context *c = op.device->context.get();
+  op.started = true;
+  op.history.begin();
+  int error = 0;
+  bool failed = !c || c->error;  // work behind a failure never runs
+  {
+    History::Scope in_history(op.history);
+    for (auto &d : op.after) happens_after(&d->sync_tag);
+    if (op.action && !failed) error = op.action();
+    if (!op.grid || failed) happens_before(&op.sync_tag);
+  }
+  if (op.grid && !failed) {
+    op.grid->history = &op.history, op.grid->sync_tag = &op.sync_tag;
+    start_grid(op.grid.get());
+    return;
+  }
+  if (op.host_function && !failed) std::thread(call_host_function, reference).detach();
+  else finish(op, error);
+}
+
+// What `target` depends on, in order of issue. It never changes once issued.
+std::vector<OperationRef> closure_of(const OperationRef &target) {
+  std::set<Operation *> found;
+  std::vector<Operation *> todo{target.get()};
+  while (!todo.empty()) {
+    Operation *o = todo.back();
+    todo.pop_back();
+    if (o->done || !found.insert(o).second) continue;
+    for (auto &d : o->after) todo.push_back(d.get());
+  }
+  std::vector<OperationRef> ordered;
+  for (auto &op : driver().pending)
+    if (found.count(op.get())) ordered.push_back(op);
+  return ordered;
+}
+
+void retire_finished() {
+  auto &running = driver().running;
+  for (size_t i = 0; i < running.size(); i++) {
+    OperationRef op = running[i];
+    if (!op->done && op->grid->done()) finish(*op, int(op->grid->error));
+    if (op->done) running.erase(running.begin() + long(i--));
+  }
+}
+
+void sweep_pending() {
+  auto &pending = driver().pending;
+  pending.erase(std::remove_if(pending.begin(), pending.end(), [](auto &op) { return op->done; }), pending.end());
+}
+
+// Starts what may start. True if anything did.
+bool start_ready(const std::vector<OperationRef> &operations) {
+  bool any = false;
+  for (auto &op : operations) {
+    if (!ready(*op)) continue;
+    start(op), any = true;
+    if (op->grid) driver().running.push_back(op);
+  }
+  retire_finished();
+  return any;
+}
+
+bool start_any_ready() {
+  return start_ready(std::vector<OperationRef>(driver().pending));
+}
+
+bool start_awaited() {
+  bool any = false;
+  for (const WaiterRef &w : std::vector<WaiterRef>(driver().waiters)) any |= start_ready(w->closure);
+  return any;
+}
+
+// Time without progress. The kernels that spin then wait for another thread or
+// process, which needs the lock or the core.
+class Patience {
+ public:
+  void renew() { since_ = Clock::now(); }
+  bool is_over() const { return waited() > std::chrono::seconds(limit_); }
+
+  void rest() {
+    driver().door.let_others_in();
+    driver().door.unlock();
+    if (waited() < microseconds(300) && Clock::now() > crowded_until_) yield();
+    else nap();
+    driver().door.lock();
+  }
+
+ private:
+  typedef std::chrono::microseconds microseconds;
+  Clock::duration waited() const { return Clock::now() - since_; }
+
+  // Whoever gets the core may keep it for milliseconds; one who sleeps has it back soon.
+  void yield() {
+    Clock::time_point start = Clock::now();
+    sched_yield();
+    if (Clock::now() - start > microseconds(500)) crowded_until_ = Clock::now() + microseconds(50000);
+  }
+
+  void nap() const {
+    const Clock::duration shortest = microseconds(20), longest = microseconds(1000);
+    std::this_thread::sleep_for(std::min(std::max(waited() / 8, shortest), longest));
+  }
+
+  Clock::time_point since_ = Clock::now(), crowded_until_ = since_;
+  const int limit_ = environment("QUERN_EMULATOR_TIMEOUT", 10);
+};
+
+// Runs everything that threads wait for, until `target` is done.
+void execute(const OperationRef &target) {
+  driver().has_executor = true;
+  Patience patience;
+  while (!target->done) {
+    bool started = start_awaited();
+    Step s = step();
+    retire_finished();
+    if (started || s == Step::progressed || (!target->done && start_any_ready())) {
+      patience.renew();
+      driver().door.let_others_in();
+      continue;
+    }
+    if (target->done) break;
+    if (patience.is_over()) {
+      abandon_all_stuck();
+      retire_finished();
+      patience.renew();
+    }
+    patience.rest();
+  }
+  driver().has_executor = false;
+}
+
+}  // namespace
+
+void Door::lock() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (is_held_) {
+    Guest guest;
+    queue_.push_back(&guest);
+    guest.wake.wait(lock, [&] { return guest.is_in; });
+  }
+  is_held_ = true;
+}
+
+void Door::unlock() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  is_held_ = !queue_.empty();
+  if (!is_held_) return;
+  queue_.front()->is_in = true;
+  queue_.front()->wake.notify_one();
+  queue_.pop_front();
+}
+
+void Door::let_others_in() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (queue_.empty()) return;
+  }
+  unlock();
+  lock();
+}
+
+// One thread executes for all; when it has what it waited for, another takes over.
+Result run_until_done(const OperationRef &target, Context &context) {
+  auto self = std::make_shared<Waiter>();
+  self->target = target, self->closure = closure_of(target);
+  driver().waiters.push_back(self);
+  while (!target->done) {
+    if (driver().has_executor) self->wake.wait(driver().door);
+    else execute(target);
+  }
+  auto &waiters = driver().waiters;
+  waiters.erase(std::find(waiters.begin(), waiters.end(), self));
+  appoint_executor();
+  happens_after(&target->sync_tag);
+  sweep_pending();
+  if (!canaries_intact() && !context.error) context.error = illegal_address;
+  return context.error;
+}
+
+// What a query does: everything that can run without waiting for others.
+void run_what_is_possible(const OperationRef &target) {
+  const std::vector<OperationRef> closure = closure_of(target);
+  while (!target->done && (start_ready(closure) || step() == Step::progressed)) retire_finished();
+  retire_finished();
+  sweep_pending();
+}
+
+Result block_if_asked(Stream &s) {
+  return driver().launch_blocking && !s.capture ? run_until_done(s.last, *s.context) : success;
+}
+
+Result run_everything(Context &c) {
+  for (;;) {
+    OperationRef next;
+    for (auto &op : driver().pending)
+      if (op->device == c.device && !op->done) next = op;
+    if (!next) break;
+    run_until_done(next, c);
+  }
+  if (!canaries_intact() && !c.error) c.error = illegal_address;
+  return c.error;
+}
+
+void drop_work(Context &c) {
+  for (auto &op : driver().pending)
+    if (op->device == c.device && !op->done) {
+      if (op->grid && op->started) abandon_grid(op->grid.get(), 1);
+      op->started = true;
+      finish(*op, 0);
+    }
+  retire_finished();
+  sweep_pending();
+}
+
+}  // namespace emulator

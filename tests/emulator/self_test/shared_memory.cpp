@@ -1,0 +1,434 @@
+// Self-test of memory that devices and the host share: virtual memory, peers, registered host memory,
+// host functions, multicast objects; and of ordered accesses to memory.
+// Usage: shared_memory DIRECTORY. Ends with "N passed, N failed".
+#include <sys/mman.h>
+#include <atomic>
+#include <thread>
+
+#include "devices.h"
+
+static size_t free_bytes() {
+  size_t free_now = 0, total;
+  OK(cuMemGetInfo_v2(&free_now, &total));
+  return free_now;
+}
+
+static void test_handles() {
+  use_device(0);
+  size_t bytes = 0, free_before = free_bytes();
+  MemoryProp p = property(0);
+  OK(cuMemGetAllocationGranularity(&bytes, &p, 0));
+  CHECK(bytes == block);
+  Handle h;
+  GIVES(1, cuMemCreate(&h, block + 4096, &p, 0));
+  GIVES(1, cuMemCreate(&h, 0, &p, 0));
+  GIVES(2, cuMemCreate(&h, size_t(1) << 50, &p, 0));
+  MemoryProp wrong = property(99);
+  GIVES(101, cuMemCreate(&h, block, &wrong, 0));
+  wrong = property(0, 8);
+  GIVES(801, cuMemCreate(&h, block, &wrong, 0));
+  h = create(0, 2 * block);
+  CHECK(free_bytes() == free_before - 2 * block);
+  MemoryProp got = {};
+  OK(cuMemGetAllocationPropertiesFromHandle(&got, h));
+  CHECK(got.type == 1 && got.handle_types == 1 && got.location.type == 1 && got.location.id == 0);
+
+  Pointer at = map(h, 2 * block, {0});
+  Handle again = 0;
+  OK(cuMemRetainAllocationHandle(&again, reinterpret_cast<void *>(at + block + 5)));
+  CHECK(again == h);
+  OK(cuMemRelease(h));
+  OK(cuMemRelease(again));
+  GIVES(1, cuMemRelease(h));
+  CHECK(free_bytes() == free_before - 2 * block);  // the mapping keeps the memory
+  CHECK(read<uint32_t>(at + block) == 0xabababab);
+  unmap(at, 2 * block);
+  CHECK(free_bytes() == free_before);
+
+  MemoryProp closed = property(0, 0);
+  int file = -1;
+  OK(cuMemCreate(&h, block, &closed, 0));
+  GIVES(1, cuMemExportToShareableHandle(&file, h, 1, 0));
+  OK(cuMemRelease(h));
+  int other = memfd_create("something else", 0);
+  GIVES(1, cuMemImportFromShareableHandle(&h, reinterpret_cast<void *>(intptr_t(other)), 1));
+  close(other);
+}
+
+static void test_mappings() {
+  use_device(0);
+  Pointer p = 0;
+  Handle h = create(0, 2 * block);
+  GIVES(1, cuMemAddressReserve(&p, block + 1, 0, 0, 0));
+  GIVES(1, cuMemAddressReserve(&p, block, 3, 0, 0));
+  OK(cuMemAddressReserve(&p, 4 * block, 16 * block, 0, 0));
+  CHECK(p % (16 * block) == 0);
+  GIVES(1, cuMemMap(p, block + 4096, 0, h, 0));
+  GIVES(1, cuMemMap(p, 3 * block, 0, h, 0));
+  GIVES(1, cuMemMap(p, block, block, h, 0));  // the offset must be zero
+  GIVES(1, cuMemMap(p + 3 * block, 2 * block, 0, h, 0));
+  GIVES(1, cuMemMap(p, 2 * block, 0, h + 1000, 0));
+  OK(cuMemMap(p, 2 * block, 0, h, 0));
+  GIVES(1, cuMemMap(p + block, 2 * block, 0, h, 0));
+  OK(cuMemMap(p + 2 * block, 2 * block, 0, h, 0));
+  MemoryAccess access = {{1, 0}, 3};
+  GIVES(1, cuMemSetAccess(p, block, &access, 1));
+  GIVES(1, cuMemcpyHtoD_v2(p, &access, 8));  // no access yet
+  OK(cuMemSetAccess(p, 4 * block, &access, 1));
+  unsigned long long flags = 0;
+  OK(cuMemGetAccess(&flags, &access.location, p + 5));
+  CHECK(flags == 3);
+  MemoryLocation elsewhere = {1, 1};
+  OK(cuMemGetAccess(&flags, &elsewhere, p));
+  CHECK(flags == 0);
+
+  OK(cuMemsetD8_v2(p, 0, 2 * block));
+  OK(launch("touch", {1, 1}, p + 64, 5u));
+  CHECK(read<uint32_t>(p + 2 * block + 64) == 5);  // the same memory twice
+  std::vector<char> across(64, 3);
+  OK(cuMemcpyHtoD_v2(p + 2 * block - 32, across.data(), across.size()));
+  CHECK(read<char>(p + 2 * block - 1) == 3 && read<char>(p + 2 * block + 31) == 3);
+
+  Pointer start = 0;
+  size_t bytes = 0;
+  unsigned type = 0;
+  OK(cuPointerGetAttribute(&start, 11, p + 3 * block));
+  OK(cuPointerGetAttribute(&bytes, 12, p + 3 * block));
+  CHECK(start == p && bytes == 4 * block);
+  OK(cuPointerGetAttribute(&start, 19, p + 3 * block));
+  OK(cuPointerGetAttribute(&type, 2, p));
+  CHECK(start == p + 2 * block && type == 2);
+
+  GIVES(1, cuMemAddressFree(p, 4 * block));
+  GIVES(1, cuMemUnmap(p, block));
+  OK(cuMemUnmap(p, 4 * block));
+  GIVES(1, cuMemAddressFree(p, 2 * block));
+  OK(cuMemAddressFree(p, 4 * block));
+  OK(cuMemRelease(h));
+}
+
+static void expect_fault(Pointer p, int device) {
+  OK(launch("touch", {1, 1}, p, 1u));
+  GIVES(700, cuCtxSynchronize());
+  OK(cuDevicePrimaryCtxReset_v2(device));
+}
+
+static void test_access() {
+#ifndef SANITIZED
+  use_device(0);
+  Handle h = create(0, block);
+  Pointer p = map(h, block, {});
+  expect_fault(p, 0);
+  MemoryAccess read_only = {{1, 0}, 1};
+  OK(cuMemSetAccess(p, block, &read_only, 1));
+  Buffer<uint32_t> out(1);
+  OK(launch("copy_word", {1, 1}, p, out.p));
+  CHECK(out.get()[0] == 0xabababab);
+  GIVES(1, cuMemsetD8_v2(p, 0, 4));
+  expect_fault(p, 0);
+  OK(cuMemUnmap(p, block));
+  expect_fault(p, 0);
+  OK(cuMemAddressFree(p, block));
+  OK(cuMemRelease(h));
+  h = create(1, block);
+  p = map(h, block, {1});
+  expect_fault(p, 0);  // the other device may
+  use_device(1);
+  OK(launch("touch", {1, 1}, p, 7u));
+  CHECK(read<uint32_t>(p) == 7);
+  unmap(p, block);
+  OK(cuMemRelease(h));
+  Buffer<uint32_t> elsewhere(1);
+  use_device(0);
+  expect_fault(elsewhere.p, 0);
+  OK(cuCtxEnablePeerAccess(contexts[1], 0));
+  OK(launch("touch", {1, 1}, elsewhere.p, 8u));
+  CHECK(elsewhere.get()[0] == 8);
+  OK(cuCtxDisablePeerAccess(contexts[1]));
+  expect_fault(elsewhere.p, 0);
+  OK(cuMemFree_v2(elsewhere.p));
+  elsewhere.p = 0;
+#endif
+}
+
+// Work that was put on a stream before its memory went.
+static void test_gone() {
+  use_device(0);
+  void *stream;
+  OK(cuStreamCreate(&stream, 1));
+  Handle h = create(0, block);
+  Pointer p = map(h, block, {0});
+  OK(cuMemsetD32Async(p, 0, 4, stream));
+  unmap(p, block);
+  GIVES(700, cuStreamSynchronize(stream));
+  OK(cuDevicePrimaryCtxReset_v2(0));
+  OK(cuMemRelease(h));
+}
+
+static void test_peers() {
+  use_device(0);
+  int can = 0, value = 0;
+  OK(cuDeviceCanAccessPeer(&can, 0, 1));
+  CHECK(can == 1);
+  OK(cuDeviceCanAccessPeer(&can, 0, 0));
+  CHECK(can == 0);
+  OK(cuCtxEnablePeerAccess(contexts[1], 0));
+  GIVES(704, cuCtxEnablePeerAccess(contexts[1], 0));
+  GIVES(201, cuCtxEnablePeerAccess(contexts[0], 0));
+  GIVES(1, cuCtxEnablePeerAccess(contexts[1], 1));
+  OK(cuCtxDisablePeerAccess(contexts[1]));
+  GIVES(705, cuCtxDisablePeerAccess(contexts[1]));
+  OK(cuDeviceGetP2PAttribute(&value, 2, 0, 1));
+  CHECK(value == 1);
+  GIVES(101, cuDeviceGetP2PAttribute(&value, 2, 0, 0));
+  GIVES(1, cuDeviceGetP2PAttribute(&value, 9, 0, 1));
+  char bus[32];
+  int device = -1;
+  OK(cuDeviceGetPCIBusId(bus, sizeof bus, 1));
+  CHECK(!strcmp(bus, "0000:02:00.0"));
+  OK(cuCtxGetDevice(&device));
+  CHECK(device == 0);
+}
+
+// In a process of its own, with QUERN_EMULATOR_PEERS=none.
+static void test_no_peers() {
+  use_device(0);
+  int can = 1;
+  OK(cuDeviceCanAccessPeer(&can, 0, 1));
+  CHECK(can == 0);
+  GIVES(217, cuCtxEnablePeerAccess(contexts[1], 0));
+  OK(cuDeviceGetP2PAttribute(&can, 2, 0, 1));
+  CHECK(can == 0);
+  Handle h = create(1, block);
+  Pointer p = map(h, block, {1});
+  MemoryAccess access = {{1, 0}, 3};
+  GIVES(101, cuMemSetAccess(p, block, &access, 1));
+  unmap(p, block);
+  OK(cuMemRelease(h));
+}
+
+// ---- host memory and host functions ----
+
+static void test_host_memory() {
+  use_device(0);
+  void *stream;
+  OK(cuStreamCreate(&stream, 1));
+  int file = memfd_create("host", 0);
+  CHECK(ftruncate(file, 8192) == 0);
+  auto *mine = static_cast<uint32_t *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  auto *other = static_cast<uint32_t *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  Pointer p = 0;
+  GIVES(1, cuMemHostGetDevicePointer_v2(&p, mine, 0));
+  OK(cuMemHostRegister_v2(mine, 8192, 2));
+  GIVES(712, cuMemHostRegister_v2(mine, 8192, 2));
+  GIVES(712, cuMemHostRegister_v2(mine + 1024, 64, 0));
+  OK(cuMemHostGetDevicePointer_v2(&p, mine + 4, 0));
+  CHECK(p == reinterpret_cast<Pointer>(mine + 4));
+  GIVES(713, cuMemHostUnregister(mine + 4));
+  GIVES(713, cuMemHostUnregister(&file));
+  GIVES(1, cuMemHostRegister_v2(reinterpret_cast<void *>(16), 64, 0));
+
+  // Pinned memory is read when the copy runs, pageable memory when it is issued.
+  std::vector<uint32_t> pageable(1, 1);
+  Buffer<uint32_t> a(1), b(1);
+  mine[0] = 1;
+  OK(cuMemcpyHtoDAsync_v2(a.p, mine, 4, stream));
+  OK(cuMemcpyHtoDAsync_v2(b.p, pageable.data(), 4, stream));
+  mine[0] = pageable[0] = 2;
+  OK(cuStreamSynchronize(stream));
+  CHECK(a.get()[0] == 2 && b.get()[0] == 1);
+
+  // A captured copy keeps the address.
+  void *graph, *exec;
+  OK(cuStreamBeginCapture_v2(stream, 2));
+  OK(cuMemcpyHtoDAsync_v2(b.p, pageable.data(), 4, stream));
+  OK(cuStreamEndCapture(stream, &graph));
+  OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  pageable[0] = 3;
+  OK(cuGraphLaunch(exec, stream));
+  OK(cuStreamSynchronize(stream));
+  CHECK(b.get()[0] == 3);
+  OK(cuGraphExecDestroy(exec));
+  OK(cuGraphDestroy(graph));
+
+  // A kernel waits for a word that the host writes through another mapping of the same file.
+  mine[8] = 0;
+  OK(launch("wait_for_host", {1, 32, 0, stream}, reinterpret_cast<Pointer>(mine + 8), a.p));
+  std::thread writer([other] {
+    usleep(20000);
+    __atomic_store_n(other + 8, 9u, __ATOMIC_RELEASE);
+  });
+  OK(cuStreamSynchronize(stream));
+  writer.join();
+  CHECK(a.get()[0] == 9);
+  OK(cuMemHostUnregister(mine));
+  GIVES(713, cuMemHostUnregister(mine));
+  munmap(mine, 8192), munmap(other, 8192), close(file);
+  OK(cuStreamDestroy_v2(stream));
+}
+
+struct HostCall { int order, refusal; };
+static std::atomic<int> host_calls;
+
+static void note_call(void *data) {
+  auto *call = static_cast<HostCall *>(data);
+  Pointer p;
+  call->order = ++host_calls;
+  call->refusal = cuMemAlloc_v2(&p, 16);
+}
+
+static void test_host_functions() {
+  use_device(0);
+  void *stream, *graph, *exec;
+  OK(cuStreamCreate(&stream, 1));
+  Buffer<uint32_t> x(1);
+  HostCall first = {}, second_call = {};
+  OK(cuLaunchHostFunc(stream, note_call, &first));
+  OK(launch("touch", {1, 1, 0, stream}, x.p, 6u));
+  OK(cuLaunchHostFunc(stream, note_call, &second_call));
+  CHECK(host_calls == 0);
+  OK(cuStreamSynchronize(stream));
+  CHECK(first.order == 1 && second_call.order == 2 && first.refusal == 800);
+  OK(cuStreamBeginCapture_v2(stream, 1));
+  OK(cuLaunchHostFunc(stream, note_call, &first));
+  OK(cuStreamEndCapture(stream, &graph));
+  OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  for (int i = 0; i < 3; i++) OK(cuGraphLaunch(exec, stream));
+  OK(cuStreamSynchronize(stream));
+  CHECK(host_calls == 5);
+  OK(cuGraphExecDestroy(exec));
+  OK(cuGraphDestroy(graph));
+  OK(cuStreamDestroy_v2(stream));
+}
+
+// ---- multicast ----
+
+struct Multicast {
+  Handle handle = 0, memory[2] = {};
+  Pointer everywhere = 0, own[2] = {};
+};
+
+static void check_team(Handle multicast) {
+  Handle memory = create(0, block);
+  GIVES(1, cuMulticastAddDevice(multicast, 0));
+  GIVES(101, cuMulticastAddDevice(multicast, 9));
+  GIVES(1, cuMulticastBindMem(multicast, 4096, memory, 0, block, 0));
+  GIVES(1, cuMulticastBindMem(multicast, 0, memory, block, block, 0));
+  GIVES(1, cuMulticastBindMem(multicast, 2 * block, memory, 0, block, 0));
+  OK(cuMemRelease(memory));
+}
+
+static void test_multicast() {
+  int supported = 0;
+  OK(cuDeviceGetAttribute(&supported, 132, 0));
+  MulticastProp p = {2, 2 * block, 1, 0};
+  Multicast m;
+  size_t bytes = 0;
+  if (!supported) {
+    GIVES(801, cuMulticastCreate(&m.handle, &p));
+    return;
+  }
+  OK(cuMulticastGetGranularity(&bytes, &p, 0));
+  CHECK(bytes == block);
+  OK(cuMulticastCreate(&m.handle, &p));
+  for (int d = 0; d < 2; d++) OK(cuMulticastAddDevice(m.handle, d));
+  check_team(m.handle);
+  for (int d = 0; d < 2; d++) {
+    m.memory[d] = create(d, block);
+    m.own[d] = map(m.memory[d], block, {0, 1});
+    OK(cuMulticastBindMem(m.handle, block, m.memory[d], 0, block, 0));
+    GIVES(1, cuMulticastBindMem(m.handle, block, m.memory[d], 0, block, 0));
+    OK(cuMemsetD8_v2(m.own[d], 0, block));
+  }
+  m.everywhere = map(m.handle, 2 * block, {0});
+  const Pointer word = m.everywhere + block, wide = word + 4096;
+  use_device(0);
+  Buffer<uint32_t> sum(32), least(32);
+  Buffer<uint64_t> all(32);
+  OK(launch("multicast_store", {1, 32}, word, wide));
+  OK(cuCtxSynchronize());
+  for (int d = 0; d < 2; d++) CHECK(read<uint32_t>(m.own[d] + 20) == 12 && read<uint64_t>(m.own[d] + 4096 + 31 * 8) == 1u << 31);
+  const uint32_t different = uint32_t(-3);
+  OK(cuMemcpyHtoD_v2(m.own[1] + 20, &different, 4));
+  OK(launch("multicast_add", {1, 32}, word, wide));
+  OK(launch("multicast_reduce", {1, 32}, word, wide, sum.p, least.p, all.p));
+  CHECK(sum.get()[5] == 112 + 97 && sum.get()[6] == 226 && least.get()[5] == 97 && all.get()[3] == (1ull << 40 | 8));
+#ifndef SANITIZED
+  use_device(0);
+  OK(launch("touch", {1, 1}, word, 1u));  // only multimem may
+  GIVES(700, cuCtxSynchronize());
+  OK(cuDevicePrimaryCtxReset_v2(0));
+  sum.p = least.p = all.p = 0;
+#endif
+  use_device(1);
+  OK(launch("multicast_store", {1, 1}, word, wide));  // no access from there
+  GIVES(700, cuCtxSynchronize());
+  OK(cuDevicePrimaryCtxReset_v2(1));
+  use_device(0);
+  OK(launch("multicast_store", {1, 1}, m.everywhere, m.everywhere + 8));  // nothing bound
+  GIVES(700, cuCtxSynchronize());
+  OK(cuDevicePrimaryCtxReset_v2(0));
+  sum.p = least.p = all.p = 0;
+  for (int d = 0; d < 2; d++) OK(cuMulticastUnbind(m.handle, d, block, block));
+  GIVES(1, cuMulticastUnbind(m.handle, 0, block, block));
+  unmap(m.everywhere, 2 * block);
+  for (int d = 0; d < 2; d++) unmap(m.own[d], block), OK(cuMemRelease(m.memory[d]));
+  OK(cuMemRelease(m.handle));
+}
+
+// ---- instructions ----
+
+static void test_ordered_accesses() {
+  use_device(0);
+  int major = 0;
+  OK(cuDeviceGetAttribute(&major, 75, 0));
+  std::vector<uint8_t> in(160), expected(160, 0);
+  for (size_t i = 0; i < in.size(); i++) in[i] = uint8_t(i * 7 + 1);
+  Buffer<uint8_t> a(in), b(160);
+  OK(cuMemsetD8_v2(b.p, 0, 160));
+  OK(launch("ordered_accesses", {1, 1}, a.p, b.p));
+  std::copy(in.begin(), in.begin() + 80, expected.begin());
+  expected[1] = 0, expected[20] = expected[21] = expected[22] = expected[23] = 0;
+  const uint64_t exchanged = 0x1122334455667788, combined = 0xff00;
+  const uint32_t swapped = 77, found = 5;
+  memcpy(&expected[80], &swapped, 4), memcpy(&expected[88], &exchanged, 8), memcpy(&expected[96], &combined, 8);
+  memcpy(&expected[104], &found, 4);
+  if (major >= 10) std::copy(in.begin() + 128, in.begin() + 160, expected.begin() + 128);
+  auto got = b.get();
+  for (size_t i = 0; i < got.size(); i++)
+    if (got[i] != expected[i]) printf("  byte %zu: %d, not %d\n", i, got[i], expected[i]);
+  CHECK(got == expected);
+}
+
+// ---- processes with another environment ----
+
+static void test_role(const char *role, const char *variable, const char *value) {
+  int socket;
+  setenv(variable, value, 1);
+  pid_t child = start_role(role, socket);
+  unsetenv(variable);
+  CHECK(finish_role(child, socket) == 0);
+}
+
+static void test_launch_blocking() {
+  use_device(0);
+  uint32_t *pinned;
+  OK(cuMemAllocHost_v2(reinterpret_cast<void **>(&pinned), 4));
+  OK(launch("touch", {1, 1}, reinterpret_cast<Pointer>(pinned), 5u));
+  CHECK(*pinned == 5);  // without waiting for it
+  OK(cuMemFreeHost(pinned));
+}
+
+static const Test tests[] = {
+    {"handles", test_handles}, {"mappings", test_mappings}, {"access", test_access}, {"gone", test_gone},
+    {"peers", test_peers}, {"host memory", test_host_memory}, {"host functions", test_host_functions},
+    {"multicast", test_multicast}, {"ordered accesses", test_ordered_accesses},
+    {"no peers", [] { test_role("no peers", "QUERN_EMULATOR_PEERS", "none"); }},
+    {"launch blocking", [] { test_role("launch blocking", "CUDA_LAUNCH_BLOCKING", "1"); }},
+};
+
+static const Role roles[] = {
+    {"no peers", [](int) { test_no_peers(); }}, {"launch blocking", [](int) { test_launch_blocking(); }},
+};
+
+int main(int count, char **arguments) { return run_program(count, arguments, tests, roles); }
