@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "status.h"
@@ -114,14 +115,28 @@ static quern_status send_to(const struct quern_membership *member, uint64_t call
     return status;
 }
 
+/* Whether a peer that cannot be reached has ended: its sockets go a moment before its process does. */
+static bool is_gone(struct quern_process process) {
+    bool gone = quern_process_has_ended(process);
+    for (int attempt = 0; attempt < 20 && !gone; attempt++) {
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+        gone = quern_process_has_ended(process);
+    }
+    return gone;
+}
+
 quern_status quern_descriptors_send(const struct quern_membership *member, uint64_t call, const struct quern_descriptor *list,
                                     int count) {
     const struct quern_segment *segment = member->segment;
-    quern_status status = QUERN_OK;
-    for (int rank = 0; rank < member->ranks && status == QUERN_OK; rank++)
-        if (quern_process_leader(segment, rank) == rank && !quern_are_neighbours(segment, rank, member->rank))
-            status = send_to(member, call, rank, list, count);
-    return status;
+    for (int rank = 0; rank < member->ranks; rank++) {
+        if (quern_process_leader(segment, rank) != rank || quern_are_neighbours(segment, rank, member->rank)) continue;
+        quern_status status = send_to(member, call, rank, list, count);
+        if (status != QUERN_OK && is_gone(segment->rank[rank].process))
+            status = quern_poison(member, QUERN_PEER_LOST, "rank %d (process %d) has ended; rank %d had a descriptor for it", rank,
+                                  segment->rank[rank].process.pid, member->rank);
+        if (status != QUERN_OK) return status;
+    }
+    return QUERN_OK;
 }
 
 /* ---- receiving ---- */

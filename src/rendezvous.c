@@ -390,8 +390,8 @@ quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const stru
         status = enter(&joining);
     }
     if (status == QUERN_OK && joining.again)
-        status = quern_fail(device_of(&joining), QUERN_PEER_TIMEOUT, "/dev/shm%s is being made by a process that does not go on",
-                            joining.name);
+        status = quern_fail(device_of(&joining), QUERN_PEER_TIMEOUT, "%s: /dev/shm%s is being made by a process that does not go on",
+                            members[0]->label, joining.name);
     if (status == QUERN_OK) status = await_others(&joining);
     if (status != QUERN_OK) {
         let_go(&joining);
