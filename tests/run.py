@@ -49,6 +49,8 @@ SUITES = {
     "test_symmetric": {"cpu"},
     "test_large": {"cpu"},
     "test_driver": {"driver"},
+    "test_group": {"ranks"},
+    "test_host_barrier": {"ranks"},
     "test_oracle": {"oracle"},
 }
 
@@ -68,11 +70,15 @@ CHECKS = {
     "symmetric memory of processes": ["env", "LD_LIBRARY_PATH=build/emulator", "build/tests/symmetric_processes"],
     "data races": [sys.executable, "tests/race/run.py"],
     "protocol models": [sys.executable, "tests/model/run.py"],
+    "data races of ranks": [sys.executable, "tests/race/ranks.py"],
+    "faults of ranks": ["build/tests/ranks/faults"],
+    "meeting place of ranks": ["build/tests/ranks/meeting_place"],
 }
 
 
 # What is built before anything runs.
-BUILT = ("all", "emulator", "tests-address", "emulator-address", "emulator-thread", "build/tests/race", "build/tests/test_pack")
+BUILT = ("all", "emulator", "tests-ranks", "tests-address", "emulator-address", "emulator-thread", "build/tests/race",
+         "build/tests/race_ranks", "build/tests/test_pack")
 
 # What a CPU target needs of /proc/cpuinfo.
 CPU_FLAGS = {
@@ -135,6 +141,11 @@ def cpu_configurations() -> list[Configuration]:
     ]
 
 
+def rank_configuration() -> Configuration:
+    """Groups of CPU ranks, which use no kernels: the same on every CPU."""
+    return Configuration("ranks", "ranks", {"QUERN_TEST_DEVICE": "cpu"})
+
+
 def emulated_configurations() -> list[Configuration]:
     nvcc = BUILD / "nvcc.txt"
     compiled = nvcc.exists() and nvcc.read_text().strip() != "none"
@@ -156,7 +167,7 @@ def instrumented(configurations: list[Configuration]) -> list[Configuration]:
     Of the GPU targets one for each source file is enough: the targets that the translated kernels were instrumented for.
     """
     owners = {path.stem for path in (BUILD / "emulator-address").glob("*.so")}
-    chosen = [c for c in configurations if c.kind == "cpu" or c.environment["QUERN_TEST_TARGET"] in owners]
+    chosen = [c for c in configurations if c.kind in ("cpu", "ranks") or c.environment["QUERN_TEST_TARGET"] in owners]
     sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": str(BUILD / "emulator-address"),
                  "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
     return [Configuration(f"sanitized {c.name}", c.kind, {**c.environment, **sanitizer}, c.unavailable,
@@ -209,9 +220,10 @@ def all_configurations(garbage: Path) -> list[Configuration]:
     return [
         Configuration("oracle", "oracle"),
         *cpu_configurations(),
+        rank_configuration(),
         *driver_configurations(garbage),
         *emulated_configurations(),
-        *instrumented([*cpu_configurations(), *emulated_configurations()]),
+        *instrumented([*cpu_configurations(), rank_configuration(), *emulated_configurations()]),
         *gpu_configurations(),
         Configuration("checks", "checks", commands=CHECKS),
     ]

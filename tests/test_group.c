@@ -63,8 +63,11 @@ static bool name_exists(const char *name) {
 
 /* ---- what may not be asked for ---- */
 
+static void ignore_line(void *user, quern_log_level level, const char *line) { (void)user, (void)level, (void)line; }
+
 Test(group, refuses_bad_arguments) {
     quern_device *device = open_cpu();
+    quern_set_log(ignore_line, NULL, QUERN_LOG_DEBUG);  /* with it, devices are looked into */
     char long_name[202];
     memset(long_name, 'n', sizeof long_name - 1);
     long_name[201] = 0;
@@ -321,7 +324,7 @@ static quern_status wait_for_two(struct rank *rank) {
         rank_check_detail(rank, "quern_group_create waited 0.4");
         rank_check_detail(rank, " s for rank 2, rank 5");
         rank_check(rank, group == UNTOUCHED, "a failed call wrote a handle");
-        rank_check(rank, rank_now() - began >= 0.3 && rank_now() - began < 1.4, "waited %g s", rank_now() - began);
+        rank_check(rank, rank_now() - began >= 0.3 && rank_now() - began < 5, "waited %g s", rank_now() - began);
     }
     rank_line_up(rank);
     rank_check(rank, !name_exists(rank->name), "the name is still there");
@@ -432,7 +435,7 @@ static quern_status inherit_the_limit(struct rank *rank) {
     double began = rank_now();
     if (rank->rank == 0) {
         rank_status(rank, quern_barrier(part, NULL, NULL), QUERN_PEER_TIMEOUT);
-        rank_check(rank, rank_now() - began < 2, "waited %g s", rank_now() - began);
+        rank_check(rank, rank_now() - began < 5, "waited %g s", rank_now() - began);
     }
     rank_line_up(rank);
     rank_status(rank, quern_group_status(part), rank->rank < 2 ? QUERN_PEER_TIMEOUT : QUERN_OK);
@@ -503,7 +506,7 @@ static quern_status abort_one_wait(struct rank *rank, bool in_split) {
         rank_check(rank, status == QUERN_GROUP_ABORTED && part == UNTOUCHED, "%s", quern_status_string(status));
         snprintf(expected, sizeof expected, "rank %d: rank %d has aborted the group", rank->rank, rank->ranks - 1);
         rank_check_detail(rank, expected);
-        rank_check(rank, late < 0.5, "the wait ended %g s late", late);
+        rank_check(rank, late < 2, "the wait ended %g s late", late);
     }
     rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
     rank_ok(rank, quern_group_abort(group));
@@ -536,7 +539,7 @@ static quern_status abort_from_another_thread(struct rank *rank) {
     if (rank->rank == 0) {
         pthread_create(&thread, NULL, abort_soon, group);
         rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
-        rank_check(rank, rank_now() - began < 1, "waited %g s", rank_now() - began);
+        rank_check(rank, rank_now() - began < 5, "waited %g s", rank_now() - began);
         pthread_join(thread, &failed);
         rank_check(rank, !failed, "the other thread could not abort");
     }
@@ -546,6 +549,37 @@ static quern_status abort_from_another_thread(struct rank *rank) {
 
 Test(group, may_be_aborted_by_any_thread) {
     CHECK_BOTH(.count = 2, .function = abort_from_another_thread);
+}
+
+/* The last handle that the other thread is to look at; NULL: it may end. */
+static quern_group *_Atomic looked_at;
+
+static void *look_and_abort(void *user) {
+    char report[512];
+    for (quern_group *group; (group = looked_at);) {
+        bool known = quern_group_rank(group) == 0 && quern_group_size(group) == 1;
+        quern_group_report(group, report, sizeof report);
+        if (known && !strstr(report, "rank 0: ") && !strstr(report, "destroyed before")) return user;
+        if (known) quern_group_abort(group);
+    }
+    return NULL;
+}
+
+Test(group, may_be_looked_at_and_aborted_while_it_is_destroyed) {
+    quern_device *device = open_cpu();
+    pthread_t thread;
+    void *failed;
+    looked_at = single_group(device);
+    check_ok(quern_group_destroy(looked_at));
+    pthread_create(&thread, NULL, look_and_abort, &looked_at);
+    for (int round = 0; round < 3000; round++) {
+        looked_at = single_group(device);
+        check_ok(quern_group_destroy(looked_at));
+    }
+    looked_at = NULL;
+    pthread_join(thread, &failed);
+    check(!failed, "a report without its rank");
+    quern_device_close(device);
 }
 
 /* ---- reporting ---- */

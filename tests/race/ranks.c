@@ -1,0 +1,169 @@
+/*
+ * Thread ranks under ThreadSanitizer, which reports an order that the library does not make even where this processor keeps it.
+ * A plain program, since ThreadSanitizer does not work under Criterion; a process with a race ends with ThreadSanitizer's status.
+ *
+ *   race_ranks [SCENE]       all scenes, or one
+ *
+ * It closes with `N passed, N failed`.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/random.h"
+#include "harness/ranks.h"
+
+enum { RANKS = 4 };
+
+/* Plain memory, which only the library's barriers guard. */
+struct board {
+    _Alignas(64) struct {
+        _Alignas(64) int64_t value;
+    } of[RANKS];
+};
+
+/* Each member writes; all meet; each reads what the others have written; all meet again. */
+static void exchange_values(struct rank *rank, quern_group *group, const int *members, int count, int64_t value) {
+    struct board *board = rank->shared;
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = members;
+    args.member_count = count;
+    board->of[rank->rank].value = value;
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+    for (int i = 0; i < (members ? count : rank->ranks); i++) {
+        int64_t seen = board->of[members ? members[i] : i].value;
+        rank_check(rank, seen == value, "round %lld: %lld", (long long)value, (long long)seen);
+    }
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+}
+
+static quern_status meet(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    for (int64_t round = 1; round <= 1000; round++) exchange_values(rank, group, NULL, 0, round);
+    return quern_group_destroy(group);
+}
+
+static quern_status meet_in_subsets(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    for (uint64_t round = 1; round <= 1000; round++) {
+        int members[RANKS], count = 0;
+        uint64_t drawn = random_bits(3, round) % 16;
+        for (int other = 0; other < RANKS; other++)
+            if (drawn >> other & 1) members[count++] = other;
+        if (drawn >> rank->rank & 1) exchange_values(rank, group, members, count, (int64_t)round);
+    }
+    return quern_group_destroy(group);
+}
+
+static quern_status split(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    for (int round = 1; round <= 60; round++) {
+        quern_group *part;
+        int colour = (int)random_below(5, (uint64_t)round * RANKS + (uint64_t)rank->rank, 3) - 1;
+        rank_ok(rank, quern_group_split(&group, 1, &colour, &rank->rank, &part));
+        if (part) rank_ok(rank, quern_barrier(part, NULL, NULL));
+        rank_ok(rank, quern_group_destroy(part));
+        exchange_values(rank, group, NULL, 0, round);
+    }
+    return quern_group_destroy(group);
+}
+
+/* Each rank writes into all parts of the memory, which is new each time. */
+static quern_status write_to_peers(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    for (int round = 1; round <= 60; round++) {
+        int *mine, *peer;
+        rank_ok(rank, quern_symmetric_alloc(&group, 1, (size_t[]){sizeof(int) * RANKS}, (void **)&mine));
+        for (int other = 0; other < RANKS; other++) {
+            rank_ok(rank, quern_symmetric_peer(group, mine, other, (void **)&peer));
+            peer[rank->rank] = round;
+        }
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        for (int other = 0; other < RANKS; other++) rank_check(rank, mine[other] == round, "rank %d has not written", other);
+        rank_ok(rank, quern_symmetric_free(group, mine, NULL));
+    }
+    return quern_group_destroy(group);
+}
+
+/* Again and again a group whose end somebody brings about, in one way or another, while others wait and ask. */
+static quern_status end_badly(struct rank *rank) {
+    char report[2048];
+    for (int round = 0; round < 40; round++) {
+        quern_group *group = rank_group(rank, round % 4 == 1 ? 0.01 : 30), *part;
+        int odd = round % RANKS;
+        quern_status status = QUERN_OK;
+        if (rank->rank != odd)
+            status = quern_barrier(group, NULL, NULL);
+        else if (round % 4 == 0)
+            status = quern_group_abort(group);
+        else if (round % 4 == 1)
+            for (int look = 0; look < 30; look++) quern_group_report(group, report, sizeof report);
+        else if (round % 4 == 2)
+            status = quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part);
+        rank_check(rank, (status != QUERN_OK) == (rank->rank != odd || round % 4 == 2), "%s", quern_status_string(status));
+        quern_group_report(group, report, sizeof report);
+        quern_group_status(group);
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    return QUERN_OK;
+}
+
+static quern_group *_Atomic watched;
+
+static void *watch(void *user) {
+    char report[512];
+    for (quern_group *group; (group = watched);) {
+        quern_group_report(group, report, sizeof report);
+        quern_group_rank(group);
+        quern_group_size(group);
+        if (quern_group_rank(group) == 0) quern_group_abort(group);
+    }
+    return user;
+}
+
+/* Rank 0 makes and destroys groups at which another thread looks, and which it aborts. */
+static quern_status destroy_while_watched(struct rank *rank) {
+    pthread_t watcher;
+    quern_group_args args = rank_group_args(rank, 30);
+    if (rank->rank) return QUERN_OK;
+    args.ranks = 1;
+    args.name = NULL;
+    for (int round = 0; round < 300; round++) {
+        quern_group *group;
+        rank_ok(rank, quern_group_create(&args, 1, &group));
+        watched = group;
+        if (round == 0) pthread_create(&watcher, NULL, watch, NULL);
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    watched = NULL;
+    pthread_join(watcher, NULL);
+    return QUERN_OK;
+}
+
+static const struct {
+    const char *name;
+    rank_function *function;
+} scenes[] = {
+    {"meet", meet},
+    {"meet_in_subsets", meet_in_subsets},
+    {"split", split},
+    {"write_to_peers", write_to_peers},
+    {"end_badly", end_badly},
+    {"destroy_while_watched", destroy_while_watched},
+};
+
+int main(int count, char **words) {
+    int passed = 0, failed = 0;
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        if (count > 1 && strcmp(words[1], scenes[i].name) != 0) continue;
+        const char *wrong = ranks_run(&(struct ranks){.kind = RANK_THREADS, .count = RANKS, .function = scenes[i].function,
+                                                      .shared_bytes = sizeof(struct board)});
+        if (wrong) printf("race_ranks: %s: %s\n", scenes[i].name, wrong);
+        passed += !wrong;
+        failed += wrong != NULL;
+    }
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed || !passed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

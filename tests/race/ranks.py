@@ -1,0 +1,82 @@
+"""ThreadSanitizer over thread ranks: the library must be silent, and each of its variants without an order must be reported.
+
+A variant is the library with one line changed and that file compiled again; if it went unnoticed, the silence of the real one would
+mean nothing.  The last line is `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+THREAD = BUILD / "thread"
+FLAGS = ["-std=c11", "-O1", "-g", "-w", "-I", "src", "-fsanitize=thread"]
+RACE = "WARNING: ThreadSanitizer: data race"
+
+
+@dataclass(frozen=True)
+class Variant:
+    name: str
+    file: str
+    old: str    # occurs exactly once
+    new: str
+    scene: str  # of race_ranks, in which it must be reported
+
+
+VARIANTS = [
+    Variant("signals without release", "src/meeting.c",
+            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "meet"),
+    Variant("looks without acquire", "src/meeting.c",
+            "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_ACQUIRE);",
+            "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);", "meet"),
+    Variant("destroy does not wait for visitors", "src/group.c",
+            "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", "", "destroy_while_watched"),
+]
+
+
+def run(program: Path, *scene: str) -> tuple[int, str]:
+    environment = {**os.environ, "TSAN_OPTIONS": "halt_on_error=1 exitcode=66"}
+    done = subprocess.run([program, *scene], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=300)
+    return done.returncode, done.stdout
+
+
+def build_variant(variant: Variant, directory: Path) -> Path:
+    """The program with the changed file before the library that has the real one."""
+    text = (ROOT / variant.file).read_text()
+    if text.count(variant.old) != 1:
+        raise SystemExit(f"{variant.file} has its text {text.count(variant.old)} times: {variant.old}")
+    source = directory / Path(variant.file).name
+    source.write_text(text.replace(variant.old, variant.new))
+    program = directory / "race_ranks"
+    harness = [THREAD / "tests" / name for name in ("race/ranks.o", "harness/ranks.o", "harness/random.o")]
+    subprocess.run(["clang", *FLAGS, "-c", source, "-o", source.with_suffix(".o")], check=True, cwd=ROOT)
+    subprocess.run(["clang", "-fsanitize=thread", *harness, source.with_suffix(".o"), THREAD / "libquern.a", "-lm", "-ldl", "-pthread",
+                    "-o", program], check=True, cwd=ROOT)
+    return program
+
+
+def main() -> int:
+    status, output = run(BUILD / "tests" / "race_ranks")
+    failures = int(status != 0 or RACE in output)
+    print(f"race: ranks: {'FAILED' if failures else 'no race'}")
+    if failures:
+        print("\n".join(output.splitlines()[-80:]))
+    for variant in VARIANTS:
+        with tempfile.TemporaryDirectory() as directory:
+            _, output = run(build_variant(variant, Path(directory)), variant.scene)
+        reported = RACE in output or "ThreadSanitizer: heap-use-after-free" in output
+        print(f"race: {variant.name}: {'reported' if reported else 'NOT REPORTED'}")
+        failures += not reported
+    print(f"{1 + len(VARIANTS) - failures} passed, {failures} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
