@@ -233,7 +233,6 @@ static void leave(struct quern_membership *member) {
     struct quern_segment *segment = member->segment;
     if (segment) {
         __atomic_store_n(&segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
-        quern_wake_all(segment);
         quern_release_segment(segment);
     }
     free(member);

@@ -130,9 +130,6 @@ quern_status quern_check_poison(const struct quern_membership *member);
 quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Wakes every rank that sleeps in a meeting, to look around. */
-void quern_wake_all(struct quern_segment *segment);
-
 /* "barrier", "ragged all-to-all (verdict)": where a tag says that a rank is. */
 void quern_describe_tag(struct quern_text *text, uint32_t tag);
 

@@ -137,7 +137,8 @@ quern_status quern_slice_status(const struct quern_slice_report *report) {
 
 /* ---- the poison itself ---- */
 
-void quern_wake_all(struct quern_segment *segment) {
+/* Wakes every rank that sleeps, to look around. */
+static void wake_all(struct quern_segment *segment) {
     for (uint32_t rank = 0; rank < segment->ranks; rank++) {
         __atomic_add_fetch(&segment->rank[rank].arrivals, 1, __ATOMIC_SEQ_CST);
         quern_futex_wake(&segment->rank[rank].arrivals);
@@ -166,7 +167,7 @@ static void publish(const struct quern_membership *member, quern_status status) 
     struct quern_segment *segment = member->segment;
     __atomic_store_n(&segment->poison_published, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&segment->poison, (uint32_t)status, __ATOMIC_SEQ_CST);
-    quern_wake_all(segment);
+    wake_all(segment);
     quern_log(member->device, QUERN_LOG_ERROR, "%s: poisoned with %s: %s", member->label, quern_status_string(status),
               segment->poison_text);
     log_report(member);

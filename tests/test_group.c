@@ -524,6 +524,38 @@ Test(group, ends_all_waits_when_it_is_aborted) {
     CHECK_BOTH(.count = 9, .function = abort_waits);
 }
 
+/*
+ * A sleeper looks around every twentieth of a second anyway.  So rank 0 aborts when the other one has just gone to sleep, several
+ * times, and once at least it must look up well before.
+ */
+static quern_status wake_at_once(struct rank *rank) {
+    struct moments *moments = rank->shared;
+    char report[1024];
+    double soonest = 1;
+    for (int round = 0; round < 12; round++) {
+        quern_group *group = rank_group(rank, 60);
+        rank_line_up(rank);
+        if (rank->rank == 0) {
+            do quern_group_report(group, report, sizeof report);
+            while (!strstr(report, "waits in quern_barrier"));
+            moments->aborted = rank_now();
+            rank_ok(rank, quern_group_abort(group));
+        } else {
+            rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
+            double late = rank_now() - moments->aborted;
+            if (late < soonest) soonest = late;
+        }
+        rank_line_up(rank);
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    rank_check(rank, rank->rank == 0 || soonest < 0.02, "the waits ended %g s late and more", soonest);
+    return QUERN_OK;
+}
+
+Test(group, wakes_sleepers_when_it_is_aborted) {
+    CHECK_BOTH(.count = 2, .function = wake_at_once);
+}
+
 static void *abort_soon(void *user) {
     rank_sleep(0.15);
     quern_status status = quern_group_abort(user);

@@ -222,11 +222,15 @@ static quern_status live(struct rank *rank) {
 static int passed, failed;
 static int died_in[STEPS], failed_others_in[STEPS];  /* victims that died in a step, and ranks that ended in it for another's sake */
 
+static int victims_step(const struct plan *plan, const struct rank_run *run) {
+    return ((const struct shared *)ranks_shared(run))->step[plan->victim];
+}
+
 static void report_failure(const struct plan *plan, const struct rank_run *run, const char *what) {
     static const char *const deeds[] = {"nothing", "dies", "stops", "dawdles"};
     const struct shared *shared = ranks_shared(run);
     printf("fault %d: of %d ranks, rank %d (in its %s) %s at crossing %ld, moment %g s: %s\n", plan->number, plan->ranks,
-           plan->victim, steps[shared->step[plan->victim]].name, deeds[plan->deed], plan->crossing, plan->moment, what);
+           plan->victim, steps[victims_step(plan, run)].name, deeds[plan->deed], plan->crossing, plan->moment, what);
     for (int rank = 0; rank < plan->ranks; rank++) {
         const struct rank_result *result = ranks_result(run, rank);
         printf("    rank %d: %s after %g s in its %s: %s\n", rank,
@@ -252,11 +256,15 @@ static bool names_a_culprit(const char *detail, const struct plan *plan, const s
     return false;
 }
 
+/* A rank that dies before it has joined a group is nobody's peer yet, and may only be missed. */
+static bool is_noticed_in(int step) { return steps[step].take != create && steps[step].take != split; }
+
 /* Whether an end is one that a rank may come to when the victim has failed it. */
 static bool is_fair_end(const struct rank_result *result, const struct plan *plan, const struct rank_run *run) {
     if (result->status == QUERN_OK) return true;
     if (plan->deed != CROSSING_KILL && plan->deed != CROSSING_STOP) return false;
     if (result->status != QUERN_PEER_LOST && result->status != QUERN_PEER_TIMEOUT) return false;
+    if (plan->deed == CROSSING_KILL && result->status != QUERN_PEER_LOST && is_noticed_in(victims_step(plan, run))) return false;
     return names_a_culprit(result->detail, plan, run);
 }
 
