@@ -46,8 +46,7 @@ def illegal(operation: str, key: Key, target: Target) -> str | None:
             return f"{operation} has no key {name!r}; it has {', '.join(KEYS[operation]) or 'none'}"
         if name != "variant" and value is not None and value not in DTYPES:
             return f"{name} is {value!r}, which is no dtype; there are {', '.join(DTYPES)}"
-    judge = {"adam": _illegal_adam, "cross_entropy": _illegal_cross_entropy, "barrier": _illegal_barrier,
-             "ragged_all_to_all": _illegal_ragged}.get(operation)
+    judge = {"adam": _illegal_adam, "cross_entropy": _illegal_cross_entropy, "barrier": _illegal_barrier}.get(operation)
     return judge(key, target) if judge else None
 
 
@@ -76,10 +75,6 @@ def _illegal_cross_entropy(key: Key, target: Target) -> str | None:
 
 def _illegal_barrier(key: Key, target: Target) -> str | None:
     return "ranks on CPUs meet in the host code, without a kernel" if target.kind == "cpu" else None
-
-
-def _illegal_ragged(key: Key, target: Target) -> str | None:
-    return "its ranks are on CPUs so far" if target.kind == "gpu" else None
 
 
 def name(operation: str, key: Key, target: Target) -> str:

@@ -61,24 +61,41 @@ quern_status quern_cuda_room(const struct quern_membership *member, const struct
                       "for each rank", member->label, rank->ranks_on_device, each * device->multiprocessors, ready->kernel->name);
 }
 
-quern_status quern_cuda_barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream) {
-    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
-    const struct quern_ready_kernel *ready;
+/* In the rank's context. */
+static quern_status launch(struct quern_membership *member, const struct quern_ready_kernel *ready,
+                           const struct quern_barrier_problem *problem, CUstream stream) {
     int room;
-    quern_status status = quern_check_poison(member);
-    if (status == QUERN_OK) status = quern_select(member->device, &operation, NULL, &ready);
+    quern_status status = quern_cuda_room(member, ready, &room);
+    if (status != QUERN_OK) return status;
+    quern_cuda_report(member, problem->links.tag | problem->phase << 16);
+    void *parameters[] = {(void *)problem};
+    CUresult error = quern_cuda_rank_of(member)->cuda->launch(ready->function, 1, 1, 1, ready->kernel->cuda.threads, 1, 1, 0, stream,
+                                                              parameters, NULL);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, ready->kernel->name);
+}
+
+static quern_status meet(struct quern_membership *member, const struct quern_barrier_problem *problem, CUstream stream) {
+    const struct quern_ready_kernel *ready;
     bool capturing;
+    quern_status status = quern_select(member->device, &operation, NULL, &ready);
     if (status == QUERN_OK) status = quern_cuda_enter(member, stream, &capturing);
     if (status != QUERN_OK) return status;
-    status = quern_cuda_room(member, ready, &room);
-    if (status == QUERN_OK) {
-        struct quern_barrier_problem problem;
-        quern_cuda_link(member, set, QUERN_IN_BARRIER, timeout, &problem.links);
-        quern_cuda_report(member, problem.links.tag | QUERN_PHASE_MEETING << 16);
-        void *parameters[] = {&problem};
-        CUresult error = rank->cuda->launch(ready->function, 1, 1, 1, ready->kernel->cuda.threads, 1, 1, 0, stream, parameters, NULL);
-        if (error != CUDA_SUCCESS) status = quern_cuda_fail(member->device, error, ready->kernel->name);
-    }
+    if (!capturing || !problem->dissents) status = launch(member, ready, problem, stream);
     quern_status left = quern_cuda_leave(member, stream, capturing);
     return status == QUERN_OK ? left : status;
+}
+
+quern_status quern_cuda_barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream) {
+    struct quern_barrier_problem problem = {.phase = QUERN_PHASE_MEETING};
+    quern_status status = quern_check_poison(member);
+    if (status != QUERN_OK) return status;
+    quern_cuda_link(member, set, QUERN_IN_BARRIER, timeout, &problem.links);
+    return meet(member, &problem, stream);
+}
+
+quern_status quern_cuda_refuse(struct quern_membership *member, const struct quern_rank_set *set, enum quern_collective collective,
+                               double timeout, void *stream) {
+    struct quern_barrier_problem problem = {.phase = QUERN_PHASE_ENTRY, .dissents = 1};
+    quern_cuda_link(member, set, collective, timeout, &problem.links);
+    return meet(member, &problem, stream);
 }

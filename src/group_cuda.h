@@ -51,6 +51,13 @@ quern_status quern_cuda_room(const struct quern_membership *member, const struct
 
 quern_status quern_cuda_barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream);
 
+/*
+ * A rank that has refused its arguments meets the others where their operation begins, to tell them.  In a stream that is being
+ * captured it does nothing: the refusal must not be replayed.
+ */
+quern_status quern_cuda_refuse(struct quern_membership *member, const struct quern_rank_set *set, enum quern_collective collective,
+                               double timeout, void *stream);
+
 extern const struct quern_ragged_transport quern_cuda_ragged;
 
 #endif

@@ -5,14 +5,15 @@
  */
 #define QUERN_MULTIMEM 1
 
-#include "device/barrier.cuh"
+#include "device/slice_incident.cuh"
 
 extern "C" __global__ void __launch_bounds__(128)
 barrier(const __grid_constant__ quern_barrier_problem problem) {
+    const quern_phase phase = (quern_phase)problem.phase;
     if (has_ended(problem.links)) {
         return;
     }
-    meeting all(problem.links, QUERN_PHASE_MEETING, false);
+    meeting all(problem.links, phase, problem.dissents != 0);
     all.put();
-    all.await();
+    nobody_refused(problem.links, phase, all.await());
 }

@@ -5,4 +5,52 @@
  * Rendered by gen/ from templates/images.S.j2; do not edit.
  */
     .section .rodata
+    .balign 64
+    .global quern_image_ragged_all_to_all__sm_120f, quern_image_ragged_all_to_all__sm_120f_end
+quern_image_ragged_all_to_all__sm_120f:
+    .incbin "sm_120f/ragged_all_to_all.fatbin"
+    .byte 0
+quern_image_ragged_all_to_all__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_ragged_all_to_all__sm_100f, quern_image_ragged_all_to_all__sm_100f_end
+quern_image_ragged_all_to_all__sm_100f:
+    .incbin "sm_100f/ragged_all_to_all.fatbin"
+    .byte 0
+quern_image_ragged_all_to_all__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_ragged_all_to_all__sm_90a, quern_image_ragged_all_to_all__sm_90a_end
+quern_image_ragged_all_to_all__sm_90a:
+    .incbin "sm_90a/ragged_all_to_all.fatbin"
+    .byte 0
+quern_image_ragged_all_to_all__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_ragged_all_to_all__sm_89, quern_image_ragged_all_to_all__sm_89_end
+quern_image_ragged_all_to_all__sm_89:
+    .incbin "sm_89/ragged_all_to_all.fatbin"
+    .byte 0
+quern_image_ragged_all_to_all__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_ragged_all_to_all__sm_86, quern_image_ragged_all_to_all__sm_86_end
+quern_image_ragged_all_to_all__sm_86:
+    .incbin "sm_86/ragged_all_to_all.fatbin"
+    .byte 0
+quern_image_ragged_all_to_all__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_ragged_all_to_all__sm_80, quern_image_ragged_all_to_all__sm_80_end
+quern_image_ragged_all_to_all__sm_80:
+    .incbin "sm_80/ragged_all_to_all.fatbin"
+    .byte 0
+quern_image_ragged_all_to_all__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_ragged_all_to_all__sm_75, quern_image_ragged_all_to_all__sm_75_end
+quern_image_ragged_all_to_all__sm_75:
+    .incbin "sm_75/ragged_all_to_all.fatbin"
+    .byte 0
+quern_image_ragged_all_to_all__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_ragged_all_to_all__compute_90, quern_image_ragged_all_to_all__compute_90_end
+quern_image_ragged_all_to_all__compute_90:
+    .incbin "compute_90/ragged_all_to_all.fatbin"
+    .byte 0
+quern_image_ragged_all_to_all__compute_90_end = . - 1
     .section .note.GNU-stack, "", @progbits

@@ -88,13 +88,18 @@ struct meeting {
     __device__ __forceinline__ meeting(const quern_links &links, quern_phase phase, bool dissents)
         : links(links), tag(links.tag | (uint32_t)phase << 16), dissents(dissents), expected(0) {}
 
+    /* The epoch of the next meeting with a rank. */
+    static __device__ __forceinline__ uint32_t next_epoch(const quern_links &links, uint32_t rank) {
+        return (by_multicast(links) ? *own_pad(links).everyone_count() : *own_pad(links).count(rank)) + 1;
+    }
+
     __device__ __forceinline__ void put() {
         const device_pad own = own_pad(links);
         const uint32_t signalled = tag | (dissents ? QUERN_TAG_DISSENTS : 0);
+        expected = threadIdx.x < links.ranks ? next_epoch(links, threadIdx.x) : 0;
+        __syncthreads();
 #if QUERN_MULTIMEM
         if (by_multicast(links)) {
-            expected = *own.everyone_count() + 1;
-            __syncthreads();
             if (threadIdx.x == 0) {
                 *own.everyone_count() = expected;
                 multicast_release_system(device_pad(links.multicast_pad, links.ranks).everyone(links.rank),
@@ -103,9 +108,7 @@ struct meeting {
             return;
         }
 #endif
-        __syncthreads();
         if (is_awaited(links, threadIdx.x)) {
-            expected = *own.count(threadIdx.x) + 1;
             *own.count(threadIdx.x) = expected;
             store_release_system(device_pad(links.pad[threadIdx.x], links.ranks).pair(links.rank),
                                  quern_make_signal(expected, signalled));

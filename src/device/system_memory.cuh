@@ -54,6 +54,13 @@ static __device__ __forceinline__ uint32_t load_acquire_device(const uint32_t *a
     return value;
 }
 
+/* Gives the value before. */
+static __device__ __forceinline__ uint32_t add_acquire_release_system(uint32_t *address, uint32_t value) {
+    uint32_t before;
+    asm volatile("atom.acq_rel.sys.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(address), "r"(value) : "memory");
+    return before;
+}
+
 #if QUERN_MULTIMEM
 /* To the same place of every rank's memory. */
 static __device__ __forceinline__ void multicast_release_system(uint64_t *address, uint64_t value) {

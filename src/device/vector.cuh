@@ -52,6 +52,20 @@ template <> __device__ __forceinline__ void store_vector_once<32>(void *address,
                     "r"(word[4]), "r"(word[5]), "r"(word[6]), "r"(word[7]) : "memory");
 }
 
+/* Somebody will want these soon. */
+template <int BYTES> __device__ __forceinline__ void store_vector(void *address, const uint32_t *word);
+
+template <> __device__ __forceinline__ void store_vector<16>(void *address, const uint32_t *word) {
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(address), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]) : "memory");
+}
+
+template <> __device__ __forceinline__ void store_vector<32>(void *address, const uint32_t *word) {
+    asm volatile("st.global.v8.b32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8};"
+                 :: "l"(address), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]),
+                    "r"(word[4]), "r"(word[5]), "r"(word[6]), "r"(word[7]) : "memory");
+}
+
 /* Shared memory has accesses of 16 bytes at most; WORDS is 4 or 8. */
 
 template <int WORDS>

@@ -31,6 +31,7 @@ static void open_driver(void) {
     FIND(cuMemFree_v2);
     FIND(cuMemcpyHtoDAsync_v2);
     FIND(cuMemcpyDtoHAsync_v2);
+    FIND(cuMemcpyDtoDAsync_v2);
     FIND(cuStreamCreate);
     FIND(cuStreamDestroy_v2);
     FIND(cuStreamSynchronize);

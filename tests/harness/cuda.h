@@ -23,6 +23,7 @@ struct cuda_driver {
     int (*cuMemFree_v2)(cuda_pointer pointer);
     int (*cuMemcpyHtoDAsync_v2)(cuda_pointer to, const void *from, size_t bytes, void *stream);
     int (*cuMemcpyDtoHAsync_v2)(void *to, cuda_pointer from, size_t bytes, void *stream);
+    int (*cuMemcpyDtoDAsync_v2)(cuda_pointer to, cuda_pointer from, size_t bytes, void *stream);
     int (*cuStreamCreate)(void **stream, unsigned flags);
     int (*cuStreamDestroy_v2)(void *stream);
     int (*cuStreamSynchronize)(void *stream);

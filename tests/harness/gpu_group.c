@@ -1,0 +1,105 @@
+#define _POSIX_C_SOURCE 200809L
+#include "harness/gpu_group.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/cuda.h"
+
+/* The environment is the emulator's; a real driver does not look at it, but for the number of its queues. */
+static void choose_machine(struct gpu_machine machine, int ranks) {
+    const char *given = getenv("QUERN_EMULATOR");
+    char capability[16], list[MOST_GPU_RANKS * 8] = "", number[16];
+    int devices = machine.devices ? machine.devices : ranks < 8 ? ranks : 8;
+    snprintf(capability, sizeof capability, "%.*s", (int)strcspn(given ? given : "9.0", ","), given ? given : "9.0");
+    for (int i = 0; i < devices; i++) {
+        if (i) strcat(list, ",");
+        strcat(list, capability);
+    }
+    snprintf(number, sizeof number, "%d", machine.multiprocessors ? machine.multiprocessors : 64);
+    setenv("QUERN_EMULATOR", list, 1);
+    setenv("QUERN_EMULATOR_SMS", number, 1);
+    setenv("QUERN_EMULATOR_MULTICAST", machine.multicast ? "1" : "0", 1);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
+}
+
+void gpu_group_create(struct gpu_group *group, double timeout, uint32_t first_epoch) {
+    static int groups;
+    quern_group_args args[MOST_GPU_RANKS];
+    char name[64];
+    snprintf(name, sizeof name, "test.%d.%d", (int)getpid(), groups++);
+    for (int rank = 0; rank < group->ranks; rank++) {
+        args[rank] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+        args[rank].rank = rank;
+        args[rank].ranks = group->ranks;
+        args[rank].name = name;
+        args[rank].device = group->device[rank].quern;
+        args[rank].timeout = timeout ? timeout : 20;
+        args[rank].share_gpu = group->devices < group->ranks;
+        args[rank].first_epoch = first_epoch;
+    }
+    check_ok(quern_group_create(args, group->ranks, group->group));
+}
+
+void gpu_group_destroy(struct gpu_group *group) {
+    for (int rank = 0; rank < group->ranks; rank++) check_ok(quern_group_destroy(group->group[rank]));
+}
+
+void gpu_group_open_with(struct gpu_group *group, struct gpu_group_options options) {
+    choose_machine(options.machine, options.ranks);
+    *group = (struct gpu_group){.ranks = options.ranks};
+    check_ok(quern_device_count(QUERN_CUDA, &group->devices));
+    for (int rank = 0; rank < group->ranks; rank++) {
+        device_open(&group->device[rank], rank % group->devices, NULL);
+        check_ok(quern_prepare(group->device[rank].quern, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
+    }
+    gpu_group_create(group, options.timeout, options.first_epoch);
+}
+
+void gpu_group_close(struct gpu_group *group) {
+    gpu_group_synchronize(group);
+    gpu_group_destroy(group);
+    for (int rank = 0; rank < group->ranks; rank++) {
+        device_use(&group->device[rank]);
+        device_close(&group->device[rank]);
+    }
+}
+
+void gpu_group_synchronize(const struct gpu_group *group) {
+    for (int rank = 0; rank < group->ranks; rank++) {
+        device_use(&group->device[rank]);
+        device_synchronize(&group->device[rank]);
+    }
+}
+
+void gpu_group_barrier(const struct gpu_group *group, uint64_t members) {
+    int list[64];
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    for (int rank = 0; rank < group->ranks && rank < 64; rank++)
+        if (members >> rank & 1) list[args.member_count++] = rank;
+    if (~members) args.members = list;
+    for (int rank = 0; rank < group->ranks; rank++)
+        if (rank >= 64 || members >> rank & 1) check_ok(quern_barrier(group->group[rank], &args, group->device[rank].stream));
+}
+
+void gpu_group_begin_capture(const struct gpu_group *group) {
+    enum { RELAXED = 2 };
+    for (int rank = 0; rank < group->ranks; rank++) CUDA(cuStreamBeginCapture_v2(group->device[rank].stream, RELAXED));
+}
+
+void gpu_group_replay(const struct gpu_group *group, int times) {
+    void *executable[MOST_GPU_RANKS];
+    for (int rank = 0; rank < group->ranks; rank++) {
+        void *graph;
+        CUDA(cuStreamEndCapture(group->device[rank].stream, &graph));
+        CUDA(cuGraphInstantiateWithFlags(&executable[rank], graph, 0));
+        CUDA(cuGraphDestroy(graph));
+    }
+    for (int turn = 0; turn < times; turn++)
+        for (int rank = 0; rank < group->ranks; rank++) CUDA(cuGraphLaunch(executable[rank], group->device[rank].stream));
+    gpu_group_synchronize(group);
+    for (int rank = 0; rank < group->ranks; rank++) CUDA(cuGraphExecDestroy(executable[rank]));
+}

@@ -1,0 +1,55 @@
+/*
+ * A group of GPU ranks that one thread drives, with a stream for each.
+ *
+ * On the emulator a test chooses its machine, before anything opens the driver: as many GPUs as it wants, of the generation under
+ * test.  On a real machine the ranks share what GPUs there are.
+ */
+#ifndef HARNESS_GPU_GROUP_H
+#define HARNESS_GPU_GROUP_H
+
+#include <stdbool.h>
+
+#include "harness/device.h"
+#include "quern.h"
+
+enum { MOST_GPU_RANKS = QUERN_MAX_RANKS };
+
+struct gpu_machine {
+    int devices;            /* emulated ones; 0: a GPU for each rank, up to 8 */
+    int multiprocessors;    /* of each; 0: 64 */
+    bool multicast;         /* NVSwitch, if the generation knows what to do with it */
+};
+
+struct gpu_group {
+    int ranks, devices;
+    struct test_device device[MOST_GPU_RANKS];
+    quern_group *group[MOST_GPU_RANKS];
+};
+
+struct gpu_group_options {
+    int ranks;
+    struct gpu_machine machine;
+    double timeout;         /* seconds; 0: 20 */
+    uint32_t first_epoch;
+};
+
+/* Once in a test: opens the devices and creates the group. */
+void gpu_group_open_with(struct gpu_group *group, struct gpu_group_options options);
+#define gpu_group_open(group, ...) gpu_group_open_with(group, (struct gpu_group_options){__VA_ARGS__})
+void gpu_group_close(struct gpu_group *group);
+
+/* Another group of the same ranks, devices and streams. */
+void gpu_group_create(struct gpu_group *group, double timeout, uint32_t first_epoch);
+void gpu_group_destroy(struct gpu_group *group);
+
+/* Waits for all streams. */
+void gpu_group_synchronize(const struct gpu_group *group);
+
+/* A barrier on every rank's stream; the members' bit mask, of up to 64 ranks: all = ~0. */
+void gpu_group_barrier(const struct gpu_group *group, uint64_t members);
+
+/* The calls that are enqueued between the two are replayed `times` times on every rank's stream, and waited for. */
+void gpu_group_begin_capture(const struct gpu_group *group);
+void gpu_group_replay(const struct gpu_group *group, int times);
+
+#endif

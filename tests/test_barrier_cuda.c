@@ -1,0 +1,335 @@
+/*
+ * Barriers of GPU ranks that one thread drives: on as many GPUs as there are ranks, and many ranks on one.
+ *
+ * That a barrier holds is seen by copies: before it, each rank's stream writes a number into every rank's memory; after it each
+ * rank's stream reads its own, where all numbers must be.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "harness/gpu_group.h"
+#include "harness/random.h"
+
+TestSuite(barrier_cuda, .timeout = 300);
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* ---- what ranks write and read ---- */
+
+enum { MOST_ROUNDS = 256 };
+
+/* What a rank read in each round, of each writer. */
+typedef uint32_t history[MOST_ROUNDS][MOST_GPU_RANKS];
+
+struct board {
+    struct gpu_group *group;
+    uint32_t *slots[MOST_GPU_RANKS];                             /* [writer] in each rank's memory */
+    uint32_t (*value)[MOST_ROUNDS];                              /* [rank][round]: what it wrote */
+    cuda_pointer seen[MOST_GPU_RANKS];                           /* a history in each rank's memory: a copy to the host would wait */
+    uint64_t members[MOST_ROUNDS];
+    int rounds;
+};
+
+static void board_open(struct board *board, struct gpu_group *group) {
+    size_t bytes[MOST_GPU_RANKS];
+    for (int rank = 0; rank < group->ranks; rank++) bytes[rank] = MOST_GPU_RANKS * sizeof(uint32_t);
+    *board = (struct board){.group = group};
+    board->value = calloc((size_t)group->ranks, sizeof *board->value);
+    check(board->value, "no memory");
+    check_ok(quern_symmetric_alloc(group->group, group->ranks, bytes, (void **)board->slots));
+    for (int rank = 0; rank < group->ranks; rank++) {
+        device_use(&group->device[rank]);
+        CUDA(cuMemAlloc_v2(&board->seen[rank], sizeof(history)));
+    }
+}
+
+static void board_close(struct board *board) {
+    free(board->value);
+    for (int rank = 0; rank < board->group->ranks; rank++) CUDA(cuMemFree_v2(board->seen[rank]));
+}
+
+static bool takes_part(const struct board *board, int round, int rank) {
+    return !~board->members[round] || board->members[round] >> rank & 1;
+}
+
+/* One rank's share of a round: writes to the members, meets them, reads, and meets them again before anything is written anew. */
+static void enqueue_share(struct board *board, int round, int rank) {
+    const struct gpu_group *group = board->group;
+    void *stream = group->device[rank].stream;
+    int list[64];
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    for (int peer = 0; peer < group->ranks && ~board->members[round]; peer++)
+        if (takes_part(board, round, peer)) list[args.member_count++] = peer;
+    if (~board->members[round]) args.members = list;
+    board->value[rank][round] = (uint32_t)random_bits((uint64_t)round, (uint64_t)rank) | 1;
+    device_use(&group->device[rank]);
+    for (int peer = 0; peer < group->ranks; peer++) {
+        void *there;
+        if (!takes_part(board, round, peer)) continue;
+        check_ok(quern_symmetric_peer(group->group[rank], board->slots[rank] + rank, peer, &there));
+        CUDA(cuMemcpyHtoDAsync_v2((cuda_pointer)there, &board->value[rank][round], sizeof(uint32_t), stream));
+    }
+    check_ok(quern_barrier(group->group[rank], &args, stream));
+    CUDA(cuMemcpyDtoDAsync_v2(board->seen[rank] + (size_t)round * sizeof(uint32_t[MOST_GPU_RANKS]), (cuda_pointer)board->slots[rank],
+                              (size_t)group->ranks * sizeof(uint32_t), stream));
+    check_ok(quern_barrier(group->group[rank], &args, stream));
+}
+
+static void enqueue_round(struct board *board, uint64_t members) {
+    int round = board->rounds++;
+    check(round < MOST_ROUNDS, "too many rounds");
+    board->members[round] = members;
+    for (int rank = 0; rank < board->group->ranks; rank++)
+        if (takes_part(board, round, rank)) enqueue_share(board, round, rank);
+}
+
+static void check_history(const struct board *board, int rank, history seen) {
+    for (int round = 0; round < board->rounds; round++)
+        for (int writer = 0; writer < board->group->ranks; writer++) {
+            if (!takes_part(board, round, rank) || !takes_part(board, round, writer)) continue;
+            check(seen[round][writer] == board->value[writer][round],
+                  "%d ranks, round %d: rank %d passed the barrier before rank %d had come", board->group->ranks, round, rank, writer);
+        }
+}
+
+static void check_board(const struct board *board) {
+    static history seen;
+    gpu_group_synchronize(board->group);
+    for (int rank = 0; rank < board->group->ranks; rank++) {
+        const struct test_device *device = &board->group->device[rank];
+        check_ok(quern_group_status(board->group->group[rank]));
+        device_use(device);
+        CUDA(cuMemcpyDtoHAsync_v2(seen, board->seen[rank], (size_t)board->rounds * sizeof *seen, device->stream));
+        device_synchronize(device);
+        check_history(board, rank, seen);
+    }
+}
+
+static void run_rounds(struct gpu_group *group, int rounds, bool subsets) {
+    struct board board;
+    board_open(&board, group);
+    for (int round = 0; round < rounds; round++) {
+        uint64_t some = random_bits(77, (uint64_t)(round * 1000 + group->ranks)) & ((1ull << group->ranks % 64) - 1);
+        enqueue_round(&board, subsets && round % 4 && some ? some : ~0ull);
+    }
+    check_board(&board);
+    board_close(&board);
+}
+
+/* ---- ranks that all come ---- */
+
+static const int few[] = {1, 2, 3, 4, 8};
+
+Test(barrier_cuda, any_number_of_ranks_meets) {
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+        struct gpu_group group;
+        gpu_group_open(&group, .ranks = few[i], .machine.devices = 8);
+        run_rounds(&group, 20, false);
+        gpu_group_close(&group);
+    }
+}
+
+Test(barrier_cuda, many_ranks_share_a_gpu) {
+    static const int many[] = {31, 32, 33, 64, 128};
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+        struct gpu_group group;
+        gpu_group_open(&group, .ranks = many[i], .machine.devices = 1, .timeout = 200);
+        run_rounds(&group, many[i] < 64 ? 2 : 1, false);
+        gpu_group_close(&group);
+    }
+}
+
+Test(barrier_cuda, subsets_need_no_group_of_their_own) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 5);
+    run_rounds(&group, 100, true);
+    gpu_group_close(&group);
+}
+
+Test(barrier_cuda, a_subset_does_not_wait_for_the_others) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 4);
+    struct board board;
+    board_open(&board, &group);
+    for (int round = 0; round < 10; round++) enqueue_round(&board, 5);
+    check_board(&board);  /* ranks 1 and 3 have called nothing */
+    for (int round = 0; round < 10; round++) enqueue_round(&board, ~0ull);
+    check_board(&board);
+    board_close(&board);
+    gpu_group_close(&group);
+}
+
+Test(barrier_cuda, counters_wrap_around) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 3, .first_epoch = 0xFFFFFFF0);
+    run_rounds(&group, 40, true);
+    gpu_group_close(&group);
+}
+
+/* Without a second barrier in the round, whoever is first through one comes to the next while others still wait in it. */
+Test(barrier_cuda, a_rank_may_be_a_phase_ahead) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 4, .first_epoch = 0xFFFFFFF0);
+    for (int round = 0; round < 500; round++) gpu_group_barrier(&group, round % 3 == 2 ? 7 : ~0ull);
+    gpu_group_synchronize(&group);
+    for (int rank = 0; rank < group.ranks; rank++) check_ok(quern_group_status(group.group[rank]));
+    gpu_group_close(&group);
+}
+
+Test(barrier_cuda, the_signals_go_by_multicast) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 4, .first_epoch = 0xFFFFFFF0, .machine.multicast = true);
+    run_rounds(&group, 60, true);
+    gpu_group_close(&group);
+}
+
+Test(barrier_cuda, a_captured_barrier_is_replayed) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 4, .first_epoch = 0xFFFFFFF0);
+    struct board board;
+    board_open(&board, &group);
+    gpu_group_begin_capture(&group);
+    enqueue_round(&board, ~0ull);
+    enqueue_round(&board, 6);
+    gpu_group_replay(&group, 100);
+    check_board(&board);
+    enqueue_round(&board, ~0ull);  /* the counts go on where the replays left them */
+    check_board(&board);
+    board_close(&board);
+    gpu_group_close(&group);
+}
+
+/* ---- ranks that do not come ---- */
+
+static void expect_poison(const struct gpu_group *group, quern_status status, const char *const *texts) {
+    for (int rank = 0; rank < group->ranks; rank++) {
+        double before = now();
+        check_status(quern_barrier(group->group[rank], NULL, group->device[rank].stream), status);
+        check_status(quern_group_status(group->group[rank]), status);
+        for (const char *const *text = texts; *text; text++)
+            check(strstr(error_detail(), *text), "rank %d is told \"%s\": expected \"%s\"", rank, error_detail(), *text);
+        check(now() - before < 0.1, "a call on a poisoned group took %g s", now() - before);
+    }
+    gpu_group_synchronize(group);
+}
+
+/* The process, its contexts and its devices are none the worse. */
+static void expect_health(struct gpu_group *group) {
+    gpu_group_synchronize(group);
+    gpu_group_destroy(group);
+    gpu_group_create(group, 0, 0);
+    run_rounds(group, 3, false);
+}
+
+static void run_expiry(bool multicast) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 4, .timeout = 0.3, .first_epoch = 40, .machine.multicast = multicast);
+    gpu_group_barrier(&group, ~0ull);
+    for (int rank = 0; rank < 4; rank++)
+        if (rank != 1 && rank != 3) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
+    double before = now();
+    gpu_group_synchronize(&group);
+    double took = now() - before;
+    check(took >= 0.3 && took < 10, "the wait of 0.3 s took %g s", took);
+    expect_poison(&group, QUERN_PEER_TIMEOUT,
+                  (const char *const[]){"quern_barrier: ", " waited ", "rank 1 (", "rank 3 (", "last epoch 41, expected 42", NULL});
+    double waited = strtod(strstr(error_detail(), " waited ") + strlen(" waited "), NULL);
+    check(waited >= 0.3 && waited <= took, "the record says that it waited %g s, and it took %g", waited, took);
+    expect_health(&group);
+    gpu_group_close(&group);
+}
+
+Test(barrier_cuda, a_missing_rank_is_named) { run_expiry(false); }
+
+Test(barrier_cuda, a_missing_rank_is_named_with_multicast) { run_expiry(true); }
+
+Test(barrier_cuda, a_call_has_a_limit_of_its_own) {
+    struct gpu_group group;
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.timeout = 0.2;
+    gpu_group_open(&group, .ranks = 2, .timeout = 50);
+    check_ok(quern_barrier(group.group[0], &args, group.device[0].stream));
+    double before = now();
+    gpu_group_synchronize(&group);
+    check(now() - before < 5, "the wait of 0.2 s took %g s", now() - before);
+    expect_poison(&group, QUERN_PEER_TIMEOUT, (const char *const[]){"rank 1 (", NULL});
+    gpu_group_close(&group);
+}
+
+/* What is in the stream already when the wait expires must not expire one after the other. */
+Test(barrier_cuda, what_follows_a_failure_ends_at_once) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 3, .timeout = 0.4);
+    for (int call = 0; call < 20; call++)
+        for (int rank = 0; rank < 2; rank++) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
+    double before = now();
+    gpu_group_synchronize(&group);
+    check(now() - before < 4, "20 barriers of 0.4 s took %g s", now() - before);
+    expect_poison(&group, QUERN_PEER_TIMEOUT, (const char *const[]){"rank 2 (", NULL});
+    gpu_group_close(&group);
+}
+
+static void run_other_members(bool multicast) {
+    struct gpu_group group;
+    static const int some[] = {0, 1};
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = some;
+    args.member_count = 2;
+    gpu_group_open(&group, .ranks = 3, .timeout = 30, .machine.multicast = multicast);
+    gpu_group_barrier(&group, ~0ull);
+    check_ok(quern_barrier(group.group[0], &args, group.device[0].stream));
+    check_ok(quern_barrier(group.group[1], NULL, group.device[1].stream));
+    check_ok(quern_barrier(group.group[2], NULL, group.device[2].stream));
+    double before = now();
+    gpu_group_synchronize(&group);
+    check(now() - before < 5, "two different calls were noticed after %g s", now() - before);
+    expect_poison(&group, QUERN_PEER_MISMATCH, (const char *const[]){"another call", "quern_barrier", NULL});
+    expect_health(&group);
+    gpu_group_close(&group);
+}
+
+Test(barrier_cuda, other_members_are_another_call) { run_other_members(false); }
+
+Test(barrier_cuda, other_members_are_another_call_with_multicast) { run_other_members(true); }
+
+/* ---- abort and report, while the thread that drives the GPUs waits for them ---- */
+
+struct watcher {
+    const struct gpu_group *group;
+    char report[4096];
+};
+
+static void *watch(void *user) {
+    struct watcher *watcher = user;
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    quern_group_report(watcher->group->group[0], watcher->report, sizeof watcher->report);
+    quern_group_abort(watcher->group->group[0]);
+    return NULL;
+}
+
+Test(barrier_cuda, abort_ends_a_wait) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 3, .timeout = 50);
+    struct watcher watcher = {.group = &group};
+    pthread_t thread;
+    check(pthread_create(&thread, NULL, watch, &watcher) == 0, "no thread");
+    for (int rank = 0; rank < 2; rank++) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
+    double before = now();
+    gpu_group_synchronize(&group);
+    check(now() - before < 10, "the wait was aborted after %g s", now() - before);
+    pthread_join(thread, NULL);
+    check(strstr(watcher.report, "waits in quern_barrier"), "the report says \"%s\"", watcher.report);
+    expect_poison(&group, QUERN_GROUP_ABORTED, (const char *const[]){NULL});
+    expect_health(&group);
+    gpu_group_close(&group);
+}
