@@ -8,6 +8,8 @@
 
 struct cuda_driver cuda;
 
+static void *library;
+
 static const struct {
     const char *symbol;
     size_t offset;
@@ -18,7 +20,7 @@ static const struct {
 };
 
 bool cuda_open(void) {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         fprintf(stderr, "the CUDA driver cannot be opened: %s\n", dlerror());
         return false;
@@ -32,6 +34,10 @@ bool cuda_open(void) {
         memcpy((char *)&cuda + symbols[i].offset, &address, sizeof address);
     }
     return true;
+}
+
+bool cuda_is_emulated(void) {
+    return dlsym(library, "quern_emulator_statistics") != NULL;
 }
 
 void cuda_check(int error, const char *call) {

@@ -12,7 +12,9 @@
 typedef unsigned long long cuda_pointer;
 
 enum {
-    CUDA_L2_CACHE_SIZE = 38  /* CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE */
+    CUDA_L2_CACHE_SIZE = 38,       /* CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE */
+    CUDA_STREAM_NON_BLOCKING = 1,  /* CU_STREAM_NON_BLOCKING */
+    CUDA_CAPTURE_RELAXED = 2       /* CU_STREAM_CAPTURE_MODE_RELAXED */
 };
 
 /* symbol, parameters */
@@ -33,6 +35,18 @@ enum {
     X(cuEventSynchronize, (void *event))                                                                                    \
     X(cuEventElapsedTime, (float *milliseconds, void *from, void *to))                                                      \
     X(cuStreamSynchronize, (void *stream))                                                                                  \
+    X(cuStreamCreate, (void **stream, unsigned flags))                                                                      \
+    X(cuStreamDestroy_v2, (void *stream))                                                                                   \
+    X(cuStreamWaitEvent, (void *stream, void *event, unsigned flags))                                                       \
+    X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                                    \
+    X(cuStreamEndCapture, (void *stream, void **graph))                                                                     \
+    X(cuGraphInstantiateWithFlags, (void **executable, void *graph, unsigned long long flags))                              \
+    X(cuGraphLaunch, (void *executable, void *stream))                                                                      \
+    X(cuGraphExecDestroy, (void *executable))                                                                               \
+    X(cuGraphDestroy, (void *graph))                                                                                        \
+    X(cuMemcpyDtoHAsync_v2, (void *to, cuda_pointer from, size_t bytes, void *stream))                                      \
+    X(cuMemsetD8Async, (cuda_pointer to, unsigned char value, size_t bytes, void *stream))                                  \
+    X(cuEventDestroy_v2, (void *event))                                                                                     \
     X(cuModuleLoadData, (void **module, const void *image))                                                                 \
     X(cuModuleGetFunction, (void **function, void *module, const char *name))                                               \
     X(cuLaunchKernel,                                                                                                       \
@@ -50,6 +64,12 @@ extern struct cuda_driver cuda;
 
 /* On failure false, after a message on stderr. */
 bool cuda_open(void);
+
+/* Whether the driver is the emulator of tests/emulator, whose times mean nothing. */
+bool cuda_is_emulated(void);
+
+/* A kernel of stream.cu by its name; NULL when the loops were not loaded (machine_cuda.c). */
+void *cuda_loop(const char *name);
 
 /* Ends the program when a driver call that cannot fail on a sound machine did. */
 #define CUDA(call) cuda_check(cuda.call, #call)

@@ -7,6 +7,7 @@
 #include "machine.h"
 
 static void *events[MAX_MARKS];
+static void *module;          /* of the loops; NULL: not loaded */
 static cuda_pointer scratch;  /* where the reading loop would write its sum, if it ever had to */
 
 /* The loops by their names in stream.cu, and how much of the first array one thread block goes over. */
@@ -45,12 +46,16 @@ static char *read_file(const char *path) {
 /* The driver compiles the loops' PTX for the GPU; without them only the copy is measured beside the kernels. */
 static bool load_loops(const char *path) {
     char *ptx = path ? read_file(path) : NULL;
-    void *module;
     bool loaded = ptx && cuda.cuModuleLoadData(&module, ptx) == 0;
     for (int i = 0; i < LOOPS && loaded; i++)
         loaded = cuda.cuModuleGetFunction(&loops[i].function, module, loops[i].name) == 0;
     free(ptx);
     return loaded;
+}
+
+void *cuda_loop(const char *name) {
+    void *function;
+    return module && cuda.cuModuleGetFunction(&function, module, name) == 0 ? function : NULL;
 }
 
 static bool open_cuda(struct machine *machine, int ordinal, const char *loops_path) {

@@ -3,22 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void write_string(const char *key, const char *text) {
-    printf("\"%s\": \"", key);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < 0x20)
-            printf("\\u%04x", c);
-        else
-            putchar(c);
-    }
-    putchar('"');
-}
+#include "json.h"
 
 static void write_field(const char *key, const char *text) {
-    write_string(key, text);
+    json_text(key, text);
     printf(", ");
 }
 
@@ -60,7 +48,7 @@ void record_write(const struct machine *machine, const struct record *record) {
     printf("\"seconds_low\": %.5g, \"seconds_high\": %.5g, ", record->kernel_time->low, record->kernel_time->high);
     write_rate("copy_gb_s", record->copy_bytes_per_second);
     write_rate("stream_gb_s", record->stream_bytes_per_second);
-    write_string("stream", record->stream);
+    json_text("stream", record->stream);
     end_line();
 }
 
@@ -68,7 +56,7 @@ void record_skipped(const char *operation, const char *shape, const char *why) {
     printf("{");
     write_field("operation", operation);
     write_field("shape", shape);
-    write_string("skipped", why);
+    json_text("skipped", why);
     end_line();
 }
 

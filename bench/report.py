@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from collections.abc import Callable
+
+from column import Column
+from ranks import tables
 
 FOOT = """\
 The gradient overwrites the logits.  +-: half of the distance between the quartiles of the rounds.
@@ -35,17 +36,6 @@ def _spread(record: dict) -> str:
     return f"{50 * (record['seconds_high'] - record['seconds_low']) / record['seconds']:.0f}%"
 
 
-@dataclass(frozen=True)
-class Column:
-    head: str
-    width: int
-    left: bool
-    text: Callable[[dict], str]
-
-    def show(self, text: str) -> str:
-        return text.ljust(self.width) if self.left else text.rjust(self.width)
-
-
 COLUMNS = (
     Column("operation", 32, True, lambda r: f"{r['operation']} {r['pass']}"),
     Column("dtypes", 17, True, lambda r: r["dtypes"]),
@@ -61,16 +51,32 @@ COLUMNS = (
 )
 
 
-def show_head(machine: dict) -> None:
-    print(title(machine) + "\n")
-    print("  ".join(column.show(column.head) for column in COLUMNS).rstrip())
+def show_machine(machine: dict) -> None:
+    print(title(machine))
+
+
+def show_head(columns: tuple[Column, ...] = COLUMNS) -> None:
+    print("\n" + "  ".join(column.show(column.head) for column in columns).rstrip())
+
+
+def show_row(record: dict, columns: tuple[Column, ...]) -> None:
+    print("  ".join(column.show(column.text(record)) for column in columns).rstrip())
 
 
 def show_record(record: dict) -> None:
     if "skipped" in record:
         print(f"{record['operation']}  {record['shape']}  skipped: {record['skipped']}")
     else:
-        print("  ".join(column.show(column.text(record)) for column in COLUMNS).rstrip())
+        show_row(record, COLUMNS)
+
+
+def show_rank_records(operation: str, new: list[dict], records: list[dict]) -> None:
+    """`records` has those that the new ones are compared with."""
+    measured, skipped = tables.split(operation, new)
+    for record in measured:
+        show_row(record, tables.TABLES[operation].columns(records))
+    for record in skipped:
+        print("skipped: " + tables.skipped_text(record))
 
 
 def show_peer_head() -> None:
@@ -102,19 +108,25 @@ def show_peer(peer: dict, records: list[dict]) -> None:
     print("  " + _peer_line(peer, records))
 
 
-def show_foot(results: dict) -> None:
-    if results["records"]:
-        print("\n" + FOOT)
+def show_foot(foot: str) -> None:
+    print("\n" + foot)
 
 
 def show_all(results: dict) -> None:
-    show_head(results["machine"])
-    for record in results["records"]:
-        show_record(record)
-    show_peer_head()
-    for peer in results["peers"]:
-        show_peer(peer, results["records"])
-    show_foot(results)
+    show_machine(results["machine"])
+    if results["records"]:
+        show_head()
+        for record in results["records"]:
+            show_record(record)
+        show_peer_head()
+        for peer in results["peers"]:
+            show_peer(peer, results["records"])
+        show_foot(FOOT)
+    ranks = results.get("ranks", [])
+    for operation in tables.operations(ranks):
+        show_head(tables.TABLES[operation].columns(ranks))
+        show_rank_records(operation, ranks, ranks)
+        show_foot(tables.TABLES[operation].foot)
 
 
 def title(machine: dict) -> str:
@@ -134,17 +146,36 @@ def as_json(results: dict) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def as_markdown(results: dict) -> str:
-    page = [f"# {title(results['machine'])}", ""]
-    page += [text for key in ("date", "note") if key in results for text in (results[key], "")]
-    page += ["| " + " | ".join(column.head for column in COLUMNS) + " |"]
-    page += ["| " + " | ".join("---" if column.left else "---:" for column in COLUMNS) + " |"]
-    page += ["| " + " | ".join(column.text(record) for column in COLUMNS) + " |" for record in results["records"]
-             if "skipped" not in record]
-    skipped = [record for record in results["records"] if "skipped" in record]
-    page += ["", *(f"Skipped: {record['operation']}, {record['shape']}: {record['skipped']}.\n" for record in skipped)]
+def _markdown_table(columns: tuple[Column, ...], records: list[dict]) -> list[str]:
+    return ["| " + " | ".join(column.head for column in columns) + " |",
+            "| " + " | ".join("---" if column.left else "---:" for column in columns) + " |",
+            *("| " + " | ".join(column.text(record) for column in columns) + " |" for record in records), ""]
+
+
+def _kernels_markdown(results: dict) -> list[str]:
+    records = results["records"]
+    skipped = [record for record in records if "skipped" in record]
+    page = _markdown_table(COLUMNS, [record for record in records if "skipped" not in record])
+    page += [f"Skipped: {record['operation']}, {record['shape']}: {record['skipped']}.\n" for record in skipped]
     page += ["```", FOOT, "```", ""]
     if results["peers"]:
         page += ["Other implementations on the same shapes:", ""]
-        page += [f"- {_peer_line(peer, results['records'])}" for peer in results["peers"]] + [""]
+        page += [f"- {_peer_line(peer, records)}" for peer in results["peers"]] + [""]
+    return page
+
+
+def _ranks_markdown(operation: str, records: list[dict]) -> list[str]:
+    measured, skipped = tables.split(operation, records)
+    page = [f"## {operation}", ""] + _markdown_table(tables.TABLES[operation].columns(records), measured)
+    page += [f"Skipped: {tables.skipped_text(record)}.\n" for record in skipped]
+    return page + ["```", tables.TABLES[operation].foot, "```", ""]
+
+
+def as_markdown(results: dict) -> str:
+    page = [f"# {title(results['machine'])}", ""]
+    page += [text for key in ("date", "note") if key in results for text in (results[key], "")]
+    if results["records"]:
+        page += _kernels_markdown(results)
+    for operation in tables.operations(results.get("ranks", [])):
+        page += _ranks_markdown(operation, results["ranks"])
     return "\n".join(page)

@@ -10,25 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import report
+from figure import FAINT, INK, plotting
 
 COLOURS = {"cross_entropy": "#1f6f8b", "adam": "#c8553d"}
 MARKERS = {"forward": "o", "forward + gradient": "s", "step": "D"}
-INK, FAINT = "#22303c", "#c9d1d8"
-
-
-def _plotting():
-    try:
-        import matplotlib
-    except ImportError:
-        raise SystemExit("the picture needs matplotlib: .venv/bin/python -m pip install matplotlib") from None
-    matplotlib.use("svg")
-    # Text stays text, and the file does not change from run to run with the same numbers.
-    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "quern", "font.size": 9, "text.color": INK,
-                                "axes.edgecolor": FAINT, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
-                                "axes.spines.top": False, "axes.spines.right": False})
-    import matplotlib.pyplot
-
-    return matplotlib.pyplot
 
 
 def _median(values: list[float]) -> float:
@@ -95,7 +80,7 @@ def _draw_shares(axes, records: list[dict]) -> None:
 
 
 def draw(results: dict, path: Path) -> None:
-    plot = _plotting()
+    plot = plotting()
     records = _shown(results)
     if not records:
         raise SystemExit("nothing was measured: there is nothing to draw")

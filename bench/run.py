@@ -1,7 +1,8 @@
-"""Measures Quern's kernels against the memory's bandwidth, and other implementations beside them.
+"""Measures Quern's kernels against the memory's bandwidth, ranks against a cache line's way, and others' beside them.
 
-The measuring is done by the C program quern_bench, which writes one line of JSON per measurement; this file starts it, once
-per operation and target, and makes tables, files and pictures of the lines.  README.md beside it says what the columns mean.
+The measuring is done by C programs, which write one line of JSON per measurement: quern_bench, started here once per kernel and
+target, and those of ranks/, started by ranks/measure.py.  This file makes tables, files and pictures of the lines.  README.md
+beside it says what the columns mean.
 """
 
 from __future__ import annotations
@@ -16,43 +17,53 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import report  # noqa: E402
+from ranks import measure as rank_measure  # noqa: E402
+from ranks import tables  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
-OPERATIONS = ("cross_entropy", "adam")
+KERNELS = ("cross_entropy", "adam")
+OPERATIONS = (*KERNELS, *tables.TABLES)
 CPU_TARGETS = ("avx512", "avx2", "portable")
 
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./quern bench", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("operation", nargs="*", metavar="cross_entropy|adam", help="default: both")
+    parser.add_argument("operation", nargs="*", metavar="|".join(OPERATIONS), help="default: all")
     parser.add_argument("--device", default="cpu", metavar="cpu|cuda:N", help="where to measure (cpu)")
     parser.add_argument("--target", default="", metavar="|".join(CPU_TARGETS),
                         help="only the CPU kernels of these targets, separated by commas (default: the best that runs)")
+    parser.add_argument("--ranks", type=int, action="append", metavar="N",
+                        help="only the barriers and all-to-alls of so many ranks; may be given again")
     parser.add_argument("--threads", metavar="N[,N]", help="threads of the CPU (1 and all)")
     parser.add_argument("--seconds", type=float, metavar="S", help="how long to time each kernel and loop (0.5)")
-    parser.add_argument("--memory", type=float, metavar="GB", help="the most that one case takes (3 on a CPU, 40 on a GPU)")
+    parser.add_argument("--memory", type=float, metavar="GB",
+                        help="the most that one case takes (3 on a CPU, 40 on a GPU; 8 for ranks)")
     parser.add_argument("--quick", action="store_true", help="small shapes: shows that it works, measures little")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all measurements")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables as a page")
-    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the roofline (needs matplotlib)")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg",
+                        help="draw the kernels' roofline, and the ranks beside it as FILE-ranks.svg (needs matplotlib)")
     parser.add_argument("--from", dest="source", type=Path, metavar="FILE", help="measure nothing: take what --json wrote")
     parser.add_argument("--date", help="a date to be written into the files (default: none)")
     parser.add_argument("--note", help="a remark to be written into the files")
     parser.add_argument("--no-peers", action="store_true", help="leave out the other implementations")
+    parser.add_argument("--peers", action="store_true", help="install OpenMPI first, unless it is there")
     parser.add_argument("--peer-python", default=sys.executable, metavar="PYTHON",
                         help="the Python that has PyTorch (this one)")
     parser.add_argument("--self-test", action="store_true", help="check the byte counts and the loops, measure nothing")
     parser.add_argument("--program", type=Path, default=ROOT / "build/quern_bench", help=argparse.SUPPRESS)
+    parser.add_argument("--rank-program", type=Path, default=ROOT / "build/quern_bench_ranks", help=argparse.SUPPRESS)
     parser.add_argument("--loops", type=Path, default=ROOT / "build/bench/stream.ptx", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     for operation in chosen.operation:
         if operation not in OPERATIONS:
-            parser.error(f"{operation}: expected {' or '.join(OPERATIONS)}")
+            parser.error(f"{operation}: expected {', '.join(OPERATIONS)}")
     for target in filter(None, chosen.target.split(",")):
         if target not in CPU_TARGETS:
             parser.error(f"--target {target}: expected some of {', '.join(CPU_TARGETS)}")
     if chosen.target and chosen.device != "cpu":
         parser.error("--target chooses among the CPU's kernels: on a GPU set QUERN_KERNEL instead")
+    chosen.operation = chosen.operation or list(OPERATIONS)
     return chosen
 
 
@@ -74,21 +85,54 @@ def measuring_command(chosen: argparse.Namespace, operation: str) -> list[str]:
     return command + ["--quick"] * chosen.quick
 
 
-def measure(chosen: argparse.Namespace) -> dict:
-    """Runs everything asked for and shows each measurement as it comes."""
-    results: dict = {"records": [], "peers": []}
-    for operation in chosen.operation or OPERATIONS:
+def measure_kernels(chosen: argparse.Namespace, results: dict) -> None:
+    """Shows each measurement as it comes."""
+    for operation in [name for name in KERNELS if name in chosen.operation]:
         for target in chosen.target.split(","):
             forced = {"QUERN_KERNEL": f"*__{target}"} if target else {}
             for line in lines_of(measuring_command(chosen, operation), forced):
                 if "machine" in line:
-                    if "machine" not in results:
-                        results["machine"] = line
-                        report.show_head(line)
-                else:
-                    results["records"].append(line)
-                    report.show_record(line)
-    return results
+                    show_machine(line, results)
+                    continue
+                if not results["records"]:
+                    report.show_head()
+                results["records"].append(line)
+                report.show_record(line)
+    if results["records"]:
+        if not chosen.no_peers:
+            measure_peers(chosen, results)
+        report.show_foot(report.FOOT)
+
+
+def show_machine(line: dict, results: dict) -> None:
+    if "machine" not in results:
+        results["machine"] = line
+        report.show_machine(line)
+
+
+def rank_settings(chosen: argparse.Namespace, machine: dict) -> rank_measure.Settings:
+    seconds = 0.02 if chosen.quick else chosen.seconds or 0.5
+    memory = min(0.8 * rank_measure.available_memory(), 1e9 * (chosen.memory or 8))
+    return rank_measure.Settings(chosen.device, chosen.loops, seconds, 60, machine["cache_bytes"], memory, not chosen.no_peers,
+                                 chosen.rank_program)
+
+
+def measure_ranks(chosen: argparse.Namespace, results: dict) -> None:
+    wanted = [name for name in tables.TABLES if name in chosen.operation]
+    if not wanted:
+        return
+    for line in lines_of([str(chosen.rank_program), "machine", "--device", chosen.device, "--loops", str(chosen.loops)]):
+        show_machine(line, results)
+    settings = rank_settings(chosen, results["machine"])
+    for operation in wanted:
+        cases = rank_measure.cases(operation, chosen.device, chosen.quick, chosen.ranks)
+        report.show_head(tables.TABLES[operation].columns([]))
+        for records in rank_measure.measure(cases, settings):
+            results["ranks"] += records
+            report.show_rank_records(operation, records, results["ranks"])
+        for line in rank_measure.absent_peers(operation, settings):
+            print(line)
+        report.show_foot(tables.TABLES[operation].foot)
 
 
 def measure_peers(chosen: argparse.Namespace, results: dict) -> None:
@@ -122,9 +166,9 @@ def stated_bytes(header: str) -> dict[str, int]:
     return counts
 
 
-def self_test(chosen: argparse.Namespace) -> int:
-    """The program's own checks, and its byte counts against what the header states."""
-    done = subprocess.run([str(chosen.program), "self-test"], capture_output=True, text=True, check=False)
+def own_checks(program: Path) -> tuple[bool, dict[str, int]]:
+    """A program's self-test: whether it passed, and the byte counts that it states."""
+    done = subprocess.run([str(program), "self-test"], capture_output=True, text=True, check=False)
     counted = {}
     for line in done.stdout.splitlines():
         if line.startswith("bytes: "):
@@ -132,12 +176,20 @@ def self_test(chosen: argparse.Namespace) -> int:
             counted[name] = int(number)
         else:
             print(line)
-    stated = stated_bytes((ROOT / "src/quern.h").read_text())
+    return done.returncode == 0, counted
+
+
+def self_test(chosen: argparse.Namespace) -> int:
+    """The programs' own checks, and their byte counts against what the header and the definition of the exchange state."""
+    well, counted = own_checks(chosen.program)
+    ranks_well, ranks_counted = own_checks(chosen.rank_program)
+    stated = stated_bytes((ROOT / "src/quern.h").read_text()) | {"all-to-all": rank_measure.EXAMPLE_TRAFFIC}
+    counted |= ranks_counted
     wrong = {name for name in stated.keys() | counted.keys() if stated.get(name) != counted.get(name)}
     for name in sorted(wrong):
-        print(f"bytes per element, {name}: counted {counted.get(name)}, quern.h states {stated.get(name)}")
+        print(f"bytes, {name}: counted {counted.get(name)}, stated {stated.get(name)}")
     print(f"{len(stated) - len(wrong)} passed, {len(wrong)} failed")
-    return 1 if wrong or done.returncode else 0
+    return 0 if well and ranks_well and not wrong else 1
 
 
 def write_files(chosen: argparse.Namespace, results: dict) -> None:
@@ -148,10 +200,18 @@ def write_files(chosen: argparse.Namespace, results: dict) -> None:
         chosen.markdown.parent.mkdir(parents=True, exist_ok=True)
         chosen.markdown.write_text(report.as_markdown(results))
     if chosen.plot:
-        import roofline
+        draw(results, chosen.plot)
 
-        chosen.plot.parent.mkdir(parents=True, exist_ok=True)
-        roofline.draw(results, chosen.plot)
+
+def draw(results: dict, path: Path) -> None:
+    import roofline
+    from ranks import picture
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if results["records"]:
+        roofline.draw(results, path)
+    if results.get("ranks"):
+        picture.draw(results, path.with_name(f"{path.stem}-ranks{path.suffix}"))
 
 
 def main() -> int:
@@ -163,12 +223,12 @@ def main() -> int:
         results = json.loads(chosen.source.read_text())
         report.show_all(results)
     else:
-        if not chosen.program.exists():
-            raise SystemExit(f"{chosen.program} is not there: build it with ninja bench")
-        results = measure(chosen)
-        if not chosen.no_peers:
-            measure_peers(chosen, results)
-        report.show_foot(results)
+        for program in (chosen.program, chosen.rank_program):
+            if not program.exists():
+                raise SystemExit(f"{program} is not there: build it with ninja bench")
+        results: dict = {"records": [], "peers": [], "ranks": []}
+        measure_kernels(chosen, results)
+        measure_ranks(chosen, results)
         results |= {key: value for key in ("date", "note") if (value := getattr(chosen, key))}
     write_files(chosen, results)
     return 0

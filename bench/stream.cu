@@ -32,6 +32,19 @@ extern "C" __global__ void __launch_bounds__(THREADS) stream_update(uint4 *data,
         if (place(VECTORS, i) < count) data[place(VECTORS, i)] = exclusive_or(values[i], change);
 }
 
+extern "C" __global__ void __launch_bounds__(THREADS) stream_copy(uint4 *to, const uint4 *from, size count) {
+    uint4 values[VECTORS];
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++)
+        if (place(VECTORS, i) < count) values[i] = from[place(VECTORS, i)];
+#pragma unroll
+    for (int i = 0; i < VECTORS; i++)
+        if (place(VECTORS, i) < count) to[place(VECTORS, i)] = values[i];
+}
+
+/* What a kernel takes that does nothing: the part of a barrier's time that any kernel would take. */
+extern "C" __global__ void stream_nothing() {}
+
 /* Writes only if the values it read come to one that they practically never have. */
 extern "C" __global__ void __launch_bounds__(THREADS) stream_read(const uint4 *data, size count, uint4 *never) {
     uint4 total = make_uint4(1, 2, 3, 4);

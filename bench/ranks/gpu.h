@@ -1,0 +1,52 @@
+/*
+ * Ranks that share one GPU, all driven by this thread: a stream for each, and chains of operations that run on all streams at once.
+ * A chain is a graph per stream, so that no time of the host is in it, and starts behind a delay, so that all graphs are there.
+ */
+#ifndef GPU_H
+#define GPU_H
+
+#include "machine.h"
+#include "ranks.h"
+#include "turns.h"
+
+struct gpu {
+    const struct rank_options *options;
+    struct machine machine;
+    bool emulated;
+    int ranks;
+    quern_group *groups[MAX_TURN_RANKS];
+    void *streams[MAX_TURN_RANKS], *done[MAX_TURN_RANKS];
+    void *start, *end;
+    char *delay;  /* what is copied while the host launches */
+};
+
+enum { MAX_CHAIN_ROUNDS = 200 };
+
+/* One operation many times in a row. */
+struct chain {
+    const char *name;
+    void (*enqueue)(struct gpu *gpu, void *context, int rank, int link);
+    void *context;
+    void *graphs[MAX_TURN_RANKS];
+    double seconds[MAX_CHAIN_ROUNDS];  /* of one link; result */
+};
+
+/* Opens the GPU and its ranks; NULL, or why there is nothing to measure.  What fails later ends the program with a message. */
+const char *gpu_open(struct gpu *gpu, const struct rank_options *options, unsigned operations);
+void gpu_close(struct gpu *gpu);
+
+/* The chains take turns until the options' seconds are over for each; returns the number of rounds. */
+int gpu_measure(struct gpu *gpu, struct chain *chains, int count, int links);
+
+/* Waits for all streams, and ends the program if a rank of the library has an error. */
+void gpu_wait(struct gpu *gpu);
+
+/* Sorts the seconds. */
+struct turn_times gpu_times(double *seconds, int rounds);
+
+/* Why nothing is recorded from an emulated GPU. */
+#define EMULATED_TIMES "works, but the GPU is emulated: its times mean nothing"
+
+_Noreturn void gpu_fail(const char *call);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Times the rounds of barriers that take turns.  Every contender is timed by this code, whichever program it is in, and beside it
+ * the ping-pong, since how far two cores are from each other changes with where a virtual machine's cores happen to be.
+ *
+ * A turn times batches of rounds, between two looks at the clock, for the typical time, then single rounds, for the rare long ones.
+ * The ranks need no other means to agree on its end: rank 0 says which batch is the last before it comes to that batch's last
+ * round, and the others see it after.
+ */
+#ifndef ROUNDS_H
+#define ROUNDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MAX_CONTENDERS = 8, MAX_ROUND_TURNS = 50 };
+
+struct contender {
+    const char *name;
+    void (*meet)(void *context);  /* one round */
+    void *context;                /* of this rank */
+};
+
+struct rounds;  /* what the ranks share: memory that all of them see, zeroed */
+
+size_t rounds_bytes(int ranks);
+
+/* Every rank calls this with the same contenders; each has so many turns of so many seconds. */
+void rounds_run(struct rounds *rounds, int rank, int ranks, const struct contender *contenders, int count, int turns,
+                double seconds);
+
+/* Nanoseconds of one round in one turn, as the slowest rank saw it. */
+struct round_times {
+    double median;                       /* of the batches */
+    double single_median, p99, longest;  /* of single rounds, which contain a look at the clock */
+    int64_t rounds;                      /* of the rank that had fewest */
+};
+
+/* After all ranks have returned: the times of each turn. */
+void rounds_times(const struct rounds *rounds, int ranks, int contender, int turns, struct round_times *times);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * Times activities of several ranks that take turns, round after round: each begins on all ranks together and has ended when the
+ * last rank is done.  Used by every program that moves bytes between ranks.
+ */
+#ifndef TURNS_H
+#define TURNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MAX_TURNS = 8, MAX_TURN_RANKS = 16 };
+
+/* One activity; run(context, set) moves the bytes of one set of buffers. */
+struct turn {
+    const char *name;
+    void (*run)(void *context, int set);
+};
+
+/* What every rank brings. */
+struct turn_list {
+    const struct turn *turns;
+    int count;
+    int sets;         /* of buffers, which the runs go around */
+    double seconds;   /* for all activities together */
+    void *context;
+};
+
+struct turns;  /* what the ranks share: memory that all of them see, zeroed */
+
+size_t turns_bytes(void);
+
+/* Every rank calls this. */
+void turns_run(struct turns *turns, int rank, int ranks, const struct turn_list *list);
+
+/* Seconds of one run: the median of the rounds, with the quartiles. */
+struct turn_times {
+    double median, low, high;
+    int rounds;
+};
+
+/* After all ranks have returned. */
+struct turn_times turns_times(const struct turns *turns, int ranks, int turn);
+
+#endif
