@@ -98,7 +98,7 @@ enum quern_slice_fault {
     QUERN_SLICE_UPDATES,         /* `rank` has value updates, `peer` limit */
     QUERN_SLICE_ROW_BYTES,       /* `rank` has value bytes in a row, `peer` limit */
     QUERN_SLICE_OUTPUT_PLACE,    /* the outputs are not at the same place of the same symmetric allocation */
-    QUERN_SLICE_WORKSPACE_PLACE, /* nor the workspaces */
+    QUERN_SLICE_WORKSPACE_PLACE, /* nor are the workspaces, of GPUs */
     QUERN_SLICE_ARGUMENTS        /* `rank` refused its own arguments: its own detail says why */
 };
 

@@ -111,6 +111,10 @@ static void describe_disagreement(struct quern_text *text, const struct quern_sl
         quern_text_add(text, "the outputs of ranks %d and %d are not at the same place of the same symmetric allocation",
                        report->rank, report->peer);
         return;
+    case QUERN_SLICE_WORKSPACE_PLACE:
+        quern_text_add(text, "the workspaces of ranks %d and %d are not at the same place of the same symmetric allocation",
+                       report->rank, report->peer);
+        return;
     default:
         quern_text_add(text, "rank %d refused its own arguments (its detail says why)", report->rank);
     }
@@ -129,7 +133,7 @@ void quern_describe_slice(struct quern_text *text, const struct quern_slice_repo
 
 quern_status quern_slice_status(const struct quern_slice_report *report) {
     static const int mismatches[] = {QUERN_SLICE_DISAGREEMENT, QUERN_SLICE_UPDATES, QUERN_SLICE_ROW_BYTES, QUERN_SLICE_OUTPUT_PLACE,
-                                     QUERN_SLICE_ARGUMENTS};
+                                     QUERN_SLICE_WORKSPACE_PLACE, QUERN_SLICE_ARGUMENTS};
     for (size_t i = 0; i < sizeof mismatches / sizeof *mismatches; i++)
         if (report->fault == mismatches[i]) return QUERN_PEER_MISMATCH;
     return QUERN_INVALID_SHAPE;

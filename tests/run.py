@@ -46,6 +46,8 @@ SUITES = {
     "test_log_and_status": {"cpu", "emulated", "gpu"},
     "test_ragged": {"cpu"},
     "test_stream": {"emulated", "gpu"},
+    "test_barrier_cuda": {"emulated", "gpu"},
+    "test_ragged_cuda": {"emulated", "gpu"},
     "test_symmetric": {"cpu"},
     "test_large": {"cpu"},
     "test_driver": {"driver"},

@@ -1,0 +1,232 @@
+#include "harness/gpu_ragged.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/random.h"
+#include "oracle/ragged_all_to_all.h"
+
+enum { GAP = 192 };  /* bytes around each buffer, which nobody may touch */
+
+static const char *const names[] = {[METADATA_ON_HOST] = "metadata on the host", [METADATA_ON_DEVICE] = "metadata on the device",
+                                    [METADATA_IN_PLAN] = "a plan"};
+
+static void *clear(size_t bytes) {
+    void *memory = calloc(1, bytes + 1);
+    check(memory, "no memory");
+    return memory;
+}
+
+/* ---- the bench ---- */
+
+static cuda_pointer on_device(const struct gpu_group *group, int rank, size_t bytes) {
+    cuda_pointer pointer;
+    device_use(&group->device[rank]);
+    CUDA(cuMemAlloc_v2(&pointer, bytes));
+    return pointer;
+}
+
+void gpu_ragged_open(struct gpu_ragged *bench, struct gpu_group *group, size_t pool_bytes, size_t workspace_bytes) {
+    size_t pools[MOST_GPU_RANKS], workspaces[MOST_GPU_RANKS];
+    void *symmetric[MOST_GPU_RANKS];
+    *bench = (struct gpu_ragged){.group = group, .pool_bytes = pool_bytes, .workspace_bytes = workspace_bytes};
+    for (int rank = 0; rank < group->ranks; rank++) pools[rank] = pool_bytes, workspaces[rank] = workspace_bytes;
+    check_ok(quern_symmetric_alloc(group->group, group->ranks, pools, symmetric));
+    check_ok(quern_symmetric_alloc(group->group, group->ranks, workspaces, bench->workspace));
+    for (int rank = 0; rank < group->ranks; rank++) {
+        bench->pool[rank][RAGGED_SYMMETRIC] = symmetric[rank];
+        bench->pool[rank][RAGGED_PRIVATE] = (unsigned char *)(uintptr_t)on_device(group, rank, pool_bytes);
+        bench->metadata[rank] = on_device(group, rank, workspace_bytes);
+        for (int pool = 0; pool < RAGGED_POOLS; pool++) bench->expected[rank][pool] = clear(pool_bytes);
+    }
+}
+
+void gpu_ragged_close(struct gpu_ragged *bench) {
+    for (int rank = 0; rank < bench->group->ranks; rank++) {
+        device_use(&bench->group->device[rank]);
+        CUDA(cuMemFree_v2((uintptr_t)bench->pool[rank][RAGGED_PRIVATE]));
+        CUDA(cuMemFree_v2(bench->metadata[rank]));
+        for (int pool = 0; pool < RAGGED_POOLS; pool++) free(bench->expected[rank][pool]);
+    }
+}
+
+/* ---- cases ---- */
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+void gpu_ragged_place(struct ragged_case *c, bool in_place) {
+    const int64_t place = GAP + random_below(c->seed, 1000, 64);
+    c->pool_bytes = 0;
+    for (int i = 0; i < c->count; i++) {
+        struct ragged_buffer *input = &c->members[i].input, *output = &c->members[i].output;
+        const int64_t input_bytes = input->rows * c->row_bytes, output_bytes = output->rows * c->row_bytes;
+        *output = (struct ragged_buffer){RAGGED_SYMMETRIC, place, output->rows};
+        *input = (struct ragged_buffer){RAGGED_PRIVATE, GAP + random_below(c->seed, 1001 + (uint64_t)i, 64), input->rows};
+        if (in_place) {
+            input->pool = RAGGED_SYMMETRIC;
+            input->offset = place + (random_bits(c->seed, 2000) % 2 ? 0 : random_below(c->seed, 2001 + (uint64_t)i, output_bytes + 1));
+        }
+        c->pool_bytes = larger(c->pool_bytes, larger(input->offset + input_bytes, output->offset + output_bytes) + GAP);
+    }
+}
+
+/* Bytes of which any that lands in a wrong place is told by its value. */
+static void make_bytes(unsigned char *to, int64_t bytes, uint64_t salt) {
+    const uint32_t start = (uint32_t)random_bits(salt, 0);
+    for (int64_t i = 0; i < bytes; i++) {
+        uint32_t mixed = ((uint32_t)i + start) * 0x9E3779B1u;
+        to[i] = (unsigned char)((mixed ^ mixed >> 15) >> 8);
+    }
+}
+
+static void exchange(struct gpu_ragged *bench, const struct ragged_case *c) {
+    struct ragged_member members[RAGGED_MAX_MEMBERS];
+    for (int i = 0; i < c->count; i++) {
+        const struct ragged_case_member *member = &c->members[i];
+        const size_t bytes = (size_t)(member->input.rows * c->row_bytes);
+        unsigned char *input = clear(bytes);
+        memcpy(input, bench->expected[member->rank][member->input.pool] + member->input.offset, bytes);
+        members[i] = (struct ragged_member){input, bench->expected[member->rank][member->output.pool] + member->output.offset,
+                                            member->input_offsets, member->send_sizes, member->output_offsets};
+    }
+    ragged_all_to_all(members, c->count, c->updates, c->row_bytes);
+    for (int i = 0; i < c->count; i++) free((void *)members[i].input);
+}
+
+void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint64_t call, bool happens) {
+    check(c->pool_bytes <= (int64_t)bench->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
+    for (int i = 0; i < c->count; i++) {
+        const int rank = c->members[i].rank;
+        const struct test_device *device = &bench->group->device[rank];
+        device_use(device);
+        for (int pool = 0; pool < RAGGED_POOLS; pool++) {
+            make_bytes(bench->expected[rank][pool], c->pool_bytes, (c->seed * 64 + call) * 512 + (uint64_t)(rank * RAGGED_POOLS + pool));
+            CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[rank][pool], bench->expected[rank][pool], (size_t)c->pool_bytes,
+                                      device->stream));
+        }
+    }
+    gpu_group_synchronize(bench->group);
+    if (happens) exchange(bench, c);
+}
+
+/* ---- calls ---- */
+
+static void *at(const struct gpu_ragged *bench, int rank, const struct ragged_buffer *buffer) {
+    return bench->pool[rank][buffer->pool] + buffer->offset;
+}
+
+/* The four arrays one after the other, as numbers of the case's type. */
+static const void *gather_metadata(const struct ragged_case *c, const struct ragged_case_member *member, int64_t *storage) {
+    const int64_t *arrays[] = {member->input_offsets, member->send_sizes, member->output_offsets, member->recv_sizes};
+    const int64_t entries = c->count * c->updates;
+    for (int64_t i = 0; i < 4 * entries; i++) {
+        const int64_t number = arrays[i / entries][i % entries];
+        if (c->is_int64) storage[i] = number;
+        else ((int32_t *)storage)[i] = (int32_t)number;
+    }
+    return storage;
+}
+
+quern_ragged_all_to_all_args gpu_ragged_arguments(struct gpu_ragged *bench, const struct ragged_case *c, int place,
+                                                  enum gpu_metadata where, int64_t *storage) {
+    static int members[RAGGED_MAX_MEMBERS];
+    const struct ragged_case_member *mine = &c->members[place];
+    const struct test_device *device = &bench->group->device[mine->rank];
+    const size_t bytes = (size_t)(c->count * c->updates) * (c->is_int64 ? 8 : 4);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    const char *metadata = gather_metadata(c, mine, storage);
+    device_use(device);
+    if (where == METADATA_ON_DEVICE) {
+        CUDA(cuMemcpyHtoDAsync_v2(bench->metadata[mine->rank], metadata, 4 * bytes, device->stream));
+        metadata = (const char *)(uintptr_t)bench->metadata[mine->rank];
+    }
+    for (int i = 0; i < c->count; i++) members[i] = c->members[i].rank;
+    args.metadata_dtype = c->is_int64 ? QUERN_INT64 : QUERN_INT32;
+    args.metadata_on_device = where == METADATA_ON_DEVICE;
+    args.input_offsets = metadata, args.send_sizes = metadata + bytes;
+    args.output_offsets = metadata + 2 * bytes, args.recv_sizes = metadata + 3 * bytes;
+    args.input = at(bench, mine->rank, &mine->input), args.input_rows = mine->input.rows;
+    args.output = at(bench, mine->rank, &mine->output), args.output_rows = mine->output.rows;
+    args.row_bytes = c->row_bytes, args.updates = c->updates;
+    args.check_overlap = c->check_overlap;
+    args.members = c->count == bench->group->ranks ? NULL : members;
+    args.member_count = c->count;
+    args.multiprocessors = bench->multiprocessors;
+    return args;
+}
+
+static int64_t *make_storage(const struct ragged_case *c) { return clear((size_t)(4 * c->count * c->updates) * sizeof(int64_t)); }
+
+void gpu_ragged_enqueue(struct gpu_ragged *bench, const struct ragged_case *c, enum gpu_metadata where) {
+    int64_t *storage = make_storage(c);
+    for (int place = 0; place < c->count; place++) {
+        const int rank = c->members[place].rank;
+        size_t needed;
+        const quern_ragged_all_to_all_args args = gpu_ragged_arguments(bench, c, place, where, storage);
+        check_ok(quern_ragged_all_to_all_workspace(bench->group->group[rank], &args, &needed));
+        check(needed <= bench->workspace_bytes, "a workspace of %zu bytes", needed);
+        check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], needed,
+                                         bench->group->device[rank].stream));
+    }
+    free(storage);  /* read before the call returned */
+}
+
+void gpu_ragged_plan(struct gpu_ragged *bench, const struct ragged_case *c, quern_ragged_plan **plans) {
+    quern_ragged_all_to_all_args args[RAGGED_MAX_MEMBERS];
+    size_t bytes[RAGGED_MAX_MEMBERS];
+    int64_t *storage[RAGGED_MAX_MEMBERS];
+    check(c->count == bench->group->ranks, "a plan is for everyone here");
+    for (int place = 0; place < c->count; place++) {
+        storage[place] = make_storage(c);
+        args[place] = gpu_ragged_arguments(bench, c, place, METADATA_IN_PLAN, storage[place]);
+        bytes[place] = bench->workspace_bytes;
+    }
+    check_ok(quern_ragged_plan_create(bench->group->group, c->count, args, bench->workspace, bytes, plans));
+    for (int place = 0; place < c->count; place++) free(storage[place]);
+}
+
+void gpu_ragged_run_plan(struct gpu_ragged *bench, quern_ragged_plan *const *plans) {
+    for (int rank = 0; rank < bench->group->ranks; rank++) check_ok(quern_ragged_plan_run(plans[rank], bench->group->device[rank].stream));
+}
+
+/* ---- what has come of it ---- */
+
+static void compare_pool(struct gpu_ragged *bench, const struct ragged_case *c, const char *when, int place, int pool) {
+    static const char *const pools[] = {"private", "symmetric"};
+    const struct ragged_case_member *mine = &c->members[place];
+    const struct test_device *device = &bench->group->device[mine->rank];
+    const unsigned char *expected = bench->expected[mine->rank][pool];
+    unsigned char *has = clear((size_t)c->pool_bytes);
+    CUDA(cuMemcpyDtoHAsync_v2(has, (uintptr_t)bench->pool[mine->rank][pool], (size_t)c->pool_bytes, device->stream));
+    device_synchronize(device);
+    for (int64_t i = 0; i < c->pool_bytes; i++)
+        check(has[i] == expected[i], "case %llu, %d members, %lld updates, rows of %lld bytes, %s: byte %lld of rank %d's %s pool is %d "
+              "instead of %d (output at %lld, %lld rows)", (unsigned long long)c->seed, c->count, (long long)c->updates,
+              (long long)c->row_bytes, when, (long long)i, mine->rank, pools[pool], has[i], expected[i],
+              (long long)mine->output.offset, (long long)mine->output.rows);
+    free(has);
+}
+
+void gpu_ragged_compare(struct gpu_ragged *bench, const struct ragged_case *c, const char *when) {
+    gpu_group_synchronize(bench->group);
+    for (int place = 0; place < c->count; place++) {
+        device_use(&bench->group->device[c->members[place].rank]);
+        for (int pool = 0; pool < RAGGED_POOLS; pool++) compare_pool(bench, c, when, place, pool);
+    }
+}
+
+void gpu_ragged_run(struct gpu_ragged *bench, const struct ragged_case *c, enum gpu_metadata where) {
+    quern_ragged_plan *plans[MOST_GPU_RANKS];
+    if (where == METADATA_IN_PLAN) gpu_ragged_plan(bench, c, plans);
+    for (uint64_t call = 0; call < 2; call++) {
+        gpu_ragged_fill(bench, c, call, true);
+        if (where == METADATA_IN_PLAN) gpu_ragged_run_plan(bench, plans);
+        else gpu_ragged_enqueue(bench, c, where);
+        gpu_group_synchronize(bench->group);
+        for (int place = 0; place < c->count; place++) check_ok(quern_group_status(bench->group->group[c->members[place].rank]));
+        gpu_ragged_compare(bench, c, names[where]);
+    }
+    for (int rank = 0; where == METADATA_IN_PLAN && rank < bench->group->ranks; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
+}

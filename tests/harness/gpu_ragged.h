@@ -1,0 +1,49 @@
+/* The random ragged all-to-alls of harness/ragged_case.h, on GPU ranks that one thread drives. */
+#ifndef HARNESS_GPU_RAGGED_H
+#define HARNESS_GPU_RAGGED_H
+
+#include "harness/cuda.h"
+#include "harness/gpu_group.h"
+#include "harness/ragged_case.h"
+
+/* Where the metadata is. */
+enum gpu_metadata { METADATA_ON_HOST, METADATA_ON_DEVICE, METADATA_IN_PLAN };
+
+/* What a group needs for any number of cases. */
+struct gpu_ragged {
+    struct gpu_group *group;
+    size_t pool_bytes, workspace_bytes;
+    unsigned char *pool[MOST_GPU_RANKS][RAGGED_POOLS];       /* in the devices' memory */
+    void *workspace[MOST_GPU_RANKS];
+    cuda_pointer metadata[MOST_GPU_RANKS];
+    unsigned char *expected[MOST_GPU_RANKS][RAGGED_POOLS];   /* on the host */
+    int multiprocessors;                                     /* for args; 0 */
+};
+
+void gpu_ragged_open(struct gpu_ragged *bench, struct gpu_group *group, size_t pool_bytes, size_t workspace_bytes);
+void gpu_ragged_close(struct gpu_ragged *bench);
+
+/* Puts the outputs of a case at one place of the symmetric pools, as GPUs need them, and the inputs elsewhere or over them. */
+void gpu_ragged_place(struct ragged_case *c, bool in_place);
+
+/* Fills the pools of all members, and works out what they must have after the exchange; or as they are, if it must not happen. */
+void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint64_t call, bool happens);
+
+/* The arguments of a member.  What they refer to on the host is `storage`, of 4 * members * updates numbers. */
+quern_ragged_all_to_all_args gpu_ragged_arguments(struct gpu_ragged *bench, const struct ragged_case *c, int place,
+                                                  enum gpu_metadata where, int64_t *storage);
+
+/* Calls the exchange on every member's stream. */
+void gpu_ragged_enqueue(struct gpu_ragged *bench, const struct ragged_case *c, enum gpu_metadata where);
+
+/* Creates a plan for every rank: all of them are members. */
+void gpu_ragged_plan(struct gpu_ragged *bench, const struct ragged_case *c, quern_ragged_plan **plans);
+void gpu_ragged_run_plan(struct gpu_ragged *bench, quern_ragged_plan *const *plans);
+
+/* Waits, and compares all pools of all members, byte for byte. */
+void gpu_ragged_compare(struct gpu_ragged *bench, const struct ragged_case *c, const char *when);
+
+/* All of it, twice. */
+void gpu_ragged_run(struct gpu_ragged *bench, const struct ragged_case *c, enum gpu_metadata where);
+
+#endif
