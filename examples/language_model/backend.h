@@ -10,6 +10,7 @@
 
 #include "classifier.h"
 
+struct device;
 struct model;
 struct thread_pool;
 
@@ -31,22 +32,21 @@ struct backend {
     int64_t moment_bytes;                        /* m and v */
     int64_t parameter_bytes;                     /* the parameters with their master copy */
 
-    /* The mean loss of the logits against labels [rows]; with `gradient`, the logits become their gradient. */
+    /*
+     * What these rows add to the mean loss over the rows of all ranks, of the logits against labels [rows]; with `gradient`, the
+     * logits become their gradient.
+     */
     bool (*cross_entropy)(struct backend *backend, const int32_t *labels, bool gradient, float *loss);
     /* From the model's gradients to its next parameters; step counts from 1. */
     bool (*adam)(struct backend *backend, int64_t step, double lr);
     void (*destroy)(struct backend *backend);
 };
 
-struct device_choice {
-    bool is_auto;  /* the first GPU there is, else the CPU */
-    bool is_cuda;
-    int ordinal;
-};
+/* On a device that is prepared for BACKEND_OPERATIONS and outlives it; NULL after a message on stderr when that has no room. */
+struct backend *quern_backend(struct model *model, struct thread_pool *pool, struct device *device, uint64_t seed);
+#define BACKEND_OPERATIONS (QUERN_CROSS_ENTROPY | QUERN_ADAM)
 
-/* NULL after a message on stderr when the device cannot be had. */
-struct backend *quern_backend(struct model *model, struct thread_pool *pool, int threads, struct device_choice choice,
-                              uint64_t seed);
+/* For a model that is on one rank. */
 struct backend *plain_backend(struct model *model, struct thread_pool *pool);
 
 #endif

@@ -3,6 +3,7 @@
 #include "device_memory.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +18,13 @@ static struct {
     int (*context_retain)(void **context, int device);
     int (*context_release)(int device);
     int (*context_set_current)(void *context);
-    int (*context_synchronize)(void);
+    int (*stream_create)(void **stream, unsigned flags);
+    int (*stream_destroy)(void *stream);
+    int (*stream_synchronize)(void *stream);
     int (*allocate)(uint64_t *device, size_t bytes);
     int (*free)(uint64_t device);
-    int (*upload)(uint64_t device, const void *host, size_t bytes);
-    int (*download)(void *host, uint64_t device, size_t bytes);
+    int (*upload)(uint64_t device, const void *host, size_t bytes, void *stream);
+    int (*download)(void *host, uint64_t device, size_t bytes, void *stream);
 } driver;
 
 static const struct {
@@ -33,51 +36,60 @@ static const struct {
     {"cuDevicePrimaryCtxRetain", &driver.context_retain},
     {"cuDevicePrimaryCtxRelease_v2", &driver.context_release},
     {"cuCtxSetCurrent", &driver.context_set_current},
-    {"cuCtxSynchronize", &driver.context_synchronize},
+    {"cuStreamCreate", &driver.stream_create},
+    {"cuStreamDestroy_v2", &driver.stream_destroy},
+    {"cuStreamSynchronize", &driver.stream_synchronize},
     {"cuMemAlloc_v2", &driver.allocate},
     {"cuMemFree_v2", &driver.free},
-    {"cuMemcpyHtoD_v2", &driver.upload},
-    {"cuMemcpyDtoH_v2", &driver.download},
+    {"cuMemcpyHtoDAsync_v2", &driver.upload},
+    {"cuMemcpyDtoHAsync_v2", &driver.download},
 };
+
+enum { NON_BLOCKING = 1 };  /* a stream that does not wait for the default one */
+
+static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
+static bool driver_is_open;
 
 static bool succeeded(const char *what, int status) {
     if (status != 0) fprintf(stderr, "language_model: %s failed with CUDA error %d\n", what, status);
     return status == 0;
 }
 
-static bool open_driver(struct device_memory *memory) {
-    memory->library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (memory->library == NULL) {
+/* Once for all ranks of the process; the driver stays open, as Quern may still be using it. */
+static void open_driver(void) {
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (library == NULL) {
         fprintf(stderr, "language_model: %s\n", dlerror());
-        return false;
+        return;
     }
     for (size_t i = 0; i < sizeof SYMBOLS / sizeof *SYMBOLS; i++) {
-        void *function = dlsym(memory->library, SYMBOLS[i].name);
+        void *function = dlsym(library, SYMBOLS[i].name);
         if (function == NULL) {
             fprintf(stderr, "language_model: libcuda.so.1 has no %s\n", SYMBOLS[i].name);
-            return false;
+            return;
         }
         memcpy(SYMBOLS[i].function, &function, sizeof function);
     }
-    return true;
+    driver_is_open = succeeded("cuInit", driver.init(0));
 }
 
 bool device_memory_open(struct device_memory *memory, bool is_cuda, int ordinal) {
     *memory = (struct device_memory){.is_cuda = is_cuda};
     if (!is_cuda) return true;
-    if (open_driver(memory) && succeeded("cuInit", driver.init(0)) &&
-        succeeded("cuDeviceGet", driver.device_get(&memory->device, ordinal)) &&
+    pthread_once(&driver_once, open_driver);
+    if (driver_is_open && succeeded("cuDeviceGet", driver.device_get(&memory->device, ordinal)) &&
         succeeded("cuDevicePrimaryCtxRetain", driver.context_retain(&memory->context, memory->device)) &&
-        succeeded("cuCtxSetCurrent", driver.context_set_current(memory->context)))
+        succeeded("cuCtxSetCurrent", driver.context_set_current(memory->context)) &&
+        succeeded("cuStreamCreate", driver.stream_create(&memory->stream, NON_BLOCKING)))
         return true;
     device_memory_close(memory);
     return false;
 }
 
-/* The driver stays open: Quern may still be using it. */
 void device_memory_close(struct device_memory *memory) {
+    if (memory->stream != NULL) driver.stream_destroy(memory->stream);
     if (memory->context != NULL) driver.context_release(memory->device);
-    memory->context = NULL;
+    *memory = (struct device_memory){0};
 }
 
 bool device_memory_create(const struct device_memory *memory, struct mirrored *buffer, void *host, size_t bytes) {
@@ -100,14 +112,18 @@ void device_memory_free(const struct device_memory *memory, struct mirrored *buf
 
 bool device_memory_upload(const struct device_memory *memory, const struct mirrored *buffer) {
     if (!memory->is_cuda || buffer->bytes == 0) return true;
-    return succeeded("cuMemcpyHtoD", driver.upload((uintptr_t)buffer->device, buffer->host, buffer->bytes));
+    return succeeded("cuMemcpyHtoDAsync",
+                     driver.upload((uintptr_t)buffer->device, buffer->host, buffer->bytes, memory->stream)) &&
+           device_memory_wait(memory);
 }
 
 bool device_memory_download(const struct device_memory *memory, const struct mirrored *buffer) {
     if (!memory->is_cuda || buffer->bytes == 0) return true;
-    return succeeded("cuMemcpyDtoH", driver.download(buffer->host, (uintptr_t)buffer->device, buffer->bytes));
+    return succeeded("cuMemcpyDtoHAsync",
+                     driver.download(buffer->host, (uintptr_t)buffer->device, buffer->bytes, memory->stream)) &&
+           device_memory_wait(memory);
 }
 
 bool device_memory_wait(const struct device_memory *memory) {
-    return !memory->is_cuda || succeeded("cuCtxSynchronize", driver.context_synchronize());
+    return !memory->is_cuda || succeeded("cuStreamSynchronize", driver.stream_synchronize(memory->stream));
 }

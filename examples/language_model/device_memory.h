@@ -19,8 +19,8 @@ struct mirrored {
 struct device_memory {
     bool is_cuda;
     int device;
-    void *library;
     void *context;
+    void *stream;  /* this rank's own: on the default one, ranks that share a GPU would wait for each other */
 };
 
 /* On failure false, after a message on stderr. */
@@ -31,11 +31,11 @@ void device_memory_close(struct device_memory *memory);
 bool device_memory_create(const struct device_memory *memory, struct mirrored *buffer, void *host, size_t bytes);
 void device_memory_free(const struct device_memory *memory, struct mirrored *buffer);
 
-/* Copies in stream order, done on return; nothing to do on a CPU. */
+/* Copies in the order of the stream, done on return; nothing to do on a CPU. */
 bool device_memory_upload(const struct device_memory *memory, const struct mirrored *buffer);
 bool device_memory_download(const struct device_memory *memory, const struct mirrored *buffer);
 
-/* Waits until the device has done all its work. */
+/* Waits until the device has done all work of the stream. */
 bool device_memory_wait(const struct device_memory *memory);
 
 #endif

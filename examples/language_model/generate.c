@@ -29,13 +29,14 @@ static int32_t draw(const float *logits, int32_t vocab, double uniform) {
 }
 
 /* The token after `written`, of which the model sees as many as its context holds.  Later rows cannot touch earlier ones. */
-static int32_t next_token(struct model *model, const int32_t *written, int count, int32_t *window, float *logits,
-                          double uniform) {
+static bool next_token(struct model *model, const int32_t *written, int count, int32_t *window, float *logits,
+                       double uniform, int32_t *next) {
     int seen = count < model->shape.context ? count : model->shape.context;
     memcpy(window, written + count - seen, (size_t)seen * sizeof *window);
-    model_forward(model, window);
+    if (!model_forward(model, window)) return false;
     classifier_row(model, seen - 1, logits);
-    return draw(logits, model->shape.vocab, uniform);
+    *next = draw(logits, model->shape.vocab, uniform);
+    return true;
 }
 
 static void print_wrapped(const struct tokenizer *text, const int32_t *tokens, int count, int *column) {
@@ -51,25 +52,30 @@ static void print_wrapped(const struct tokenizer *text, const int32_t *tokens, i
     }
 }
 
-void generate(struct model *model, const struct tokenizer *text, int64_t first, int prompt_count, int count, uint64_t seed) {
-    int32_t *written = allocate((size_t)(prompt_count + count) * sizeof *written);
-    int32_t *window = allocate((size_t)model->rows * sizeof *window);
-    float *logits = allocate((size_t)model->shape.vocab * sizeof *logits);
-    struct model one_sequence = *model;  /* the same parameters and scratch, the first sequence only */
-    one_sequence.shape.batch = 1;
-    one_sequence.rows = model->shape.context;
-
-    memcpy(written, text->encoded + first, (size_t)prompt_count * sizeof *written);
-    for (int i = prompt_count; i < prompt_count + count; i++)
-        written[i] = next_token(&one_sequence, written, i, window, logits, random_uniform(seed, (uint64_t)i));
-
+static void print_text(const struct tokenizer *text, const int32_t *written, int prompt_count, int count) {
     int column = 0;
-    printf("    ");
+    printf("  The model writes on (temperature %.1f):\n    ", TEMPERATURE);
     print_wrapped(text, written, prompt_count, &column);
     printf(" |");
     print_wrapped(text, written + prompt_count, count, &column);
     putchar('\n');
+}
+
+bool generate(struct model *model, const struct tokenizer *text, int64_t first, int prompt_count, int count, uint64_t seed) {
+    int32_t *written = allocate((size_t)(prompt_count + count) * sizeof *written);
+    int32_t *window = allocate((size_t)model->rows * sizeof *window);
+    float *logits = allocate((size_t)model->shape.vocab * sizeof *logits);
+    struct model one_sequence = *model;  /* the same parameters and scratch, the first sequence only */
+    one_sequence.sequences = 1;
+    one_sequence.rows = model->shape.context;
+
+    memcpy(written, text->encoded + first, (size_t)prompt_count * sizeof *written);
+    bool succeeded = true;
+    for (int i = prompt_count; i < prompt_count + count && succeeded; i++)
+        succeeded = next_token(&one_sequence, written, i, window, logits, random_uniform(seed, (uint64_t)i), &written[i]);
+    if (succeeded && (model->rank == NULL || model->rank->rank == 0)) print_text(text, written, prompt_count, count);
     free(written);
     free(window);
     free(logits);
+    return succeeded;
 }

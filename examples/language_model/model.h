@@ -1,28 +1,40 @@
 /*
  * A small transformer (pre-norm, causal attention, squared ReLU, the embedding shared with the classifier) with its forward
  * and backward pass.  It ends at the last hidden state: the classifier and the loss are classifier.h's and the backend's.
+ *
+ * With experts, each block has a mixture of them in place of its MLP, and the model may be spread over ranks: each has its share
+ * of a step's sequences and of every block's experts, and a copy of everything else (the shared parameters).
  */
 #ifndef MODEL_H
 #define MODEL_H
 
-#include <stdint.h>
+#include "collectives.h"
 
+struct mixture;
 struct thread_pool;
 
 struct model_shape {
     int vocab, width, layers, heads;
     int context;  /* tokens per sequence */
-    int batch;    /* sequences per step */
+    int batch;    /* sequences per step, of all ranks */
+    int experts;  /* per block; 0: one dense MLP instead */
 };
+
+/* Places in the list of tensors; then come those of each block, and then two per expert. */
+enum { EMBEDDING, POSITIONS, FIRST_OF_BLOCKS };
 
 /* The parameters of one tensor inside the model's arrays. */
 struct tensor {
-    int64_t offset, count;
-    double deviation;  /* of its initial values */
+    int64_t offset, count;  /* count 0: an expert that lives on another rank */
+    int64_t first_random;   /* which random numbers its initial values are, wherever it lives */
+    double deviation;       /* of its initial values */
 };
 
 struct block {
-    struct tensor qkv, output, up, down;
+    struct tensor qkv, output;
+    struct tensor up, down;    /* the dense MLP, */
+    struct tensor router;      /* or the mixture of experts */
+    struct mixture *mixture;
     /* What the forward pass keeps for the way back: */
     float *in, *in_norm, *in_inverse_rms, *qkv_out, *weights, *attended;
     float *middle, *middle_norm, *middle_inverse_rms, *up_out, *activated;
@@ -31,13 +43,20 @@ struct block {
 struct model {
     struct model_shape shape;
     struct thread_pool *pool;
-    int64_t rows;              /* tokens of one step */
+    struct rank *rank;             /* NULL without experts */
+    int sequences, first_sequence; /* this rank's of a step */
+    int64_t rows, all_rows;        /* tokens of one step: of this rank, of all */
 
     int tensor_count;
-    struct tensor *tensors;    /* all of them: the embedding, the positions, four per block */
+    struct tensor *tensors;        /* see EMBEDDING */
     int64_t parameter_count;
-    float *parameters;         /* what the matrix products read */
-    float *gradients;          /* as long */
+    int64_t shared_count;          /* the first of them: what is not in experts */
+    int64_t random_count;
+    float *parameters;             /* what the matrix products read */
+    float *gradients;              /* as long */
+    struct mirrored gradients_memory;
+    struct all_reduce gradient_sum;
+    struct gather sums;            /* of a few numbers */
 
     struct block *blocks;
     float *last, *hidden, *last_inverse_rms;               /* the last residual and its normalisation */
@@ -45,17 +64,28 @@ struct model {
     float *residual_grad, *row_grad, *wide_grad, *weights_grad;  /* scratch of the backward pass */
 };
 
-void model_create(struct model *model, struct model_shape shape, struct thread_pool *pool, uint64_t seed);
+/*
+ * Everything below is collective over the ranks, and on failure false after a message on stderr; without experts none can fail.
+ * The same seed gives the same model, whatever the number of ranks.  model_free takes what model_create has left, too.
+ */
+bool model_create(struct model *model, struct model_shape shape, struct thread_pool *pool, struct rank *rank, uint64_t seed);
 void model_free(struct model *model);
 
 /* tokens [rows] to hidden [rows, width]. */
-void model_forward(struct model *model, const int32_t *tokens);
+bool model_forward(struct model *model, const int32_t *tokens);
 
-/* hidden_grad to gradients; the classifier's share of the embedding's gradient is already there and is added to. */
-void model_backward(struct model *model, const int32_t *tokens);
+/*
+ * hidden_grad to gradients; the classifier's share of the embedding's gradient is already there and is added to.  The gradients of
+ * the shared parameters are then sums over all ranks' tokens, as those of the experts are by themselves.
+ */
+bool model_backward(struct model *model, const int32_t *tokens);
 
-static inline struct tensor *model_embedding(struct model *model) {
-    return &model->tensors[0];
-}
+enum { MODEL_SUMS = 4 };
+
+/* values[i] becomes its sum over the ranks. */
+bool model_sum(struct model *model, double values[MODEL_SUMS]);
+
+/* Whether the shared parameters are the same to the bit on all ranks; if not, false after a message on stderr. */
+bool model_is_consistent(struct model *model);
 
 #endif

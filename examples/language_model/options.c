@@ -9,24 +9,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "router.h"
+
 enum { HEAD_WIDTH = 32, USAGE_STATUS = 2 };
 
 enum { STEPS = 's', SEED = 'r', DEVICE = 'd', CORPUS = 'c', THREADS = 't', NO_COMPARISON = 'n',
-       BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH };
+       BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH, EXPERTS, RANKS, PROCESSES, TIMEOUT, RANK, GROUP };
 
 static const struct argp_option OPTIONS[] = {
-    {"steps", STEPS, "N", 0, "Training steps (1000)", 0},
+    {"steps", STEPS, "N", 0, "Training steps (1000; with --ranks 400)", 0},
     {"seed", SEED, "N", 0, "Seed of weights, batches and rounding (1)", 0},
     {"device", DEVICE, "cpu|cuda:N|auto", 0, "Where loss and optimizer run (auto: the first GPU, else the CPU)", 0},
     {"corpus", CORPUS, "FILE", 0, "Text to learn (build/corpus.txt)", 0},
-    {"threads", THREADS, "N", 0, "Threads on the CPU (one per core)", 0},
-    {"no-comparison", NO_COMPARISON, NULL, 0, "Leave out the run with plain fp32 loops", 0},
+    {"threads", THREADS, "N", 0, "Threads on the CPU, of all ranks (one per core)", 0},
+    {"no-comparison", NO_COMPARISON, NULL, 0, "Leave out the second run: with plain fp32 loops, or on one rank", 0},
     {NULL, 0, NULL, 0, "The model:", 0},
-    {"batch", BATCH, "N", 0, "Sequences per step (8)", 0},
+    {"batch", BATCH, "N", 0, "Sequences per step, of all ranks (8, or one per rank)", 0},
     {"context", CONTEXT, "N", 0, "Tokens per sequence (64)", 0},
     {"layers", LAYERS, "N", 0, "Transformer blocks (2)", 0},
     {"vocab", VOCAB, "N", 0, "Tokens of the vocabulary (8192)", 0},
     {"width", WIDTH, "N", 0, "Width of the hidden state, a multiple of 32 (128)", 0},
+    {"experts", EXPERTS, "N", 0, "A mixture of N experts per block in place of its MLP, two of them per token (with --ranks 8)", 0},
+    {NULL, 0, NULL, 0, "Several ranks, which share out tokens and experts:", 0},
+    {"ranks", RANKS, "N", 0, "Train on N ranks, then on one, and compare (up to 128)", 0},
+    {"processes", PROCESSES, NULL, 0, "Each rank is a process; otherwise a thread", 0},
+    {"timeout", TIMEOUT, "SECONDS", 0, "How long a rank waits for another one (20)", 0},
+    {"rank", RANK, "N", OPTION_HIDDEN, "This process is one of the ranks", 0},
+    {"group", GROUP, "NAME", OPTION_HIDDEN, "Where the ranks meet", 0},
     {0},
 };
 
@@ -45,6 +54,10 @@ static const struct number {
     {LAYERS, "--layers", offsetof(struct options, layers), 1, 64, 1},
     {VOCAB, "--vocab", offsetof(struct options, vocab), 257, 65535, 1},
     {WIDTH, "--width", offsetof(struct options, width), HEAD_WIDTH, 4096, HEAD_WIDTH},
+    {EXPERTS, "--experts", offsetof(struct options, experts), CHOICES, 1024, 1},
+    {RANKS, "--ranks", offsetof(struct options, ranks), 1, QUERN_MAX_RANKS, 1},
+    {TIMEOUT, "--timeout", offsetof(struct options, timeout), 1, 86400, 1},
+    {RANK, "--rank", offsetof(struct options, rank), 0, QUERN_MAX_RANKS - 1, 1},
 };
 
 static bool read_number(const char *text, int64_t *value) {
@@ -74,7 +87,29 @@ static void set_device(struct argp_state *state, const char *text) {
         is_cuda = false;
     if (!is_cuda && strcmp(text, "cpu") != 0 && strcmp(text, "auto") != 0)
         argp_error(state, "--device is '%s'; it is cpu, cuda:N or auto", text);
-    *device = (struct device_choice){strcmp(text, "auto") == 0, is_cuda, (int)ordinal};
+    *device = (struct device_choice){.is_auto = strcmp(text, "auto") == 0, .is_cuda = is_cuda, .ordinal = (int)ordinal};
+}
+
+static int64_t usable_cores(void) {
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+}
+
+static void set_default(int64_t *value, int64_t fallback) {
+    if (*value == 0) *value = fallback;
+}
+
+/* What depends on other options. */
+static void complete(struct argp_state *state, struct options *options) {
+    bool has_ranks = options->ranks > 0;
+    set_default(&options->threads, usable_cores());
+    set_default(&options->steps, has_ranks ? 400 : 1000);
+    set_default(&options->batch, options->ranks > 8 ? options->ranks : 8);
+    set_default(&options->experts, has_ranks ? 8 : 0);
+    if (options->processes && !has_ranks) argp_error(state, "--processes needs --ranks");
+    if (options->batch < options->ranks)
+        argp_error(state, "--batch is %lld; with --ranks %lld it is at least as much: a sequence per rank",
+                   (long long)options->batch, (long long)options->ranks);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
@@ -88,14 +123,12 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     if (key == DEVICE) set_device(state, argument);
     else if (key == CORPUS) options->corpus = argument;
     else if (key == NO_COMPARISON) options->comparison = false;
+    else if (key == PROCESSES) options->processes = true;
+    else if (key == GROUP) options->group = argument;
+    else if (key == ARGP_KEY_END) complete(state, options);
     else if (key == ARGP_KEY_ARG) argp_error(state, "unexpected argument '%s'", argument);
     else return ARGP_ERR_UNKNOWN;
     return 0;
-}
-
-static int64_t usable_cores(void) {
-    cpu_set_t cores;
-    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
 struct options options_parse(int argc, char **argv) {
@@ -103,7 +136,12 @@ struct options options_parse(int argc, char **argv) {
         .options = OPTIONS,
         .parser = parse,
         .doc = "Trains a small language model on real text, with Quern's cross-entropy and Adam in bf16, and then once more "
-               "with plain C loops in fp32.\vExit status: 0 when both runs reach the same loss (within 2 %), 1 when they do "
+               "with plain C loops in fp32.  With --ranks the blocks are mixtures of experts: each rank has its share of the "
+               "experts and of every step's sequences, Quern's ragged all-to-all carries tokens to their experts and back, and "
+               "sums the gradients of all other parameters; the second run is the same on one rank.\v"
+               "With --device cuda the loss, the optimizer and the all-to-all run on the GPU, and the matrix products, those of "
+               "the experts too, stay on the CPU: what they exchange is copied.  Ranks take the GPUs in turn.\n\n"
+               "Exit status: 0 when both runs reach the same loss (within 2 %, on ranks 1 %), 1 when they do "
                "not or something failed, 2 for a wrong command line, 130 after Ctrl-C.",
     };
     struct options options = {
@@ -111,8 +149,8 @@ struct options options_parse(int argc, char **argv) {
         .corpus = "build/corpus.txt",
         .comparison = true,
         .seed = 1,
-        .steps = 1000,
-        .batch = 8,
+        .timeout = 20,
+        .rank = -1,
         .context = 64,
         .layers = 2,
         .vocab = 8192,
@@ -120,6 +158,5 @@ struct options options_parse(int argc, char **argv) {
     };
     argp_err_exit_status = USAGE_STATUS;
     argp_parse(&PARSER, argc, argv, 0, NULL, &options);
-    if (options.threads == 0) options.threads = usable_cores();
     return options;
 }

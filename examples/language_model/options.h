@@ -5,18 +5,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backend.h"
-#include "model.h"
+#include "device.h"
 
 struct options {
     struct device_choice device;
     const char *corpus;
     bool comparison;
-    int64_t seed, steps, threads;              /* threads 0: one per core that the process may use */
+    int64_t seed, steps, threads;
     int64_t batch, context, layers, vocab, width;
+    int64_t experts;           /* 0: none */
+    int64_t ranks;             /* 0: the run is not spread over ranks */
+    int64_t timeout;
+    bool processes;
+    int64_t rank;              /* of this process, which was started as one of them; else -1 */
+    const char *group;         /* where the ranks meet */
 };
 
-/* Ends the program with status 2 and the usage on stderr when the command line makes no sense. */
+/* With defaults filled in.  Ends the program with status 2 and the usage on stderr when the command line makes no sense. */
 struct options options_parse(int argc, char **argv);
 
 #endif

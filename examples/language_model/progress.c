@@ -11,9 +11,10 @@ enum { BAR_WIDTH = 16 };  /* the whole line fits 80 columns */
 
 static const double REDRAW_SECONDS = 0.1;
 
-void progress_begin(struct progress *progress, int steps, int64_t tokens_per_step) {
+void progress_begin(struct progress *progress, int steps, int64_t tokens_per_step, bool is_silent) {
     *progress = (struct progress){
         .is_terminal = isatty(STDOUT_FILENO) == 1,
+        .is_silent = is_silent,
         .steps = steps,
         .tokens_per_step = tokens_per_step,
         .start = seconds_now(),
@@ -33,6 +34,7 @@ static void draw_bar(const struct progress *progress, int done) {
 }
 
 void progress_step(struct progress *progress, int done, double loss) {
+    if (progress->is_silent) return;
     double now = seconds_now();
     progress->loss = done == 1 ? loss : 0.9 * progress->loss + 0.1 * loss;
     if (progress->is_terminal) {

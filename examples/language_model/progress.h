@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 struct progress {
-    bool is_terminal;
+    bool is_terminal, is_silent;
     int steps;
     int64_t tokens_per_step;
     double start, last_drawn;
     double loss;  /* smoothed over some steps */
 };
 
-void progress_begin(struct progress *progress, int steps, int64_t tokens_per_step);
+void progress_begin(struct progress *progress, int steps, int64_t tokens_per_step, bool is_silent);
 void progress_step(struct progress *progress, int done, double loss);
 void progress_end(struct progress *progress);
 

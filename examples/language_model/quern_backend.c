@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "bf16.h"
+#include "check.h"
 #include "clock.h"
-#include "device_memory.h"
+#include "device.h"
 #include "memory.h"
 #include "model.h"
-#include "quern.h"
 #include "threads.h"
 
 struct quern {
@@ -16,39 +16,30 @@ struct quern {
     struct model *model;
     struct thread_pool *pool;
     uint64_t seed;
-    quern_device *device;
-    struct device_memory memory;
+    struct device *device;
     quern_adam_tensor *tensors;
     struct mirrored logits, labels, loss, workspace;
     struct mirrored parameters, gradients, m, v, master;
 };
 
-static bool succeeded(const char *what, quern_status status) {
-    char detail[512];
-    if (status == QUERN_OK) return true;
-    quern_error_detail(detail, sizeof detail);
-    fprintf(stderr, "language_model: %s: %s (%s): %s\n", what, quern_status_string(status), quern_status_blame(status),
-            detail);
-    return false;
-}
-
 static quern_cross_entropy_args cross_entropy_args(const struct quern *quern, bool gradient) {
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     args.logits_dtype = QUERN_BF16;
     args.labels_dtype = QUERN_INT32;
-    args.reduction = QUERN_REDUCTION_MEAN;
+    args.reduction = QUERN_REDUCTION_SUM;  /* the other ranks' rows belong to the mean as well */
     args.rows = quern->model->rows;
     args.vocab = quern->model->shape.vocab;
     args.logits = quern->logits.device;
     args.labels = quern->labels.device;
     args.loss = quern->loss.device;
     args.grad = gradient ? quern->logits.device : NULL;  /* in place */
+    args.grad_scale = 1 / (float)quern->model->all_rows;
     return args;
 }
 
 static bool cross_entropy(struct backend *backend, const int32_t *labels, bool gradient, float *loss) {
     struct quern *quern = (struct quern *)backend;
-    const struct device_memory *memory = &quern->memory;
+    const struct device_memory *memory = &quern->device->memory;
     quern_cross_entropy_args args = cross_entropy_args(quern, gradient);
     int32_t *host_labels = quern->labels.host;
     for (int64_t r = 0; r < args.rows; r++) host_labels[r] = labels[r];
@@ -56,14 +47,14 @@ static bool cross_entropy(struct backend *backend, const int32_t *labels, bool g
     double start = seconds_now();
     if (!device_memory_upload(memory, &quern->logits) || !device_memory_upload(memory, &quern->labels)) return false;
     double uploaded = seconds_now();
-    if (!succeeded("quern_cross_entropy", quern_cross_entropy(quern->device, &args, quern->workspace.device,
-                                                              quern->workspace.bytes, NULL)) ||
+    if (!succeeded("quern_cross_entropy", quern_cross_entropy(quern->device->quern, &args, quern->workspace.device,
+                                                              quern->workspace.bytes, memory->stream)) ||
         !device_memory_wait(memory))
         return false;
     double computed = seconds_now();
     if (!device_memory_download(memory, &quern->loss)) return false;
     if (gradient && !device_memory_download(memory, &quern->logits)) return false;
-    *loss = *(const float *)quern->loss.host;
+    *loss = *(const float *)quern->loss.host / (float)quern->model->all_rows;
     backend->times.cross_entropy = computed - uploaded;
     if (memory->is_cuda) backend->times.copies += uploaded - start + seconds_now() - computed;
     return true;
@@ -104,18 +95,20 @@ static quern_adam_args adam_args(const struct quern *quern, int64_t step, double
 
 static bool adam(struct backend *backend, int64_t step, double lr) {
     struct quern *quern = (struct quern *)backend;
+    const struct device_memory *memory = &quern->device->memory;
     quern_adam_args args = adam_args(quern, step, lr);
 
     double start = seconds_now();
-    if (!device_memory_upload(&quern->memory, &quern->gradients)) return false;
+    if (!device_memory_upload(memory, &quern->gradients)) return false;
     double uploaded = seconds_now();
-    if (!succeeded("quern_adam", quern_adam(quern->device, &args, quern->workspace.device, quern->workspace.bytes, NULL)) ||
-        !device_memory_wait(&quern->memory))
+    if (!succeeded("quern_adam", quern_adam(quern->device->quern, &args, quern->workspace.device, quern->workspace.bytes,
+                                            memory->stream)) ||
+        !device_memory_wait(memory))
         return false;
     double computed = seconds_now();
-    if (!device_memory_download(&quern->memory, &quern->parameters)) return false;
+    if (!device_memory_download(memory, &quern->parameters)) return false;
     backend->times.adam = computed - uploaded;
-    if (quern->memory.is_cuda) backend->times.copies += uploaded - start + seconds_now() - computed;
+    if (memory->is_cuda) backend->times.copies += uploaded - start + seconds_now() - computed;
     publish_parameters(quern);
     return true;
 }
@@ -124,40 +117,13 @@ static void destroy(struct backend *backend) {
     struct quern *quern = (struct quern *)backend;
     struct mirrored *buffers[] = {&quern->logits, &quern->labels, &quern->loss, &quern->workspace, &quern->parameters,
                                   &quern->gradients, &quern->m, &quern->v, &quern->master};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) device_memory_free(&quern->memory, buffers[i]);
-    device_memory_close(&quern->memory);
-    quern_device_close(quern->device);
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) device_memory_free(&quern->device->memory, buffers[i]);
     free(quern->tensors);
     free(quern);
 }
 
-static bool has_gpu(void) {
-    int gpus = 0;
-    char detail[256];
-    if (!succeeded("quern_device_count", quern_device_count(QUERN_CUDA, &gpus))) return false;
-    quern_error_detail(detail, sizeof detail);
-    if (gpus == 0) printf("  no GPU: %s\n", detail);
-    return gpus > 0;
-}
-
-static bool open_device(struct quern *quern, struct device_choice choice, int threads) {
-    if (choice.is_auto) choice.is_cuda = has_gpu();
-    quern_device_kind kind = choice.is_cuda ? QUERN_CUDA : QUERN_CPU;
-    quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    if (!succeeded("quern_device_open", quern_device_open(kind, choice.ordinal, &quern->device))) return false;
-    if (kind == QUERN_CPU &&
-        !succeeded("quern_set_threads", quern_set_threads(quern->device, threads, threads_for, quern->pool)))
-        return false;
-    if (!succeeded("quern_prepare", quern_prepare(quern->device, QUERN_CROSS_ENTROPY | QUERN_ADAM)) ||
-        !succeeded("quern_get_device_info", quern_get_device_info(quern->device, &info)))
-        return false;
-    snprintf(quern->backend.name, sizeof quern->backend.name, "loss and optimizer in bf16 on %s, target %s", info.name,
-             info.target);
-    return device_memory_open(&quern->memory, choice.is_cuda, choice.ordinal);
-}
-
 static bool create_buffers(struct quern *quern) {
-    const struct device_memory *memory = &quern->memory;
+    const struct device_memory *memory = &quern->device->memory;
     const struct model *model = quern->model;
     size_t count = (size_t)model->parameter_count, rows = (size_t)model->rows;
     return device_memory_create(memory, &quern->logits, NULL, (size_t)logits_bytes(model->rows, model->shape.vocab, true)) &&
@@ -190,13 +156,14 @@ static void list_tensors(struct quern *quern) {
 static bool create_workspace(struct quern *quern) {
     quern_cross_entropy_args training = cross_entropy_args(quern, true), evaluation = cross_entropy_args(quern, false);
     quern_adam_args update = adam_args(quern, 1, 0);
+    const quern_device *device = quern->device->quern;
     size_t needed[3] = {0}, bytes = 0;
-    if (!succeeded("quern_cross_entropy_workspace", quern_cross_entropy_workspace(quern->device, &training, &needed[0])) ||
-        !succeeded("quern_cross_entropy_workspace", quern_cross_entropy_workspace(quern->device, &evaluation, &needed[1])) ||
-        !succeeded("quern_adam_workspace", quern_adam_workspace(quern->device, &update, &needed[2])))
+    if (!succeeded("quern_cross_entropy_workspace", quern_cross_entropy_workspace(device, &training, &needed[0])) ||
+        !succeeded("quern_cross_entropy_workspace", quern_cross_entropy_workspace(device, &evaluation, &needed[1])) ||
+        !succeeded("quern_adam_workspace", quern_adam_workspace(device, &update, &needed[2])))
         return false;
     for (int i = 0; i < 3; i++) bytes = needed[i] > bytes ? needed[i] : bytes;
-    return device_memory_create(&quern->memory, &quern->workspace, NULL, bytes);
+    return device_memory_create(&quern->device->memory, &quern->workspace, NULL, bytes);
 }
 
 /* The initial parameters go to the master, and rounded to bf16 to the copy that the model computes with. */
@@ -206,20 +173,20 @@ static bool load_parameters(struct quern *quern) {
     for (int64_t i = 0; i < model->parameter_count; i++) master[i] = model->parameters[i];
     bf16_round(quern->parameters.host, master, model->parameter_count);
     publish_parameters(quern);
-    return device_memory_upload(&quern->memory, &quern->master) &&
-           device_memory_upload(&quern->memory, &quern->parameters);
+    return device_memory_upload(&quern->device->memory, &quern->master) &&
+           device_memory_upload(&quern->device->memory, &quern->parameters);
 }
 
-struct backend *quern_backend(struct model *model, struct thread_pool *pool, int threads, struct device_choice choice,
-                              uint64_t seed) {
+struct backend *quern_backend(struct model *model, struct thread_pool *pool, struct device *device, uint64_t seed) {
     struct quern *quern = allocate(sizeof *quern);
-    *quern = (struct quern){.model = model, .pool = pool, .seed = seed};
-    bool ready = open_device(quern, choice, threads) && create_buffers(quern);
+    *quern = (struct quern){.model = model, .pool = pool, .seed = seed, .device = device};
+    bool ready = create_buffers(quern);
     if (ready) list_tensors(quern);
     if (!ready || !create_workspace(quern) || !load_parameters(quern)) {
         destroy(&quern->backend);
         return NULL;
     }
+    snprintf(quern->backend.name, sizeof quern->backend.name, "loss and optimizer in bf16 on %s", device->name);
     quern->backend.logits = (struct logits){true, quern->logits.host};
     quern->backend.moment_bytes = (int64_t)(quern->m.bytes + quern->v.bytes);
     quern->backend.parameter_bytes = (int64_t)(quern->parameters.bytes + quern->master.bytes);

@@ -3,9 +3,66 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double LOSS_TOLERANCE = 0.02;
+#include "mixture.h"
 
-void report_run(const struct run_report *run) {
+static const double LOSS_TOLERANCE = 0.02, RANKS_LOSS_TOLERANCE = 0.01;
+
+enum { LISTED_EXPERTS = 16 };
+
+void report_introduction(const struct demo *demo) {
+    const struct model_shape *shape = &demo->shape;
+    const struct options *options = &demo->options;
+    printf("Text       %s: %lld bytes, %lld tokens of %d (byte-pair encoding)\n", options->corpus,
+           (long long)demo->words.text_bytes, (long long)demo->text.encoded_count, demo->text.vocab);
+    printf("Model      transformer: %d layers, width %d, %d heads; %d x %d tokens a step\n", shape->layers, shape->width,
+           shape->heads, shape->batch, shape->context);
+    if (shape->experts > 0) printf("Experts    %d in each layer, %d of them for a token\n", shape->experts, CHOICES);
+    printf("To beat    a uniform guess %.3f, the tokens' frequencies %.3f\n", log(demo->text.vocab),
+           tokenizer_unigram_entropy(&demo->text));
+    printf("Threads    %lld; matrix products by OpenBLAS in fp32 on the CPU, in both runs\n", (long long)options->threads);
+}
+
+void report_title(const struct run *run) {
+    const struct options *options = &run->demo->options;
+    if (options->ranks == 0) printf("\n%s\n", run->is_plain ? "Plain C loops" : "Quern");
+    else if (run->ranks == 1) printf("\nOne rank\n");
+    else printf("\n%d ranks, each a %s\n", run->ranks, options->processes ? "process" : "thread");
+}
+
+/* The share of a block's tokens that each of its experts had. */
+static void print_loads(const struct mixture *mixture, int block) {
+    int experts = mixture->dispatch.experts;
+    int64_t sum = 0, least = mixture->loads[0], most = 0;
+    for (int e = 0; e < experts; e++) {
+        sum += mixture->loads[e];
+        least = mixture->loads[e] < least ? mixture->loads[e] : least;
+        most = mixture->loads[e] > most ? mixture->loads[e] : most;
+    }
+    double percent = 100 / fmax(1, (double)sum);
+    printf("  load of the experts of layer %d, even %.1f %%: %.1f to %.1f", block + 1, 100.0 / experts, percent * (double)least,
+           percent * (double)most);
+    for (int e = 0; e < experts && experts <= LISTED_EXPERTS; e++)
+        printf("%s%.1f", e == 0 ? " (" : " ", percent * (double)mixture->loads[e]);
+    printf("%s\n", experts <= LISTED_EXPERTS ? ")" : "");
+}
+
+static double share(const struct outcome *outcome, enum purpose purpose) {
+    return 100 * outcome->totals.seconds[purpose] / outcome->seconds;
+}
+
+static double megabytes_per_step(const struct outcome *outcome, enum purpose purpose) {
+    return (double)outcome->totals.bytes[purpose] / 1e6 / outcome->steps;
+}
+
+static void report_exchange(const struct outcome *outcome, const struct model *model) {
+    printf("  %.0f tokens/s; between ranks %.3f MB of tokens a step, %.3f MB of gradients\n",
+           (double)outcome->tokens / outcome->seconds, megabytes_per_step(outcome, TOKENS), megabytes_per_step(outcome, GRADIENTS));
+    printf("  time, waiting included: dispatch and combine %.1f %%, sums of gradients %.1f %%, sums of losses %.1f %%\n",
+           share(outcome, TOKENS), share(outcome, GRADIENTS), share(outcome, NUMBERS));
+    for (int b = 0; b < model->shape.layers; b++) print_loads(model->blocks[b].mixture, b);
+}
+
+void report_run(const struct run_report *run, const struct model *model) {
     if (run->outcome.steps == 0) {
         printf("  no step was completed\n");
         return;
@@ -17,6 +74,7 @@ void report_run(const struct run_report *run) {
            1e3 * times->cross_entropy, 1e3 * times->adam);
     if (times->copies > 0) printf(", copies between host and device %.2f ms", 1e3 * times->copies);
     printf("\n");
+    if (model->rank != NULL) report_exchange(&run->outcome, model);
 }
 
 static void print_row(const char *what, double quern, double plain, const char *note) {
@@ -55,6 +113,15 @@ static void print_memory(const char *what, int64_t quern, int64_t plain) {
     print_ratio_row(what, (double)quern / 1e6, (double)plain / 1e6, (double)plain / (double)quern);
 }
 
+static bool are_close(const struct run_report *a, const struct run_report *b, double tolerance) {
+    double distance = fmax(apart(a->outcome.loss, b->outcome.loss), apart(a->outcome.held_out_loss, b->outcome.held_out_loss));
+    if (distance <= tolerance) return true;
+    fflush(stdout);
+    fprintf(stderr, "language_model: the two runs reach losses %.2f %% apart; %.0f %% is allowed\n", 100 * distance,
+            100 * tolerance);
+    return false;
+}
+
 bool report_comparison(const struct run_report *quern, const struct run_report *plain) {
     printf("\n  %-38s %10s %12s\n", "", "Quern", "plain loops");
     print_loss_row("loss, last tenth of the steps", quern->outcome.loss, plain->outcome.loss);
@@ -64,11 +131,22 @@ bool report_comparison(const struct run_report *quern, const struct run_report *
     print_memory("parameters, Quern's with master, MB", quern->parameter_bytes, plain->parameter_bytes);
     print_memory("logits and their gradient, MB", quern->logits_bytes, plain->logits_bytes);
 
-    double distance = fmax(apart(quern->outcome.loss, plain->outcome.loss),
-                           apart(quern->outcome.held_out_loss, plain->outcome.held_out_loss));
-    if (distance <= LOSS_TOLERANCE) return true;
-    fflush(stdout);
-    fprintf(stderr, "language_model: the two runs reach losses %.2f %% apart; %.0f %% is allowed\n", 100 * distance,
-            100 * LOSS_TOLERANCE);
-    return false;
+    return are_close(quern, plain, LOSS_TOLERANCE);
+}
+
+bool report_ranks(const struct run_report *many, const struct run_report *one, int ranks) {
+    char heading[32];
+    const struct outcome *a = &many->outcome, *b = &one->outcome;
+    snprintf(heading, sizeof heading, "%d ranks", ranks);
+    printf("\n  %-38s %10s %12s\n", "", heading, "one rank");
+    print_loss_row("loss, last tenth of the steps", a->loss, b->loss);
+    print_loss_row("loss, text held out", a->held_out_loss, b->held_out_loss);
+    double many_speed = (double)a->tokens / a->seconds, one_speed = (double)b->tokens / b->seconds;
+    print_ratio_row("thousand tokens per second", many_speed / 1e3, one_speed / 1e3, many_speed / one_speed);
+    print_row("dispatch and combine, % of the time", share(a, TOKENS), share(b, TOKENS), "waiting included");
+    print_row("sums of gradients, % of the time", share(a, GRADIENTS), share(b, GRADIENTS), "");
+    print_row("tokens between ranks, MB a step", megabytes_per_step(a, TOKENS), megabytes_per_step(b, TOKENS), "");
+    print_row("gradients between ranks, MB a step", megabytes_per_step(a, GRADIENTS), megabytes_per_step(b, GRADIENTS), "");
+    printf("\nloss %.4f against %.4f with one rank (%.2f %% apart)\n", a->loss, b->loss, 100 * apart(a->loss, b->loss));
+    return are_close(many, one, RANKS_LOSS_TOLERANCE);
 }

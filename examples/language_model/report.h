@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "run.h"
 #include "training.h"
 
 /* A run that is over: what it reached, and what it took. */
@@ -13,9 +14,12 @@ struct run_report {
     int64_t moment_bytes, parameter_bytes, logits_bytes;
 };
 
-void report_run(const struct run_report *run);
+void report_introduction(const struct demo *demo);
+void report_title(const struct run *run);
+void report_run(const struct run_report *run, const struct model *model);
 
-/* Prints both runs side by side; false, with the reason on stderr, when their losses are too far apart. */
+/* Print both runs side by side; false, with the reason on stderr, when their losses are too far apart. */
 bool report_comparison(const struct run_report *quern, const struct run_report *plain);
+bool report_ranks(const struct run_report *many, const struct run_report *one, int ranks);
 
 #endif

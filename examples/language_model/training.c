@@ -29,12 +29,13 @@ static double learning_rate(int step, int steps) {
     return PEAK_LR * (0.55 + 0.45 * cos(3.141592653589793 * progress));
 }
 
-/* Sequences from random places of tokens [first, end), chosen by seed and number alone. */
+/* This rank's sequences of a step, from random places of tokens [first, end) that seed and number alone choose. */
 static void fill_batch(struct batch *batch, const struct model *model, const struct training *training, int64_t first,
                        int64_t end, uint64_t seed, uint64_t number) {
     int length = model->shape.context;
-    for (int s = 0; s < model->shape.batch; s++) {
-        uint64_t bits = random_bits(seed, number * (uint64_t)model->shape.batch + (uint64_t)s);
+    for (int s = 0; s < model->sequences; s++) {
+        uint64_t sequence = number * (uint64_t)model->shape.batch + (uint64_t)(model->first_sequence + s);
+        uint64_t bits = random_bits(seed, sequence);
         const int32_t *from = training->text->encoded + first + (int64_t)(bits % (uint64_t)(end - first - length));
         for (int i = 0; i < length; i++) {
             batch->tokens[s * length + i] = from[i];
@@ -55,16 +56,26 @@ static struct step_times fastest(struct step_times a, struct step_times b) {
                                fmin(a.whole, b.whole)};
 }
 
+/* The ranks agree on the loss, and on whether one of them was interrupted: all stop after the same step. */
+static bool agree(struct model *model, float *loss, bool *interrupted) {
+    double sums[MODEL_SUMS] = {*loss, *interrupted};
+    if (!model_sum(model, sums)) return false;
+    *loss = (float)sums[0];
+    *interrupted = sums[1] > 0;
+    return true;
+}
+
 static bool take_step(struct model *model, struct backend *backend, const struct training *training, struct batch *batch,
-                      int step, float *loss) {
+                      int step, float *loss, bool *interrupted) {
     double start = seconds_now();
     backend->times = (struct step_times){0};
     fill_batch(batch, model, training, 0, training->train_tokens, training->seed, (uint64_t)step);
-    model_forward(model, batch->tokens);
+    if (!model_forward(model, batch->tokens)) return false;
     classifier_forward(model, backend->logits);
     if (!backend->cross_entropy(backend, batch->labels, true, loss)) return false;
     classifier_backward(model, backend->logits);
-    model_backward(model, batch->tokens);
+    *interrupted = *training->interrupted;
+    if (!model_backward(model, batch->tokens) || !agree(model, loss, interrupted)) return false;
     if (!isfinite(*loss)) {
         fprintf(stderr, "language_model: the loss of step %d is %f\n", step, *loss);
         return false;
@@ -79,13 +90,22 @@ static bool evaluate(struct model *model, struct backend *backend, const struct 
     *mean = 0;
     for (int i = 0; i < HELD_OUT_BATCHES; i++) {
         float loss = 0;
+        bool interrupted = false;
         fill_batch(batch, model, training, training->train_tokens, training->text->encoded_count, ~training->seed,
                    (uint64_t)i);
-        model_forward(model, batch->tokens);
+        if (!model_forward(model, batch->tokens)) return false;
         classifier_forward(model, backend->logits);
-        if (!backend->cross_entropy(backend, batch->labels, false, &loss)) return false;
+        if (!backend->cross_entropy(backend, batch->labels, false, &loss) || !agree(model, &loss, &interrupted)) return false;
         *mean += loss / HELD_OUT_BATCHES;
     }
+    return true;
+}
+
+static bool add_up_bytes(struct model *model, struct exchange_totals *totals) {
+    double sums[MODEL_SUMS] = {0};
+    for (int purpose = 0; purpose < PURPOSES; purpose++) sums[purpose] = (double)totals->bytes[purpose];
+    if (!model_sum(model, sums)) return false;
+    for (int purpose = 0; purpose < PURPOSES; purpose++) totals->bytes[purpose] = (int64_t)sums[purpose];
     return true;
 }
 
@@ -97,11 +117,13 @@ bool train(struct model *model, struct backend *backend, const struct training *
     float *losses = allocate((size_t)training->steps * sizeof *losses);
     struct progress progress;
     *outcome = (struct outcome){0};
-    progress_begin(&progress, training->steps, model->rows);
+    progress_begin(&progress, training->steps, model->all_rows, training->is_silent);
+    if (model->rank != NULL) model->rank->totals = (struct exchange_totals){0};
     double start = seconds_now();
     bool succeeded = true;
-    while (succeeded && outcome->steps < training->steps && !*training->interrupted) {
-        succeeded = take_step(model, backend, training, &batch, outcome->steps + 1, &losses[outcome->steps]);
+    while (succeeded && outcome->steps < training->steps && !outcome->interrupted) {
+        float *loss = &losses[outcome->steps];
+        succeeded = take_step(model, backend, training, &batch, outcome->steps + 1, loss, &outcome->interrupted);
         if (succeeded) {
             outcome->times = outcome->steps == 0 ? backend->times : fastest(outcome->times, backend->times);
             outcome->steps++;
@@ -109,9 +131,12 @@ bool train(struct model *model, struct backend *backend, const struct training *
         }
     }
     outcome->seconds = seconds_now() - start;
+    outcome->tokens = outcome->steps * model->all_rows;
+    if (model->rank != NULL) outcome->totals = model->rank->totals;
     progress_end(&progress);
     outcome->loss = mean_of_last_tenth(losses, outcome->steps);
-    succeeded = succeeded && evaluate(model, backend, training, &batch, &outcome->held_out_loss);
+    succeeded = succeeded && evaluate(model, backend, training, &batch, &outcome->held_out_loss) &&
+                add_up_bytes(model, &outcome->totals);
     free(batch.tokens);
     free(batch.labels);
     free(losses);

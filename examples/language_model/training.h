@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "backend.h"
+#include "ranks.h"
 
 struct model;
 struct tokenizer;
@@ -17,17 +18,21 @@ struct training {
     int steps;
     uint64_t seed;
     volatile sig_atomic_t *interrupted;  /* set by the signal handler: stop after the step at hand */
+    bool is_silent;        /* another rank shows the progress */
 };
 
 struct outcome {
     int steps;              /* done */
+    bool interrupted;       /* on some rank, as all ranks know */
     double seconds;
     double loss;            /* mean over the last tenth of the steps done */
     double held_out_loss;
     struct step_times times;  /* the fastest of each, which other programs on the machine disturb least */
+    int64_t tokens;           /* of all ranks */
+    struct exchange_totals totals;  /* this rank's seconds; the bytes of all ranks */
 };
 
-/* False after a message on stderr when an operation failed; an interrupted run is true, with fewer steps. */
+/* Collective.  False after a message on stderr when an operation failed; an interrupted run is true, with fewer steps. */
 bool train(struct model *model, struct backend *backend, const struct training *training, struct outcome *outcome);
 
 #endif

@@ -1,0 +1,39 @@
+/*
+ * Dispatch and combine: the rows of all ranks' tokens go to the experts that they chose, wherever those live, and their results
+ * come back.  An expert takes as many rows as it gets; nothing is dropped or padded.
+ *
+ * The experts are dealt out to the ranks in order, and an expert's rows arrive in the order of the ranks and of their tokens: the
+ * order in which one rank alone would have them.
+ */
+#ifndef DISPATCH_H
+#define DISPATCH_H
+
+#include "collectives.h"
+
+struct dispatch {
+    struct rank *rank;
+    int experts;                    /* of all ranks */
+    int first_expert, own_experts;  /* of this rank */
+    struct gather counts;           /* int32 [ranks, experts]: tokens that each rank has for each expert */
+    int64_t *departure, *arrival;   /* [ranks, experts]: where those rows begin, on their own rank and on the expert's */
+    struct exchange there, back;    /* an update per expert */
+
+    /* The plan at hand: */
+    int64_t sent, received;         /* rows that leave this rank's tokens, and that arrive at its experts */
+    int32_t *place;                 /* [rows, CHOICES]: which of the rows sent it is */
+    int64_t *first;                 /* [own_experts + 1]: where each expert's rows begin among those received */
+    int64_t *loads;                 /* [experts]: rows that each gets from all ranks */
+};
+
+/* For up to `rows` tokens on this rank, and up to `capacity` rows received. */
+bool dispatch_create(struct dispatch *dispatch, struct rank *rank, int experts, int64_t width, int64_t rows, int64_t capacity);
+void dispatch_free(struct dispatch *dispatch);
+
+/* Makes the plan from chosen [rows, CHOICES]; on failure, here as below, false after a message on stderr. */
+bool dispatch_plan(struct dispatch *dispatch, int64_t rows, const int32_t *chosen);
+
+/* Rows in the order of `place` to the experts, and the experts' rows back into that order. */
+bool dispatch_run(struct dispatch *dispatch, const struct mirrored *sent, const struct mirrored *received);
+bool combine_run(struct dispatch *dispatch, const struct mirrored *processed, const struct mirrored *returned);
+
+#endif

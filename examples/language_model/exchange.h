@@ -1,0 +1,28 @@
+/*
+ * Rows from every rank to every rank by quern_ragged_all_to_all: what dispatch, combine and the sums of gradients are made of.
+ * On a GPU the rows are uploaded before and downloaded after, as the engine's matrix products run on the CPU.
+ */
+#ifndef EXCHANGE_H
+#define EXCHANGE_H
+
+#include "ranks.h"
+
+struct exchange {
+    struct rank *rank;
+    enum purpose purpose;
+    int64_t row_bytes, updates;
+    /* [ranks, updates] each, as in quern.h: what this rank sends and what it expects. */
+    int64_t *input_offsets, *send_sizes, *output_offsets, *recv_sizes;
+    struct mirrored workspace;
+};
+
+/* On every rank at the same call.  input_rows: the most that a run may have. */
+bool exchange_create(struct exchange *exchange, struct rank *rank, enum purpose purpose, int64_t input_rows, int64_t row_bytes,
+                     int64_t updates);
+void exchange_free(struct exchange *exchange);
+
+/* The exchange that the metadata describe, of the first rows of both buffers; on failure false, after a message on stderr. */
+bool exchange_run(struct exchange *exchange, const struct mirrored *input, int64_t input_rows, const struct mirrored *output,
+                  int64_t output_rows);
+
+#endif

@@ -1,0 +1,166 @@
+#include "model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "mixture.h"
+#include "random.h"
+
+enum { TENSORS_PER_BLOCK = 4, TENSORS_PER_EXPERT = 2 };
+
+static struct tensor add_tensor(struct model *model, int64_t count, double deviation) {
+    struct tensor tensor = {model->parameter_count, count, model->random_count, deviation};
+    model->tensors[model->tensor_count++] = tensor;
+    model->parameter_count += count;
+    model->random_count += count;
+    return tensor;
+}
+
+static float *rows_of(const struct model *model, int64_t width) {
+    return allocate((size_t)(model->rows * width) * sizeof(float));
+}
+
+static void create_block(struct model *model, struct block *block) {
+    int64_t width = model->shape.width;
+    int64_t weights_per_row = (int64_t)model->shape.heads * model->shape.context;
+    double deviation = 1 / sqrt((double)width);
+    double residual_deviation = deviation / sqrt(2.0 * model->shape.layers);  /* the residual shall not grow with depth */
+    *block = (struct block){
+        .in = rows_of(model, width),
+        .in_norm = rows_of(model, width),
+        .in_inverse_rms = rows_of(model, 1),
+        .qkv_out = rows_of(model, 3 * width),
+        .weights = rows_of(model, weights_per_row),
+        .attended = rows_of(model, width),
+        .middle = rows_of(model, width),
+        .middle_norm = rows_of(model, width),
+        .middle_inverse_rms = rows_of(model, 1),
+    };
+    block->qkv = add_tensor(model, 3 * width * width, deviation);
+    block->output = add_tensor(model, width * width, residual_deviation);
+    if (model->shape.experts > 0) {
+        block->router = add_tensor(model, model->shape.experts * width, 1);
+        return;
+    }
+    block->up = add_tensor(model, 4 * width * width, deviation);
+    block->down = add_tensor(model, 4 * width * width, residual_deviation / 2);
+    block->up_out = rows_of(model, 4 * width);
+    block->activated = rows_of(model, 4 * width);
+}
+
+/* All experts have their places in the list, so that a tensor has the same place, and random numbers, for any number of ranks. */
+static bool create_mixture(struct model *model, struct block *block) {
+    int64_t width = model->shape.width, rows = model->rows, all_rows = model->all_rows;
+    block->mixture = allocate(sizeof *block->mixture);
+    if (!mixture_create(block->mixture, model->rank, model->pool, model->shape.experts, width, rows, all_rows)) return false;
+    const struct dispatch *dispatch = &block->mixture->dispatch;
+    int64_t count = width * block->mixture->experts.hidden;
+    double deviation = 1 / sqrt((double)width);
+    double down_deviation = 1 / sqrt((double)block->mixture->experts.hidden * 2 * model->shape.layers);
+    for (int e = 0; e < model->shape.experts; e++) {
+        bool is_here = e >= dispatch->first_expert && e < dispatch->first_expert + dispatch->own_experts;
+        int64_t parameter_count = model->parameter_count;
+        struct tensor *pair = model->tensors + model->tensor_count;
+        add_tensor(model, count, deviation);
+        add_tensor(model, count, down_deviation);
+        if (is_here) continue;
+        for (int i = 0; i < TENSORS_PER_EXPERT; i++) pair[i].offset = pair[i].count = 0;
+        model->parameter_count = parameter_count;
+    }
+    return true;
+}
+
+/* Where a block's mixture finds its weights. */
+static void bind_mixture(struct model *model, struct mixture *mixture, const struct tensor *router, const struct tensor *experts) {
+    mixture->router.weight = model->parameters + router->offset;
+    mixture->router.weight_grad = model->gradients + router->offset;
+    experts += TENSORS_PER_EXPERT * mixture->dispatch.first_expert;
+    for (int e = 0; e < mixture->experts.count; e++, experts += TENSORS_PER_EXPERT)
+        mixture->experts.expert[e] = (struct expert){
+            .up = model->parameters + experts[0].offset,
+            .down = model->parameters + experts[1].offset,
+            .up_grad = model->gradients + experts[0].offset,
+            .down_grad = model->gradients + experts[1].offset,
+        };
+}
+
+static void initialise(struct model *model, uint64_t seed) {
+    for (int t = 0; t < model->tensor_count; t++) {
+        const struct tensor *tensor = &model->tensors[t];
+        for (int64_t i = 0; i < tensor->count; i++)
+            model->parameters[tensor->offset + i] =
+                (float)(tensor->deviation * random_normal(seed, (uint64_t)(tensor->first_random + i)));
+    }
+}
+
+static void create_scratch(struct model *model) {
+    model->last = rows_of(model, model->shape.width);
+    model->hidden = rows_of(model, model->shape.width);
+    model->last_inverse_rms = rows_of(model, 1);
+    model->hidden_grad = rows_of(model, model->shape.width);
+    model->residual_grad = rows_of(model, model->shape.width);
+    model->row_grad = rows_of(model, model->shape.width);
+    model->wide_grad = rows_of(model, 4 * (int64_t)model->shape.width);
+    model->weights_grad = rows_of(model, (int64_t)model->shape.heads * model->shape.context);
+}
+
+/* The experts, and what the ranks share. */
+static bool create_shared(struct model *model) {
+    for (int b = 0; b < model->shape.layers; b++)
+        if (!create_mixture(model, &model->blocks[b])) return false;
+    if (!rank_memory_create(model->rank, &model->gradients_memory, (size_t)model->parameter_count * sizeof(float)) ||
+        !all_reduce_create(&model->gradient_sum, model->rank, model->shared_count) ||
+        !gather_create(&model->sums, model->rank, NUMBERS, MODEL_SUMS * sizeof(double)))
+        return false;
+    model->gradients = model->gradients_memory.host;
+    return true;
+}
+
+bool model_create(struct model *model, struct model_shape shape, struct thread_pool *pool, struct rank *rank, uint64_t seed) {
+    int number = rank != NULL ? rank->rank : 0, ranks = rank != NULL ? rank->ranks : 1;
+    *model = (struct model){.shape = shape, .pool = pool, .rank = rank, .all_rows = (int64_t)shape.batch * shape.context};
+    model->first_sequence = (int)share_first(shape.batch, number, ranks);
+    model->sequences = (int)share_first(shape.batch, number + 1, ranks) - model->first_sequence;
+    model->rows = (int64_t)model->sequences * shape.context;
+
+    int tensors_per_block = TENSORS_PER_BLOCK + TENSORS_PER_EXPERT * shape.experts;
+    model->tensors = allocate((size_t)(FIRST_OF_BLOCKS + tensors_per_block * shape.layers) * sizeof(struct tensor));
+    model->blocks = allocate((size_t)shape.layers * sizeof(struct block));
+    add_tensor(model, (int64_t)shape.vocab * shape.width, 0.06);
+    add_tensor(model, (int64_t)shape.context * shape.width, 0.06);
+    for (int b = 0; b < shape.layers; b++) create_block(model, &model->blocks[b]);
+    model->shared_count = model->parameter_count;
+    int first_expert = model->tensor_count;
+    create_scratch(model);
+    if (rank != NULL && !create_shared(model)) return false;
+    model->parameters = allocate((size_t)model->parameter_count * sizeof(float));
+    if (rank == NULL) model->gradients = allocate((size_t)model->parameter_count * sizeof(float));
+    for (int b = 0; b < shape.layers && rank != NULL; b++)
+        bind_mixture(model, model->blocks[b].mixture, &model->blocks[b].router,
+                     model->tensors + first_expert + b * TENSORS_PER_EXPERT * shape.experts);
+    initialise(model, seed);
+    return true;
+}
+
+static void block_free(struct block *k) {
+    float *owned[] = {k->in, k->in_norm, k->in_inverse_rms, k->qkv_out, k->weights, k->attended,
+                      k->middle, k->middle_norm, k->middle_inverse_rms, k->up_out, k->activated};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    if (k->mixture != NULL) mixture_free(k->mixture);
+    free(k->mixture);
+}
+
+void model_free(struct model *model) {
+    for (int b = 0; b < model->shape.layers; b++) block_free(&model->blocks[b]);
+    all_reduce_free(&model->gradient_sum);
+    gather_free(&model->sums);
+    if (model->rank != NULL) rank_memory_free(&model->gradients_memory);
+    else free(model->gradients);
+    float *owned[] = {model->parameters, model->last, model->hidden, model->last_inverse_rms, model->hidden_grad,
+                      model->residual_grad, model->row_grad, model->wide_grad, model->weights_grad};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) free(owned[i]);
+    free(model->blocks);
+    free(model->tensors);
+    *model = (struct model){0};
+}

@@ -1,0 +1,56 @@
+/*
+ * One rank of a run: its membership of the group, and memory that the other ranks can reach.  A run without others is a group of
+ * one rank and takes the very same path.
+ */
+#ifndef RANKS_H
+#define RANKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device.h"
+
+/* What the ranks exchange, for the account of the time it takes. */
+enum purpose { TOKENS, GRADIENTS, NUMBERS, PURPOSES };
+
+/* Since the beginning of the training. */
+struct exchange_totals {
+    double seconds[PURPOSES];  /* of this rank, waiting for the others included */
+    int64_t bytes[PURPOSES];   /* from this rank to others */
+};
+
+/* How the ranks of a run find each other. */
+struct meeting {
+    int rank, ranks;
+    const char *name;  /* of the group; free again once all have met */
+    double timeout;    /* seconds that a rank waits for another */
+    bool share_gpu;    /* there are fewer GPUs than ranks */
+};
+
+struct rank {
+    int rank, ranks;
+    struct device *device;
+    quern_group *group;
+    struct exchange_totals totals;
+};
+
+/* Waits for all ranks; the device must be prepared for EXCHANGE_OPERATIONS.  On failure false, after a message on stderr. */
+bool rank_join(struct rank *rank, struct device *device, const struct meeting *meeting);
+
+/* A rank that did not join is fine.  Those who still wait for this one get an error that names it. */
+void rank_leave(struct rank *rank);
+
+#define EXCHANGE_OPERATIONS (QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL)
+
+/*
+ * Zeroed memory, on every rank at the same call, that the others can write into: the device's side of it is symmetric, and goes
+ * when the rank leaves.
+ */
+bool rank_memory_create(struct rank *rank, struct mirrored *buffer, size_t bytes);
+void rank_memory_free(struct mirrored *buffer);
+
+/* What a rank has of `count` things that are dealt out in order: [first, end). */
+static inline int64_t share_first(int64_t count, int rank, int ranks) { return count * rank / ranks; }
+
+#endif

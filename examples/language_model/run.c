@@ -1,0 +1,139 @@
+#include "run.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend.h"
+#include "generate.h"
+#include "memory.h"
+#include "quern.h"
+#include "report.h"
+#include "threads.h"
+
+enum { PROMPT_TOKENS = 8, SAMPLE_TOKENS = 80 };
+
+/* What one rank works with. */
+struct part {
+    struct thread_pool *pool;
+    int threads;
+    struct device device;
+    struct rank rank;
+    struct model model;
+    struct backend *backend;
+};
+
+static bool start_threads(struct part *part, const struct run *run) {
+    int share = (int)run->demo->options.threads / run->ranks;
+    part->threads = share > 0 ? share : 1;
+    part->pool = threads_start(part->threads);
+    if (part->pool == NULL) fprintf(stderr, "language_model: cannot start %d threads\n", part->threads);
+    return part->pool != NULL;
+}
+
+/* The device and, for experts, the other ranks. */
+static bool join(struct part *part, const struct run *run, int rank) {
+    const struct options *options = &run->demo->options;
+    bool has_experts = run->demo->shape.experts > 0;
+    unsigned operations = (run->is_plain ? 0 : BACKEND_OPERATIONS) | (has_experts ? EXCHANGE_OPERATIONS : 0);
+    struct device_choice choice = device_of_rank(options->device, rank);
+    struct meeting meeting = {.rank = rank, .ranks = run->ranks, .name = run->demo->group, .timeout = (double)options->timeout,
+                              .share_gpu = choice.is_cuda && run->ranks > choice.gpus};
+    if (operations != 0 && !device_open(&part->device, choice, part->pool, part->threads, operations)) return false;
+    return !has_experts || rank_join(&part->rank, &part->device, &meeting);
+}
+
+static bool open_part(struct part *part, const struct run *run, int rank) {
+    const struct demo *demo = run->demo;
+    struct rank *joined = demo->shape.experts > 0 ? &part->rank : NULL;
+    if (!start_threads(part, run) || !join(part, run, rank) ||
+        !model_create(&part->model, demo->shape, part->pool, joined, demo->training.seed))
+        return false;
+    part->backend = run->is_plain ? plain_backend(&part->model, part->pool)
+                                  : quern_backend(&part->model, part->pool, &part->device, demo->training.seed);
+    return part->backend != NULL;
+}
+
+static void close_part(struct part *part) {
+    if (part->backend != NULL) part->backend->destroy(part->backend);
+    model_free(&part->model);
+    rank_leave(&part->rank);
+    device_close(&part->device);
+    threads_stop(part->pool);
+}
+
+/* Where the first whole paragraph of the text held out begins: a line's end is a token of its own. */
+static int64_t held_out_paragraph(const struct demo *demo) {
+    int64_t first = demo->training.train_tokens, last = demo->text.encoded_count - PROMPT_TOKENS;
+    for (int64_t i = first; i < last; i++)
+        if (demo->text.encoded[i] == '\n') return i + 1;
+    return first;
+}
+
+static bool train_part(struct part *part, const struct run *run, struct run_report *report) {
+    struct training training = run->demo->training;
+    training.is_silent = part->rank.rank > 0;
+    if (!training.is_silent)
+        printf("  %lld parameters; %s\n", (long long)part->model.random_count, part->backend->name);
+    if (!train(&part->model, part->backend, &training, &report->outcome) || !model_is_consistent(&part->model)) return false;
+    report->moment_bytes = part->backend->moment_bytes;
+    report->parameter_bytes = part->backend->parameter_bytes;
+    report->logits_bytes = logits_bytes(part->model.rows, part->model.shape.vocab, part->backend->logits.is_bf16);
+    if (!training.is_silent) report_run(report, &part->model);
+    return true;
+}
+
+static _Thread_local bool shows_log;
+
+static void print_log_line(void *user, quern_log_level level, const char *line) {
+    (void)user;
+    (void)level;
+    if (shows_log) printf("  %s\n", line);
+}
+
+bool run_rank(const struct run *run, int rank, struct run_report *report) {
+    const struct demo *demo = run->demo;
+    struct part part = {.rank = {.rank = rank}};
+    shows_log = rank == 0;
+    quern_set_log(run->is_first ? print_log_line : NULL, NULL, QUERN_LOG_INFO);
+    if (rank == 0) report_title(run);
+    bool succeeded = open_part(&part, run, rank) && train_part(&part, run, report);
+    if (succeeded && run->is_first && !report->outcome.interrupted)
+        succeeded = generate(&part.model, &demo->text, held_out_paragraph(demo), PROMPT_TOKENS, SAMPLE_TOKENS, demo->training.seed);
+    close_part(&part);
+    return succeeded;
+}
+
+/* A rank's thread. */
+struct runner {
+    const struct run *run;
+    int rank;
+    bool succeeded;
+    struct run_report report;
+    pthread_t thread;
+};
+
+static void *run_on_thread(void *argument) {
+    struct runner *runner = argument;
+    runner->succeeded = run_rank(runner->run, runner->rank, &runner->report);
+    return NULL;
+}
+
+bool run_threads(const struct run *run, struct run_report *report) {
+    struct runner *runners = allocate((size_t)run->ranks * sizeof *runners);
+    bool succeeded = true;
+    int started = 0;
+    while (started < run->ranks && succeeded) {
+        runners[started] = (struct runner){.run = run, .rank = started};
+        succeeded = pthread_create(&runners[started].thread, NULL, run_on_thread, &runners[started]) == 0;
+        if (succeeded) started++;
+        else fprintf(stderr, "language_model: cannot start a thread for rank %d\n", started);
+    }
+    for (int rank = 0; rank < started; rank++) {
+        pthread_join(runners[rank].thread, NULL);
+        succeeded = succeeded && runners[rank].succeeded;
+    }
+    *report = runners[0].report;
+    free(runners);
+    return succeeded;
+}
