@@ -1,7 +1,7 @@
 """Keeps the tests honest: breaks the code in known ways, one at a time, in a scratch copy of the tree, and demands that the
 named suite fails.  A mutant that survives is a hole in the tests.
 
-    python3 tests/mutants.py                  the CPU's mutants (no nvcc needed)
+    python3 tests/mutants.py                  the CPU's mutants and those of CPU ranks (no nvcc needed)
     python3 tests/mutants.py --emulated       the GPU's, on the emulator; takes the tree's build along, if there is one
 """
 
@@ -27,7 +27,7 @@ class Mutant:
     file: str
     old: str     # occurs exactly once
     new: str
-    suite: str   # that must fail
+    suite: str   # that must fail: a program in build/tests
 
 
 CPU = [
@@ -82,6 +82,84 @@ CPU = [
            "scalars[i].is_beta ? value < 1 : isfinite(value)", "isfinite(value)", "test_arguments"),
 ]
 
+RANKS = [
+    Mutant("signals without release", "src/meeting.c",
+           "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "race_ranks"),
+    Mutant("looks without acquire", "src/meeting.c",
+           "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_ACQUIRE);",
+           "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);", "race_ranks"),
+    Mutant("one half of a mailbox", "src/meeting.c",
+           "(members[0]->exchanges - 1) % 2]", "(members[0]->exchanges - 1) % 2 * 0]", "test_group"),
+    Mutant("just this epoch", "src/collective.h",
+           "return (int32_t)(seen - expected) >= 0;", "return seen == expected;", "test_host_barrier"),
+    Mutant("epochs that may not wrap around", "src/collective.h",
+           "return (int32_t)(seen - expected) >= 0;", "return seen >= expected;", "test_host_barrier"),
+    Mutant("slot of the peer", "src/meeting.c",
+           "quern_segment_pad(segment, peer)[member->rank]", "quern_segment_pad(segment, member->rank)[peer]",
+           "test_host_barrier"),
+    Mutant("uncounted meeting", "src/meeting.c",
+           "uint32_t epoch = ++member->count[peer];", "uint32_t epoch = member->count[peer];", "test_host_barrier"),
+    Mutant("everyone's pad", "src/meeting.c",
+           "if (!quern_set_has(meeting->set, peer)) continue;", "", "test_host_barrier"),
+    Mutant("forgotten wake-up", "src/meeting.c",
+           "if (arrivals == __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST)) quern_futex_wake(&peer->arrivals);",
+           "(void)arrivals;", "test_host_barrier"),
+    Mutant("wake-up one signal late", "src/meeting.c",
+           "&mine->wake_at, seen + missing, __ATOMIC_SEQ_CST", "&mine->wake_at, seen + missing + 1, __ATOMIC_SEQ_CST",
+           "test_host_barrier"),
+    Mutant("calls not compared", "src/meeting.c",
+           "quern_signal_tag(signal) != wait->tag)", "false)", "test_host_barrier"),
+    Mutant("members not compared", "src/collective.h",
+           "(uint32_t)phase << 16 | quern_members_digest(members)", "(uint32_t)phase << 16 | 0 * quern_members_digest(members)",
+           "test_host_barrier"),
+    Mutant("ranks that have left are awaited", "src/meeting.c",
+           "*left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;", "*left = false;",
+           "test_host_barrier"),
+    Mutant("dead ranks are awaited", "src/meeting.c",
+           "(!here && quern_process_has_ended(ranks[rank].process))", "(!here && false)", "ranks/faults"),
+    Mutant("poison without words", "src/poison.c",
+           "quern_text_add_list(&text, format, list);", "(void)format;", "test_host_barrier"),
+    Mutant("poison that wakes nobody", "src/poison.c",
+           "    wake_all(segment);\n", "    (void)wake_all;\n", "test_group"),
+    Mutant("poison waits for its words", "src/poison.c",
+           "for (int64_t end = quern_now() + 100000000; quern_now() < end;)", "for (;;)", "ranks/meeting_place"),
+    Mutant("name left behind", "src/rendezvous.c",
+           "if (name_is_ours(joining)) shm_unlink(joining->name);", "(void)name_is_ours;", "test_group"),
+    Mutant("another group's name removed", "src/rendezvous.c",
+           "if (name_is_ours(joining)) shm_unlink(joining->name);", "shm_unlink(joining->name), (void)name_is_ours;",
+           "ranks/meeting_place"),
+    Mutant("two remove a name at once", "src/rendezvous.c",
+           "fcntl(joining->descriptor, F_OFD_SETLK, &lock) != 0; attempt++", "false; attempt++", "ranks/meeting_place"),
+    Mutant("remains joined", "src/rendezvous.c",
+           "if (flock(joining->descriptor, LOCK_EX | LOCK_NB) == 0) {", "if (false) {", "ranks/meeting_place"),
+    Mutant("file of another user", "src/rendezvous.c",
+           "if (file->st_uid != geteuid())", "if (false)", "ranks/meeting_place"),
+    Mutant("file open to others", "src/rendezvous.c",
+           "if (file->st_mode & 077)", "if (false)", "ranks/meeting_place"),
+    Mutant("memory not reserved", "src/rendezvous.c",
+           "posix_fallocate(joining->descriptor, 0, (off_t)", "ftruncate(joining->descriptor, (off_t)", "ranks/meeting_place"),
+    Mutant("number of ranks not compared", "src/rendezvous.c",
+           "if (segment->ranks != (uint32_t)member->ranks)", "if (false)", "test_group"),
+    Mutant("first epoch not compared", "src/rendezvous.c",
+           "else if (segment->first_epoch != joining->first_epoch)", "else if (false)", "test_group"),
+    Mutant("rank given twice", "src/rendezvous.c",
+           "if (!__atomic_compare_exchange_n(&place->state, &absent, QUERN_RANK_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {",
+           "if (absent != QUERN_RANK_ABSENT) {", "test_group"),
+    Mutant("nobody looks after the next rank", "src/rendezvous.c",
+           "if (next != rank && quern_process_has_ended(", "if (false && quern_process_has_ended(", "ranks/meeting_place"),
+    Mutant("handle destroyed twice", "src/group.c",
+           "__atomic_exchange_n(&group->member, NULL, __ATOMIC_SEQ_CST);", "__atomic_load_n(&group->member, __ATOMIC_SEQ_CST);",
+           "test_group"),
+    Mutant("destroyed under another thread's eyes", "src/group.c",
+           "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", "", "race_ranks"),
+    Mutant("keys in the wrong order", "src/group.c",
+           "wishes[other].key < wishes[rank].key ||", "wishes[other].key > wishes[rank].key ||", "test_group"),
+    Mutant("split that does not end its parent", "src/group.c",
+           "status = give_up_split(members[0], status);", "(void)give_up_split;", "ranks/faults"),
+    Mutant("another life of a process number", "src/process.c",
+           "|| start_time != process.start_time;", "|| (false && start_time);", "test_group"),
+]
+
 EMULATED = [
     Mutant("no barrier before the label's element", "templates/cross_entropy.cu.j2",
            "__syncthreads(); /* what the label's column holds by now is overwritten */", "", "test_cross_entropy"),
@@ -126,6 +204,7 @@ class Tree:
         self.root = root
         self.emulated = emulated
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
+        self.environment["TSAN_OPTIONS"] = "halt_on_error=1 exitcode=66"
         if emulated:
             self.environment.update(
                 QUERN_TEST_DEVICE="cuda", QUERN_TEST_SCALE="small", QUERN_EMULATOR=CAPABILITY,
@@ -145,7 +224,8 @@ class Tree:
         return subprocess.run(command, cwd=self.root, env=self.environment, capture_output=True).returncode == 0
 
     def passes(self, suite: str) -> bool:
-        return self.run([str(self.root / "build" / "tests" / suite), "-j1", "--timeout", "300"])
+        options = ["-j1", "--timeout", "300"] if suite.startswith("test_") else []  # Criterion's
+        return self.run([str(self.root / "build" / "tests" / suite), *options])
 
 
 def try_mutant(tree: Tree, mutant: Mutant) -> str:
@@ -165,10 +245,11 @@ def try_mutant(tree: Tree, mutant: Mutant) -> str:
 
 def check() -> int:
     """Whether every mutant still finds what it wants to break: quick enough for every test run."""
-    stale = [m for m in (*CPU, *EMULATED) if (ROOT / m.file).read_text().count(m.old) != 1]
+    every = [*CPU, *RANKS, *EMULATED]
+    stale = [m for m in every if (ROOT / m.file).read_text().count(m.old) != 1]
     for mutant in stale:
         print(f"{mutant.name}: {mutant.file} does not hold its text exactly once")
-    print(f"{len(CPU) + len(EMULATED) - len(stale)} passed, {len(stale)} failed")
+    print(f"{len(every) - len(stale)} passed, {len(stale)} failed")
     return 1 if stale else 0
 
 
@@ -180,7 +261,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.check:
         return check()
-    mutants = [m for m in (EMULATED if options.emulated else CPU) if fnmatch.fnmatch(m.name, options.only)]
+    mutants = [m for m in (EMULATED if options.emulated else [*CPU, *RANKS]) if fnmatch.fnmatch(m.name, options.only)]
     survivors = 0
     with tempfile.TemporaryDirectory() as directory:
         copy_tree(Path(directory), with_build=options.emulated)

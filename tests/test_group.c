@@ -12,11 +12,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "process.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -351,6 +353,26 @@ static quern_status try_again_until_all_are_there(struct rank *rank) {
 
 Test(group, comes_about_at_a_later_attempt) {
     CHECK_BOTH(.count = 2, .function = try_again_until_all_are_there);
+}
+
+/* A process that has ended is not mistaken for a later one with its number, nor one that lives for one that has ended. */
+Test(group, tells_processes_apart) {
+    struct quern_process here = quern_this_process(), other = here;
+    check(here.pid == getpid() && here.start_time && here.namespace, "no identity");
+    check(quern_same_process(here, other) && !quern_process_has_ended(here), "this process has ended");
+    other.start_time--;
+    check(!quern_same_process(here, other) && quern_process_has_ended(other), "an earlier process of this number lives");
+    pid_t child = fork();
+    if (child == 0) _exit(EXIT_SUCCESS);
+    siginfo_t ended;
+    check(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) == 0, "no child");
+    other = here;
+    other.pid = child;
+    check(quern_process_has_ended(other), "a process that nobody has waited for lives");
+    waitpid(child, NULL, 0);
+    check(quern_process_has_ended(other), "a process that is gone lives");
+    other.namespace++;
+    check(!quern_process_has_ended(other), "a process of another name space, which cannot be seen, has ended");
 }
 
 /* ---- splitting ---- */

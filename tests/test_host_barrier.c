@@ -205,7 +205,7 @@ static quern_status keep_the_others_waiting(struct rank *rank) {
     exchange_values(rank, group, NULL, 0, 2);
     double waited = rank_now() - began;
     worked = processor_seconds() - worked;
-    rank_check(rank, waited >= 1, "got past the barrier after %g s", waited);
+    rank_check(rank, waited > 0.8, "got past the barrier after %g s", waited);  /* a rank may come late itself */
     rank_check(rank, worked < 0.3, "worked %g s of the second it waited", worked);
     rank_check(rank, !complaints, "%d errors logged", complaints);
     rank_line_up(rank);
