@@ -22,7 +22,7 @@ static void write_chain(const struct gpu *gpu, const char *name, const double *s
     struct round_times times[MAX_ROUND_TURNS] = {{0}};
     if (rounds > MAX_ROUND_TURNS) rounds = MAX_ROUND_TURNS;
     for (int i = 0; i < rounds; i++) times[i] = (struct round_times){.median = 1e9 * seconds[i], .rounds = links};
-    write_barrier(name, "one GPU", gpu->ranks, times, rounds);
+    write_barrier(name, "on one GPU", gpu->ranks, times, rounds);
 }
 
 static void measure(struct gpu *gpu) {
@@ -45,6 +45,6 @@ void measure_barriers_on_gpu(const struct rank_options *options) {
         measure(&gpu);
         if (gpu.emulated) problem = EMULATED_TIMES;
     }
-    if (problem) write_skipped("barrier", "quern", "one GPU", options->team.ranks, problem);
+    if (problem) write_skipped("barrier", "quern", "on one GPU", options->team.ranks, problem);
     gpu_close(&gpu);
 }

@@ -189,7 +189,7 @@ static void measure(struct job *job) {
     for (int i = 0; i < count && !gpu->emulated; i++) {
         bool again = chains[i].context == &split && split.variant->slices.updates == 1;
         struct turn_times times = gpu_times(chains[i].seconds, rounds);
-        if (!again) write_exchange(chains[i].name, "one GPU", &((struct part *)chains[i].context)->variant->slices, &times);
+        if (!again) write_exchange(chains[i].name, "on one GPU", &((struct part *)chains[i].context)->variant->slices, &times);
     }
 }
 
@@ -216,6 +216,6 @@ void measure_exchange_on_gpu(const struct rank_options *options) {
         for (int rank = 0; rank < gpu.ranks; rank++) machine_release(&gpu.machine, job.inputs[rank]);
         if (gpu.emulated) problem = EMULATED_TIMES;
     }
-    if (problem) write_skipped("ragged_all_to_all", "quern", "one GPU", options->team.ranks, problem);
+    if (problem) write_skipped("ragged_all_to_all", "quern", "on one GPU", options->team.ranks, problem);
     gpu_close(&gpu);
 }

@@ -6,7 +6,7 @@
 #include "slices.h"
 #include "turns.h"
 
-/* kind: "threads", "processes", "one GPU". */
+/* kind: "threads", "processes", "on one GPU". */
 void write_barrier(const char *contender, const char *kind, int ranks, const struct round_times *times, int turns);
 
 /* All contenders of rounds_run, in their order. */

@@ -70,13 +70,13 @@ EXAMPLE_TRAFFIC = 16 * 2 * MIB
 
 GPU_RANKS = 8
 GPU_CASES = (
-    Case("barrier", GPU_RANKS, "one GPU"),
-    *(slices(GPU_RANKS, size * MIB, "one GPU") for size in (1, 4, 16)),
-    *(pieces(GPU_RANKS, 32, row_bytes, "one GPU") for row_bytes in (KIB, 4 * KIB)),
+    Case("barrier", GPU_RANKS, "on one GPU"),
+    *(slices(GPU_RANKS, size * MIB, "on one GPU") for size in (1, 4, 16)),
+    *(pieces(GPU_RANKS, 32, row_bytes, "on one GPU") for row_bytes in (KIB, 4 * KIB)),
 )
 QUICK_GPU_CASES = (
-    Case("barrier", 2, "one GPU", repetitions=1),
-    Case("ragged_all_to_all", 2, "one GPU", 8, 64, 4, repetitions=1),
+    Case("barrier", 2, "on one GPU", repetitions=1),
+    Case("ragged_all_to_all", 2, "on one GPU", 8, 64, 4, repetitions=1),
 )
 
 

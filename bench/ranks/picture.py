@@ -10,7 +10,7 @@ from ranks import tables
 
 COLOURS = {"quern": "#c8553d", "quern plan": "#e09f3e", "quern private output": "#b5838d"}
 GREYS = ("#1f6f8b", "#6b7f8c", "#3d5a40", "#8d99ae", "#5c4b51", "#a3b18a", "#355070", "#b0a990")
-MARKERS = {"threads": "o", "processes": "s", "one GPU": "D"}
+MARKERS = {"threads": "o", "processes": "s", "on one GPU": "D"}
 
 
 def _lines(records: list[dict]) -> dict[tuple[str, str], list[dict]]:
