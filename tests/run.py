@@ -48,6 +48,7 @@ SUITES = {
     "test_stream": {"emulated", "gpu"},
     "test_barrier_cuda": {"emulated", "gpu"},
     "test_ragged_cuda": {"emulated", "gpu"},
+    "test_ragged_faults_cuda": {"emulated", "gpu"},
     "test_symmetric": {"cpu"},
     "test_large": {"cpu"},
     "test_driver": {"driver"},

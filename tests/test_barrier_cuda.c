@@ -143,7 +143,7 @@ Test(barrier_cuda, many_ranks_share_a_gpu) {
     static const int many[] = {31, 32, 33, 64, 128};
     for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
         struct gpu_group group;
-        gpu_group_open(&group, .ranks = many[i], .machine.devices = 1, .timeout = 200);
+        gpu_group_open(&group, .ranks = many[i], .machine = {.devices = 1, .multiprocessors = 16}, .timeout = 200);
         run_rounds(&group, many[i] < 64 ? 2 : 1, false);
         gpu_group_close(&group);
     }
@@ -195,13 +195,16 @@ Test(barrier_cuda, the_signals_go_by_multicast) {
 
 Test(barrier_cuda, a_captured_barrier_is_replayed) {
     struct gpu_group group;
+    struct gpu_replay replay;
     gpu_group_open(&group, .ranks = 4, .first_epoch = 0xFFFFFFF0);
     struct board board;
     board_open(&board, &group);
     gpu_group_begin_capture(&group);
     enqueue_round(&board, ~0ull);
     enqueue_round(&board, 6);
-    gpu_group_replay(&group, 100);
+    gpu_group_end_capture(&group, &replay);
+    gpu_group_replay(&group, &replay, 100);
+    gpu_group_close_replay(&group, &replay);
     check_board(&board);
     enqueue_round(&board, ~0ull);  /* the counts go on where the replays left them */
     check_board(&board);

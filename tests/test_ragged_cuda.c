@@ -1,4 +1,7 @@
-/* Ragged all-to-all between GPU ranks that one thread drives: what arrives where, what stays, and what becomes of mistakes. */
+/*
+ * Ragged all-to-all between GPU ranks that one thread drives: what arrives where, what stays, and that a mistake of one rank is told
+ * to all and spoils nothing.  Each in three forms: metadata on the host, on the device, and in a plan.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,29 +17,321 @@ TestSuite(ragged_cuda, .timeout = 400);
 
 enum { POOL = 1 << 20, WORKSPACE = 1 << 20 };
 
-static void run_case(struct gpu_ragged *bench, uint64_t seed, struct ragged_choice choice, bool in_place, enum gpu_metadata where) {
-    struct ragged_case c;
+static void open_bench(struct gpu_ragged *bench, struct gpu_group *group, struct gpu_group_options options) {
+    gpu_group_open_with(group, options);
+    gpu_ragged_open(bench, group, POOL, WORKSPACE);
+}
+
+static void close_bench(struct gpu_ragged *bench) {
+    gpu_ragged_close(bench);
+    gpu_group_close(bench->group);
+}
+
+static void open_case(struct ragged_case *c, const struct gpu_ragged *bench, uint64_t seed, struct ragged_choice choice, bool in_place) {
     choice.ranks = bench->group->ranks;
-    choice.everyone |= where == METADATA_IN_PLAN;
-    ragged_case_open(&c, seed, choice);
-    gpu_ragged_place(&c, in_place);
-    gpu_ragged_run(bench, &c, where);
-    ragged_case_close(&c);
+    ragged_case_open(c, seed, choice);
+    gpu_ragged_place(c, in_place);
 }
 
 /* ---- random metadata ---- */
 
-static void run_random(int ranks, int devices, int cases, enum gpu_metadata where) {
+/* Every fourth in place, every second with everyone, and with one, two or any number of multiprocessors. */
+static void run_random(struct gpu_group_options options, int cases, enum gpu_metadata where) {
     struct gpu_group group;
     struct gpu_ragged bench;
-    gpu_group_open(&group, .ranks = ranks, .machine.devices = devices, .first_epoch = 0xFFFFFFF0);
-    gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
+    options.first_epoch = 0xFFFFFFF0;
+    open_bench(&bench, &group, options);
     for (int i = 0; i < cases; i++) {
+        struct ragged_case c;
         bench.multiprocessors = i % 3;
-        run_case(&bench, (uint64_t)(1000 * ranks + i), (struct ragged_choice){.ranks = ranks}, i % 4 == 3, where);
+        open_case(&c, &bench, (uint64_t)(1000 * options.ranks + i), (struct ragged_choice){.everyone = where == METADATA_IN_PLAN},
+                  i % 4 == 3);
+        gpu_ragged_run(&bench, &c, where);
+        ragged_case_close(&c);
     }
-    gpu_ragged_close(&bench);
-    gpu_group_close(&group);
+    close_bench(&bench);
 }
 
-Test(ragged_cuda, random_metadata_on_the_host) { run_random(3, 0, (int)test_size(300, 40), METADATA_ON_HOST); }
+Test(ragged_cuda, random_metadata_on_the_host) {
+    run_random((struct gpu_group_options){.ranks = 3}, (int)test_size(1000, 150), METADATA_ON_HOST);
+}
+
+Test(ragged_cuda, random_metadata_on_the_device) {
+    run_random((struct gpu_group_options){.ranks = 4}, (int)test_size(1000, 150), METADATA_ON_DEVICE);
+}
+
+Test(ragged_cuda, random_metadata_in_plans) {
+    run_random((struct gpu_group_options){.ranks = 3}, (int)test_size(300, 60), METADATA_IN_PLAN);
+}
+
+Test(ragged_cuda, random_metadata_with_multicast) {
+    run_random((struct gpu_group_options){.ranks = 4, .machine.multicast = true}, (int)test_size(300, 60), METADATA_ON_DEVICE);
+}
+
+Test(ragged_cuda, any_number_of_ranks) {
+    static const int numbers[] = {1, 2, 5, 8};
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        run_random((struct gpu_group_options){.ranks = numbers[i], .machine.devices = 8}, 12, METADATA_ON_HOST);
+}
+
+Test(ragged_cuda, many_ranks_share_gpus) {
+    static const int numbers[] = {4, 33};
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        for (int where = 0; where <= METADATA_IN_PLAN; where++)
+            run_random((struct gpu_group_options){.ranks = numbers[i], .machine = {.devices = 2, .multiprocessors = 16}, .timeout = 200}, 2,
+                       (enum gpu_metadata)where);
+}
+
+/* ---- the examples in the manual of XLA, in which the numbers are rows of 4 bytes ---- */
+
+struct example {
+    int32_t input[2][4], input_rows, fill;
+    int32_t metadata[2][4][2];
+    int32_t expected[2][4];
+};
+
+static const struct example examples[] = {
+    {.input = {{1, 2, 2}, {3, 4, 0}}, .input_rows = 3, .fill = 0,
+     .metadata = {{{0, 1}, {1, 2}, {0, 0}, {1, 1}}, {{0, 1}, {1, 1}, {1, 2}, {2, 1}}}, .expected = {{1, 3, 0, 0}, {2, 2, 4, 0}}},
+    {.input = {{0, 1, 2, 3}, {10, 11, 12, 13}}, .input_rows = 4, .fill = -1,
+     .metadata = {{{0, 2}, {1, 1}, {0, 0}, {1, 1}}, {{0, 2}, {1, 1}, {2, 2}, {1, 1}}}, .expected = {{0, -1, 10, -1}, {2, -1, 12, -1}}},
+};
+
+static void enqueue_example(const struct gpu_ragged *bench, const struct example *example, int rank) {
+    const struct test_device *device = &bench->group->device[rank];
+    const int32_t fill[4] = {example->fill, example->fill, example->fill, example->fill};
+    unsigned char *input = bench->pool[rank][RAGGED_PRIVATE], *output = bench->pool[rank][RAGGED_SYMMETRIC];
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    device_use(device);
+    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)input, example->input[rank], sizeof example->input[rank], device->stream));
+    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)output, fill, sizeof fill, device->stream));
+    args.input = input, args.input_rows = example->input_rows;
+    args.output = output, args.output_rows = 4, args.row_bytes = sizeof(int32_t);
+    args.input_offsets = example->metadata[rank][0], args.send_sizes = example->metadata[rank][1];
+    args.output_offsets = example->metadata[rank][2], args.recv_sizes = example->metadata[rank][3];
+    check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], bench->workspace_bytes, device->stream));
+}
+
+Test(ragged_cuda, worked_examples) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    for (size_t i = 0; i < COUNT(examples); i++) {
+        for (int rank = 0; rank < 2; rank++) enqueue_example(&bench, &examples[i], rank);
+        gpu_group_synchronize(&group);
+        for (int rank = 0; rank < 2; rank++) {
+            int32_t output[4];
+            CUDA(cuMemcpyDtoHAsync_v2(output, (uintptr_t)bench.pool[rank][RAGGED_SYMMETRIC], sizeof output, group.device[rank].stream));
+            device_synchronize(&group.device[rank]);
+            for (int row = 0; row < 4; row++)
+                check(output[row] == examples[i].expected[rank][row], "example %zu: row %d of rank %d is %d instead of %d", i, row, rank,
+                      output[row], examples[i].expected[rank][row]);
+        }
+    }
+    close_bench(&bench);
+}
+
+/* ---- copies ---- */
+
+/* A case of one member whose slices are bytes: slice i comes from and goes to any place within 32 bytes, and has any length. */
+static void align_slices(struct ragged_case *c, int64_t length) {
+    struct ragged_case_member *member = &c->members[0];
+    int64_t row = 0;
+    for (int64_t i = 0; i < c->updates; i++) {
+        row = (row + 31) / 32 * 32 + i / 32 % 32;
+        member->send_sizes[i] = member->recv_sizes[i] = length + i % 3;
+        member->output_offsets[i] = row;
+        member->input_offsets[i] = 320 - length % 32 + i % 32;
+        row += member->send_sizes[i];
+    }
+    member->output.rows = row;
+    member->input.rows = 400 + length;
+}
+
+Test(ragged_cuda, every_byte_alignment) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 1});
+    static const int64_t lengths[] = {0, 1, 14, 15, 16, 17, 30, 31, 32, 33, 47, 63, 64, 65, 100, 511, 512, 600};
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        struct ragged_case c;
+        ragged_case_open(&c, i, (struct ragged_choice){.ranks = 1, .updates = 1024, .row_bytes = 1, .largest = 1});
+        align_slices(&c, lengths[i]);
+        gpu_ragged_place(&c, false);
+        gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
+        ragged_case_close(&c);
+    }
+    close_bench(&bench);
+}
+
+/* Slices that many blocks share, beside small ones that many share with a warp. */
+Test(ragged_cuda, large_and_small_slices) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    gpu_group_open(&group, .ranks = 2);
+    gpu_ragged_open(&bench, &group, 16 << 20, WORKSPACE);
+    for (uint64_t i = 0; i < 6; i++) {
+        struct ragged_case c;
+        open_case(&c, &bench, 40 + i, i % 2 ? (struct ragged_choice){.row_bytes = 4097, .updates = 2, .largest = 300, .everyone = true}
+                                            : (struct ragged_choice){.row_bytes = 3, .updates = 2000, .largest = 9, .everyone = true}, i == 5);
+        gpu_ragged_run(&bench, &c, (enum gpu_metadata)(i % 3));
+        ragged_case_close(&c);
+    }
+    close_bench(&bench);
+}
+
+Test(ragged_cuda, nothing_to_send) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 3});
+    static const struct ragged_choice choices[] = {{.updates = -1, .everyone = true}, {.largest = 0, .everyone = true}};
+    for (size_t i = 0; i < 2 * COUNT(choices); i++) {
+        struct ragged_case c;
+        open_case(&c, &bench, i, choices[i % 2], i > 1);
+        if (i % 2)
+            for (int place = 0; place < c.count; place++) {
+                memset(c.members[place].send_sizes, 0, (size_t)(c.count * c.updates) * sizeof(int64_t));
+                memset(c.members[place].recv_sizes, 0, (size_t)(c.count * c.updates) * sizeof(int64_t));
+            }
+        for (int where = 0; where <= METADATA_IN_PLAN; where++) gpu_ragged_run(&bench, &c, (enum gpu_metadata)where);
+        ragged_case_close(&c);
+    }
+    close_bench(&bench);
+}
+
+/* Rows without bytes, and ranks without rows: nothing is there, not even a pointer. */
+Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    static const int32_t offsets[2] = {0, 0}, sizes[2] = {3, 3}, none[2] = {0, 0};
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    for (int round = 0; round < 2; round++) {
+        for (int rank = 0; rank < 2; rank++) {
+            quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+            args.row_bytes = round ? 8 : 0;
+            args.input_rows = args.output_rows = round ? 0 : 3;
+            args.input_offsets = args.output_offsets = offsets;
+            args.send_sizes = args.recv_sizes = round ? none : sizes;
+            check_ok(quern_ragged_all_to_all(group.group[rank], &args, bench.workspace[rank], WORKSPACE, group.device[rank].stream));
+        }
+        gpu_group_synchronize(&group);
+        for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
+    }
+    close_bench(&bench);
+}
+
+/* ---- one call after the other ---- */
+
+/* Many calls by different members and with different numbers of updates, before the first has begun. */
+Test(ragged_cuda, calls_follow_each_other_in_the_stream) {
+    enum { CALLS = 24 };
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    static struct ragged_case cases[CALLS];
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 4});
+    struct ragged_case whole;
+    open_case(&whole, &bench, 1, (struct ragged_choice){.everyone = true}, false);
+    for (int i = 0; i < CALLS; i++) {
+        open_case(&cases[i], &bench, (uint64_t)(500 + i), (struct ragged_choice){.row_bytes = 100}, i % 5 == 4);
+        if (cases[i].pool_bytes > whole.pool_bytes) whole.pool_bytes = cases[i].pool_bytes;
+    }
+    gpu_ragged_fill(&bench, &whole, 0);
+    for (int i = 0; i < CALLS; i++) {
+        gpu_ragged_expect(&bench, &cases[i]);
+        gpu_ragged_enqueue(&bench, &cases[i], METADATA_ON_HOST);
+    }
+    gpu_ragged_compare(&bench, &whole, "after 24 calls");
+    for (int i = 0; i < CALLS; i++) ragged_case_close(&cases[i]);
+    ragged_case_close(&whole);
+    close_bench(&bench);
+}
+
+static void write_metadata(struct gpu_ragged *bench, const struct ragged_case *c) {
+    int64_t *storage = calloc((size_t)(4 * c->count * c->updates), sizeof *storage);
+    for (int place = 0; place < c->count; place++) gpu_ragged_arguments(bench, c, place, METADATA_ON_DEVICE, storage);
+    free(storage);
+}
+
+/* The same slices, from other rows of the input. */
+static void shift_inputs(struct ragged_case *c, int by) {
+    for (int place = 0; place < c->count; place++) {
+        const struct ragged_case_member *member = &c->members[place];
+        for (int64_t entry = 0; entry < c->count * c->updates; entry++)
+            member->input_offsets[entry] = (member->input_offsets[entry] + by) % (member->input.rows - member->send_sizes[entry] + 1);
+    }
+}
+
+static void capture_call(struct gpu_ragged *bench, const struct ragged_case *c, struct gpu_replay *replay) {
+    struct gpu_group *group = bench->group;
+    quern_ragged_all_to_all_args args[RAGGED_MAX_MEMBERS];
+    int64_t storage[256];
+    for (int rank = 0; rank < group->ranks; rank++) args[rank] = gpu_ragged_arguments(bench, c, rank, METADATA_ON_DEVICE, storage);
+    gpu_group_begin_capture(group);
+    for (int rank = 0; rank < group->ranks; rank++)
+        check_ok(quern_ragged_all_to_all(group->group[rank], &args[rank], bench->workspace[rank], WORKSPACE, group->device[rank].stream));
+    gpu_group_end_capture(group, replay);
+}
+
+/* The replays read the metadata that is on the device by then. */
+Test(ragged_cuda, a_captured_call_is_replayed_with_other_metadata) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct gpu_replay replay;
+    struct ragged_case c;
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 3, .first_epoch = 0xFFFFFFF0});
+    open_case(&c, &bench, 900, (struct ragged_choice){.updates = 3, .row_bytes = 40, .everyone = true}, false);
+    capture_call(&bench, &c, &replay);
+    for (int turn = 0; turn < 10; turn++) {
+        shift_inputs(&c, turn);
+        write_metadata(&bench, &c);
+        gpu_ragged_fill(&bench, &c, (uint64_t)turn);
+        gpu_ragged_expect(&bench, &c);
+        gpu_group_replay(&group, &replay, 10);
+        gpu_ragged_compare(&bench, &c, "replayed ten times");
+    }
+    ragged_case_close(&c);
+    gpu_group_close_replay(&group, &replay);
+    close_bench(&bench);
+}
+
+Test(ragged_cuda, a_captured_plan_is_replayed) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct gpu_replay replay;
+    struct ragged_case c;
+    quern_ragged_plan *plans[MOST_GPU_RANKS];
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 4});
+    open_case(&c, &bench, 77, (struct ragged_choice){.everyone = true, .updates = 4, .row_bytes = 31}, true);
+    gpu_ragged_plan(&bench, &c, plans);
+    gpu_group_begin_capture(&group);
+    gpu_ragged_run_plan(&bench, plans);
+    gpu_group_end_capture(&group, &replay);
+    gpu_ragged_fill(&bench, &c, 0);
+    for (int turn = 0; turn < 100; turn++) gpu_ragged_expect(&bench, &c);  /* in place: each turn moves what the last has moved */
+    gpu_group_replay(&group, &replay, 100);
+    gpu_ragged_compare(&bench, &c, "replayed a hundred times");
+    gpu_group_close_replay(&group, &replay);
+    for (int rank = 0; rank < group.ranks; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
+    ragged_case_close(&c);
+    close_bench(&bench);
+}
+
+Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct gpu_replay replay;
+    struct ragged_case c;
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    open_case(&c, &bench, 5, (struct ragged_choice){.everyone = true, .updates = 1}, false);
+    int64_t storage[64];
+    const quern_ragged_all_to_all_args args = gpu_ragged_arguments(&bench, &c, 0, METADATA_ON_HOST, storage);
+    gpu_group_begin_capture(&group);
+    check_status(quern_ragged_all_to_all(group.group[0], &args, bench.workspace[0], WORKSPACE, group.device[0].stream),
+                 QUERN_NOT_SUPPORTED);
+    check(strstr(error_detail(), "captured"), "the reason is \"%s\"", error_detail());
+    gpu_group_end_capture(&group, &replay);
+    gpu_group_close_replay(&group, &replay);
+    gpu_ragged_run(&bench, &c, METADATA_ON_HOST);  /* nobody is the worse */
+    ragged_case_close(&c);
+    close_bench(&bench);
+}

@@ -19,7 +19,7 @@ static void choose_machine(struct gpu_machine machine, int ranks) {
         if (i) strcat(list, ",");
         strcat(list, capability);
     }
-    snprintf(number, sizeof number, "%d", machine.multiprocessors ? machine.multiprocessors : 64);
+    snprintf(number, sizeof number, "%d", machine.multiprocessors ? machine.multiprocessors : 4);
     setenv("QUERN_EMULATOR", list, 1);
     setenv("QUERN_EMULATOR_SMS", number, 1);
     setenv("QUERN_EMULATOR_MULTICAST", machine.multicast ? "1" : "0", 1);
@@ -90,16 +90,21 @@ void gpu_group_begin_capture(const struct gpu_group *group) {
     for (int rank = 0; rank < group->ranks; rank++) CUDA(cuStreamBeginCapture_v2(group->device[rank].stream, RELAXED));
 }
 
-void gpu_group_replay(const struct gpu_group *group, int times) {
-    void *executable[MOST_GPU_RANKS];
+void gpu_group_end_capture(const struct gpu_group *group, struct gpu_replay *replay) {
     for (int rank = 0; rank < group->ranks; rank++) {
         void *graph;
         CUDA(cuStreamEndCapture(group->device[rank].stream, &graph));
-        CUDA(cuGraphInstantiateWithFlags(&executable[rank], graph, 0));
+        CUDA(cuGraphInstantiateWithFlags(&replay->executable[rank], graph, 0));
         CUDA(cuGraphDestroy(graph));
     }
+}
+
+void gpu_group_replay(const struct gpu_group *group, const struct gpu_replay *replay, int times) {
     for (int turn = 0; turn < times; turn++)
-        for (int rank = 0; rank < group->ranks; rank++) CUDA(cuGraphLaunch(executable[rank], group->device[rank].stream));
+        for (int rank = 0; rank < group->ranks; rank++) CUDA(cuGraphLaunch(replay->executable[rank], group->device[rank].stream));
     gpu_group_synchronize(group);
-    for (int rank = 0; rank < group->ranks; rank++) CUDA(cuGraphExecDestroy(executable[rank]));
+}
+
+void gpu_group_close_replay(const struct gpu_group *group, const struct gpu_replay *replay) {
+    for (int rank = 0; rank < group->ranks; rank++) CUDA(cuGraphExecDestroy(replay->executable[rank]));
 }

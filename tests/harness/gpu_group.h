@@ -16,7 +16,7 @@ enum { MOST_GPU_RANKS = QUERN_MAX_RANKS };
 
 struct gpu_machine {
     int devices;            /* emulated ones; 0: a GPU for each rank, up to 8 */
-    int multiprocessors;    /* of each; 0: 64 */
+    int multiprocessors;    /* of each; 0: 4 */
     bool multicast;         /* NVSwitch, if the generation knows what to do with it */
 };
 
@@ -48,8 +48,14 @@ void gpu_group_synchronize(const struct gpu_group *group);
 /* A barrier on every rank's stream; the members' bit mask, of up to 64 ranks: all = ~0. */
 void gpu_group_barrier(const struct gpu_group *group, uint64_t members);
 
-/* The calls that are enqueued between the two are replayed `times` times on every rank's stream, and waited for. */
+/* The calls that are enqueued between the first two can be replayed on every rank's stream. */
+struct gpu_replay {
+    void *executable[MOST_GPU_RANKS];
+};
+
 void gpu_group_begin_capture(const struct gpu_group *group);
-void gpu_group_replay(const struct gpu_group *group, int times);
+void gpu_group_end_capture(const struct gpu_group *group, struct gpu_replay *replay);
+void gpu_group_replay(const struct gpu_group *group, const struct gpu_replay *replay, int times);  /* and waits */
+void gpu_group_close_replay(const struct gpu_group *group, const struct gpu_replay *replay);
 
 #endif

@@ -81,7 +81,7 @@ static void make_bytes(unsigned char *to, int64_t bytes, uint64_t salt) {
     }
 }
 
-static void exchange(struct gpu_ragged *bench, const struct ragged_case *c) {
+void gpu_ragged_expect(struct gpu_ragged *bench, const struct ragged_case *c) {
     struct ragged_member members[RAGGED_MAX_MEMBERS];
     for (int i = 0; i < c->count; i++) {
         const struct ragged_case_member *member = &c->members[i];
@@ -95,7 +95,7 @@ static void exchange(struct gpu_ragged *bench, const struct ragged_case *c) {
     for (int i = 0; i < c->count; i++) free((void *)members[i].input);
 }
 
-void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint64_t call, bool happens) {
+void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint64_t call) {
     check(c->pool_bytes <= (int64_t)bench->pool_bytes, "a case of %lld bytes", (long long)c->pool_bytes);
     for (int i = 0; i < c->count; i++) {
         const int rank = c->members[i].rank;
@@ -108,7 +108,6 @@ void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint
         }
     }
     gpu_group_synchronize(bench->group);
-    if (happens) exchange(bench, c);
 }
 
 /* ---- calls ---- */
@@ -221,7 +220,8 @@ void gpu_ragged_run(struct gpu_ragged *bench, const struct ragged_case *c, enum 
     quern_ragged_plan *plans[MOST_GPU_RANKS];
     if (where == METADATA_IN_PLAN) gpu_ragged_plan(bench, c, plans);
     for (uint64_t call = 0; call < 2; call++) {
-        gpu_ragged_fill(bench, c, call, true);
+        gpu_ragged_fill(bench, c, call);
+        gpu_ragged_expect(bench, c);
         if (where == METADATA_IN_PLAN) gpu_ragged_run_plan(bench, plans);
         else gpu_ragged_enqueue(bench, c, where);
         gpu_group_synchronize(bench->group);

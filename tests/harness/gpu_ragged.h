@@ -26,8 +26,11 @@ void gpu_ragged_close(struct gpu_ragged *bench);
 /* Puts the outputs of a case at one place of the symmetric pools, as GPUs need them, and the inputs elsewhere or over them. */
 void gpu_ragged_place(struct ragged_case *c, bool in_place);
 
-/* Fills the pools of all members, and works out what they must have after the exchange; or as they are, if it must not happen. */
-void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint64_t call, bool happens);
+/* Fills the pools of all members, and expects them to stay as they are. */
+void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint64_t call);
+
+/* Works out what the exchange makes of what is expected so far. */
+void gpu_ragged_expect(struct gpu_ragged *bench, const struct ragged_case *c);
 
 /* The arguments of a member.  What they refer to on the host is `storage`, of 4 * members * updates numbers. */
 quern_ragged_all_to_all_args gpu_ragged_arguments(struct gpu_ragged *bench, const struct ragged_case *c, int place,

@@ -1,0 +1,372 @@
+/*
+ * What becomes of mistakes in ragged all-to-alls of GPU ranks: every rank is told of the same one, nothing has been written, and
+ * nothing hangs.  A call that a kernel has to refuse poisons its group; a plan is refused when it is made, and spoils nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/gpu_ragged.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+TestSuite(ragged_faults_cuda, .timeout = 400);
+
+enum { RANKS = 3, UPDATES = 2, SIZE = 3, POOL = 1 << 16, WORKSPACE = 1 << 16 };
+
+/* ---- a case without a mistake: every slice has SIZE rows ---- */
+
+static void open_case(struct ragged_case *c, uint64_t seed) {
+    ragged_case_open(c, seed, (struct ragged_choice){.ranks = RANKS, .everyone = true, .updates = UPDATES, .row_bytes = 24, .largest = 1});
+    for (int i = 0; i < RANKS; i++) {
+        struct ragged_case_member *member = &c->members[i];
+        for (int entry = 0; entry < RANKS * UPDATES; entry++) {
+            member->send_sizes[entry] = member->recv_sizes[entry] = SIZE;
+            member->input_offsets[entry] = entry * SIZE;
+            member->output_offsets[entry] = (i * UPDATES + entry % UPDATES) * SIZE;
+        }
+        member->input.rows = member->output.rows = RANKS * UPDATES * SIZE;
+    }
+    c->is_int64 = true;
+    c->check_overlap = true;
+    gpu_ragged_place(c, seed % 2);
+}
+
+/* ---- mistakes, all of them rank 1's ---- */
+
+struct call {
+    struct ragged_case *c;
+    quern_ragged_all_to_all_args *args;  /* of rank 1 */
+    char **workspace;                    /* likewise */
+    unsigned char *private_memory;
+};
+
+static int entry(int peer, int update) { return peer * UPDATES + update; }
+static struct ragged_case_member *rank_1(struct call *call) { return &call->c->members[1]; }
+
+static void negative_input_offset(struct call *call) { rank_1(call)->input_offsets[entry(0, 1)] = -3; }
+static void negative_send_size(struct call *call) { rank_1(call)->send_sizes[entry(2, 0)] = -2; }
+static void negative_output_offset(struct call *call) { rank_1(call)->output_offsets[entry(1, 1)] = -1; }
+static void negative_recv_size(struct call *call) { rank_1(call)->recv_sizes[entry(0, 1)] = -7; }
+static void beyond_input(struct call *call) { rank_1(call)->input_offsets[entry(2, 1)] = 16; }
+static void far_beyond_input(struct call *call) { rank_1(call)->input_offsets[entry(2, 1)] = INT64_MAX; }
+static void beyond_output(struct call *call) { rank_1(call)->output_offsets[entry(2, 0)] = 17; }
+static void far_beyond_output(struct call *call) { rank_1(call)->output_offsets[entry(2, 0)] = INT64_MAX - 1; }
+static void sends_less(struct call *call) { rank_1(call)->send_sizes[entry(0, 0)] = 2; }
+static void expects_more(struct call *call) { rank_1(call)->recv_sizes[entry(2, 1)] = 4; }
+static void overlap(struct call *call) { rank_1(call)->output_offsets[entry(0, 1)] -= 1; }
+static void other_updates(struct call *call) { call->args->updates = 1; }
+static void other_row_bytes(struct call *call) { call->args->row_bytes = 8; }
+static void other_output(struct call *call) { call->args->output = (char *)call->args->output + 24; }
+static void other_workspace(struct call *call) { *call->workspace += 4096; }
+static void private_output(struct call *call) { call->args->output = call->private_memory; }
+static void no_dtype(struct call *call) { call->args->metadata_dtype = QUERN_F32; }
+
+struct mistake {
+    void (*make)(struct call *call);
+    quern_status status;         /* of all ranks, ... */
+    const char *text;
+    quern_status own;            /* ... but for rank 1, if it can tell by itself */
+};
+
+static const struct mistake in_metadata[] = {
+    {negative_input_offset, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: input_offsets is -3, expected 0 or more", QUERN_OK},
+    {negative_send_size, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 0: send_sizes is -2", QUERN_OK},
+    {negative_output_offset, QUERN_INVALID_SHAPE, "rank 1, peer 1, update 1: output_offsets is -1", QUERN_OK},
+    {negative_recv_size, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: recv_sizes is -7", QUERN_OK},
+    {beyond_input, QUERN_INVALID_SHAPE,
+     "rank 1, peer 2, update 1: the slice ends at input row 19, expected at most input_rows, 18", QUERN_OK},
+    {far_beyond_input, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 1: the slice ends at input row 9223372036854775807", QUERN_OK},
+    {beyond_output, QUERN_INVALID_SHAPE,
+     "rank 2, peer 1, update 0: the slice ends at output row 20, expected at most the receiver's output_rows, 18", QUERN_OK},
+    {far_beyond_output, QUERN_INVALID_SHAPE, "rank 2, peer 1, update 0: the slice ends at output row 9223372036854775807", QUERN_OK},
+    {sends_less, QUERN_PEER_MISMATCH,
+     "rank 0, peer 1, update 0: the sender's send_sizes is 2, the receiver's recv_sizes is 3", QUERN_OK},
+    {expects_more, QUERN_PEER_MISMATCH,
+     "rank 1, peer 2, update 1: the sender's send_sizes is 3, the receiver's recv_sizes is 4", QUERN_OK},
+    {overlap, QUERN_INVALID_SHAPE, "rank 0, peer 1, update 1: output row 8 is also written by peer 1, update 0", QUERN_OK},
+};
+
+static const struct mistake in_arguments[] = {
+    {other_updates, QUERN_PEER_MISMATCH, "rank 0 has 2 updates and rank 1 has 1", QUERN_OK},
+    {other_row_bytes, QUERN_PEER_MISMATCH, "rank 0 has rows of 24 bytes and rank 1 of 8", QUERN_OK},
+    {other_output, QUERN_PEER_MISMATCH, "the outputs of ranks 0 and 1 are not at the same place", QUERN_OK},
+    {other_workspace, QUERN_PEER_MISMATCH, "the workspaces of ranks 0 and 1 are not at the same place", QUERN_OK},
+    {private_output, QUERN_PEER_MISMATCH, "rank 1 refused its own arguments", QUERN_INVALID_ARGUMENT},
+    {no_dtype, QUERN_PEER_MISMATCH, "rank 1 refused its own arguments", QUERN_INVALID_DTYPE},
+};
+
+/* ---- making them ---- */
+
+static void expect_detail(const char *text) {
+    check(strstr(error_detail(), text), "the detail is \"%s\": expected \"%s\"", error_detail(), text);
+}
+
+/* The arguments of all ranks, with the mistake among them. */
+struct arguments {
+    quern_ragged_all_to_all_args args[RANKS];
+    int64_t storage[RANKS][4 * RANKS * UPDATES];
+    void *workspace[RANKS];
+    size_t bytes[RANKS];
+};
+
+static void gather(struct arguments *all, struct gpu_ragged *bench, struct ragged_case *c, enum gpu_metadata where,
+                   const struct mistake *mistake) {
+    struct call call = {c, &all->args[1], (char **)&all->workspace[1], bench->pool[1][RAGGED_PRIVATE]};
+    for (size_t i = 0; i < COUNT(in_metadata); i++)
+        if (mistake == &in_metadata[i]) mistake->make(&call);
+    for (int rank = 0; rank < RANKS; rank++) {
+        all->args[rank] = gpu_ragged_arguments(bench, c, rank, where, all->storage[rank]);
+        all->workspace[rank] = bench->workspace[rank];
+        all->bytes[rank] = WORKSPACE / 2;
+    }
+    for (size_t i = 0; i < COUNT(in_arguments); i++)
+        if (mistake == &in_arguments[i]) mistake->make(&call);
+}
+
+static void renew(struct gpu_ragged *bench, struct gpu_group *group) {
+    gpu_ragged_close(bench);
+    gpu_group_destroy(group);
+    gpu_group_create(group, 0, 0);
+    gpu_ragged_open(bench, group, POOL, WORKSPACE);
+}
+
+static void call_with(struct gpu_ragged *bench, enum gpu_metadata where, const struct mistake *mistake, uint64_t seed) {
+    struct gpu_group *group = bench->group;
+    struct ragged_case c;
+    struct arguments all;
+    open_case(&c, seed);
+    gpu_ragged_fill(bench, &c, 0);
+    gather(&all, bench, &c, where, mistake);
+    for (int rank = 0; rank < RANKS; rank++)
+        check_status(quern_ragged_all_to_all(group->group[rank], &all.args[rank], all.workspace[rank], all.bytes[rank],
+                                             group->device[rank].stream), rank == 1 ? mistake->own : QUERN_OK);
+    gpu_ragged_compare(bench, &c, mistake->text);
+    for (int rank = 0; rank < RANKS; rank++) {
+        check_status(quern_group_status(group->group[rank]), mistake->status);
+        expect_detail(mistake->text);
+        check_status(quern_barrier(group->group[rank], NULL, group->device[rank].stream), mistake->status);
+    }
+    ragged_case_close(&c);
+    renew(bench, group);
+}
+
+static void plan_with(struct gpu_ragged *bench, const struct mistake *mistake, uint64_t seed) {
+    struct ragged_case c;
+    struct arguments all;
+    quern_ragged_plan *plans[RANKS];
+    if (mistake->make == other_workspace) return;  /* which the others never read */
+    open_case(&c, seed);
+    gpu_ragged_fill(bench, &c, 0);
+    gather(&all, bench, &c, METADATA_IN_PLAN, mistake);
+    check_status(quern_ragged_plan_create(bench->group->group, RANKS, all.args, all.workspace, all.bytes, plans),
+                 mistake->own ? mistake->own : mistake->status);
+    expect_detail(mistake->own ? "rank 1: " : mistake->text);
+    gpu_ragged_compare(bench, &c, mistake->text);
+    ragged_case_close(&c);
+    open_case(&c, seed);
+    gpu_ragged_run(bench, &c, METADATA_IN_PLAN);  /* the group is none the worse */
+    ragged_case_close(&c);
+}
+
+static void open_bench(struct gpu_ragged *bench, struct gpu_group *group) {
+    gpu_group_open(group, .ranks = RANKS);
+    gpu_ragged_open(bench, group, POOL, WORKSPACE);
+}
+
+static void close_bench(struct gpu_ragged *bench) {
+    gpu_ragged_close(bench);
+    gpu_group_close(bench->group);
+}
+
+static void make_all(const struct mistake *mistakes, size_t count) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    open_bench(&bench, &group);
+    for (size_t i = 0; i < count; i++) {
+        call_with(&bench, METADATA_ON_HOST, &mistakes[i], i);
+        call_with(&bench, METADATA_ON_DEVICE, &mistakes[i], i + 1);
+        plan_with(&bench, &mistakes[i], i);
+    }
+    close_bench(&bench);
+}
+
+Test(ragged_faults_cuda, mistakes_in_the_metadata) { make_all(in_metadata, COUNT(in_metadata)); }
+
+Test(ragged_faults_cuda, mistakes_in_the_arguments) { make_all(in_arguments, COUNT(in_arguments)); }
+
+/* ---- what is no mistake ---- */
+
+Test(ragged_faults_cuda, overlaps_are_looked_for_on_request_only) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct ragged_case c;
+    struct arguments all;
+    open_bench(&bench, &group);
+    open_case(&c, 0);
+    c.check_overlap = false;
+    c.members[1].output_offsets[entry(0, 1)] -= 1;
+    gpu_ragged_fill(&bench, &c, 0);
+    gather(&all, &bench, &c, METADATA_ON_HOST, NULL);
+    for (int rank = 0; rank < RANKS; rank++)
+        check_ok(quern_ragged_all_to_all(group.group[rank], &all.args[rank], all.workspace[rank], all.bytes[rank], group.device[rank].stream));
+    gpu_group_synchronize(&group);
+    for (int rank = 0; rank < RANKS; rank++) check_ok(quern_group_status(group.group[rank]));
+    ragged_case_close(&c);
+    close_bench(&bench);
+}
+
+/* If all ranks make the same mistake each of them knows, and the group can be used. */
+Test(ragged_faults_cuda, a_mistake_of_all_ranks_poisons_nothing) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct ragged_case c;
+    struct arguments all;
+    open_bench(&bench, &group);
+    open_case(&c, 0);
+    gather(&all, &bench, &c, METADATA_ON_HOST, NULL);
+    for (int rank = 0; rank < RANKS; rank++) {
+        all.args[rank].output = bench.pool[rank][RAGGED_PRIVATE];
+        check_status(quern_ragged_all_to_all(group.group[rank], &all.args[rank], all.workspace[rank], all.bytes[rank],
+                                             group.device[rank].stream), QUERN_INVALID_ARGUMENT);
+    }
+    gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
+    gpu_group_barrier(&group, ~0ull);
+    gpu_group_synchronize(&group);
+    ragged_case_close(&c);
+    close_bench(&bench);
+}
+
+/* ---- ranks that do not come, or come to something else ---- */
+
+static void expect_poison(const struct gpu_ragged *bench, quern_status status, const char *text) {
+    gpu_group_synchronize(bench->group);
+    for (int rank = 0; rank < RANKS; rank++) {
+        check_status(quern_group_status(bench->group->group[rank]), status);
+        expect_detail(text);
+    }
+}
+
+static void call_on(struct gpu_ragged *bench, const struct arguments *all, int rank) {
+    check_ok(quern_ragged_all_to_all(bench->group->group[rank], &all->args[rank], all->workspace[rank], all->bytes[rank],
+                                     bench->group->device[rank].stream));
+}
+
+Test(ragged_faults_cuda, a_missing_rank_is_named) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct ragged_case c;
+    struct arguments all;
+    open_bench(&bench, &group);
+    open_case(&c, 0);
+    gpu_ragged_fill(&bench, &c, 0);
+    gather(&all, &bench, &c, METADATA_ON_HOST, NULL);
+    for (int rank = 0; rank < RANKS; rank++) all.args[rank].timeout = 0.2;
+    call_on(&bench, &all, 0);
+    call_on(&bench, &all, 2);
+    expect_poison(&bench, QUERN_PEER_TIMEOUT, "rank 1 (");
+    expect_detail("quern_ragged_all_to_all (entry)");
+    gpu_ragged_compare(&bench, &c, "a rank is missing");
+    ragged_case_close(&c);
+    close_bench(&bench);
+}
+
+Test(ragged_faults_cuda, a_barrier_is_another_call) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct ragged_case c;
+    struct arguments all;
+    open_bench(&bench, &group);
+    open_case(&c, 0);
+    gpu_ragged_fill(&bench, &c, 0);
+    gather(&all, &bench, &c, METADATA_ON_HOST, NULL);
+    call_on(&bench, &all, 0);
+    check_ok(quern_barrier(group.group[1], NULL, group.device[1].stream));
+    call_on(&bench, &all, 2);
+    expect_poison(&bench, QUERN_PEER_MISMATCH, "another call");
+    gpu_ragged_compare(&bench, &c, "a rank is elsewhere");
+    ragged_case_close(&c);
+    close_bench(&bench);
+}
+
+Test(ragged_faults_cuda, a_plan_is_not_the_call_without_one) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct ragged_case c;
+    struct arguments all;
+    quern_ragged_plan *plans[MOST_GPU_RANKS];
+    open_bench(&bench, &group);
+    open_case(&c, 0);
+    gpu_ragged_plan(&bench, &c, plans);
+    gather(&all, &bench, &c, METADATA_ON_HOST, NULL);
+    all.args[0].timeout = 5;
+    check_ok(quern_ragged_plan_run(plans[1], group.device[1].stream));
+    check_ok(quern_ragged_plan_run(plans[2], group.device[2].stream));
+    call_on(&bench, &all, 0);
+    expect_poison(&bench, QUERN_PEER_MISMATCH, "another call");
+    ragged_case_close(&c);
+    close_bench(&bench);
+}
+
+/* ---- plans whose time has passed ---- */
+
+Test(ragged_faults_cuda, a_plan_notices_that_its_memory_was_freed) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct ragged_case c;
+    quern_ragged_plan *plans[MOST_GPU_RANKS];
+    open_bench(&bench, &group);
+    open_case(&c, 0);
+    gpu_ragged_plan(&bench, &c, plans);
+    check_ok(quern_symmetric_free(group.group[1], bench.pool[1][RAGGED_SYMMETRIC], group.device[1].stream));
+    check_ok(quern_ragged_plan_run(plans[0], group.device[0].stream));
+    check_status(quern_ragged_plan_run(plans[1], group.device[1].stream), QUERN_INVALID_ARGUMENT);
+    expect_detail("the plan's output is in symmetric memory that was freed");
+    check_ok(quern_ragged_plan_run(plans[2], group.device[2].stream));
+    expect_poison(&bench, QUERN_PEER_MISMATCH, "rank 1 refused its own arguments");
+    for (int rank = 0; rank < RANKS; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
+    ragged_case_close(&c);
+    close_bench(&bench);
+}
+
+Test(ragged_faults_cuda, a_plan_may_outlive_its_group) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct ragged_case c;
+    quern_ragged_plan *plans[MOST_GPU_RANKS];
+    open_bench(&bench, &group);
+    open_case(&c, 0);
+    gpu_ragged_plan(&bench, &c, plans);
+    gpu_ragged_close(&bench);
+    gpu_group_destroy(&group);
+    check_status(quern_ragged_plan_run(plans[0], group.device[0].stream), QUERN_INVALID_ARGUMENT);
+    for (int rank = 0; rank < RANKS; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
+    check_status(quern_ragged_plan_destroy(plans[0]), QUERN_INVALID_ARGUMENT);
+    ragged_case_close(&c);
+}
+
+/* ---- no room ---- */
+
+Test(ragged_faults_cuda, more_ranks_than_a_gpu_can_run_at_once) {
+    enum { CROWD = 5 };  /* a multiprocessor has room for four blocks of the exchange and for eight of the barrier */
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct ragged_case c;
+    int64_t storage[4 * CROWD];
+    gpu_group_open(&group, .ranks = CROWD, .machine = {.devices = 1, .multiprocessors = 1});
+    gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
+    ragged_case_open(&c, 1, (struct ragged_choice){.ranks = CROWD, .everyone = true, .updates = 1});
+    gpu_ragged_place(&c, false);
+    for (int rank = 0; rank < CROWD && test_is_small(); rank++) {  /* a real GPU has more multiprocessors */
+        const quern_ragged_all_to_all_args args = gpu_ragged_arguments(&bench, &c, rank, METADATA_ON_HOST, storage);
+        check_status(quern_ragged_all_to_all(group.group[rank], &args, bench.workspace[rank], WORKSPACE, group.device[rank].stream),
+                     QUERN_NOT_SUPPORTED);
+        expect_detail("5 ranks share this GPU, which has room for");
+    }
+    gpu_group_barrier(&group, ~0ull);
+    gpu_group_synchronize(&group);
+    for (int rank = 0; rank < CROWD; rank++) check_ok(quern_group_status(group.group[rank]));
+    ragged_case_close(&c);
+    close_bench(&bench);
+}
