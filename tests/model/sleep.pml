@@ -1,14 +1,14 @@
 /*
- * How a rank sleeps in a meeting on the host: wake_if_complete, sleep_a_slice and quern_wake_all (src/meeting.c, src/poison.c).
+ * How a rank sleeps in a meeting on the host: wake_if_complete and sleep_a_slice (src/meeting.c), wake_all (src/poison.c).
  *
  * `arrivals` counts the signals put into a rank's pad, and is the futex the rank sleeps on.  Before it sleeps it says at which
  * count it wants to be woken: the count it has seen plus the signals it still misses.  The putter whose signal makes the count
  * just that wakes it, so that of many peers one pays for a wake-up.  A rank that is a phase ahead makes the count come too early,
- * never too late.  Poison counts as an arrival, and wakes whatever the count; so does a rank that leaves the group.
+ * never too late.  Poison counts as an arrival, and wakes whatever the count.
  *
  * Sleeps are cut into slices in the code.  Here they are not, so that spin reports every lost wake-up as a deadlock.  Only the
  * first SLEEPERS ranks sleep; the others look all the time.  With POISON, a rank may poison the group in place of any of its
- * meetings.  With LEAVE, it leaves the group after the last one.
+ * meetings.
  *
  * There is no flag `asleep` that the putter takes down: between its look at the flag and its taking it down, the sleeper may have
  * left this meeting and put the flag up for the next one.  See PUTTER_CLEARS_FLAG.
@@ -149,7 +149,7 @@ inline look_until_all_have_come() {
     peer = 0
 }
 
-#if defined(POISON) || defined(LEAVE)
+#ifdef POISON
 inline wake_all() {
     for (peer : 0 .. RANKS - 1) {
 #ifndef WAKE_WITHOUT_ARRIVAL
@@ -182,10 +182,7 @@ proctype rank(byte me) {
         fi;
         atomic { round++; next_round() }
     :: else -> break
-    od;
-#ifdef LEAVE
-    wake_all()
-#endif
+    od
 }
 
 init {
