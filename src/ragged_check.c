@@ -22,25 +22,26 @@ static int64_t end_of(int64_t a, int64_t b) {
 
 /* ---- sends ---- */
 
-static bool check_signs(const struct quern_ragged_call *call, int64_t entry, struct quern_slice_report *report) {
+static bool report_sign(const struct quern_ragged_call *call, int64_t entry, struct quern_slice_report *report) {
     const struct {
         const void *array;
         enum quern_slice_fault fault;
     } numbers[] = {{call->input_offsets, QUERN_SLICE_INPUT_OFFSET}, {call->send_sizes, QUERN_SLICE_SEND_SIZE},
                    {call->output_offsets, QUERN_SLICE_OUTPUT_OFFSET}, {call->recv_sizes, QUERN_SLICE_RECV_SIZE}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        int64_t value = quern_ragged_metadata(call, numbers[i].array, entry);
-        if (value < 0) return fault(report, call, numbers[i].fault, entry, value, 0);
-    }
-    return true;
+    size_t i = 0;
+    while (quern_ragged_metadata(call, numbers[i].array, entry) >= 0) i++;
+    return fault(report, call, numbers[i].fault, entry, quern_ragged_metadata(call, numbers[i].array, entry), 0);
 }
 
 bool quern_ragged_check_sends(const struct quern_ragged_call *call, struct quern_slice_report *report) {
     const int64_t entries = quern_ragged_entries(call);
     for (int64_t entry = 0; entry < entries; entry++) {
-        if (!check_signs(call, entry, report)) return false;
-        int64_t end = end_of(quern_ragged_metadata(call, call->input_offsets, entry),
-                             quern_ragged_metadata(call, call->send_sizes, entry));
+        const int64_t offset = quern_ragged_metadata(call, call->input_offsets, entry);
+        const int64_t size = quern_ragged_metadata(call, call->send_sizes, entry);
+        const int64_t signs = offset | size | quern_ragged_metadata(call, call->output_offsets, entry) |
+                              quern_ragged_metadata(call, call->recv_sizes, entry);
+        if (signs < 0) return report_sign(call, entry, report);
+        int64_t end = end_of(offset, size);
         if (end > call->input_rows) return fault(report, call, QUERN_SLICE_BEYOND_INPUT, entry, end, call->input_rows);
     }
     return true;

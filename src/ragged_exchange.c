@@ -7,13 +7,21 @@
 
 enum {
     ALIGNMENT = 64,
-    WINDOW_BYTES = 1 << 19,      /* for each thread that shares it: small beside the cache, large beside the cost of a meeting */
+    WINDOW_BYTES = 1 << 19,  /* for each thread that shares it: large beside the cost of a meeting */
     WINDOW_THREADS = 8
 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t round_up(int64_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+/*
+ * A row of a buffer.  In unsigned numbers: the buffer may be NULL when it has no bytes, and a sender comes by the place of a slice
+ * before it knows that the receiver has found it to be beyond its output.
+ */
+static char *row_at(const void *buffer, int64_t row, int64_t row_bytes) {
+    return (char *)((uintptr_t)buffer + (uint64_t)row * (uint64_t)row_bytes);
+}
 
 /* ---- the workspace: outbox, storage, staging ---- */
 
@@ -48,28 +56,32 @@ size_t quern_ragged_exchange_workspace(const struct quern_ragged_call *call) {
     return (size_t)notices_bytes(call) + quern_ragged_exchange_storage(call) + staging_bytes(call);
 }
 
+static struct quern_copy *list_at(void *copies, int64_t entries) {
+    return (struct quern_copy *)row_at(copies, entries, (int64_t)sizeof(struct quern_copy));
+}
+
 void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ragged_call *call, void *storage) {
     const struct quern_segment_rank *ranks = call->member->segment->rank;
     const int64_t entries = quern_ragged_entries(call);
-    char *workspace = call->workspace, *lists = storage ? storage : workspace + notices_bytes(call);
+    void *lists = storage ? storage : row_at(call->workspace, 1, notices_bytes(call));
+    void *copies = row_at(lists, 1, notices_bytes(call));
     *x = (struct quern_ragged_exchange){.call = call, .kernel = call->ready->kernel->cpu.ragged_all_to_all};
     for (int place = 0; place < call->places; place++)
         x->is_here[place] = quern_same_process(ranks[call->rank_at[place]].process, ranks[call->member->rank].process);
-    x->outbox = (struct quern_ragged_notice *)workspace;
-    x->inbox = (struct quern_ragged_notice *)lists;
-    x->staging = workspace + notices_bytes(call) + quern_ragged_exchange_storage(call);
-    struct quern_copy *copies = (struct quern_copy *)(lists + notices_bytes(call));
+    x->outbox = call->workspace;
+    x->inbox = lists;
+    x->staging = row_at(call->workspace, 1, notices_bytes(call) + (int64_t)quern_ragged_exchange_storage(call));
     x->direct.copies = copies;
-    x->outgoing = (struct quern_ragged_stream){copies + 2 * entries, 0, x->staging, window_bytes(call)};
-    x->incoming_slices = copies + 3 * entries;
-    x->pieces.copies = copies + 4 * entries;
+    x->outgoing = (struct quern_ragged_stream){list_at(copies, 2 * entries), 0, x->staging, window_bytes(call)};
+    x->incoming_slices = list_at(copies, 3 * entries);
+    x->pieces.copies = list_at(copies, 4 * entries);
 }
 
 /* ---- what is told at the entry ---- */
 
 static struct quern_ragged_location locate(const void *pointer, enum quern_symmetric_kin kin,
                                            const struct quern_symmetric_place *place, int64_t offset) {
-    struct quern_ragged_location location = {.pointer = (const char *)pointer + offset, .kin = kin};
+    struct quern_ragged_location location = {.pointer = row_at(pointer, 1, offset), .kin = kin};
     if (kin == QUERN_MEMORY_SYMMETRIC) {
         location.id = place->id;
         location.offset = place->offset + offset;
@@ -121,7 +133,8 @@ quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, str
     post->output = locate(call->output, call->output_kin, &call->output_place, 0);
     post->outbox = locate(call->workspace, call->workspace_kin, &call->workspace_place, 0);
     if (call->in_place || post->window) {
-        post->source = locate(call->workspace, call->workspace_kin, &call->workspace_place, x->staging - (char *)call->workspace);
+        post->source = locate(call->workspace, call->workspace_kin, &call->workspace_place,
+                              notices_bytes(call) + (int64_t)quern_ragged_exchange_storage(call));
         post->source_bytes = (int64_t)staging_bytes(call);
     } else {
         post->source = locate(call->input, call->input_kin, &call->input_place, 0);
@@ -199,49 +212,46 @@ static void add_slice(struct quern_ragged_stream *stream, char *to, const char *
     stream->slices[stream->count++] = (struct quern_copy){to, from, bytes, begin};
 }
 
-/* Whether anything but empty slices goes to or comes from a peer. */
-static bool has_bytes(const struct quern_ragged_call *call, const struct quern_ragged_notice *notices) {
-    for (int64_t update = 0; update < call->updates; update++)
-        if (notices[update].size && call->row_bytes) return true;
-    return false;
-}
-
 static quern_status prepare_sends(struct quern_ragged_exchange *x, int peer) {
     const struct quern_ragged_call *call = x->call;
     const struct quern_ragged_notice *notices = x->outbox + peer * call->updates;
     const char *input = call->in_place ? x->staging : call->input, *output = NULL;
     const bool delivers = is_delivered(x, peer, peer);
-    if (!has_bytes(call, notices) || (!delivers && !x->outgoing.window)) return QUERN_OK;
-    quern_status status = QUERN_OK;
-    if (delivers) status = reach(x, peer, "output", &x->posts[peer]->output, 0, &output);
-    for (int64_t update = 0; update < call->updates && status == QUERN_OK; update++) {
-        int64_t bytes = notices[update].size * call->row_bytes, entry = peer * call->updates + update;
-        const char *from = input + quern_ragged_metadata(call, call->input_offsets, entry) * call->row_bytes;
+    for (int64_t update = 0; update < call->updates && (delivers || x->outgoing.window); update++) {
+        const int64_t bytes = notices[update].size * call->row_bytes, entry = peer * call->updates + update;
+        const char *from = row_at(input, quern_ragged_metadata(call, call->input_offsets, entry), call->row_bytes);
         if (!bytes) continue;
-        if (delivers) quern_copies_add(&x->direct, (char *)output + notices[update].output_offset * call->row_bytes, from, bytes);
-        else add_slice(&x->outgoing, NULL, from, bytes, notices[update].source);
+        if (!delivers) {
+            add_slice(&x->outgoing, NULL, from, bytes, notices[update].source);
+            continue;
+        }
+        quern_status status = output ? QUERN_OK : reach(x, peer, "output", &x->posts[peer]->output, 0, &output);
+        if (status != QUERN_OK) return status;
+        quern_copies_add(&x->direct, row_at(output, notices[update].output_offset, call->row_bytes), from, bytes);
     }
-    return status;
+    return QUERN_OK;
 }
 
 static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) {
     const struct quern_ragged_call *call = x->call;
     const struct quern_ragged_notice *notices = x->inbox + peer * call->updates;
     const struct quern_ragged_post *post = x->posts[peer];
-    if (is_delivered(x, peer, call->place) || !has_bytes(call, notices)) return QUERN_OK;
-    const char *source;
-    quern_status status = reach(x, peer, "input or workspace", &post->source, post->source_bytes, &source);
     struct quern_ragged_stream *stream = &x->incoming[peer];
-    *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, post->window};
-    for (int64_t update = 0; update < call->updates && status == QUERN_OK; update++) {
-        int64_t bytes = notices[update].size * call->row_bytes;
-        char *to = call->output + notices[update].output_offset * call->row_bytes;
+    const char *source = NULL;
+    for (int64_t update = 0; update < call->updates && !is_delivered(x, peer, call->place); update++) {
+        const int64_t bytes = notices[update].size * call->row_bytes;
+        char *to = row_at(call->output, notices[update].output_offset, call->row_bytes);
         if (!bytes) continue;
-        x->streamed_in += post->window ? bytes : 0;
+        if (!source) {
+            quern_status status = reach(x, peer, "input or workspace", &post->source, post->source_bytes, &source);
+            if (status != QUERN_OK) return status;
+            *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, post->window};
+        }
         if (post->window) add_slice(stream, to, NULL, bytes, notices[update].source);
         else quern_copies_add(&x->direct, to, source + notices[update].source, bytes);
+        x->streamed_in += post->window ? bytes : 0;
     }
-    return status;
+    return QUERN_OK;
 }
 
 /*
@@ -260,11 +270,11 @@ static void prepare_image(struct quern_ragged_exchange *x) {
         in_order = in_order && begin >= end;
         first = smaller(first, begin);
         end = larger(end, begin + bytes);
-        add_slice(&x->outgoing, NULL, call->input + begin, bytes, begin);
+        add_slice(&x->outgoing, NULL, row_at(call->input, 1, begin), bytes, begin);
     }
     if (!in_order) {
         x->outgoing.count = 0;
-        add_slice(&x->outgoing, NULL, call->input + first, end - first, first);
+        add_slice(&x->outgoing, NULL, row_at(call->input, 1, first), end - first, first);
     }
     x->outgoing.window = end;
 }
@@ -275,15 +285,26 @@ static int64_t count_rounds(const struct quern_ragged_stream *stream) {
     return (last->begin + last->bytes + stream->window - 1) / stream->window;
 }
 
+/*
+ * Whether what this rank reads and what it writes would fill its share of the last cache: then the first of it is gone before the
+ * last is there, and nobody finds any of it.  That goes for the ring too, whose lines another core reads: to take them out of a
+ * cache that has written them, and to give them back for the next window, is slower than memory.
+ */
+static bool is_large(const struct quern_ragged_exchange *x) {
+    const struct quern_ragged_call *call = x->call;
+    return x->direct.bytes + x->streamed_in > quern_cpu_cache_share(call->places, call->member->device->threads) / 2;
+}
+
 static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern_ragged_post *post) {
     const int places = x->call->places, place = x->call->place;
     quern_status status = QUERN_OK;
-    for (int step = 1; step <= places && status == QUERN_OK; step++) {
+    for (int step = 1; step <= places && x->call->updates && status == QUERN_OK; step++) {
         status = prepare_sends(x, (place + step) % places);
         if (status == QUERN_OK) status = prepare_receives(x, (place - step + places) % places);
     }
     post->rounds = count_rounds(&x->outgoing);
     if (x->call->in_place) prepare_image(x);
+    x->is_streaming = is_large(x);
     return status;
 }
 
@@ -312,31 +333,21 @@ static void cut_window(const struct quern_ragged_stream *stream, int64_t round, 
     }
 }
 
-static void run(const struct quern_ragged_exchange *x, const struct quern_copy_list *list, bool streaming) {
-    quern_copies_run(x->call->member->device, x->kernel, list, streaming);
-}
-
-/*
- * Whether what is read and what is written would fill this rank's share of the last cache: then the first of it is gone before the
- * last is there, and nobody finds any of it.
- */
-static bool is_large(const struct quern_ragged_exchange *x, int64_t bytes) {
-    return bytes > quern_cpu_cache_share(x->call->places, x->call->member->device->threads) / 2;
+static void run(const struct quern_ragged_exchange *x, const struct quern_copy_list *list) {
+    quern_copies_run(x->call->member->device, x->kernel, list, x->is_streaming);
 }
 
 void quern_ragged_exchange_stage(struct quern_ragged_exchange *x, int64_t round) {
     x->pieces.count = x->pieces.bytes = 0;
     cut_window(&x->outgoing, round, &x->pieces);
-    run(x, &x->pieces, x->call->in_place && is_large(x, x->pieces.bytes));
+    run(x, &x->pieces);
 }
 
-void quern_ragged_exchange_copy(const struct quern_ragged_exchange *x) {
-    run(x, &x->direct, is_large(x, x->direct.bytes + x->streamed_in));
-}
+void quern_ragged_exchange_copy(const struct quern_ragged_exchange *x) { run(x, &x->direct); }
 
 void quern_ragged_exchange_fetch(struct quern_ragged_exchange *x, int64_t round) {
     const int places = x->call->places, place = x->call->place;
     x->pieces.count = x->pieces.bytes = 0;
     for (int step = 1; step < places; step++) cut_window(&x->incoming[(place - step + places) % places], round, &x->pieces);
-    run(x, &x->pieces, is_large(x, x->direct.bytes + x->streamed_in));
+    run(x, &x->pieces);
 }

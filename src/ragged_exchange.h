@@ -4,8 +4,7 @@
  *   deliver   The sender copies into the receiver's output: it is symmetric, or both ranks are of one process.
  *   fetch     Else the receiver copies from the sender's input, if that is symmetric.
  *   stream    Else the sender lays what it sends end to end and passes it through a ring in its workspace, two windows in turn:
- *             while the receivers fetch one, it fills the other.  A window stays in the cache, so that memory is read and written
- *             once.
+ *             while the receivers fetch one, it fills the other.
  *
  * A sender whose input is overwritten by what it receives first copies what it sends into its workspace, all of it, and that is
  * then its input.
@@ -66,6 +65,7 @@ struct quern_ragged_exchange {
     struct quern_ragged_stream outgoing, incoming[QUERN_RANK_LIMIT];  /* incoming[place] */
     struct quern_copy *incoming_slices;                          /* [places, updates] */
     int64_t streamed_in;                                         /* bytes in all the incoming streams */
+    bool is_streaming;                                           /* copies go past the caches */
     struct quern_copy_list pieces;                               /* scratch: the pieces of streams that are in a window */
 };
 

@@ -166,6 +166,18 @@ Test(ragged, large_slices, .timeout = 600) {
             }
 }
 
+/* Threads share the bytes wherever slices end: here every other cut is inside of the last line of a slice, or nearly. */
+Test(ragged, many_small_slices, .timeout = 600) {
+    struct batch batch = {.first = 42000, .cases = 4, .threads = 3, .pool_bytes = LARGE_POOL,
+                          .choice = {.everyone = true, .updates = 3000, .row_bytes = 7, .largest = 40}};
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++) {
+        batch.is_plan = false;
+        check_batch(rank_kinds[kind], 4, batch);
+        batch.is_plan = true;
+        check_batch(rank_kinds[kind], 4, batch);
+    }
+}
+
 /* ---- meetings: who may write what when ---- */
 
 enum { WIDE_ROWS = 32, WIDE_ROW_BYTES = 65536 };
@@ -309,6 +321,7 @@ MISTAKE(beyond_output, call->output_offsets[0] = ROWS - 1)
 MISTAKE(far_beyond_output, call->output_offsets[0] = INT64_MAX - 1)
 MISTAKE(just_beyond_output, args->output_rows = ROWS - 1)
 MISTAKE(sends_less, call->send_sizes[2] = 1)
+MISTAKE(sends_more, call->send_sizes[2] = 3)
 MISTAKE(expects_more, call->recv_sizes[5] = 3)
 MISTAKE(overlap_of_one_row, call->output_offsets[3] -= 1)
 MISTAKE(overlap_of_all, call->output_offsets[2] = 0)
@@ -333,6 +346,7 @@ static const struct mistake faults[] = {
     {1, just_beyond_output, QUERN_INVALID_SHAPE,
      "rank 1, peer 2, update 1: the slice ends at output row 12, expected at most the receiver's output_rows, 11"},
     {0, sends_less, QUERN_PEER_MISMATCH, "rank 1, peer 0, update 0: the sender's send_sizes is 1, the receiver's recv_sizes is 2"},
+    {0, sends_more, QUERN_PEER_MISMATCH, "rank 1, peer 0, update 0: the sender's send_sizes is 3, the receiver's recv_sizes is 2"},
     {2, expects_more, QUERN_PEER_MISMATCH,
      "rank 2, peer 2, update 1: the sender's send_sizes is 2, the receiver's recv_sizes is 3"},
     {2, overlap_of_one_row, QUERN_INVALID_SHAPE,
