@@ -33,3 +33,9 @@ inline next_round() {
     :: else -> break
     od
 }
+
+/* For every other member of the round: all of them as one step, or each as a step. */
+#define FOR_PEERS(statement) \
+    peer = 0; next_peer(); do :: peer < RANKS -> statement; peer++; next_peer() :: else -> break od; peer = 0
+#define FOR_EACH_PEER(statement) \
+    atomic { peer = 0; next_peer() }; do :: peer < RANKS -> atomic { statement; peer++; next_peer() } :: else -> break od; peer = 0

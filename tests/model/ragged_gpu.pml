@@ -1,0 +1,151 @@
+/*
+ * The ragged all-to-all of GPU ranks: templates/ragged_all_to_all.cu.j2, with the bad news of src/device/barrier.cuh and how a
+ * launch ends in src/device/slice_incident.cuh.
+ *
+ *   entry     Everyone's header is there, and its output may be overwritten; or a rank has refused its arguments, and says so.
+ *   verdict   Everyone has checked what it receives; a rank that has found a fault says so, and its header has the report.
+ *   exit      All copies have been made: inputs, outputs and headers may change.
+ *
+ * Bad news come with the signal of the meeting, and stand there only until the next one.  But a rank that learns of them ends: it
+ * poisons the group and signals no more, so that whoever is slower still finds them.  If all have refused, all know it, and go on.
+ * Then a rank may be further when a slower one looks; having refused itself, that one knows why: nobody goes on otherwise.
+ *
+ * In one call some ranks may refuse, or one may find a fault.
+ */
+#include "calls.pml"
+
+byte header[RANKS];
+byte report[RANKS];
+bool dissent[RANKS * RANKS];   /* with the last arrival */
+#define DISSENT(at, from) dissent[(at) * RANKS + (from)]
+bool poison;
+
+byte odd_round = ROUNDS, refusers, faulty = NOBODY;
+#define REFUSES     (round == odd_round && HAS(refusers, me))
+#define FINDS_FAULT (round == odd_round && me == faulty)
+
+inline draw_odd_round() {
+    if
+    :: true
+    :: true ->
+        select (odd_round : 0 .. ROUNDS - 1);
+        if
+        :: true -> select (drawn : 1 .. EVERYONE); refusers = members[odd_round] & drawn
+        :: true -> select (drawn : 0 .. RANKS - 1); faulty = (HAS(members[odd_round], drawn) -> drawn : NOBODY)
+        fi;
+        odd_round = (refusers || faulty != NOBODY -> odd_round : ROUNDS)
+    fi
+}
+
+/* ---- meetings ---- */
+
+inline announce(dissents) {
+    atomic { FOR_PEERS(count[peer]++; ARRIVALS(peer, me) = count[peer]; DISSENT(peer, me) = dissents) }
+}
+
+inline end() { poison = true; goto ended }
+
+/* A rank that has come is not asked for poison. */
+inline await() {
+    FOR_EACH_PEER(
+        if
+        :: ARRIVALS(me, peer) >= count[peer]
+        :: poison -> goto ended
+        fi)
+}
+
+/* Who comes with bad news, as a set. */
+inline listen(dissents) {
+    dissenting = (dissents -> 1 << me : 0);
+    FOR_EACH_PEER(
+        if
+        :: ARRIVALS(me, peer) == count[peer] -> dissenting = dissenting | DISSENT(me, peer) << peer
+#ifdef DISSENT_LOST_WHEN_AHEAD
+        :: else
+#else
+        :: else -> dissenting = dissenting | dissents << peer
+#endif
+        fi)
+}
+
+/* ---- the parts of a call ---- */
+
+inline pass_entry() {
+    announce(REFUSES);
+    await();
+    listen(REFUSES);
+    if
+    :: dissenting == 0
+    :: dissenting == members[round] -> agree(REFUSED)
+    :: else -> agree(BAD); end()
+    fi
+}
+
+inline check_offers() { FOR_EACH_PEER(assert(header[peer] == CALL)) }
+
+inline pass_verdict() {
+    if
+    :: FINDS_FAULT -> report[me] = CALL
+    :: else
+    fi;
+    announce(FINDS_FAULT);
+    await();
+    listen(FINDS_FAULT);
+    agree((dissenting -> BAD : GOOD));
+    if
+    :: dissenting ->
+        assert(report[faulty] == CALL);
+        return_from_call(0);
+#ifdef GROUP_GOES_ON
+        goto next
+#else
+        end()
+#endif
+    :: else
+    fi
+}
+
+inline copy() {
+    assert(round != odd_round);
+    FOR_EACH_PEER(assert(inside[peer] == CALL); OUTPUT(peer, me) = input[me])
+}
+
+/* ---- a rank ---- */
+
+proctype rank(byte me) {
+    byte round, peer, dissenting, count[RANKS];
+    atomic { next_round() };
+    do
+    :: round < ROUNDS ->
+        enter_call();
+        if
+        :: REFUSES
+        :: else -> report[me] = 0; header[me] = CALL
+        fi;
+        pass_entry();
+        if
+        :: dissenting -> return_from_call(0)
+        :: else ->
+            check_offers();
+            pass_verdict();
+            copy();
+            announce(false);
+            await();
+            return_from_call(CALL)
+        fi;
+next:
+        atomic { dissenting = 0; round++; next_round() }
+    :: else -> break
+    od;
+ended:
+    skip
+}
+
+init {
+    byte round, drawn;
+    atomic {
+        draw_schedule();
+        draw_odd_round();
+        for (drawn : 0 .. RANKS - 1) { run rank(drawn) }
+    }
+}
