@@ -221,7 +221,7 @@ static quern_status cast_vote(struct quern_membership *member, int i, const char
         quern_symmetric_set_aside(ranges, range);
     *vote = MISS;
     if (!range) return QUERN_OK;
-    if (range->freed || !range->registrations || range->base != pointer || range->bytes != (int64_t)bytes)
+    if (!range->registrations || range->base != pointer || range->bytes != (int64_t)bytes)
         return refuse_overlap(member, i, range, pointer, (int64_t)bytes);
     if (range->generation) *vote = range->id;  /* else it cannot be told whether this is still the same allocation */
     return QUERN_OK;

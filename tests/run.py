@@ -70,12 +70,12 @@ CHECKS = {
     "examples": ["sh", "tests/examples.sh"],
     "emulator": ["sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"],
     "kernel pack": [sys.executable, "tests/pack/run.py"],
-    "symmetric memory of processes": ["env", "LD_LIBRARY_PATH=build/emulator", "build/tests/symmetric_processes"],
     "data races": [sys.executable, "tests/race/run.py"],
     "protocol models": [sys.executable, "tests/model/run.py"],
     "data races of ranks": [sys.executable, "tests/race/ranks.py"],
     "faults of ranks": ["build/tests/ranks/faults"],
     "meeting place of ranks": ["build/tests/ranks/meeting_place"],
+    "symmetric memory of ranks": ["env", "LD_LIBRARY_PATH=build/emulator", "build/tests/ranks/symmetric_processes"],
 }
 
 

@@ -260,6 +260,15 @@ Test(symmetric, the_last_32_frees_are_remembered) {
     check_both_kinds(2, forget_old_frees, NULL);
 }
 
+/* Of all addresses that this process has taken. */
+static long count_address_bytes(void) {
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (fscanf(file, "%ld", &pages) != 1) pages = 0;
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
 struct held {
     int descriptors, mappings;
 };
@@ -281,6 +290,7 @@ static void check_held(struct rank *rank, quern_group *group, struct held before
 
 /* What one process holds stays the same over many allocations, those that fail among them. */
 static quern_status allocate_often(struct rank *rank) {
+    long addresses = count_address_bytes();
     quern_group *group = rank_group(rank, 20);
     void *pointer;
     struct held before = count_held(rank, group);
@@ -288,16 +298,24 @@ static quern_status allocate_often(struct rank *rank) {
         size_t bytes = i % 10 == 9 && rank->rank == 1 ? (size_t)1 << 42 : (size_t)(i % 7) * 30000;
         rank_status(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer), i % 10 == 9 ? QUERN_OUT_OF_MEMORY : QUERN_OK);
         if (i % 10 != 9) rank_ok(rank, quern_symmetric_free(group, pointer, NULL));
+        /* It is this rank that goes last, if it is alone in its process. */
+        rank_check(rank, rank->kind == RANK_THREADS || count_mappings() == before.mappings, "memory outlives its last part");
     }
     check_held(rank, group, before);
     allocate(rank, group, 5000);  /* left to destroy */
-    rank_check(rank, count_mappings() > before.mappings, "an allocation has no mapping");
+    struct held with_one = count_held(rank, group);
+    bool counted = rank->kind == RANK_PROCESSES || rank->rank == 0;
+    rank_check(rank, with_one.mappings == before.mappings + counted, "an allocation has %d mappings", with_one.mappings);
+    rank_check(rank, with_one.descriptors == before.descriptors, "an allocation keeps a descriptor");
     meet(rank, group);
     rank_ok(rank, quern_group_destroy(group));
     int64_t *left = rank->shared;
     __atomic_add_fetch(left, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(left, __ATOMIC_SEQ_CST) < rank->ranks) rank_sleep(0.001);
     rank_check(rank, count_mappings() == 0, "%d mappings are left", count_mappings());
+    if (rank->kind == RANK_PROCESSES)  /* threads take some for their heaps */
+        rank_check(rank, count_address_bytes() - addresses < 16 << 20, "%ld bytes of addresses are left",
+                   count_address_bytes() - addresses);
     return QUERN_OK;
 }
 
@@ -369,9 +387,10 @@ static void limit_descriptors(struct rank *rank, size_t *bytes, const size_t **b
     (void)bytes, (void)bytes_argument, (void)pointers_argument;
     /* The socket, the connection that is accepted, and no more. */
     if (rank->rank == 1) {
-        int lowest = dup(0);
-        close(lowest);
-        setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)lowest + 2, 20000});
+        int first = dup(0), second = dup(0);
+        close(first);
+        close(second);
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)second + 1, 20000});
     }
 }
 
@@ -581,6 +600,7 @@ static quern_status overlap(struct rank *rank) {
         refuse_range(rank, group, fresh, 100, arena + overlaps[i].from, (size_t)overlaps[i].bytes, QUERN_INVALID_ARGUMENT,
                      overlaps[i].why);
     refuse_range(rank, group, fresh, 100, part + 10, 20, QUERN_INVALID_ARGUMENT, "begins 10 bytes before it and was allocated before");
+    refuse_range(rank, group, fresh, 100, part, 1000, QUERN_INVALID_ARGUMENT, "begins 0 bytes before it and was allocated before");
     refuse_range(rank, group, fresh, 100, NULL, 20, QUERN_NULL_POINTER, "rank 1: pointers[0] is NULL");
     refuse_range(rank, group, fresh, 100, fresh, 0, QUERN_INVALID_ARGUMENT, "rank 1: bytes[0] is 0: expected at least 1");
     refuse_peer(rank, group, fresh, 0, "not in symmetric memory");  /* nothing was kept */

@@ -52,6 +52,36 @@ static int count_descriptors(void) {
     return count;
 }
 
+static int count_mappings(void) {
+    int count = 0;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps)) count += strstr(line, "memfd:") != NULL;
+    fclose(maps);
+    return count;
+}
+
+struct held {
+    int descriptors, mappings;  /* those of the emulator among them */
+};
+
+/* What this process holds, counted by one of its threads while the others rest. */
+static struct held count_held(struct gpu_team *team) {
+    struct held held = {0};
+    gpu_meet(team);
+    quern_symmetric_sweep();
+    gpu_meet(team);
+    if (team->first % (team->layout->threads * team->layout->ranks) == 0) held = (struct held){count_descriptors(), count_mappings()};
+    gpu_meet(team);
+    return held;
+}
+
+static void check_held(struct gpu_team *team, struct held before) {
+    struct held held = count_held(team);
+    rank_check(team->rank, held.descriptors == before.descriptors, "%d descriptors, %d before", held.descriptors, before.descriptors);
+    rank_check(team->rank, held.mappings == before.mappings, "%d mappings, %d before", held.mappings, before.mappings);
+}
+
 /* All ranks of a team allocate, each bytes[i]. */
 static void allocate(struct gpu_team *team, const size_t *bytes, void **pointers) {
     rank_ok(team->rank, quern_symmetric_alloc(team->group, team->count, bytes, pointers));
@@ -194,9 +224,7 @@ static void allocate_often(struct gpu_team *team) {
     begin(team);
     void *parts[MOST_PER_THREAD];
     size_t bytes[MOST_PER_THREAD];
-    gpu_meet(team);
-    int descriptors = count_descriptors();
-    gpu_meet(team);
+    struct held before = count_held(team);
     for (int round = 0; round < 60; round++) {
         bool fails = round % 10 == 9;
         for (int i = 0; i < team->count; i++)
@@ -207,21 +235,49 @@ static void allocate_often(struct gpu_team *team) {
         if (!fails) free_all(team, parts);
         for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
     }
-    allocate_same(team, 1, parts);  /* sweeps what the last round has left to events */
-    gpu_meet(team);
-    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_symmetric_free(team->group[i], parts[i], team->stream[i]));
-    gpu_meet(team);
-    quern_symmetric_sweep();
-    gpu_meet(team);
-    rank_check(team->rank, count_descriptors() == descriptors, "%d descriptors, %d before", count_descriptors(), descriptors);
-    gpu_meet(team);
+    check_held(team, before);
     gpu_close(team);
+}
+
+/* A group leaves no descriptor, no mapping, and no context of a GPU behind. */
+static void leave_nothing(struct gpu_team *team) {
+    gpu_open(team);
+    int descriptors = count_descriptors(), mappings = count_mappings();
+    rank_ok(team->rank, gpu_join(team));
+    void *parts[MOST_PER_THREAD];
+    allocate_same(team, 100, parts);  /* left to destroy */
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_group_destroy(team->group[i]));
+    rank_line_up(team->rank);
+    quern_symmetric_sweep();  /* what was bound to a multicast object waits for all to have freed it */
+    rank_check(team->rank, count_descriptors() == descriptors, "%d descriptors, %d before", count_descriptors(), descriptors);
+    rank_check(team->rank, count_mappings() == mappings, "%d mappings, %d before", count_mappings(), mappings);
+    CUresult (*primary_state)(CUdevice, unsigned *, int *);
+    *(void **)&primary_state = gpu_symbol("cuDevicePrimaryCtxGetState");
+    for (int i = 0; i < team->count; i++) {
+        CUdevice device = team->device[i]->cuda_device;
+        unsigned flags;
+        int active;
+        gpu_use(team, i);
+        gpu_ok(team, stream_destroy(team->stream[i]));
+        quern_device_close(team->device[i]);
+        gpu_check(team, primary_state(device, &flags, &active), "cuDevicePrimaryCtxGetState", __LINE__);
+        rank_check(team->rank, !active, "the context of cuda:%d is still in use", device);
+    }
 }
 
 /* ---- GPUs: freeing ---- */
 
 static void wait_for_leave(void *user) {
     while (!__atomic_load_n((int *)user, __ATOMIC_ACQUIRE)) rank_sleep(0.001);
+}
+
+/* The stream of team rank i stands still until *go_on. */
+static void hold_up(struct gpu_team *team, int i, int *go_on) {
+    CUresult (*launch_host_function)(CUstream, void (*)(void *), void *);
+    *(void **)&launch_host_function = gpu_symbol("cuLaunchHostFunc");
+    gpu_use(team, i);
+    gpu_check(team, launch_host_function(team->stream[i], wait_for_leave, go_on), "cuLaunchHostFunc", __LINE__);
 }
 
 /* The memory stays until the stream has come to the end of what used it. */
@@ -232,12 +288,9 @@ static void free_in_stream_order(struct gpu_team *team) {
     allocate_same(team, 3 << 20, parts);
     const struct quern_symmetric_memory *memory = memory_of(rank, team->group[0], parts[0]);
     int go_on = 0;
-    CUresult (*launch_host_function)(CUstream, void (*)(void *), void *);
-    *(void **)&launch_host_function = gpu_symbol("cuLaunchHostFunc");
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) {
-        gpu_use(team, i);
-        gpu_check(team, launch_host_function(team->stream[i], wait_for_leave, &go_on), "cuLaunchHostFunc", __LINE__);
+        hold_up(team, i, &go_on);
         int next = (team->first + i + 1) % team->all;
         gpu_ok(team, memory_set_async((uintptr_t)peer_of(rank, team->group[i], parts[i], next), 5, 3 << 20, team->stream[i]));
     }
@@ -259,6 +312,32 @@ static void free_in_stream_order(struct gpu_team *team) {
         rank_status(rank, quern_symmetric_peer(team->group[i], parts[i], 0, &there), QUERN_INVALID_ARGUMENT);
         rank_check_detail(rank, "was freed");
     }
+    gpu_close(team);
+}
+
+static void *give_leave_soon(void *user) {
+    rank_sleep(0.1);
+    __atomic_store_n((int *)user, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* Destroying a group waits for this rank's work: its last operation, or what was under way when it freed its part. */
+static void destroy_with_work_under_way(struct gpu_team *team) {
+    begin(team);
+    bool frees = *(const bool *)team->rank->user;
+    int go_on = 0;
+    pthread_t thread;
+    void *parts[MOST_PER_THREAD];
+    allocate_same(team, 100, parts);
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) hold_up(team, i, &go_on);
+    for (int i = 0; i < team->count && frees; i++) rank_ok(team->rank, quern_symmetric_free(team->group[i], parts[i], team->stream[i]));
+    for (int i = 0; i < team->count && !frees; i++) rank_ok(team->rank, quern_barrier(team->group[i], NULL, team->stream[i]));
+    rank_check(team->rank, pthread_create(&thread, NULL, give_leave_soon, &go_on) == 0, "no thread");
+    rank_ok(team->rank, quern_group_destroy(team->group[0]));
+    team->group[0] = NULL;
+    rank_check(team->rank, __atomic_load_n(&go_on, __ATOMIC_ACQUIRE), "the group was destroyed with work under way");
+    pthread_join(thread, NULL);
     gpu_close(team);
 }
 
@@ -370,6 +449,12 @@ static void have_no_multicast(struct gpu_team *team) {
     gpu_close(team);
 }
 
+/* Binding fails in one process alone: then none has multicast. */
+static void fail_in_one_process(struct gpu_team *team) {
+    if (team->rank->rank == 1) setenv("QUERN_EMULATOR_FAIL", "cuMulticastBindMem:2", 1);
+    have_no_multicast(team);
+}
+
 /* ---- GPUs: registration ---- */
 
 static void register_ranges(struct gpu_team *team, void **pointers, size_t bytes) {
@@ -455,9 +540,7 @@ static void register_memory(struct gpu_team *team) {
     bool by_create = *(const bool *)rank->user;
     struct own_memory own[MOST_PER_THREAD];
     void *parts[MOST_PER_THREAD], *second[MOST_PER_THREAD];
-    gpu_meet(team);
-    int descriptors = count_descriptors();
-    gpu_meet(team);
+    struct held before = count_held(team);
     for (int i = 0; i < team->count; i++) {
         own[i] = make_own(team, i, by_create, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
         parts[i] = (void *)(uintptr_t)(own[i].address + OFFSET);
@@ -468,6 +551,11 @@ static void register_memory(struct gpu_team *team) {
     register_ranges(team, parts, BYTES);
     register_ranges(team, second, BYTES);
     check_no_multicast(team, parts[0], "registered memory has none");
+    if (!by_create && team->count > 1) {
+        gpu_use(team, 0);
+        rank_check(rank, team->cuda->enable_peer_access(team->context[1], 0) == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
+                   "kernels of one GPU cannot reach the other's memory");
+    }
     check_peers(team, parts, BYTES, 10);
     check_peers(team, second, BYTES, 70);
     uint64_t id = id_of(team, 0, parts[0]);
@@ -492,9 +580,7 @@ static void register_memory(struct gpu_team *team) {
     quern_symmetric_sweep();
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) free_own(team, i, &own[i]);
-    gpu_meet(team);
-    rank_check(rank, count_descriptors() == descriptors, "%d descriptors, %d before", count_descriptors(), descriptors);
-    gpu_meet(team);
+    check_held(team, before);
     gpu_close(team);
 }
 
@@ -612,9 +698,22 @@ static void mix_kinds(struct gpu_team *team) {
     rank_check_detail(team->rank, "rank 1 is a CPU");
 }
 
+/* The counters of a pad that only its rank writes begin at the group's first epoch. */
+static void check_pad(struct gpu_team *team, int i) {
+    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member_of(team->rank, team->group[i]));
+    uint32_t stride = quern_pad_stride((uint32_t)team->all), counts[QUERN_RANK_LIMIT + 1];
+    CUresult (*copy)(void *to, CUdeviceptr from, size_t bytes);
+    *(void **)&copy = gpu_symbol("cuMemcpyDtoH_v2");
+    gpu_use(team, i);
+    gpu_check(team, copy(counts, rank->pad[team->first + i] + 16 * stride, 4 * (stride + 1)), "cuMemcpyDtoH", __LINE__);
+    for (uint32_t slot = 0; slot <= stride; slot++)
+        rank_check(team->rank, counts[slot] == team->layout->first_epoch, "counter %u of the pad is %u", slot, counts[slot]);
+}
+
 /* Barriers one after the other on whatever stream: the pad serves one at a time. */
 static void change_streams(struct gpu_team *team) {
     begin(team);
+    for (int i = 0; i < team->count; i++) check_pad(team, i);
     CUstream other[MOST_PER_THREAD];
     for (int i = 0; i < team->count; i++) {
         gpu_use(team, i);
@@ -644,7 +743,7 @@ static void launch_for_another(struct gpu_team *team) {
 
 /* ---- the cases ---- */
 
-static const bool by_alloc = false, by_create = true;
+static const bool by_alloc = false, by_create = true, by_freeing = true, by_meeting = false;
 
 struct case_row {
     const char *name;
@@ -687,9 +786,14 @@ static const struct case_row cases[] = {
     {"often, two processes, multicast", {TWO, "QUERN_EMULATOR_MEMORY_MB=64", "QUERN_EMULATOR_MULTICAST=1"},
      GPU(2, 1, 1, 2, allocate_often)},
 
+    {"nothing is left, one process", {TWO}, GPU(1, 1, 2, 2, leave_nothing)},
+    {"nothing is left, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, leave_nothing)},
+
     {"free in stream order, one process", {TWO}, GPU(1, 1, 2, 2, free_in_stream_order)},
     {"free in stream order, two processes", {TWO}, GPU(2, 1, 1, 2, free_in_stream_order)},
     {"free in stream order, multicast", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(1, 1, 2, 2, free_in_stream_order)},
+    {"destroy with a free under way", {TWO}, GPU(1, 1, 2, 2, destroy_with_work_under_way, &by_freeing)},
+    {"destroy with a barrier under way", {TWO}, GPU(1, 1, 2, 2, destroy_with_work_under_way, &by_meeting)},
     {"the owner leaves first, threads", {FOUR}, GPU(1, 3, 1, 3, free_before_the_others)},
     {"the owner leaves first, processes", {FOUR}, GPU(3, 1, 1, 3, free_before_the_others)},
     {"streams that cannot be", {TWO}, GPU(1, 1, 2, 2, refuse_streams)},
@@ -712,6 +816,9 @@ static const struct case_row cases[] = {
      GPU(1, 1, 2, 2, have_no_multicast, "rank 0: cuMulticastAddDevice: CUDA_ERROR_UNKNOWN")},
     {"no multicast: bind", {TWO, "QUERN_EMULATOR_MULTICAST=1", "QUERN_EMULATOR_FAIL=cuMulticastBindMem:2"},
      GPU(2, 1, 1, 2, have_no_multicast, "rank 0: cuMulticastBindMem: CUDA_ERROR_OUT_OF_MEMORY")},
+
+    {"no multicast: bind in one process", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
+     GPU(2, 1, 1, 2, fail_in_one_process, "rank 1: cuMulticastBindMem: CUDA_ERROR_OUT_OF_MEMORY")},
 
     {"register cuMemAlloc, one process", {TWO}, GPU(1, 1, 2, 2, register_memory, &by_alloc)},
     {"register cuMemAlloc, two processes", {TWO}, GPU(2, 1, 1, 2, register_memory, &by_alloc)},
