@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
 
@@ -142,6 +143,25 @@ static quern_status destroy_while_watched(struct rank *rank) {
     return QUERN_OK;
 }
 
+/*
+ * Slices from all to all, among members that change; each rank writes all its memory anew right after a call, and one is now and
+ * then late.  The kernels must be those that call memcpy, which ThreadSanitizer sees.
+ */
+static quern_status exchange_slices(struct rank *rank) {
+    struct ragged_bench bench;
+    ragged_bench_open(&bench, rank, 30, 1 << 21);
+    for (int round = 0; round < 60; round++) {
+        struct ragged_case c;
+        ragged_case_open(&c, (uint64_t)round, (struct ragged_choice){.ranks = rank->ranks, .everyone = round % 3 == 0});
+        if (round % 8 == rank->rank) rank_sleep(0.002);
+        if (round % 3 == 0) ragged_case_plan(&c, &bench, 3);
+        else ragged_case_run(&c, &bench);
+        ragged_case_close(&c);
+    }
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
 static const struct {
     const char *name;
     rank_function *function;
@@ -150,6 +170,7 @@ static const struct {
     {"meet_in_subsets", meet_in_subsets},
     {"split", split},
     {"write_to_peers", write_to_peers},
+    {"exchange_slices", exchange_slices},
     {"end_badly", end_badly},
     {"destroy_while_watched", destroy_while_watched},
 };
