@@ -88,6 +88,32 @@ Test(host_barrier, wakes_sleepers, .timeout = 120) {
     CHECK_BOTH(.count = 12, .function = meet_often, .user = &(int64_t){1000}, .limit = 30);
 }
 
+/*
+ * The last to come wakes those who sleep, which look around every twentieth of a second anyway; so at least once in several times
+ * they must be there well before.
+ */
+static quern_status come_last(struct rank *rank) {
+    double *came = rank->shared, soonest = 1;
+    char report[1024];
+    quern_group *group = rank_group(rank, 30);
+    for (int round = 0; round < 12; round++) {
+        rank_line_up(rank);
+        if (rank->rank == 0) {
+            do quern_group_report(group, report, sizeof report);
+            while (!strstr(report, "rank 1: process ") || !strstr(strstr(report, "rank 1: process "), "waits in"));
+            *came = rank_now();
+        }
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        if (rank_now() - *came < soonest) soonest = rank_now() - *came;
+    }
+    rank_check(rank, soonest < 0.02, "got up %g s late and more", soonest);
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, wakes_sleepers_at_once) {
+    CHECK_BOTH(.count = 2, .function = come_last);
+}
+
 static quern_status meet_across_the_wrap(struct rank *rank) {
     static const int pairs[3][2] = {{0, 1}, {0, 2}, {1, 2}};
     quern_group_args args = rank_group_args(rank, 10);
