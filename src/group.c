@@ -402,7 +402,7 @@ quern_status quern_group_destroy(quern_group *group) {
 quern_status quern_group_abort(quern_group *group) {
     const struct quern_membership *member = begin_visit(group);
     if (!member) return fail_no_group(group);
-    quern_poison(member, QUERN_GROUP_ABORTED, "rank %d has aborted the group", member->rank);
+    quern_poison_by_abort(member);
     end_visit(group);
     return QUERN_OK;
 }
@@ -464,9 +464,7 @@ size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) 
         quern_describe_rank(&text, member->segment, rank);
         quern_text_add(&text, "\n");
     }
-    uint32_t poison = __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE);
-    if (poison)
-        quern_text_add(&text, "poisoned with %s: %s\n", quern_status_string((quern_status)poison), member->segment->poison_text);
+    quern_report_poison(&text, member);
     end_visit(group);
     return text.length;
 }

@@ -130,6 +130,12 @@ quern_status quern_check_poison(const struct quern_membership *member);
 quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same because of quern_group_abort, from any thread; the above is for the thread whose rank it is. */
+void quern_poison_by_abort(const struct quern_membership *member);
+
+/* A line on what the group is poisoned with, if it is; from any thread. */
+void quern_report_poison(struct quern_text *text, const struct quern_membership *member);
+
 /* "barrier", "ragged all-to-all (verdict)": where a tag says that a rank is. */
 void quern_describe_tag(struct quern_text *text, uint32_t tag);
 

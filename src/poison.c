@@ -1,6 +1,13 @@
 /*
- * Poison: how a group ends.  Whoever finds that a rank does not come writes down why, once, and wakes everybody; from then on every
- * call on every rank returns that.  A kernel cannot write text: it leaves an incident, for which the first host call finds words.
+ * Poison: how a group ends.  Whoever finds that a rank does not come writes down why, in a place of its own, and swaps status and
+ * place into the word `poison_by`, unless there is something in it already; then it says that there is poison, and wakes everybody.
+ * From then on every call on every rank returns that.  Since all is complete before the swap, nobody waits for anybody who writes,
+ * and it does not matter where on the way a rank dies or stops.
+ *
+ * A kernel can neither write text nor swap words of the host's memory: it leaves an incident and says that there is poison.  The
+ * first host call that sees this makes the incident what the group is poisoned with, if there is nothing else.
+ *
+ * Proved on tests/model/expiry.pml.
  */
 #include <string.h>
 
@@ -70,11 +77,19 @@ static void describe_incident(struct quern_text *text, const struct quern_segmen
     }
 }
 
-/* The first rank whose kernel has left an incident; -1: none. */
+/* The first rank whose kernel has left an incident; there is one. */
 static int find_incident(const struct quern_segment *segment) {
-    for (uint32_t rank = 0; rank < segment->ranks; rank++)
-        if (__atomic_load_n(&segment->rank[rank].incident.kind, __ATOMIC_ACQUIRE) != QUERN_NO_INCIDENT) return (int)rank;
-    return -1;
+    uint32_t rank = 0;
+    while (rank + 1 < segment->ranks && __atomic_load_n(&segment->rank[rank].incident.kind, __ATOMIC_ACQUIRE) == QUERN_NO_INCIDENT)
+        rank++;
+    return (int)rank;
+}
+
+static quern_status incident_status(const struct quern_incident *incident) {
+    uint32_t kind = __atomic_load_n(&incident->kind, __ATOMIC_ACQUIRE);
+    return kind == QUERN_INCIDENT_SLICE      ? quern_slice_status(&incident->slice)
+           : kind == QUERN_INCIDENT_MISMATCH ? QUERN_PEER_MISMATCH
+                                             : QUERN_PEER_TIMEOUT;
 }
 
 /* ---- slices ---- */
@@ -161,67 +176,85 @@ static void log_report(const struct quern_membership *member) {
     }
 }
 
-/* Whoever claims the poison copies its text there; the word that everyone looks at comes last. */
-static bool claim(struct quern_segment *segment) {
-    uint32_t nobody = 0;
-    return __atomic_compare_exchange_n(&segment->poison_claimed, &nobody, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+/* Where the words for a poison are. */
+enum source { REASON = 1, INCIDENT, ABORT };
+
+static uint32_t make_poison(enum source source, quern_status status, int rank) {
+    return (uint32_t)source << 24 | (uint32_t)rank << 16 | (uint32_t)status;
 }
 
-static void publish(const struct quern_membership *member, quern_status status) {
+static quern_status status_of(uint32_t poison) { return (quern_status)(poison & 0xffff); }
+
+static void describe_poison(struct quern_text *text, const struct quern_segment *segment, uint32_t poison) {
+    const int rank = poison >> 16 & 0xff;
+    switch (poison >> 24) {
+    case REASON: quern_text_add(text, "%s", segment->rank[rank].reason); break;
+    case INCIDENT: describe_incident(text, segment, rank); break;
+    case ABORT: quern_text_add(text, "rank %d has aborted the group", rank); break;
+    }
+}
+
+/* Makes it the poison, unless there is one. */
+static void swap_in(const struct quern_membership *member, uint32_t poison) {
     struct quern_segment *segment = member->segment;
-    __atomic_store_n(&segment->poison_published, 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&segment->poison, (uint32_t)status, __ATOMIC_SEQ_CST);
+    uint32_t none = 0;
+    bool first = __atomic_compare_exchange_n(&segment->poison_by, &none, poison, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&segment->poison, (uint32_t)status_of(poison), __ATOMIC_SEQ_CST);
+    if (!first) return;
     wake_all(segment);
-    quern_log(member->device, QUERN_LOG_ERROR, "%s: poisoned with %s: %s", member->label, quern_status_string(status),
-              segment->poison_text);
+    char words[QUERN_POISON_TEXT_BYTES];
+    struct quern_text text = quern_text_begin(words, sizeof words);
+    describe_poison(&text, segment, poison);
+    quern_log(member->device, QUERN_LOG_ERROR, "%s: poisoned with %s: %s", member->label, quern_status_string(status_of(poison)),
+              words);
     log_report(member);
 }
 
-/* Fails with what stands in the segment. */
-static quern_status fail_poisoned(const struct quern_membership *member) {
+/* What the group is poisoned with; if only a kernel has said so yet, with the incident of that. */
+static uint32_t find_poison(const struct quern_membership *member) {
     const struct quern_segment *segment = member->segment;
-    quern_status status = (quern_status)__atomic_load_n(&segment->poison, __ATOMIC_ACQUIRE);
-    return quern_fail(member->device, status, "%s: %s", member->label, segment->poison_text);
+    uint32_t poison = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
+    if (poison) return poison;
+    int rank = find_incident(segment);
+    swap_in(member, make_poison(INCIDENT, incident_status(&segment->rank[rank].incident), rank));
+    return __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
 }
 
-/* A kernel has set the word: the first host call that sees it finds the words. */
-static quern_status put_into_words(const struct quern_membership *member) {
-    struct quern_segment *segment = member->segment;
-    quern_status status = (quern_status)__atomic_load_n(&segment->poison, __ATOMIC_ACQUIRE);
+static quern_status fail_poisoned(const struct quern_membership *member) {
+    uint32_t poison = find_poison(member);
     char words[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(words, sizeof words);
-    int rank = find_incident(segment);
-    if (rank >= 0) describe_incident(&text, segment, rank);
-    if (!claim(segment)) return quern_fail(member->device, status, "%s: %s", member->label, words);
-    memcpy(segment->poison_text, words, strlen(words) + 1);
-    publish(member, status);
-    return fail_poisoned(member);
+    describe_poison(&text, member->segment, poison);
+    return quern_fail(member->device, status_of(poison), "%s: %s", member->label, words);
 }
 
 quern_status quern_check_poison(const struct quern_membership *member) {
-    const struct quern_segment *segment = member->segment;
-    if (__atomic_load_n(&segment->poison, __ATOMIC_ACQUIRE) == QUERN_OK) return QUERN_OK;
-    if (__atomic_load_n(&segment->poison_published, __ATOMIC_ACQUIRE)) return fail_poisoned(member);
-    return put_into_words(member);
+    bool poisoned = __atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) != 0;
+    return poisoned ? fail_poisoned(member) : QUERN_OK;
 }
 
-/* Another rank is just copying its reason: that takes a moment, unless it is killed or stopped in it. */
-static bool await_publication(const struct quern_segment *segment) {
-    for (int64_t end = quern_now() + 100000000; quern_now() < end;)
-        if (__atomic_load_n(&segment->poison, __ATOMIC_ACQUIRE)) return true;
-    return false;
+void quern_report_poison(struct quern_text *text, const struct quern_membership *member) {
+    if (__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) == 0) return;
+    uint32_t poison = find_poison(member);
+    quern_text_add(text, "poisoned with %s: ", quern_status_string(status_of(poison)));
+    describe_poison(text, member->segment, poison);
+    quern_text_add(text, "\n");
 }
 
 quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...) {
-    struct quern_segment *segment = member->segment;
-    char words[QUERN_POISON_TEXT_BYTES];
-    struct quern_text text = quern_text_begin(words, sizeof words);
-    va_list list;
-    va_start(list, format);
-    quern_text_add_list(&text, format, list);
-    va_end(list);
-    if (!claim(segment) && await_publication(segment)) return quern_check_poison(member);
-    memcpy(segment->poison_text, words, strlen(words) + 1);
-    publish(member, status);
+    /* If there is poison already it may be for this rank's reason, which many read by now. */
+    if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) == 0) {
+        char *reason = member->segment->rank[member->rank].reason;
+        struct quern_text text = quern_text_begin(reason, QUERN_POISON_TEXT_BYTES);
+        va_list list;
+        va_start(list, format);
+        quern_text_add_list(&text, format, list);
+        va_end(list);
+    }
+    swap_in(member, make_poison(REASON, status, member->rank));
     return fail_poisoned(member);
+}
+
+void quern_poison_by_abort(const struct quern_membership *member) {
+    swap_in(member, make_poison(ABORT, QUERN_GROUP_ABORTED, member->rank));
 }

@@ -41,6 +41,7 @@ struct quern_segment_rank {
     _Alignas(64) uint32_t arrivals;  /* atomic; the futex: signals that were put into its pad */
     uint32_t wake_at;                /* atomic: the number of arrivals at which it wants to be woken, if it sleeps */
 
+    char reason[QUERN_POISON_TEXT_BYTES];  /* why its own thread poisons the group */
     _Alignas(64) struct quern_incident incident;  /* atomic kind */
     _Alignas(64) unsigned char mailbox[2][QUERN_MAILBOX_BYTES];
 };
@@ -55,11 +56,9 @@ struct quern_segment {
     uint32_t state;              /* atomic; enum quern_segment_state; a futex */
     uint32_t joined;             /* atomic */
 
-    /* Poison.  The status is 0 or what every call returns; kernels write it too, with the incident of their rank. */
-    _Alignas(64) uint32_t poison;   /* atomic; quern_status */
-    uint32_t poison_claimed;        /* atomic: who sets it writes the text */
-    uint32_t poison_published;      /* atomic: the text is complete */
-    char poison_text[QUERN_POISON_TEXT_BYTES];
+    /* Poison: see src/poison.c. */
+    _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too */
+    uint32_t poison_by;             /* atomic; with what, on all ranks: set once, by hosts only */
 
     _Alignas(64) struct quern_segment_rank rank[];  /* [ranks], then the pads: quern_signal [ranks][pad stride] */
 };
