@@ -30,7 +30,6 @@ static struct quern_meeting meeting_of(const struct quern_ragged_call *call, enu
 /* ---- the verdict ---- */
 
 static void post_refusal(const struct quern_ragged_call *call, struct quern_ragged_post *post) {
-    post->is_ready = 0;
     post->report = (struct quern_slice_report){.fault = QUERN_SLICE_ARGUMENTS, .rank = call->member->rank};
     quern_error_detail(post->reason, sizeof post->reason);
 }
@@ -108,14 +107,20 @@ static int64_t most_rounds(const struct quern_ragged_call *call) {
     return most;
 }
 
-/* Window 0 is staged.  A window is filled again after the meeting to which its readers come when they have read it. */
+/*
+ * Window 0 is staged.  A window is filled again after the meeting to which its readers come when they have read it.  The others may
+ * have come to the last meeting and then, this rank being late, have given up and returned: their memory is theirs again.
+ */
 static quern_status copy(struct quern_ragged_exchange *exchange, struct quern_meeting meeting, int64_t rounds) {
+    quern_status status = quern_check_poison(exchange->call->member);
+    if (status != QUERN_OK) return status;
     quern_ragged_exchange_copy(exchange);
     for (int64_t round = 0; round < rounds; round++) {
         quern_ragged_exchange_fetch(exchange, round);
         if (round + 1 == rounds) break;
         quern_ragged_exchange_stage(exchange, round + 1);
-        quern_status status = meet(exchange->call->member, meeting, QUERN_PHASE_COPY);
+        status = meet(exchange->call->member, meeting, QUERN_PHASE_COPY);
+        if (status == QUERN_OK) status = quern_check_poison(exchange->call->member);
         if (status != QUERN_OK) return status;
     }
     return QUERN_OK;
