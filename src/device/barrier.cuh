@@ -200,10 +200,13 @@ private:
         }
     }
 
-    /* A rank at the very epoch of this meeting must be in the same call; one that is further has been through this meeting. */
+    /*
+     * A rank at the very epoch of this meeting must be in the same call.  One that is further has been through this meeting: past
+     * this rank's bad news nobody goes but when all have them.
+     */
     __device__ __forceinline__ news judge(quern_signal seen) {
         if (quern_signal_epoch(seen) != expected) {
-            return CAME;
+            return dissents ? DISSENTS : CAME;
         }
         if ((quern_signal_tag(seen) & ~QUERN_TAG_DISSENTS) != tag) {
             return give_up(OTHER_CALL);
