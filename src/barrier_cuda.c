@@ -35,7 +35,7 @@ void quern_cuda_link(const struct quern_membership *member, const struct quern_r
         .timeout = nanoseconds(timeout),
         .rank = (uint32_t)member->rank,
         .ranks = (uint32_t)member->ranks,
-        .tag = quern_make_tag(collective, QUERN_PHASE_NONE, set->words),
+        .tag = quern_make_tag(collective, QUERN_PHASE_NONE, quern_members_digest(set->words)),
     };
 #undef IN_SEGMENT
     for (int word = 0; word < QUERN_RANK_WORDS; word++) links->members[word] = set->words[word];

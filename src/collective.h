@@ -63,9 +63,8 @@ QUERN_SHARED_INLINE uint32_t quern_members_digest(const uint32_t members[QUERN_R
     return digest >> 16;
 }
 
-QUERN_SHARED_INLINE uint32_t quern_make_tag(enum quern_collective operation, enum quern_phase phase,
-                                            const uint32_t members[QUERN_RANK_WORDS]) {
-    return (uint32_t)operation << 24 | (uint32_t)phase << 16 | quern_members_digest(members);
+QUERN_SHARED_INLINE uint32_t quern_make_tag(enum quern_collective operation, enum quern_phase phase, uint32_t members_digest) {
+    return (uint32_t)operation << 24 | (uint32_t)phase << 16 | members_digest;
 }
 
 /* In the tag of a signal: this rank comes to the meeting with bad news.  All who meet learn of it. */

@@ -203,6 +203,7 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
         quern_set_add(&member->everyone, rank);
         member->count[rank] = args->first_epoch;
     }
+    member->everyones_digest = quern_members_digest(member->everyone.words);
     struct quern_text text = quern_text_begin(member->label, sizeof member->label);
     quern_text_add(&text, "group %s", name);
     if (text.length > 40) text.length = 40;  /* the rest of a long name would push out the rank */

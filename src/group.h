@@ -64,6 +64,7 @@ struct quern_membership {
     struct quern_segment *segment;       /* shared by all ranks; mapped once per process */
     bool one_process;                    /* all ranks are of this process */
     struct quern_rank_set everyone;
+    uint32_t everyones_digest;           /* quern_members_digest */
     uint32_t count[QUERN_RANK_LIMIT];    /* host meetings with each rank so far */
     uint32_t exchanges;                  /* so far: which half of the mailbox is next */
     int spins;                           /* how often a wait looks before it sleeps */

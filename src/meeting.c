@@ -45,24 +45,30 @@ static void wake_if_complete(struct quern_segment_rank *peer) {
     if (arrivals == __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST)) quern_futex_wake(&peer->arrivals);
 }
 
-static uint32_t tag_of(const struct quern_meeting *meeting) {
-    return quern_make_tag(meeting->operation, meeting->phase, meeting->set->words);
+/* All ranks meet most often: their digest is kept. */
+static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
+    bool all = meeting->set->count == member->ranks;
+    return quern_make_tag(meeting->operation, meeting->phase,
+                          all ? member->everyones_digest : quern_members_digest(meeting->set->words));
 }
+
+/* In rank-relative order, so that not all ranks begin with the same pad. */
+static inline int next_rank(const struct quern_membership *member, int rank) { return rank + 1 < member->ranks ? rank + 1 : 0; }
 
 void quern_announce(struct quern_membership *member, const struct quern_meeting *meeting) {
     struct quern_segment *segment = member->segment;
     struct quern_segment_rank *mine = &segment->rank[member->rank];
-    uint32_t tag = tag_of(meeting);
+    uint32_t tag = tag_of(member, meeting);
     __atomic_store_n(&mine->tag, tag, __ATOMIC_RELAXED);
     __atomic_store_n(&mine->meetings, mine->meetings + 1, __ATOMIC_RELAXED);
-    /* In rank-relative order, so that not all ranks begin with the same pad. */
-    for (int step = 1; step < member->ranks; step++) {
-        int peer = (member->rank + step) % member->ranks;
+    for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer)) {
         if (!quern_set_has(meeting->set, peer)) continue;
         uint32_t epoch = ++member->count[peer];
         __atomic_store_n(&quern_segment_pad(segment, peer)[member->rank], quern_make_signal(epoch, tag), __ATOMIC_RELEASE);
-        wake_if_complete(&segment->rank[peer]);
     }
+    /* Nobody is woken before all signals are there: who wakes may take this core, and go on to the next meeting. */
+    for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer))
+        if (quern_set_has(meeting->set, peer)) wake_if_complete(&segment->rank[peer]);
 }
 
 /* ---- awaiting ---- */
@@ -232,7 +238,7 @@ static bool come_while_looking(struct wait *wait) {
 
 quern_status quern_await(struct quern_membership *member, const struct quern_meeting *meeting) {
     struct wait wait = {.member = member, .meeting = meeting, .pad = quern_segment_pad(member->segment, member->rank),
-                        .tag = tag_of(meeting), .other_call = -1};
+                        .tag = tag_of(member, meeting), .other_call = -1};
     quern_status status = come_while_looking(&wait) ? QUERN_OK : sleep_until_all_have_come(&wait);
     return wait.other_call >= 0 ? report_other_call(&wait) : status;
 }

@@ -286,13 +286,14 @@ static int64_t count_rounds(const struct quern_ragged_stream *stream) {
 }
 
 /*
- * Whether what this rank reads and what it writes would fill its share of the last cache: then the first of it is gone before the
- * last is there, and nobody finds any of it.  That goes for the ring too, whose lines another core reads: to take them out of a
- * cache that has written them, and to give them back for the next window, is slower than memory.
+ * Whether what this rank reads and what it writes is more than an eighth of its share of the last cache.  Streaming is faster by a
+ * third when the engine has used the cache for something else since the last exchange; when it has not, plain stores are faster up
+ * to half the share, but that is rare for so many bytes.  That goes for the ring too, whose lines another core reads: to take them
+ * out of a cache that has written them, and to give them back for the next window, is slower than memory.
  */
 static bool is_large(const struct quern_ragged_exchange *x) {
     const struct quern_ragged_call *call = x->call;
-    return x->direct.bytes + x->streamed_in > quern_cpu_cache_share(call->places, call->member->device->threads) / 2;
+    return x->direct.bytes + x->streamed_in > quern_cpu_cache_share(call->places, call->member->device->threads) / 16;
 }
 
 static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern_ragged_post *post) {
