@@ -412,6 +412,7 @@ size_t quern_adam_explain(const quern_device *device, const quern_adam_args *arg
  *     the group is poisoned: this call, and every later call on any rank, returns that status at once, with a detail that names
  *     the ranks that did not come, their last epoch and phase, and how long they were waited for.  The process, its CUDA contexts
  *     and other groups stay healthy; destroy the group and create another.
+ *     A rank that is slow to learn of it may still read this rank's input and write its output until it has returned, too.
  *   - On GPUs a barrier or all-to-all is enqueued and returns.  When its wait expires on the device its kernel ends normally and
  *     leaves a record; the next call on the group, or quern_group_status, returns it.
  */

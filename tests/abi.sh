@@ -9,7 +9,7 @@ if [ -n "$strangers" ]; then
     echo "abi: symbols without the quern_ prefix:" $strangers
     fail=1
 fi
-forbidden=$(nm -u libquern.a 2>/dev/null | awk '$1 == "U" { print $2 }' | grep -E 'printf|abort|exit|assert|puts|perror' | sort -u || true)
+forbidden=$(nm -u libquern.a 2>/dev/null | awk '$1 == "U" && $2 !~ /^quern_/ { print $2 }' | grep -E 'printf|abort|exit|assert|puts|perror' | sort -u || true)
 if [ -n "$forbidden" ]; then
     echo "abi: the library calls" $forbidden
     fail=1
