@@ -7,6 +7,7 @@
  * It closes with `N passed, N failed`.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +112,8 @@ static quern_status end_badly(struct rank *rank) {
     return QUERN_OK;
 }
 
-static quern_group *_Atomic watched;
+/* What the other thread is to look at (NULL: it may end), and what it has looked at: an order by which it would be known is not made. */
+static quern_group *_Atomic watched, *_Atomic seen;
 
 static void *watch(void *user) {
     char report[512];
@@ -120,6 +122,7 @@ static void *watch(void *user) {
         quern_group_rank(group);
         quern_group_size(group);
         if (quern_group_rank(group) == 0) quern_group_abort(group);
+        atomic_store_explicit(&seen, group, memory_order_relaxed);
     }
     return user;
 }
@@ -136,6 +139,7 @@ static quern_status destroy_while_watched(struct rank *rank) {
         rank_ok(rank, quern_group_create(&args, 1, &group));
         watched = group;
         if (round == 0) pthread_create(&watcher, NULL, watch, NULL);
+        while (atomic_load_explicit(&seen, memory_order_relaxed) != group) rank_sleep(1e-5);
         rank_ok(rank, quern_group_destroy(group));
     }
     watched = NULL;

@@ -76,7 +76,7 @@ def main() -> int:
     for variant in VARIANTS:
         with tempfile.TemporaryDirectory() as directory:
             _, output = run(build_variant(variant, Path(directory)), variant.scene)
-        reported = RACE in output or "ThreadSanitizer: heap-use-after-free" in output
+        reported = RACE in output or "ERROR: ThreadSanitizer" in output
         print(f"race: {variant.name}: {'reported' if reported else 'NOT REPORTED'}")
         failures += not reported
     print(f"{1 + len(VARIANTS) - failures} passed, {failures} failed")
