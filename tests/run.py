@@ -73,6 +73,7 @@ CHECKS = {
     "data races": [sys.executable, "tests/race/run.py"],
     "protocol models": [sys.executable, "tests/model/run.py"],
     "data races of ranks": [sys.executable, "tests/race/ranks.py"],
+    "data races of GPU ranks": [sys.executable, "tests/race/gpu_ranks.py"],
     "faults of ranks": ["build/tests/ranks/faults"],
     "meeting place of ranks": ["build/tests/ranks/meeting_place"],
     "symmetric memory of ranks": ["env", "LD_LIBRARY_PATH=build/emulator", "build/tests/ranks/symmetric_processes"],
@@ -81,7 +82,7 @@ CHECKS = {
 
 # What is built before anything runs.
 BUILT = ("all", "emulator", "tests-ranks", "tests-address", "emulator-address", "emulator-thread", "build/tests/race",
-         "build/tests/race_ranks", "build/tests/test_pack")
+         "build/tests/race_ranks", "build/tests/race_gpu_ranks", "build/tests/test_pack")
 
 # What a CPU target needs of /proc/cpuinfo.
 CPU_FLAGS = {

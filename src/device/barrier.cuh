@@ -1,6 +1,6 @@
 /*
  * The barrier between ranks, for use inside a kernel: one block of each rank meets the same of every other.  Thread j of the block
- * deals with rank j, so the block needs as many threads as the group has ranks.
+ * deals with rank j, so the block needs as many threads as the group has ranks, and whole warps.
  *
  * A rank puts its signal into the pads of all members, then waits until theirs have come into its own: see src/collective.h.
  * Between the two it may do whatever needs no peer.
@@ -121,9 +121,7 @@ struct meeting {
         uint64_t waited = 0;
         const news mine = is_awaited(links, threadIdx.x) ? watch(&seen, &waited)
                           : threadIdx.x == links.rank && dissents ? DISSENTS : CAME;
-        if (threadIdx.x < QUERN_RANK_LIMIT) {
-            mask.gather(mine);
-        }
+        mask.gather(mine);
         __syncthreads();
         const bool other_calls = any(mask.of_other_call), expired = any(mask.expired);
         if (other_calls || expired) {
@@ -141,11 +139,13 @@ private:
         uint32_t dissenting[QUERN_RANK_WORDS], of_other_call[QUERN_RANK_WORDS], expired[QUERN_RANK_WORDS], told[QUERN_RANK_WORDS];
 
         __device__ __forceinline__ void gather(news mine) {
-            const uint32_t word = threadIdx.x / 32;
-            const uint32_t bits[4] = {__ballot_sync(~0u, mine == DISSENTS), __ballot_sync(~0u, mine == OTHER_CALL),
-                                      __ballot_sync(~0u, mine == EXPIRED), __ballot_sync(~0u, mine == TOLD)};
-            if (threadIdx.x % 32 == 0) {
-                dissenting[word] = bits[0], of_other_call[word] = bits[1], expired[word] = bits[2], told[word] = bits[3];
+            for (uint32_t word = threadIdx.x / 32; word < QUERN_RANK_WORDS; word += blockDim.x / 32) {
+                const bool here = word == threadIdx.x / 32;  /* there are no ranks for threads that are not there */
+                const uint32_t bits[4] = {__ballot_sync(~0u, here && mine == DISSENTS), __ballot_sync(~0u, here && mine == OTHER_CALL),
+                                          __ballot_sync(~0u, here && mine == EXPIRED), __ballot_sync(~0u, here && mine == TOLD)};
+                if (threadIdx.x % 32 == 0) {
+                    dissenting[word] = bits[0], of_other_call[word] = bits[1], expired[word] = bits[2], told[word] = bits[3];
+                }
             }
         }
     };
