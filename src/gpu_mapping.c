@@ -95,6 +95,15 @@ void quern_unreserve(const struct quern_cuda *cuda, struct quern_cuda_mapping *m
     mapping->address = 0;
 }
 
+quern_status quern_cuda_take(const struct quern_symmetric_step *step, struct quern_symmetric_memory *memory,
+                             const struct quern_membership *member) {
+    struct quern_cuda_visit visit;
+    CUresult error = quern_cuda_begin_visit(&visit, NULL);
+    quern_status status = error == CUDA_SUCCESS ? step->run(memory, member) : quern_cuda_fail(member->device, error, "cuInit");
+    quern_cuda_end_visit(&visit);
+    return status;
+}
+
 /* ---- work under way ---- */
 
 static quern_status record_event(const struct quern_cuda_visit *visit, const quern_device *device, CUstream stream,
@@ -104,8 +113,8 @@ static quern_status record_event(const struct quern_cuda_visit *visit, const que
     CUresult error = cuda->stream_is_capturing(stream, &capturing);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuStreamIsCapturing");
     if (capturing)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "the stream is being captured: memory cannot be freed by a graph, which may "
-                          "be launched again");
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "the stream is being captured: memory cannot be freed by a graph, which "
+                          "may be launched again");
     error = cuda->event_create(&use->event, CU_EVENT_DISABLE_TIMING);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuEventCreate");
     error = cuda->event_record(use->event, stream);

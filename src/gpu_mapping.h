@@ -41,6 +41,8 @@ struct quern_whose {
 struct quern_whose quern_part_of(int rank);
 
 /* What of quern_symmetric_kind is the same for all GPU memory. */
+quern_status quern_cuda_take(const struct quern_symmetric_step *step, struct quern_symmetric_memory *memory,
+                             const struct quern_membership *member);
 quern_status quern_cuda_record(const struct quern_membership *member, void *stream, struct quern_symmetric_use *use);
 bool quern_cuda_has_ended(const struct quern_symmetric_use *use);
 void quern_cuda_await(const struct quern_symmetric_use *use);

@@ -102,7 +102,8 @@ static bool serves(const struct quern_segment *segment, struct quern_text *why) 
             return false;
         }
         for (uint32_t other = 0; other < rank; other++) {
-            if (!are_on_one_gpu(segment, rank, other) || (segment->rank[rank].share_gpu && segment->rank[other].share_gpu)) continue;
+            bool may_share = segment->rank[rank].share_gpu && segment->rank[other].share_gpu;
+            if (may_share || !are_on_one_gpu(segment, rank, other)) continue;
             quern_text_add(why, "ranks %u and %u use one GPU, which both must allow by share_gpu", other, rank);
             return false;
         }
@@ -288,9 +289,9 @@ static quern_status check_launcher(const struct quern_membership *member) {
     if (other < 0) registered->launcher[member->rank] = thread;
     pthread_mutex_unlock(&registered_segments.lock);
     if (other < 0) return QUERN_OK;
-    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: CUDA_LAUNCH_BLOCKING is set, and this thread has launched for rank %d "
-                      "before: kernels that wait for each other cannot be launched one after the other; unset it, or drive each "
-                      "GPU by a thread of its own", member->label, other);
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: CUDA_LAUNCH_BLOCKING is set, and this thread has launched for rank "
+                      "%d before: kernels that wait for each other cannot be launched one after the other; unset it, or drive "
+                      "each GPU by a thread of its own", member->label, other);
 }
 
 /* Handles below this are the driver's names for the default streams of whatever context is current. */

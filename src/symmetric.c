@@ -89,12 +89,17 @@ static quern_status hold(struct making *making) {
 
 /* ---- the steps ---- */
 
+static quern_status take_plainly(const struct quern_symmetric_step *step, struct quern_symmetric_memory *memory,
+                                 const struct quern_membership *member) {
+    return step->run(memory, member);
+}
+
 static quern_status take_step(const struct making *making, const struct quern_symmetric_step *step, int *at) {
     quern_status status = QUERN_OK;
     for (int i = 0; i < making->count && status == QUERN_OK; i++) {
         if (!step->every_rank && making->members[i] != making->leader) continue;
         *at = i;
-        status = step->run(making->memory, making->members[i]);
+        status = (making->kind->take ? making->kind->take : take_plainly)(step, making->memory, making->members[i]);
     }
     return status;
 }
@@ -203,8 +208,8 @@ static quern_status refuse_overlap(const struct quern_membership *member, int in
     if (range->freed)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "pointers[%d] was freed before", index);
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT,
-                      "pointers[%d] with %lld bytes shares memory with a range of %lld bytes that begins %lld bytes %s it and was %s "
-                      "before: expected the same range or none of it", index, (long long)bytes, (long long)range->bytes,
+                      "pointers[%d] with %lld bytes shares memory with a range of %lld bytes that begins %lld bytes %s it and was "
+                      "%s before: expected the same range or none of it", index, (long long)bytes, (long long)range->bytes,
                       (long long)(pointer < range->base ? range->base - pointer : pointer - range->base),
                       pointer < range->base ? "behind" : "before", range->registrations ? "registered" : "allocated");
 }
@@ -215,7 +220,8 @@ static quern_status cast_vote(struct quern_membership *member, int i, const char
     if (!ranges) return no_memory(member);
     if (!pointer) return quern_fail(member->device, QUERN_NULL_POINTER, "pointers[%d] is NULL", i);
     if (!bytes || bytes > (size_t)1 << 46)
-        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "bytes[%d] is %zu: expected at least 1 and at most 2^46", i, bytes);
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "bytes[%d] is %zu: expected at least 1 and at most 2^46", i,
+                          bytes);
     struct quern_symmetric_range *range = quern_symmetric_overlapped(ranges, pointer, (int64_t)bytes);
     for (; range && is_stale(member, range); range = quern_symmetric_overlapped(ranges, pointer, (int64_t)bytes))
         quern_symmetric_set_aside(ranges, range);
@@ -228,7 +234,8 @@ static quern_status cast_vote(struct quern_membership *member, int i, const char
 }
 
 /* Whether all ranks have registered just these ranges together before. */
-static quern_status vote(struct quern_membership *const *members, int count, void *const *pointers, const size_t *bytes, bool *hit) {
+static quern_status vote(struct quern_membership *const *members, int count, void *const *pointers, const size_t *bytes,
+                         bool *hit) {
     struct quern_verdict mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
     for (int i = 0; i < count; i++) {
         uint64_t id = MISS;

@@ -214,8 +214,9 @@ static quern_status map_foreign_part(struct quern_symmetric_memory *memory, cons
     quern_status status = import_handle(member, state, rank, whose.text, &part->handle);
     if (status != QUERN_OK) return status;
     part->has_handle = true;
-    memory->address_bytes += (int64_t)memory->part[rank].base_bytes;
-    status = quern_map_for_all(member, &state->gpus, part->handle, (size_t)memory->part[rank].base_bytes, whose.text, &part->mapping);
+    size_t bytes = (size_t)memory->part[rank].base_bytes;
+    memory->address_bytes += (int64_t)bytes;
+    status = quern_map_for_all(member, &state->gpus, part->handle, bytes, whose.text, &part->mapping);
     memory->peer[rank] = (void *)(uintptr_t)part->mapping.address;
     return status;
 }
@@ -310,10 +311,11 @@ static quern_status join_multicast(struct quern_symmetric_memory *memory, const 
 
 static quern_status bind_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = state_of(memory);
+    const struct quern_cuda *cuda = state->gpus.cuda;
     for (int rank = 0; rank < memory->ranks; rank++) {
         if (!quern_are_neighbours(member->segment, rank, member->rank)) continue;
-        CUresult error = state->gpus.cuda->multicast_bind(state->multicast, 0, state->part[rank].handle, 0, state->multicast_bytes, 0);
-        if (error != CUDA_SUCCESS) return note_cuda(state->gpus.cuda, error, "cuMulticastBindMem");
+        CUresult error = cuda->multicast_bind(state->multicast, 0, state->part[rank].handle, 0, state->multicast_bytes, 0);
+        if (error != CUDA_SUCCESS) return note_cuda(cuda, error, "cuMulticastBindMem");
         state->bound[rank] = true;
     }
     quern_status status = quern_map_for_all(member, &state->gpus, state->multicast, state->multicast_bytes, "the multicast object",
@@ -380,8 +382,11 @@ static void close_memory(struct quern_symmetric_memory *memory) {
 static void discard(struct quern_symmetric_memory *memory) {
     struct cuda_memory *state = state_of(memory);
     if (!state) return;
+    struct quern_cuda_visit visit;
+    quern_cuda_begin_visit(&visit, NULL);
     for (int rank = 0; rank < memory->ranks; rank++) quern_unreserve(state->gpus.cuda, &state->part[rank].mapping);
     quern_unreserve(state->gpus.cuda, &state->multicast_mapping);
+    quern_cuda_end_visit(&visit);
     free(state);
 }
 
@@ -400,6 +405,7 @@ const struct quern_symmetric_kind quern_cuda_memory = {
     .describe = describe,
     .steps = steps,
     .step_count = sizeof steps / sizeof *steps,
+    .take = quern_cuda_take,
     .settle = settle,
     .close_multicast = close_multicast,
     .leave = leave,

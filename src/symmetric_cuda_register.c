@@ -125,8 +125,8 @@ static quern_status find_allocation(const struct quern_membership *member, const
     part->base = base;
     part->base_bytes = bytes;
     if ((uint64_t)part->bytes <= base + bytes - part->address) return QUERN_OK;
-    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%lld bytes reach beyond the allocation, which has %llu from the pointer "
-                      "on: register each allocation by itself", (long long)part->bytes,
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%lld bytes reach beyond the allocation, which has %llu from the "
+                      "pointer on: register each allocation by itself", (long long)part->bytes,
                       (unsigned long long)(base + bytes - part->address));
 }
 
@@ -140,8 +140,8 @@ static quern_status choose_way(const struct quern_membership *member, const stru
         if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemGetAllocationPropertiesFromHandle");
         part->way = BY_DESCRIPTOR;
         if (member->one_process || properties.requested_handle_types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return QUERN_OK;
-        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the memory was made without a file-descriptor handle, so that other "
-                          "processes cannot reach it: ask cuMemCreate for CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the memory was made without a file-descriptor handle, so that "
+                          "other processes cannot reach it: ask cuMemCreate for CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR");
     }
     part->way = BY_IPC_HANDLE;
     if (member->one_process) return QUERN_OK;
@@ -253,7 +253,8 @@ static quern_status map_descriptor(struct quern_symmetric_memory *memory, const 
                                                   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemImportFromShareableHandle");
     struct quern_cuda_mapping *mapping = &state->foreign[rank].mapping;
-    quern_status status = quern_map_for_all(member, &state->gpus, handle, (size_t)memory->part[rank].base_bytes, whose.text, mapping);
+    size_t bytes = (size_t)memory->part[rank].base_bytes;
+    quern_status status = quern_map_for_all(member, &state->gpus, handle, bytes, whose.text, mapping);
     state->gpus.cuda->vmm_release(handle);
     memory->peer[rank] = (void *)(uintptr_t)(mapping->address + (memory->part[rank].address - memory->part[rank].base));
     return status;
@@ -293,6 +294,8 @@ static void settle(struct quern_symmetric_memory *memory) {
 static void close_memory(struct quern_symmetric_memory *memory) {
     struct cuda_registration *state = state_of(memory);
     if (!state) return;
+    struct quern_cuda_visit visit;
+    quern_cuda_begin_visit(&visit, NULL);
     settle(memory);
     for (int rank = 0; rank < memory->ranks; rank++) {
         if (state->foreign[rank].opened) close_handle(state->gpus.device[0], state->foreign[rank].opened);
@@ -300,6 +303,7 @@ static void close_memory(struct quern_symmetric_memory *memory) {
         quern_unreserve(state->gpus.cuda, &state->foreign[rank].mapping);
     }
     quern_close_local_gpus(&state->gpus);
+    quern_cuda_end_visit(&visit);
 }
 
 static void discard(struct quern_symmetric_memory *memory) { free(memory->state); }
@@ -317,6 +321,7 @@ const struct quern_symmetric_kind quern_cuda_registration = {
     .describe = describe,
     .steps = steps,
     .step_count = sizeof steps / sizeof *steps,
+    .take = quern_cuda_take,
     .settle = settle,
     .close = close_memory,
     .discard = discard,

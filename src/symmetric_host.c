@@ -1,8 +1,8 @@
 /*
  * Symmetric memory of CPU ranks: one unnamed file of shared memory for each allocation, with a part for every rank.
  *
- * The lowest rank makes the file, every process maps it once, and every rank has the system set aside the memory of its own part, so
- * that want of memory is a status here and not a signal later, and pages come from the node on which the rank runs.
+ * The lowest rank makes the file, every process maps it once, and every rank has the system set aside the memory of its own part,
+ * so that want of memory is a status here and not a signal later, and pages come from the node on which the rank runs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,14 +28,18 @@ struct host_memory {
 static size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /* Every part begins on a page of its own, a large one on a huge page, so that ranks on different nodes share none. */
-static size_t unit_of(int64_t bytes) { return bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE; }
+static size_t unit_of(const struct quern_symmetric_part *part) { return part->bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE; }
+
+/* What a part takes; one of no bytes has a place, too. */
+static size_t padded_bytes(const struct quern_symmetric_part *part) {
+    return round_up((size_t)part->bytes + !part->bytes, unit_of(part));
+}
 
 /* Where a rank's part begins in the file; of the rank after the last, the file's length. */
 static size_t offset_of(const struct quern_symmetric_part *parts, int ranks, int rank) {
     size_t offset = 0;
-    for (int before = 0; before < rank; before++)
-        offset = round_up(offset, unit_of(parts[before].bytes)) + round_up((size_t)parts[before].bytes + !parts[before].bytes, PAGE);
-    return rank < ranks ? round_up(offset, unit_of(parts[rank].bytes)) : round_up(offset, HUGE_PAGE);
+    for (int before = 0; before < rank; before++) offset = round_up(offset, unit_of(&parts[before])) + padded_bytes(&parts[before]);
+    return rank < ranks ? round_up(offset, unit_of(&parts[rank])) : offset;
 }
 
 static size_t file_bytes(const struct quern_symmetric_memory *memory) {
@@ -93,8 +97,9 @@ static quern_status make_file(struct quern_symmetric_memory *memory, const struc
     if (status != QUERN_OK) return status;
     int descriptor = state_of(memory)->descriptor = memfd_create("quern", MFD_CLOEXEC);
     if (descriptor >= 0 && ftruncate(descriptor, (off_t)bytes) == 0) return QUERN_OK;
-    return quern_fail(member->device, errno == ENOMEM || errno == ENOSPC || errno == EFBIG ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR,
-                      "making %zu bytes of shared memory: %s", bytes, strerror(errno));
+    bool full = errno == ENOMEM || errno == ENOSPC || errno == EFBIG;
+    return quern_fail(member->device, full ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR, "making %zu bytes of shared memory: %s", bytes,
+                      strerror(errno));
 }
 
 static quern_status begin(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
@@ -140,9 +145,12 @@ static quern_status map_file(struct quern_symmetric_memory *memory, const struct
     state->mapping = mmap(aligned, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, state->descriptor, 0);
     if (state->mapping == MAP_FAILED)
         return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "mapping %zu bytes of shared memory: %s", bytes, strerror(errno));
-    madvise(state->mapping, bytes, MADV_HUGEPAGE);  /* where the system has none to give, small pages do */
-    for (int rank = 0; rank < memory->ranks; rank++)
+    for (int rank = 0; rank < memory->ranks; rank++) {
+        const struct quern_symmetric_part *part = &memory->part[rank];
         memory->peer[rank] = state->mapping + offset_of(memory->part, memory->ranks, rank);
+        if (unit_of(part) == HUGE_PAGE)  /* where the system has none to give, small pages do */
+            madvise(memory->peer[rank], padded_bytes(part), MADV_HUGEPAGE);
+    }
     return QUERN_OK;
 }
 
@@ -208,8 +216,8 @@ const struct quern_symmetric_kind quern_host_memory = {
 static quern_status describe_registration(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
     part->address = (uintptr_t)pointer;
     if (member->one_process) return QUERN_OK;
-    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the ranks are of several processes, which cannot reach each other's private "
-                      "memory: have it made by quern_symmetric_alloc");
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the ranks are of several processes, which cannot reach each other's "
+                      "private memory: have it made by quern_symmetric_alloc");
 }
 
 static void close_nothing(struct quern_symmetric_memory *memory) { (void)memory; }

@@ -104,28 +104,49 @@ static void erase_ended_uses(struct quern_symmetric_memory *memory) {
             link = &(*link)->next;
 }
 
-static void close_if_unused(struct quern_symmetric_memory *memory) {
-    if (memory->closed || memory->holders) return;
+static bool may_close(struct quern_symmetric_memory *memory) {
+    if (memory->life != QUERN_MEMORY_OPEN || memory->holders) return false;
     erase_ended_uses(memory);
-    if (memory->uses || (memory->kind->may_close && !memory->kind->may_close(memory))) return;
-    memory->kind->close(memory);
-    memory->closed = true;
+    return !memory->uses && (!memory->kind->may_close || memory->kind->may_close(memory));
+}
+
+/* The next that can go a step further, which it is then on its way to; under the lock. */
+static struct quern_symmetric_memory *take_unused(void) {
+    for (struct quern_symmetric_memory **link = &memories.first; *link; link = &(*link)->next) {
+        struct quern_symmetric_memory *memory = *link;
+        if (may_close(memory)) {
+            memory->life = QUERN_MEMORY_CLOSING;
+            return memory;
+        }
+        if (memory->life == QUERN_MEMORY_CLOSED && !memory->references) {
+            *link = memory->next;
+            return memory;
+        }
+    }
+    return NULL;
+}
+
+/* Without the lock: a driver may wait for the device, on which a kernel may wait for a rank that waits for the lock. */
+static void go_further(struct quern_symmetric_memory *memory) {
+    if (memory->life == QUERN_MEMORY_CLOSING) {
+        memory->kind->close(memory);
+        pthread_mutex_lock(&memories.lock);
+        memory->life = QUERN_MEMORY_CLOSED;
+        pthread_mutex_unlock(&memories.lock);
+    } else {
+        memory->kind->discard(memory);
+        free_record(memory);
+    }
 }
 
 void quern_symmetric_sweep(void) {
-    pthread_mutex_lock(&memories.lock);
-    for (struct quern_symmetric_memory **link = &memories.first; *link;) {
-        struct quern_symmetric_memory *memory = *link;
-        close_if_unused(memory);
-        if (memory->closed && !memory->references) {
-            *link = memory->next;
-            memory->kind->discard(memory);
-            free_record(memory);
-        } else {
-            link = &memory->next;
-        }
+    for (;;) {
+        pthread_mutex_lock(&memories.lock);
+        struct quern_symmetric_memory *memory = take_unused();
+        pthread_mutex_unlock(&memories.lock);
+        if (!memory) return;
+        go_further(memory);
     }
-    pthread_mutex_unlock(&memories.lock);
 }
 
 /* Waiting under the lock would stop every other rank, so one mark at a time is taken out of the list for it. */

@@ -26,6 +26,9 @@ struct quern_symmetric_use {
     CUevent event;
 };
 
+/* CLOSED: nothing is mapped any more; only the addresses are kept from other use. */
+enum quern_symmetric_life { QUERN_MEMORY_OPEN, QUERN_MEMORY_CLOSING, QUERN_MEMORY_CLOSED };
+
 /*
  * One collective allocation or registration, as this process holds it: once, for all its ranks.  The steps fill it in before any
  * rank has its address; afterwards only src/symmetric_memory.c changes it, under its lock.
@@ -38,7 +41,7 @@ struct quern_symmetric_memory {
     int ranks;
     int holders;                        /* ranks of this process that have not freed their part */
     int references;                     /* those, and ranks that remember having freed it */
-    bool closed;                        /* nothing is mapped any more; only the addresses are kept from other use */
+    enum quern_symmetric_life life;
     struct quern_symmetric_use *uses;
 
     struct quern_symmetric_part *part;  /* [ranks] */
@@ -71,6 +74,10 @@ struct quern_symmetric_kind {
 
     const struct quern_symmetric_step *steps;
     int step_count;
+
+    /* Around each step; NULL: nothing needs to be. */
+    quern_status (*take)(const struct quern_symmetric_step *step, struct quern_symmetric_memory *memory,
+                         const struct quern_membership *member);
 
     /* Gives back what only the steps needed; after the last one, or with close.  Finds whatever the steps came to. */
     void (*settle)(struct quern_symmetric_memory *memory);

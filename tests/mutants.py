@@ -185,7 +185,7 @@ RANKS = [
     Mutant("a connection left open", "src/descriptors.c",
            "        any_cut |= cut;\n        close(connection);", "        any_cut |= cut;", "test_symmetric"),
     Mutant("parts that share pages", "src/symmetric_host.c",
-           "return rank < ranks ? round_up(offset, unit_of(parts[rank].bytes))", "return rank < ranks ? (size_t)rank * PAGE",
+           "return rank < ranks ? round_up(offset, unit_of(&parts[rank]))", "return rank < ranks ? (size_t)rank * PAGE",
            "test_symmetric"),
     Mutant("a call returns before the others have copied", "src/ragged_host.c",
            "most_rounds(call));\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",

@@ -399,7 +399,7 @@ static const struct failure failures[] = {
     {ask_absurdly, QUERN_OUT_OF_MEMORY, "rank 1: bytes[0] is 18446744073709551612", false},
     {pass_no_sizes, QUERN_NULL_POINTER, "rank 1: bytes is NULL", false},
     {pass_no_pointers, QUERN_NULL_POINTER, "rank 1: pointers is NULL", false},
-    {limit_file_sizes, QUERN_OUT_OF_MEMORY, "rank 0: 2097152 bytes are needed and this process's limit of file sizes is 8192", true},
+    {limit_file_sizes, QUERN_OUT_OF_MEMORY, "rank 0: 307200 bytes are needed and this process's limit of file sizes is 8192", true},
     {limit_descriptors, QUERN_SYSTEM_ERROR, "rank 1: no descriptors are left", true},
 };
 
@@ -599,7 +599,7 @@ static quern_status overlap(struct rank *rank) {
     for (size_t i = 0; i < COUNT(overlaps); i++)
         refuse_range(rank, group, fresh, 100, arena + overlaps[i].from, (size_t)overlaps[i].bytes, QUERN_INVALID_ARGUMENT,
                      overlaps[i].why);
-    refuse_range(rank, group, fresh, 100, part + 10, 20, QUERN_INVALID_ARGUMENT, "begins 10 bytes before it and was allocated before");
+    refuse_range(rank, group, fresh, 100, part + 9, 20, QUERN_INVALID_ARGUMENT, "begins 9 bytes before it and was allocated before");
     refuse_range(rank, group, fresh, 100, part, 1000, QUERN_INVALID_ARGUMENT, "begins 0 bytes before it and was allocated before");
     refuse_range(rank, group, fresh, 100, NULL, 20, QUERN_NULL_POINTER, "rank 1: pointers[0] is NULL");
     refuse_range(rank, group, fresh, 100, fresh, 0, QUERN_INVALID_ARGUMENT, "rank 1: bytes[0] is 0: expected at least 1");
@@ -643,7 +643,8 @@ static quern_status use_two_groups(struct rank *rank) {
         int old = rank->ranks - 1 - (rank->ranks - 1 - colour) % 2 - 2 * peer;  /* the keys go down */
         check_bytes(rank, peer_of(rank, half, narrow, peer), 2000, 50 + old, "a part in the half");
     }
-    for (int peer = 0; peer < rank->ranks; peer++) check_bytes(rank, peer_of(rank, all, wide, peer), 1000, 1 + peer, "a part in all");
+    for (int peer = 0; peer < rank->ranks; peer++)
+        check_bytes(rank, peer_of(rank, all, wide, peer), 1000, 1 + peer, "a part in all");
     meet(rank, all);
     rank_ok(rank, quern_group_destroy(half));
     meet(rank, all);

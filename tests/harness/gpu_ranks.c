@@ -40,8 +40,8 @@ void gpu_check_bytes(struct gpu_team *team, int i, const void *address, int valu
     gpu_use(team, i);
     gpu_check(team, copy(host, (uintptr_t)address, bytes), "cuMemcpyDtoH", __LINE__);
     for (size_t at = 0; at < bytes; at++)
-        rank_check(team->rank, host[at] == value, "rank %d, %s: byte %zu of %zu is %d, expected %d", team->first + i, what, at, bytes,
-                   host[at], value);
+        rank_check(team->rank, host[at] == value, "rank %d, %s: byte %zu of %zu is %d, expected %d", team->first + i, what, at,
+                   bytes, host[at], value);
     free(host);
 }
 

@@ -61,6 +61,13 @@ static int count_mappings(void) {
     return count;
 }
 
+/* Closed by now, or by another thread at this moment. */
+static bool comes_to_be_closed(const struct quern_symmetric_memory *memory) {
+    quern_symmetric_sweep();
+    for (int look = 0; look < 1000 && memory->life != QUERN_MEMORY_CLOSED; look++) rank_sleep(0.001);
+    return memory->life == QUERN_MEMORY_CLOSED;
+}
+
 struct held {
     int descriptors, mappings;  /* those of the emulator among them */
 };
@@ -71,14 +78,16 @@ static struct held count_held(struct gpu_team *team) {
     gpu_meet(team);
     quern_symmetric_sweep();
     gpu_meet(team);
-    if (team->first % (team->layout->threads * team->layout->ranks) == 0) held = (struct held){count_descriptors(), count_mappings()};
+    bool first_thread = team->first % (team->layout->threads * team->layout->ranks) == 0;
+    if (first_thread) held = (struct held){count_descriptors(), count_mappings()};
     gpu_meet(team);
     return held;
 }
 
 static void check_held(struct gpu_team *team, struct held before) {
     struct held held = count_held(team);
-    rank_check(team->rank, held.descriptors == before.descriptors, "%d descriptors, %d before", held.descriptors, before.descriptors);
+    rank_check(team->rank, held.descriptors == before.descriptors, "%d descriptors, %d before", held.descriptors,
+               before.descriptors);
     rank_check(team->rank, held.mappings == before.mappings, "%d mappings, %d before", held.mappings, before.mappings);
 }
 
@@ -95,6 +104,12 @@ static void allocate_same(struct gpu_team *team, size_t bytes, void **pointers) 
 
 static void free_all(struct gpu_team *team, void **pointers) {
     for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_symmetric_free(team->group[i], pointers[i], team->stream[i]));
+}
+
+static void register_ranges(struct gpu_team *team, void **pointers, size_t bytes) {
+    size_t each[MOST_PER_THREAD];
+    for (int i = 0; i < MOST_PER_THREAD; i++) each[i] = bytes;
+    rank_ok(team->rank, quern_symmetric_register(team->group, team->count, pointers, each));
 }
 
 static void begin(struct gpu_team *team) {
@@ -302,12 +317,11 @@ static void free_in_stream_order(struct gpu_team *team) {
         rank_check_detail(rank, "was freed");
     }
     quern_symmetric_sweep();
-    rank_check(rank, !memory->closed, "memory went while a stream still used it");
+    rank_check(rank, memory->life == QUERN_MEMORY_OPEN, "memory went while a stream still used it");
     __atomic_store_n(&go_on, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
     gpu_meet(team);
-    quern_symmetric_sweep();
-    rank_check(rank, memory->closed, "memory is kept though nothing uses it");
+    rank_check(rank, comes_to_be_closed(memory), "memory is kept though nothing uses it");
     for (int i = 0; i < team->count; i++) {
         rank_status(rank, quern_symmetric_peer(team->group[i], parts[i], 0, &there), QUERN_INVALID_ARGUMENT);
         rank_check_detail(rank, "was freed");
@@ -331,7 +345,7 @@ static void destroy_with_work_under_way(struct gpu_team *team) {
     allocate_same(team, 100, parts);
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) hold_up(team, i, &go_on);
-    for (int i = 0; i < team->count && frees; i++) rank_ok(team->rank, quern_symmetric_free(team->group[i], parts[i], team->stream[i]));
+    if (frees) free_all(team, parts);
     for (int i = 0; i < team->count && !frees; i++) rank_ok(team->rank, quern_barrier(team->group[i], NULL, team->stream[i]));
     rank_check(team->rank, pthread_create(&thread, NULL, give_leave_soon, &go_on) == 0, "no thread");
     rank_ok(team->rank, quern_group_destroy(team->group[0]));
@@ -385,6 +399,84 @@ static void refuse_streams(struct gpu_team *team) {
     gpu_close(team);
 }
 
+/* No context is current, and captures forbid what they forbid at first. */
+static void check_thread(struct gpu_team *team, const char *after) {
+    CUresult (*current_context)(CUcontext *);
+    CUcontext context;
+    int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    *(void **)&current_context = gpu_symbol("cuCtxGetCurrent");
+    gpu_check(team, current_context(&context), "cuCtxGetCurrent", __LINE__);
+    rank_check(team->rank, !context, "a context is current after %s", after);
+    gpu_ok(team, capture_mode(&mode));
+    rank_check(team->rank, mode == 0, "the capture mode is %d after %s", mode, after);
+    gpu_ok(team, capture_mode(&mode));  /* back again */
+}
+
+static void leave_the_thread_alone(struct gpu_team *team) {
+    void *parts[MOST_PER_THREAD], *own[MOST_PER_THREAD];
+    CUcontext popped;
+    gpu_open(team);
+    for (int i = 0; i < team->count; i++) {
+        CUdeviceptr address;
+        gpu_use(team, i);
+        gpu_ok(team, memory_allocate(&address, 1000));
+        own[i] = (void *)(uintptr_t)address;
+    }
+    gpu_ok(team, context_pop(&popped));
+    rank_ok(team->rank, gpu_join(team));
+    check_thread(team, "quern_group_create");
+    allocate_same(team, 100, parts);
+    check_thread(team, "quern_symmetric_alloc");
+    register_ranges(team, own, 1000);
+    check_thread(team, "quern_symmetric_register");
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_barrier(team->group[i], NULL, team->stream[i]));
+    check_thread(team, "quern_barrier");
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_symmetric_unregister(team->group[i], own[i], team->stream[i]));
+    check_thread(team, "quern_symmetric_unregister");
+    free_all(team, parts);
+    check_thread(team, "quern_symmetric_free");
+    rank_status(team->rank, quern_symmetric_register(team->group, team->count, own, NULL), QUERN_NULL_POINTER);
+    check_thread(team, "a registration that failed");
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_group_destroy(team->group[i]));
+    check_thread(team, "quern_group_destroy");
+}
+
+/* Making and freeing memory, and groups, does no harm to a capture that is under way, on this thread or another. */
+static void work_beside_a_capture(struct gpu_team *team) {
+    begin(team);
+    void *parts[MOST_PER_THREAD], *own[MOST_PER_THREAD], *graph;
+    CUresult (*begin_capture)(CUstream, int), (*end_capture)(CUstream, void **);
+    CUstream captured;
+    *(void **)&begin_capture = gpu_symbol("cuStreamBeginCapture_v2");
+    *(void **)&end_capture = gpu_symbol("cuStreamEndCapture");
+    for (int i = 0; i < team->count; i++) {
+        CUdeviceptr address;
+        gpu_use(team, i);
+        gpu_ok(team, memory_allocate(&address, 1000));
+        own[i] = (void *)(uintptr_t)address;
+    }
+    gpu_use(team, 0);
+    gpu_ok(team, stream_create(&captured, CU_STREAM_NON_BLOCKING));
+    gpu_check(team, begin_capture(captured, 0), "cuStreamBeginCapture", __LINE__);
+    gpu_ok(team, memory_set_async((uintptr_t)own[0], 1, 1000, captured));
+    for (int round = 0; round < 3; round++) {
+        allocate_same(team, 100, parts);
+        free_all(team, parts);
+        quern_symmetric_sweep();
+    }
+    register_ranges(team, own, 1000);
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_symmetric_unregister(team->group[i], own[i], team->stream[i]));
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_group_destroy(team->group[i]));
+    rank_ok(team->rank, gpu_join(team));
+    gpu_use(team, 0);
+    gpu_ok(team, memory_set_async((uintptr_t)own[0], 2, 1000, captured));
+    gpu_check(team, end_capture(captured, &graph), "cuStreamEndCapture", __LINE__);
+    gpu_ok(team, stream_destroy(captured));
+    gpu_meet(team);
+    gpu_close(team);
+}
+
 /* ---- GPUs: multicast ---- */
 
 static void use_multicast(struct gpu_team *team) {
@@ -410,12 +502,11 @@ static void use_multicast(struct gpu_team *team) {
     if (team->first != 0) free_all(team, parts);
     gpu_meet(team);
     quern_symmetric_sweep();
-    rank_check(rank, !memory->closed, "what is bound to a multicast object went before all had freed it");
+    rank_check(rank, memory->life == QUERN_MEMORY_OPEN, "what is bound to a multicast object went before all had freed it");
     gpu_meet(team);
     if (team->first == 0) free_all(team, parts);
     gpu_meet(team);
-    quern_symmetric_sweep();
-    rank_check(rank, memory->closed, "memory is kept though all have freed it");
+    rank_check(rank, comes_to_be_closed(memory), "memory is kept though all have freed it");
     gpu_meet(team);
     gpu_close(team);
 }
@@ -433,8 +524,7 @@ static void lose_a_bound_process(struct gpu_team *team) {
     rank_sleep(0.2);
     free_all(team, parts);
     gpu_synchronize(team, 0);
-    quern_symmetric_sweep();
-    rank_check(rank, memory->closed, "memory is kept for a rank that has ended");
+    rank_check(rank, comes_to_be_closed(memory), "memory is kept for a rank that has ended");
     gpu_close(team);
 }
 
@@ -457,12 +547,6 @@ static void fail_in_one_process(struct gpu_team *team) {
 
 /* ---- GPUs: registration ---- */
 
-static void register_ranges(struct gpu_team *team, void **pointers, size_t bytes) {
-    size_t each[MOST_PER_THREAD];
-    for (int i = 0; i < MOST_PER_THREAD; i++) each[i] = bytes;
-    rank_ok(team->rank, quern_symmetric_register(team->group, team->count, pointers, each));
-}
-
 static void refuse_range(struct gpu_team *team, void **usual, int rank, void *other, size_t bytes, quern_status status,
                          const char *why) {
     size_t each[MOST_PER_THREAD];
@@ -477,8 +561,8 @@ static void refuse_range(struct gpu_team *team, void **usual, int rank, void *ot
 
 static uint64_t id_of(struct gpu_team *team, int i, const void *pointer) {
     struct quern_symmetric_place place;
-    rank_check(team->rank, quern_symmetric_find(member_of(team->rank, team->group[i]), pointer, 1, &place) == QUERN_MEMORY_SYMMETRIC,
-               "it is not found");
+    enum quern_symmetric_kin kin = quern_symmetric_find(member_of(team->rank, team->group[i]), pointer, 1, &place);
+    rank_check(team->rank, kin == QUERN_MEMORY_SYMMETRIC, "it is not found");
     return place.id;
 }
 
@@ -632,7 +716,7 @@ static void refuse_registrations(struct gpu_team *team) {
                  "4194295 bytes reach beyond the allocation, which has 4194294 from the pointer on");
     refuse_range(team, usual, 1, (char *)symmetric[i] + 10, 10, QUERN_INVALID_ARGUMENT, "was allocated before");
     if (team->count > 1)
-        refuse_range(team, usual, 1, usual[0], 100, QUERN_INVALID_ARGUMENT, "the memory is on cuda:0: expected the rank's own device");
+        refuse_range(team, usual, 1, usual[0], 100, QUERN_INVALID_ARGUMENT, "the memory is on cuda:0: expected the rank's own");
     else
         refuse_range(team, usual, 1, (void *)(uintptr_t)bare.address, 100, QUERN_NOT_SUPPORTED,
                      "rank 1: the memory was made without a file-descriptor handle");
@@ -720,8 +804,10 @@ static void change_streams(struct gpu_team *team) {
         gpu_ok(team, stream_create(&other[i], CU_STREAM_NON_BLOCKING));
     }
     for (int round = 0; round < 40; round++)
-        for (int i = 0; i < team->count; i++)
-            rank_ok(team->rank, quern_barrier(team->group[i], NULL, round % 3 == 0 ? other[i] : round % 3 == 1 ? NULL : team->stream[i]));
+        for (int i = 0; i < team->count; i++) {
+            CUstream stream[] = {other[i], NULL, team->stream[i]};
+            rank_ok(team->rank, quern_barrier(team->group[i], NULL, stream[round % 3]));
+        }
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) gpu_ok(team, stream_destroy(other[i]));
     gpu_close(team);
@@ -798,6 +884,11 @@ static const struct case_row cases[] = {
     {"the owner leaves first, processes", {FOUR}, GPU(3, 1, 1, 3, free_before_the_others)},
     {"streams that cannot be", {TWO}, GPU(1, 1, 2, 2, refuse_streams)},
 
+    {"the thread's context, one process", {TWO}, GPU(1, 1, 2, 2, leave_the_thread_alone)},
+    {"the thread's context, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, leave_the_thread_alone)},
+    {"beside a capture, one process", {TWO}, GPU(1, 1, 2, 2, work_beside_a_capture)},
+    {"beside a capture, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, work_beside_a_capture)},
+
     {"multicast, one process", {FOUR, "QUERN_EMULATOR_MULTICAST=1"}, GPU(1, 1, 4, 4, use_multicast)},
     {"multicast, two threads", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(1, 2, 1, 2, use_multicast)},
     {"multicast, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, use_multicast)},
@@ -809,7 +900,8 @@ static const struct case_row cases[] = {
      GPU(1, 1, 3, 2, have_no_multicast, "rank 0: it needs a GPU for each rank, and rank 2 has the same")},
     {"no multicast: an older GPU", {DEVICES("9.0,8.0"), "QUERN_EMULATOR_MULTICAST=1"},
      GPU(2, 1, 1, 2, have_no_multicast, "rank 1: it needs compute capability 9.0 or newer, and cuda:1 has 8.0")},
-    {"no multicast: no NVSwitch", {TWO}, GPU(2, 1, 1, 2, have_no_multicast, "rank 0: cuda:0 does not support it: it needs NVSwitch")},
+    {"no multicast: no NVSwitch", {TWO},
+     GPU(2, 1, 1, 2, have_no_multicast, "rank 0: cuda:0 does not support it: it needs NVSwitch")},
     {"no multicast: create", {TWO, "QUERN_EMULATOR_MULTICAST=1", "QUERN_EMULATOR_FAIL=cuMulticastCreate:801"},
      GPU(2, 1, 1, 2, have_no_multicast, "rank 0: cuMulticastCreate: CUDA_ERROR_NOT_SUPPORTED")},
     {"no multicast: add", {TWO, "QUERN_EMULATOR_MULTICAST=1", "QUERN_EMULATOR_FAIL=cuMulticastAddDevice:999"},
@@ -834,7 +926,8 @@ static const struct case_row cases[] = {
     {"no peer access in a process", {TWO, "QUERN_EMULATOR_PEERS=none"}, GPU(1, 1, 2, 2, be_refused, &no_peers_here)},
     {"no peer access between processes", {TWO, "QUERN_EMULATOR_PEERS=none"}, GPU(2, 1, 1, 2, be_refused, &no_peers_there)},
     {"no memory for pads", {TWO, "QUERN_EMULATOR_FAIL=cuMemCreate:2"}, GPU(2, 1, 1, 2, be_refused, &no_memory)},
-    {"a segment that cannot be registered", {TWO, "QUERN_EMULATOR_FAIL=cuMemHostRegister_v2:1"}, GPU(2, 1, 1, 2, be_refused, &no_segment)},
+    {"a segment that cannot be registered", {TWO, "QUERN_EMULATOR_FAIL=cuMemHostRegister_v2:1"},
+     GPU(2, 1, 1, 2, be_refused, &no_segment)},
     {"no export", {TWO, "QUERN_EMULATOR_FAIL=cuMemExportToShareableHandle:1"}, GPU(2, 1, 1, 2, be_refused, &no_export)},
     {"no import", {TWO, "QUERN_EMULATOR_FAIL=cuMemImportFromShareableHandle:1"}, GPU(2, 1, 1, 2, be_refused, &no_import)},
     {"sharing without leave", {TWO}, GPU(1, 1, 2, 1, be_refused_to_share)},
@@ -847,8 +940,8 @@ static const struct case_row cases[] = {
      .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0}, change_streams}},
 };
 
-static const char *const settable[] = {"QUERN_EMULATOR", "QUERN_EMULATOR_MULTICAST", "QUERN_EMULATOR_MEMORY_MB", "QUERN_EMULATOR_FAIL",
-                                       "QUERN_EMULATOR_PEERS", "CUDA_LAUNCH_BLOCKING"};
+static const char *const settable[] = {"QUERN_EMULATOR", "QUERN_EMULATOR_MULTICAST", "QUERN_EMULATOR_MEMORY_MB",
+                                       "QUERN_EMULATOR_FAIL", "QUERN_EMULATOR_PEERS", "CUDA_LAUNCH_BLOCKING"};
 
 static void set_environment(const struct case_row *row) {
     for (size_t i = 0; i < COUNT(settable); i++) unsetenv(settable[i]);
