@@ -98,8 +98,8 @@ static quern_status make_file(struct quern_symmetric_memory *memory, const struc
     int descriptor = state_of(memory)->descriptor = memfd_create("quern", MFD_CLOEXEC);
     if (descriptor >= 0 && ftruncate(descriptor, (off_t)bytes) == 0) return QUERN_OK;
     bool full = errno == ENOMEM || errno == ENOSPC || errno == EFBIG;
-    return quern_fail(member->device, full ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR, "making %zu bytes of shared memory: %s", bytes,
-                      strerror(errno));
+    return quern_fail(member->device, full ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR, "making %zu bytes of shared memory: %s",
+                      bytes, strerror(errno));
 }
 
 static quern_status begin(struct quern_symmetric_memory *memory, const struct quern_membership *member) {

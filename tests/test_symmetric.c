@@ -599,7 +599,7 @@ static quern_status overlap(struct rank *rank) {
     for (size_t i = 0; i < COUNT(overlaps); i++)
         refuse_range(rank, group, fresh, 100, arena + overlaps[i].from, (size_t)overlaps[i].bytes, QUERN_INVALID_ARGUMENT,
                      overlaps[i].why);
-    refuse_range(rank, group, fresh, 100, part + 9, 20, QUERN_INVALID_ARGUMENT, "begins 9 bytes before it and was allocated before");
+    refuse_range(rank, group, fresh, 100, part + 9, 20, QUERN_INVALID_ARGUMENT, "begins 9 bytes before it and was allocated");
     refuse_range(rank, group, fresh, 100, part, 1000, QUERN_INVALID_ARGUMENT, "begins 0 bytes before it and was allocated before");
     refuse_range(rank, group, fresh, 100, NULL, 20, QUERN_NULL_POINTER, "rank 1: pointers[0] is NULL");
     refuse_range(rank, group, fresh, 100, fresh, 0, QUERN_INVALID_ARGUMENT, "rank 1: bytes[0] is 0: expected at least 1");
