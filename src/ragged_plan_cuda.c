@@ -201,8 +201,8 @@ static void list_work(const struct quern_ragged_call *call, const struct quern_r
                 .bytes = (uint64_t)bytes,
                 .from = problem->input + quern_ragged_metadata(call, call->input_offsets, entry) * call->row_bytes,
                 /* Unsigned, because it is for the receiver to say whether the offset is too large. */
-                .to = problem->output[place] +
-                      (uint64_t)quern_ragged_metadata(call, call->output_offsets, entry) * (uint64_t)call->row_bytes,
+                .to = (char *)((uintptr_t)problem->output[place] +
+                               (uint64_t)quern_ragged_metadata(call, call->output_offsets, entry) * (uint64_t)call->row_bytes),
             };
             work->bytes += (uint64_t)bytes;
         }
