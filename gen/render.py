@@ -114,13 +114,14 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     # Names that are unique in an archive, which knows its members by the last part of their path only.
     cpu_objects = [f"$builddir/{unit.build_stem}__{unit.target.name}.o" for unit in units if unit.target.kind == "cpu"]
     tables = [f"$builddir/{operation}/{operation}_{part}.o" for operation in spec.OPERATIONS for part in ("table", "images")]
-    owners = [target for target in gpu_targets
-              if any(path.endswith(f"__{target.name}.cu") for path in sources.of_unit.values())]
+    owned = [unit for unit in gpu if sources.of_unit[unit.build_stem].endswith(f"__{unit.target.name}.cu")]
+    owners = list(dict.fromkeys(unit.target for unit in owned))
     return {
         "units": units,
         "sources": sources.of_unit,
+        "owned": owned,
         "owners": owners,
-        "instrumented": _instrumented(gpu, owners, cpu_objects),
+        "instrumented": _instrumented(owned, owners, cpu_objects),
         "operations": list(spec.OPERATIONS),
         "tables": tables,
         "talking": TALKING,
@@ -134,15 +135,15 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     }
 
 
-def _instrumented(gpu: list[plan.Unit], owners: list[plan.Target], cpu_objects: list[str]) -> dict[str, object]:
+def _instrumented(owned: list[plan.Unit], owners: list[plan.Target], cpu_objects: list[str]) -> dict[str, object]:
     """The same for the sanitizers, which look at each GPU source file once: compiled for the target it is named after."""
     def objects(directory: str, target: plan.Target, units: list[plan.Unit]) -> list[str]:
         return [f"$builddir/{directory}/{unit.build_stem}.o" for unit in units if unit.target == target]
 
-    talking = [unit for unit in gpu if unit.operation in TALKING]
+    talking = [unit for unit in owned if unit.operation in TALKING]
     return {
         "cpu": [path.replace("$builddir/", "$builddir/address/") for path in cpu_objects],
-        "address": {target.name: objects("emulator-address", target, gpu) for target in owners},
+        "address": {target.name: objects("emulator-address", target, owned) for target in owners},
         "thread": {target.name: objects("emulator-thread", target, talking) for target in owners},
         "address_libraries": [f"$builddir/emulator-address/{target.name}.so" for target in owners],
         "thread_libraries": [f"$builddir/emulator-thread/{target.name}.so" for target in owners],

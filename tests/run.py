@@ -57,6 +57,9 @@ SUITES = {
     "test_oracle": {"oracle"},
 }
 
+# The suites of what GPU ranks do, whose kernels differ between targets for which those of other operations are the same.
+GPU_RANK_SUITES = frozenset({"test_barrier_cuda", "test_ragged_cuda", "test_ragged_faults_cuda"})
+
 # Further checks, each a command that says no by its exit status; it may close with a line `N passed, N failed` of its own.
 CHECKS = {
     "generated files": [sys.executable, "-m", "gen", "check"],
@@ -168,16 +171,23 @@ def emulated_configurations() -> list[Configuration]:
 def instrumented(configurations: list[Configuration]) -> list[Configuration]:
     """The same devices with the AddressSanitizer and UndefinedBehaviorSanitizer in the library, the kernels and the suites.
 
-    Of the GPU targets one for each source file is enough: the targets that the translated kernels were instrumented for.
+    Of the GPU targets one for each source file is enough: each kernel was instrumented for the target that its file is named after.
+    Where that is another one the suites find the kernel as it is, and those that need nothing else are left out.
     """
     owners = {path.stem for path in (BUILD / "emulator-address").glob("*.so")}
     chosen = [c for c in configurations if c.kind in ("cpu", "ranks") or c.environment["QUERN_TEST_TARGET"] in owners]
-    sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": str(BUILD / "emulator-address"),
+    sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": f"{BUILD / 'emulator-address'}:{EMULATOR}",
                  "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
     return [Configuration(f"sanitized {c.name}", c.kind, {**c.environment, **sanitizer}, c.unavailable,
-                          programs=BUILD / "address" / "tests",
-                          left_out=frozenset({"test_large", "test_barrier_cuda", "test_ragged_cuda"}))  # minutes when instrumented
+                          programs=BUILD / "address" / "tests", left_out=left_out(c))
             for c in chosen]
+
+
+def left_out(configuration: Configuration) -> frozenset[str]:
+    """What an instrumented configuration does not run: 2^31 elements take minutes then."""
+    target = configuration.environment.get("QUERN_TEST_TARGET", "")
+    shared = configuration.kind == "emulated" and not any((ROOT / "generated").glob(f"adam/*__{target}.cu"))
+    return frozenset({"test_large"}) | (frozenset(SUITES) - GPU_RANK_SUITES if shared else frozenset())
 
 
 def real_gpus() -> list[tuple[int, str]]:

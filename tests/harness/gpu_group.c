@@ -19,7 +19,7 @@ static void choose_machine(struct gpu_machine machine, int ranks) {
         if (i) strcat(list, ",");
         strcat(list, capability);
     }
-    snprintf(number, sizeof number, "%d", machine.multiprocessors ? machine.multiprocessors : 4);
+    snprintf(number, sizeof number, "%d", machine.multiprocessors ? machine.multiprocessors : 2);
     setenv("QUERN_EMULATOR", list, 1);
     setenv("QUERN_EMULATOR_SMS", number, 1);
     setenv("QUERN_EMULATOR_MULTICAST", machine.multicast ? "1" : "0", 1);

@@ -16,7 +16,7 @@ enum { MOST_GPU_RANKS = QUERN_MAX_RANKS };
 
 struct gpu_machine {
     int devices;            /* emulated ones; 0: a GPU for each rank, up to 8 */
-    int multiprocessors;    /* of each; 0: 4 */
+    int multiprocessors;    /* of each; 0: 2 */
     bool multicast;         /* NVSwitch, if the generation knows what to do with it */
 };
 

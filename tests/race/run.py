@@ -21,7 +21,7 @@ BROKEN_UNITS = ("cross_entropy_f32", "cross_entropy_f16", "cross_entropy_bf16", 
 
 
 def run(capability: str, kernels: Path) -> tuple[int, str]:
-    environment = {**os.environ, "QUERN_EMULATOR": capability, "QUERN_EMULATOR_KERNELS": str(kernels),
+    environment = {**os.environ, "QUERN_EMULATOR": capability, "QUERN_EMULATOR_KERNELS": f"{kernels}:{BUILD / 'emulator'}",
                    "LD_LIBRARY_PATH": str(BUILD / "emulator"), "TSAN_OPTIONS": "halt_on_error=0 exitcode=66 report_bugs=1"}
     done = subprocess.run([str(BUILD / "tests" / "race")], env=environment, capture_output=True, text=True, timeout=600)
     return done.returncode, done.stdout + done.stderr
