@@ -11,6 +11,7 @@ from gen import plan, spec
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "generated"
 TEMPLATES = ROOT / "templates"
+SOURCES = ROOT / "src"
 
 # The digest of everything that generated/ was made from, so that a machine without Jinja2 can tell that it is up to date.
 DIGEST = "generated/inputs.sha256"
@@ -25,9 +26,14 @@ def inputs() -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in paths)
 
 
+def host_sources() -> list[str]:
+    """The sources of the host library, of which only the names are rendered: `adam` for src/adam.c."""
+    return sorted(path.stem for path in SOURCES.glob("*.c"))
+
+
 def digest() -> str:
-    """One hash over the names and contents of all inputs."""
-    total = hashlib.sha256()
+    """One hash over the names and contents of all inputs, and the names of the host's sources."""
+    total = hashlib.sha256(" ".join(host_sources()).encode())
     for name in inputs():
         total.update(name.encode() + b"\0" + hashlib.sha256((ROOT / name).read_bytes()).digest())
     return total.hexdigest() + "\n"
@@ -99,7 +105,7 @@ def outputs() -> dict[str, str]:
         gpu_units = [unit for unit in chosen if unit.target.kind == "gpu"]
         files[f"generated/{operation}/images.S"] = renderer("images.S.j2", operation=operation, units=gpu_units)
     ninja = _ninja_values(units, sources)
-    for name in ("emulator.ninja", "sanitizers.ninja"):
+    for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja"):
         files[f"generated/{name}"] = renderer(f"{name}.j2", **ninja)
     names = sorted([*files, "generated/kernels.ninja", DIGEST])
     files["generated/kernels.ninja"] = renderer("kernels.ninja.j2", outputs=names, inputs=inputs(), **ninja)
@@ -117,6 +123,7 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     owned = [unit for unit in gpu if sources.of_unit[unit.build_stem].endswith(f"__{unit.target.name}.cu")]
     owners = list(dict.fromkeys(unit.target for unit in owned))
     return {
+        "host": host_sources(),
         "units": units,
         "sources": sources.of_unit,
         "owned": owned,
