@@ -23,17 +23,14 @@ static struct {
     struct quern_group *first;
 } handles = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static quern_status make_handle(struct quern_membership *member, quern_group **group) {
-    struct quern_group *handle = malloc(sizeof *handle);
-    if (!handle) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a group");
-    handle->member = member;
-    handle->visitors = 0;
+static quern_group *publish_handle(struct quern_membership *member) {
+    struct quern_group *handle = member->handle;
+    *handle = (struct quern_group){.member = member};
     pthread_mutex_lock(&handles.lock);
     handle->next = handles.first;
     handles.first = handle;
     pthread_mutex_unlock(&handles.lock);
-    member->handle = *group = handle;
-    return QUERN_OK;
+    return handle;
 }
 
 static quern_status fail_no_group(const quern_group *group) {
@@ -192,7 +189,13 @@ static int choose_spins(int ranks) {
 
 static struct quern_membership *make_member(const quern_group_args *args, const char *name) {
     struct quern_membership *member = calloc(1, sizeof *member);
-    if (!member) return NULL;
+    struct quern_group *handle = malloc(sizeof *handle);
+    if (!member || !handle) {
+        free(handle);
+        free(member);
+        return NULL;
+    }
+    member->handle = handle;
     member->device = args->device;
     member->rank = args->rank;
     member->ranks = args->ranks;
@@ -239,19 +242,21 @@ static void leave(struct quern_membership *member) {
     free(member);
 }
 
+/* Those that have no public handle yet. */
 static void drop_members(struct quern_membership **members, int count) {
-    for (int i = 0; i < count; i++)
-        if (members[i]) leave(members[i]);
+    for (int i = 0; i < count && members[i]; i++) {
+        free(members[i]->handle);
+        leave(members[i]);
+    }
 }
 
 /*
- * Joins, attaches and makes handles.  On failure nothing is kept, and the ranks that got further are told by the poison.
+ * Joins, attaches and publishes handles.  On failure nothing is kept, and the ranks that got further are told by the poison.
  * The parent (NULL: none) is the membership in the group from which this one is split off.
  */
 static quern_status form_group(const quern_group_args *args, int count, const char *name, const struct quern_membership *parent,
                                quern_group **groups) {
     struct quern_membership *members[QUERN_RANK_LIMIT] = {NULL};
-    quern_group *made[QUERN_RANK_LIMIT];
     for (int i = 0; i < count; i++)
         if (!(members[i] = make_member(&args[i], name))) {
             drop_members(members, count);
@@ -265,15 +270,15 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
     }
     for (int i = 0; i < count; i++) members[i]->one_process = are_one_process(members[i]->segment);
     status = choose_transport(members, count);
-    for (int i = 0; i < count && status == QUERN_OK; i++) status = make_handle(members[i], &made[i]);
     if (status != QUERN_OK) {
         drop_members(members, count);
         return status;
     }
-    memcpy(groups, made, (size_t)count * sizeof *groups);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        groups[i] = publish_handle(members[i]);
         quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s", members[i]->label, members[i]->ranks,
                   members[i]->transport->name);
+    }
     return QUERN_OK;
 }
 

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file_size.h"
 #include "futex.h"
 #include "group.h"
 #include "status.h"
@@ -104,6 +105,8 @@ struct joining {
     bool again;          /* what was found is on its way out: begin anew */
 };
 
+static bool is_in_time(const struct joining *joining) { return quern_now() - joining->began < joining->limit; }
+
 static const struct quern_device *device_of(const struct joining *joining) { return joining->members[0]->device; }
 
 static quern_status fail_system(const struct joining *joining, const char *what) {
@@ -163,9 +166,8 @@ static quern_status make_file(struct joining *joining) {
     fchmod(joining->descriptor, 0600);
     joining->again = flock(joining->descriptor, LOCK_SH | LOCK_NB) != 0;  /* someone takes it for remains, and removes it */
     if (joining->again) return QUERN_OK;
-    do errno = posix_fallocate(joining->descriptor, 0, (off_t)quern_segment_bytes((uint32_t)joining->members[0]->ranks));
-    while (errno == EINTR);
-    if (!errno && fstat(joining->descriptor, &file) == 0 && getrandom(id, sizeof id, 0) == sizeof id)
+    if (quern_reserve_file_size(joining->descriptor, (int64_t)quern_segment_bytes((uint32_t)joining->members[0]->ranks)) &&
+        fstat(joining->descriptor, &file) == 0 && getrandom(id, sizeof id, 0) == sizeof id)
         joining->segment = map_segment(joining->descriptor, &file);
     if (!joining->segment) {
         quern_status status = fail_system(joining, "making the file");
@@ -213,7 +215,8 @@ static quern_status join_file(struct joining *joining) {
     joining->segment = map_segment(joining->descriptor, &file);
     if (!joining->segment) return fail_system(joining, "mapping the file");
     joining->again = __atomic_load_n(&joining->segment->magic, __ATOMIC_ACQUIRE) != MAGIC ||
-                     __atomic_load_n(&joining->segment->poison, __ATOMIC_ACQUIRE);
+                     __atomic_load_n(&joining->segment->poison, __ATOMIC_ACQUIRE) ||
+                     __atomic_load_n(&joining->segment->state, __ATOMIC_ACQUIRE) == QUERN_SEGMENT_READY;
     return QUERN_OK;
 }
 
@@ -274,19 +277,35 @@ static void describe_device(struct quern_segment_rank *place, const struct quern
     memcpy(place->device_uuid, uuid.bytes, sizeof uuid.bytes);
 }
 
-static quern_status take_place(struct joining *joining, struct quern_membership *member) {
-    struct quern_segment_rank *place = &joining->segment->rank[member->rank];
-    uint32_t absent = QUERN_RANK_ABSENT;
-    if (!__atomic_compare_exchange_n(&place->state, &absent, QUERN_RANK_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        struct quern_process owner = place->process;
-        if (absent == QUERN_RANK_JOINED && quern_process_has_ended(owner)) {
-            refuse_lost(joining, member->rank);
-            joining->again = true;
-            return QUERN_OK;
-        }
+/* What the place was when this rank tried to take it; ABSENT: it is this rank's now. */
+static uint32_t claim(struct quern_segment_rank *place) {
+    uint32_t state = QUERN_RANK_ABSENT;
+    __atomic_compare_exchange_n(&place->state, &state, QUERN_RANK_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return state;
+}
+
+/* Someone else has the place, or had it and has died. */
+static quern_status give_way(struct joining *joining, const struct quern_membership *member, uint32_t state) {
+    const struct quern_process owner = joining->segment->rank[member->rank].process;
+    if (state == QUERN_RANK_CLAIMED)
+        return quern_fail(member->device, QUERN_PEER_TIMEOUT, "rank %d of group %s is being taken by a process that does not go on",
+                          member->rank, joining->name + 7);
+    joining->again = state == QUERN_RANK_JOINED && quern_process_has_ended(owner);
+    if (!joining->again)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank %d of group %s has been taken by process %d", member->rank,
                           joining->name + 7, owner.pid);
+    refuse_lost(joining, member->rank);
+    return QUERN_OK;
+}
+
+static quern_status take_place(struct joining *joining, struct quern_membership *member) {
+    struct quern_segment_rank *place = &joining->segment->rank[member->rank];
+    uint32_t state = claim(place);
+    while (state == QUERN_RANK_CLAIMED && is_in_time(joining)) {  /* its owner is about to say who it is, or died on the way */
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        state = claim(place);
     }
+    if (state != QUERN_RANK_ABSENT) return give_way(joining, member, state);
     place->process = quern_this_process();
     describe_device(place, member);
     __atomic_store_n(&place->tag, (uint32_t)QUERN_IN_CREATE << 24, __ATOMIC_RELAXED);
@@ -365,16 +384,24 @@ static quern_status await_others(struct joining *joining) {
 
 /* ---- all of it ---- */
 
-/* Opens the file and takes the places; `again` when the file turns out to be on its way out. */
-static quern_status enter(struct joining *joining) {
-    quern_status status = open_file(joining);
-    if (status == QUERN_OK && !joining->again) status = check_header(joining);
-    for (int i = 0; i < joining->count && status == QUERN_OK && !joining->again; i++)
-        status = take_place(joining, joining->members[i]);
-    return status;
+/* Some of this thread's ranks have their places and another cannot have its own: nobody shall wait for those any longer. */
+static quern_status give_up_places(struct joining *joining, quern_status status) {
+    char reason[QUERN_POISON_TEXT_BYTES];
+    quern_error_detail(reason, sizeof reason);
+    return refuse_group(joining, status, reason);
 }
 
-static bool is_in_time(const struct joining *joining) { return quern_now() - joining->began < joining->limit; }
+/* Opens the file and takes the places; `again` when the file turns out to be on its way out. */
+static quern_status enter(struct joining *joining) {
+    int taken = 0;
+    quern_status status = open_file(joining);
+    if (status == QUERN_OK && !joining->again) status = check_header(joining);
+    while (status == QUERN_OK && !joining->again && taken < joining->count) {
+        status = take_place(joining, joining->members[taken]);
+        taken += status == QUERN_OK && !joining->again;
+    }
+    return status == QUERN_OK || taken == 0 ? status : give_up_places(joining, status);
+}
 
 quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const struct quern_membership *parent,
                               struct quern_membership *const *members, int count) {

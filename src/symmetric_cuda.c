@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cuda_visit.h"
+#include "file_size.h"
 #include "gpu_mapping.h"
 #include "status.h"
 
@@ -163,7 +164,7 @@ static quern_status map_ledger(struct quern_symmetric_memory *memory, const stru
 static quern_status make_ledger(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     int *descriptor = &state_of(memory)->received[LEDGER_TAG];
     *descriptor = memfd_create("quern ledger", MFD_CLOEXEC);
-    if (*descriptor < 0 || ftruncate(*descriptor, LEDGER_BYTES) != 0)
+    if (*descriptor < 0 || !quern_set_file_size(*descriptor, LEDGER_BYTES))
         return quern_fail(member->device, QUERN_SYSTEM_ERROR, "making a ledger: %s", strerror(errno));
     return map_ledger(memory, member);
 }

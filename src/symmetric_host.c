@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
+#include "file_size.h"
 #include "status.h"
 #include "symmetric_memory.h"
 
@@ -83,20 +83,10 @@ static quern_status check_room(const struct quern_symmetric_memory *memory, cons
                       (long long)wanted, (long long)available);
 }
 
-/* Beyond the limit of file sizes the system would send a signal. */
-static quern_status check_file_limit(const struct quern_membership *member, size_t bytes) {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur) return QUERN_OK;
-    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "%zu bytes are needed and this process's limit of file sizes is %llu",
-                      bytes, (unsigned long long)limit.rlim_cur);
-}
-
 static quern_status make_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     size_t bytes = file_bytes(memory);
-    quern_status status = check_file_limit(member, bytes);
-    if (status != QUERN_OK) return status;
     int descriptor = state_of(memory)->descriptor = memfd_create("quern", MFD_CLOEXEC);
-    if (descriptor >= 0 && ftruncate(descriptor, (off_t)bytes) == 0) return QUERN_OK;
+    if (descriptor >= 0 && quern_set_file_size(descriptor, (int64_t)bytes)) return QUERN_OK;
     bool full = errno == ENOMEM || errno == ENOSPC || errno == EFBIG;
     return quern_fail(member->device, full ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR, "making %zu bytes of shared memory: %s",
                       bytes, strerror(errno));

@@ -6,9 +6,11 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "harness/check.h"
@@ -336,5 +338,59 @@ Test(barrier_cuda, abort_ends_a_wait) {
     check(strstr(watcher.report, "waits in quern_barrier"), "the report says \"%s\"", watcher.report);
     expect_poison(&group, QUERN_GROUP_ABORTED, (const char *const[]){NULL});
     expect_health(&group);
+    gpu_group_close(&group);
+}
+
+/* ---- places that are taken ---- */
+
+/* One thread's handle of the next group, whose other handles are another's. */
+static quern_group_args next_args(const struct gpu_group *group, int rank) {
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.rank = rank;
+    args.ranks = 3;
+    args.name = "half";
+    args.device = group->device[rank].quern;
+    args.timeout = 30;
+    return args;
+}
+
+struct waiting {
+    struct gpu_group *group;
+    quern_status status;
+    char detail[512];
+};
+
+static void *wait_as_rank_1(void *user) {
+    struct waiting *waiting = user;
+    quern_group *group = NULL;
+    quern_group_args args = next_args(waiting->group, 1);
+    waiting->status = quern_group_create(&args, 1, &group);
+    quern_error_detail(waiting->detail, sizeof waiting->detail);
+    return NULL;
+}
+
+static bool name_exists(const char *path) {
+    struct stat file;
+    return stat(path, &file) == 0;
+}
+
+/* A thread gets the place of rank 0 and not that of rank 1, which has it already: nobody waits for what cannot become complete. */
+Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
+    struct gpu_group group;
+    gpu_group_open_with(&group, (struct gpu_group_options){.ranks = 3});
+    struct waiting waiting = {.group = &group};
+    pthread_t thread;
+    double before = now();
+    pthread_create(&thread, NULL, wait_as_rank_1, &waiting);
+    while (!name_exists("/dev/shm/quern.half")) sched_yield();
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+    quern_group *handles[2] = {NULL, NULL};
+    quern_group_args args[2] = {next_args(&group, 0), next_args(&group, 1)};
+    check_refused(quern_group_create(args, 2, handles), QUERN_INVALID_ARGUMENT, "rank 1 of group half has been taken by process");
+    pthread_join(thread, NULL);
+    check(now() - before < 20, "rank 1 waited %g s", now() - before);
+    check(waiting.status == QUERN_INVALID_ARGUMENT && strstr(waiting.detail, "rank 1 of group half has been taken"),
+          "rank 1 ended with \"%s\"", waiting.detail);
+    check(!handles[0] && !handles[1] && !name_exists("/dev/shm/quern.half"), "something is left");
     gpu_group_close(&group);
 }

@@ -74,9 +74,12 @@ Test(ragged_cuda, any_number_of_ranks) {
         run_random((struct gpu_group_options){.ranks = numbers[i], .machine.devices = 8}, 12, METADATA_ON_HOST);
 }
 
-Test(ragged_cuda, many_ranks_share_gpus) {
+Test(ragged_cuda, four_ranks_share_a_gpu) {
     for (int where = 0; where <= METADATA_IN_PLAN; where++)
         run_random((struct gpu_group_options){.ranks = 4, .machine = {.devices = 1, .multiprocessors = 4}}, 8, (enum gpu_metadata)where);
+}
+
+Test(ragged_cuda, many_ranks_share_gpus) {
     run_random((struct gpu_group_options){.ranks = 33, .machine = {.devices = 2, .multiprocessors = 16}, .timeout = 200}, 1,
                METADATA_IN_PLAN);
 }

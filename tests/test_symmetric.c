@@ -399,7 +399,7 @@ static const struct failure failures[] = {
     {ask_absurdly, QUERN_OUT_OF_MEMORY, "rank 1: bytes[0] is 18446744073709551612", false},
     {pass_no_sizes, QUERN_NULL_POINTER, "rank 1: bytes is NULL", false},
     {pass_no_pointers, QUERN_NULL_POINTER, "rank 1: pointers is NULL", false},
-    {limit_file_sizes, QUERN_OUT_OF_MEMORY, "rank 0: 307200 bytes are needed and this process's limit of file sizes is 8192", true},
+    {limit_file_sizes, QUERN_OUT_OF_MEMORY, "rank 0: making 307200 bytes of shared memory: File too large", true},
     {limit_descriptors, QUERN_SYSTEM_ERROR, "rank 1: no descriptors are left", true},
 };
 

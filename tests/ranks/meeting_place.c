@@ -80,6 +80,19 @@ static quern_status meet(struct rank *rank) {
     return status;
 }
 
+/* A process that comes alone gets this status and detail. */
+static const char *check_alone(const struct meeting *meeting, quern_status status, const char *detail) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .function = meet, .user = meeting});
+    const char *wrong = ranks_wait(run, NULL);
+    const struct rank_result *result = ranks_result(run, 0);
+    if (wrong)
+        wrong = because("%s", wrong);
+    else if (result->status != status || !strstr(result->detail, detail))
+        wrong = because("%s: %s", quern_status_string(result->status), result->detail);
+    ranks_close(run);
+    return wrong;
+}
+
 /* A pair meets under this name within the seconds, and leaves nothing. */
 static const char *check_pair(const char *name, double seconds) {
     struct stat file;
@@ -155,6 +168,21 @@ static const char *replace_a_file_that_is_not_filled(void) { return replace_thos
 static const char *replace_a_claimed_place(void) { return replace_those_who_died_at("quern_this_process", 1, 2); }
 static const char *replace_a_group_that_waited(void) { return replace_those_who_died_at("quern_futex_wait", 1, 2); }
 static const char *replace_a_group_that_was_complete(void) { return replace_those_who_died_at("shm_unlink", 3, 3); }
+
+/* A place is claimed by a rank that is stopped before it says who it is: another rank that wants it does not wait for ever. */
+static const char *outlast_a_claim(void) {
+    int stopped;
+    const char *name = a_name();
+    struct rank_run *run = start_stopping(&(struct meeting){.name = name, .timeout = 10, .ranks = 2, .deed = CROSSING_STOP,
+                                                            .function = "quern_this_process"}, 1, &stopped);
+    double began = rank_now();
+    const char *wrong = check_alone(&(struct meeting){.name = name, .timeout = 0.3, .ranks = 2}, QUERN_PEER_TIMEOUT,
+                                    "is being taken by a process that does not go on");
+    if (!wrong && rank_now() - began > 5) wrong = because("took %g s", rank_now() - began);
+    ranks_close(run);
+    if (stopped < 0) wrong = "nobody claimed the place";
+    return wrong ? wrong : check_pair(name, 6);
+}
 
 /* The last to join dies, before it has said that all are there. */
 static const char *lose_the_last_to_join(void) {
@@ -242,16 +270,7 @@ static const char *finish_the_words(void) {
 /* ---- names that are not for this group ---- */
 
 static const char *check_refused(const char *name, const char *detail) {
-    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .function = meet,
-                                                       .user = &(struct meeting){.name = name, .timeout = 5, .ranks = 2}});
-    const char *wrong = ranks_wait(run, NULL);
-    const struct rank_result *result = ranks_result(run, 0);
-    if (wrong)
-        wrong = because("%s", wrong);
-    else if (result->status != QUERN_SYSTEM_ERROR || !strstr(result->detail, detail))
-        wrong = because("%s: %s", quern_status_string(result->status), result->detail);
-    ranks_close(run);
-    return wrong;
+    return check_alone(&(struct meeting){.name = name, .timeout = 5, .ranks = 2}, QUERN_SYSTEM_ERROR, detail);
 }
 
 /* The call is refused with this detail, and leaves the file as it was. */
@@ -316,7 +335,6 @@ static void drop_rights(void) {
 }
 
 static void limit_files(rlim_t bytes) {
-    signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, bytes});
 }
 
@@ -393,6 +411,7 @@ static const struct {
     CHECK(replace_a_claimed_place),
     CHECK(replace_a_group_that_waited),
     CHECK(replace_a_group_that_was_complete),
+    CHECK(outlast_a_claim),
     CHECK(lose_the_last_to_join),
     CHECK(keep_the_next_name),
     CHECK(finish_the_words),
