@@ -24,7 +24,7 @@ Target = CpuTarget | GpuTarget
 Key = dict[str, str | None]
 
 ADAM_KEYS = ("param", "grad", "m", "v", "master")
-CROSS_ENTROPY_KEYS = ("logits", "variant")
+CROSS_ENTROPY_KEYS = ("logits", "variant", "options")
 # One kernel per target has no key: it serves every request of its operation.
 KEYS: dict[str, tuple[str, ...]] = {"adam": ADAM_KEYS, "cross_entropy": CROSS_ENTROPY_KEYS, "barrier": (), "ragged_all_to_all": ()}
 
@@ -44,7 +44,7 @@ def illegal(operation: str, key: Key, target: Target) -> str | None:
     for name, value in key.items():
         if name not in KEYS[operation]:
             return f"{operation} has no key {name!r}; it has {', '.join(KEYS[operation]) or 'none'}"
-        if name != "variant" and value is not None and value not in DTYPES:
+        if name not in ("variant", "options") and value is not None and value not in DTYPES:
             return f"{name} is {value!r}, which is no dtype; there are {', '.join(DTYPES)}"
     judge = {"adam": _illegal_adam, "cross_entropy": _illegal_cross_entropy, "barrier": _illegal_barrier}.get(operation)
     return judge(key, target) if judge else None
@@ -68,6 +68,8 @@ def _illegal_cross_entropy(key: Key, target: Target) -> str | None:
     variants = ("rows",) if target.kind == "cpu" else tuple(CROSS_ENTROPY_GEOMETRY)
     if key["variant"] not in variants:
         return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
+    if key["options"]:
+        return "no kernel knows all options yet"
     if (key["logits"] is None) != (key["variant"] in ("labels", "reduce")):
         return f"the {key['variant']} stage {'needs' if key['logits'] is None else 'never touches'} logits"
     return None
@@ -88,7 +90,7 @@ def _base_name(operation: str, key: Key) -> str:
         return base + ("_master32" if key["master"] else "")
     if operation != "cross_entropy":
         return operation
-    parts = [operation, key["logits"], None if key["variant"] == "rows" else key["variant"]]
+    parts = [operation, key["logits"], None if key["variant"] == "rows" else key["variant"], key["options"]]
     return "_".join(part for part in parts if part)
 
 
@@ -154,6 +156,19 @@ class Kernel:
         return room // self.shared_per_column
 
     @property
+    def cpu_member(self) -> str:
+        """Its place in the union of CPU functions of src/kernel.h."""
+        if self.operation != "cross_entropy":
+            return self.operation
+        return "cross_entropy_rows" if self.key["variant"] == "rows" else "cross_entropy_part"
+
+    @property
+    def cpu_type(self) -> str:
+        """The type of its function in src/kernel.h."""
+        suffix = "kernel" if self.operation == "cross_entropy" else "cpu_kernel"
+        return f"quern_{self.cpu_member}_{suffix}"
+
+    @property
     def image(self) -> str:
         """The symbol of the fatbin that holds it."""
         return f"quern_image_{self.stem}__{self.target.name}"
@@ -174,7 +189,8 @@ def _keys(operation: str, target: Target) -> Iterator[Key]:
     elif operation == "cross_entropy":
         for variant in STAGES:
             for logits in (*dtypes, None):
-                yield {"logits": logits, "variant": variant}
+                for options in (None, "full"):
+                    yield {"logits": logits, "variant": variant, "options": options}
     else:
         yield {}
 

@@ -27,16 +27,25 @@ struct quern_target {
     int cc_min, cc_max;      /* CUDA: compute capability, 90 for 9.0, both ends included */
 };
 
-/* Cross-entropy on a GPU runs in up to three stages; on a CPU only the rows stage has kernels. */
+/*
+ * What a cross-entropy kernel computes.  A call runs either the rows stage or, where one worker for a row would be too few or the
+ * row is in shards, stats, combine and gradient; a CPU has kernels for what touches logits, and does the rest in the host code.
+ */
 enum quern_cross_entropy_stage {
-    QUERN_STAGE_ROWS = 0,    /* loss and gradient of each row */
-    QUERN_STAGE_LABELS = 1,  /* counts the rows by their labels: the mean's divisor and the report */
-    QUERN_STAGE_REDUCE = 2   /* sums the rows' losses in a fixed order */
+    QUERN_STAGE_ROWS = 0,      /* loss, outputs and gradient of each row */
+    QUERN_STAGE_STATS = 1,     /* the sums of each part of each row */
+    QUERN_STAGE_GRADIENT = 2,  /* the gradient of each part of each row from the row's stats */
+    QUERN_STAGE_COMBINE = 3,   /* what the parts of each row come to */
+    QUERN_STAGE_LABELS = 4,    /* counts the rows by their labels: the mean's divisor and the report */
+    QUERN_STAGE_REDUCE = 5     /* sums the rows' losses in a fixed order */
 };
 
 /* Rows [first_row, end_row); scratch as problem.h says, 64-byte aligned and for this call alone. */
-typedef void quern_cross_entropy_cpu_kernel(const struct quern_cross_entropy_problem *problem, int64_t first_row,
-                                            int64_t end_row, void *scratch);
+typedef void quern_cross_entropy_rows_kernel(const struct quern_cross_entropy_problem *problem, int64_t first_row,
+                                             int64_t end_row, void *scratch);
+/* One part of one row: columns [part, part + 1) * QUERN_CPU_PART_COLUMNS. */
+typedef void quern_cross_entropy_part_kernel(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part,
+                                             void *scratch);
 /* Elements [first, end) of the tensor that stands at `place` in the caller's list; first is a multiple of 256. */
 typedef void quern_adam_cpu_kernel(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place,
                                    int64_t first, int64_t end);
@@ -55,6 +64,7 @@ struct quern_kernel {
         struct {
             quern_dtype logits;
             enum quern_cross_entropy_stage stage;
+            int full;            /* 1: knows all options; 0: only those that cost nothing for each column */
             int64_t vocab_max;   /* longest row the kernel can hold; INT64_MAX: any */
         } cross_entropy;
         struct {
@@ -62,7 +72,8 @@ struct quern_kernel {
         } adam;
     } key;
     union {
-        quern_cross_entropy_cpu_kernel *cross_entropy;
+        quern_cross_entropy_rows_kernel *cross_entropy_rows;
+        quern_cross_entropy_part_kernel *cross_entropy_part;  /* stats, gradient */
         quern_adam_cpu_kernel *adam;
         quern_ragged_all_to_all_cpu_kernel *ragged_all_to_all;
     } cpu;

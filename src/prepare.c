@@ -99,6 +99,7 @@ static bool covers(const struct quern_kernel *kernel, const struct quern_kernel 
     if (kernel->operation == QUERN_CROSS_ENTROPY)
         return kernel->key.cross_entropy.logits == other->key.cross_entropy.logits &&
                kernel->key.cross_entropy.stage == other->key.cross_entropy.stage &&
+               kernel->key.cross_entropy.full == other->key.cross_entropy.full &&
                kernel->key.cross_entropy.vocab_max >= other->key.cross_entropy.vocab_max;
     if (kernel->operation != QUERN_ADAM) return true;  /* one row per target */
     return kernel->key.adam.param == other->key.adam.param && kernel->key.adam.grad == other->key.adam.grad &&

@@ -11,6 +11,7 @@
 /* ---- cross-entropy ---- */
 
 struct quern_cross_entropy_report;
+struct quern_row_stats;
 
 struct quern_cross_entropy_problem {
     const void *logits;
@@ -22,25 +23,50 @@ struct quern_cross_entropy_problem {
     int64_t ignore_index;
     int64_t rows;
     int64_t vocab;
+    int64_t padded_vocab;              /* >= vocab: what the gradient's rows are filled up to with zeros */
+    int64_t first_column, global_vocab;  /* where the shard lies */
     const float *grad_loss;            /* NULL: 1 */
     int64_t grad_loss_stride;
     float grad_scale;
     int32_t reduction;                 /* quern_reduction */
-    float *row_loss;                   /* [rows]; NULL: no loss wanted */
+
+    /* Options: 0 and NULL are none.  A kernel that is not a full one knows the first only. */
+    float z_loss;
+    float label_smoothing, softcap;
+    const float *class_weights;        /* [vocab] */
+
+    /* Outputs of each row: [rows] or NULL.  The last two are written by full kernels only. */
+    float *row_loss;
+    float *lse, *log_prob;
+    float *entropy;
+    int64_t *argmax;
+    struct quern_row_stats *stats;     /* written by the rows and combine stages, read by the gradient stage */
+
+    struct quern_row_stats *parts;     /* [part_count, rows]: written by the stats stage, read by the combine stage */
+    int64_t part_count;                /* parts of this problem's columns; in the combine stage whatever is to be combined */
+    int32_t is_final;                  /* combine: the parts are those of whole rows, whose losses and outputs are written */
+
     float *loss;                       /* [1], sum or mean; written by the reduce stage only */
-    int64_t *counted_rows;             /* written by the label stage; the divisor when reduction is the mean, else may be NULL */
+    double *divisor;                   /* of the mean; written by the label stage.  NULL: not the mean */
+    int32_t weights_in_stats;          /* the label stage finds a label's class weight there: its column may be elsewhere */
     struct quern_cross_entropy_report *report;  /* or NULL */
 };
 
 /*
- * Scratch of one CPU worker, for one row: the exponentials as fp32, and what is known of each piece.  A piece is what a block
- * of columns holds, without the label's column: that one splits its block into two pieces, each of which may waste up to half
- * of the 64 further columns.
+ * A row is summed in parts of so many columns, each on its own and then all in their order: so the bits of a row's sums do not
+ * depend on who sums them, one worker all parts or many workers one part each.
+ */
+enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
+
+/*
+ * Scratch of one CPU worker, for one row: the exponentials as fp32, beside them what a full kernel keeps of each column, and what is
+ * known of each piece.  A piece is what a block of columns holds, without the label's column: that one splits its block into two
+ * pieces, each of which may waste up to half of the 64 further columns.
  */
 enum { QUERN_CROSS_ENTROPY_BLOCK = 2048 };
 
 struct quern_cross_entropy_piece {
-    double origin;                     /* its exponentials are those of its logits less this */
+    double origin;                     /* its exponentials are those of its values less this */
     double sum;                        /* of its exponentials */
     double weight;                     /* exp(its origin - the row's) */
 };
@@ -49,9 +75,14 @@ static inline int64_t quern_cross_entropy_scratch_columns(int64_t vocab) {
     return (vocab + 63) / 64 * 64 + 64;
 }
 
-static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab) {
+/* What a full kernel keeps of each column: its exponential, and the logit after the softcap. */
+enum { QUERN_FULL_SCRATCH_FLOATS = 2 };
+
+/* floats_per_column: 1, or QUERN_FULL_SCRATCH_FLOATS. */
+static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab, int floats_per_column) {
     int64_t pieces = vocab / QUERN_CROSS_ENTROPY_BLOCK + 2;
-    int64_t bytes = 4 * quern_cross_entropy_scratch_columns(vocab) + pieces * (int64_t)sizeof(struct quern_cross_entropy_piece);
+    int64_t bytes = 4 * floats_per_column * quern_cross_entropy_scratch_columns(vocab) +
+                    pieces * (int64_t)sizeof(struct quern_cross_entropy_piece);
     return (bytes + 63) / 64 * 64;
 }
 

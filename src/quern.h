@@ -246,32 +246,58 @@ quern_status quern_set_threads(quern_device *device, int threads, quern_parallel
 typedef enum quern_reduction {
     QUERN_REDUCTION_NONE = 0,  /* loss has one value per row */
     QUERN_REDUCTION_SUM = 1,   /* loss is one value */
-    QUERN_REDUCTION_MEAN = 2   /* loss is one value: the sum over the counted rows divided by their number */
+    QUERN_REDUCTION_MEAN = 2   /* loss is one value: the sum over the counted rows divided by their number or weights */
 } quern_reduction;
 
 /* What the rows of one call had to report; in the device's memory, overwritten by each call that names it. */
 typedef struct quern_cross_entropy_report {
-    int64_t counted_rows;    /* rows whose label was valid and not ignore_index: the divisor of the mean */
+    int64_t counted_rows;    /* rows whose label was valid and not ignore_index */
     int64_t ignored_rows;    /* rows whose label was ignore_index */
-    int64_t bad_labels;      /* rows whose label was outside [0, vocab) and not ignore_index */
+    int64_t bad_labels;      /* rows whose label was outside [0, global_vocab) and not ignore_index */
     int64_t first_bad_row;   /* the first of them; -1 when there is none */
     int64_t infinite_rows;   /* counted rows whose logits were all -infinity */
 } quern_cross_entropy_report;
 
 /*
- * Softmax cross-entropy of logits [rows, vocab] against labels [rows]:
+ * What is known of one row, or of a shard's part of it, after its logits have been read once: 64 bytes that an engine may move
+ * between ranks as they are.  y is the logit after the softcap; the sums over columns of a shard add up to those of the row when
+ * their exponentials are brought to one origin (quern_cross_entropy_combine).  A skipped row has no columns.
+ */
+typedef struct quern_row_stats {
+    double origin;           /* what the exponentials are relative to: near the largest y; -infinity: every y is, or no columns */
+    double others;           /* sum of exp(y - origin) over all columns but the label's */
+    double weighted;         /* sum of class_weight * (y - origin); only filled for label smoothing */
+    double moment;           /* sum of (y - origin) * exp(y - origin), the label's column left out; only for the entropy */
+    double weights;          /* sum of the class weights; the number of columns when there are none; only for label smoothing */
+    int64_t argmax;          /* the first column with the largest y, counted over all shards; -1: none; only for argmax */
+    float maximum;           /* the largest y; only for argmax */
+    float label_value;       /* the label's y; -infinity when its column is in another shard */
+    float label_weight;      /* the label's class weight (1 when there are none); 0 when its column is in another shard */
+    uint32_t has_label;      /* 1: the label's column is here */
+} quern_row_stats;
+
+/*
+ * Softmax cross-entropy of logits [rows, vocab] against labels [rows].  With y = x, or with a softcap y = cap * tanh(x / cap), and
+ * p = softmax(y), lse = log(sum_j exp(y[j])), w the class weights (1 without) and e the label smoothing, the loss of a row is
  *
- *   loss[r]    = log(sum_j exp(x[r][j])) - x[r][label[r]]
- *   grad[r][j] = (softmax(x[r])[j] - (j == label[r])) * grad_loss[r] * grad_scale [/ counted rows, for the mean]
+ *   (1 - e) * w[label] * (lse - y[label])  +  e / vocab * sum_j w[j] * (lse - y[j])  +  z_loss * lse^2
  *
- * The loss and all arithmetic are fp32 whatever the logits' type; each gradient element is rounded once.  The gradient and the
- * loss of the label's column are computed from the sum over the other columns, so that they keep their relative precision when
- * the model is confident.
+ * The reduced loss is the sum over the rows, for the mean divided by the sum of w[label] over the counted rows (their number
+ * without weights).  The gradient of a row is that of its loss with respect to its x, times grad_loss[row] * grad_scale and, for
+ * the mean, divided by the same.  Weights and smoothing are those of PyTorch's cross_entropy; z-loss: PaLM (Chowdhery et al. 2022);
+ * softcap: Gemma 2 (2024).
  *
- * Rows that are skipped: label == ignore_index, or a label outside [0, vocab) (counted in the report; no logit is read through
- * it).  Their loss is 0, their gradient is 0 in every column, and the mean does not count them.  All rows skipped: mean loss 0.
- * A row whose logits are all -infinity has loss +infinity and gradient 0, and is counted in the report.  NaN or +infinity in a
- * row makes that row's loss and gradient NaN and touches no other row.
+ * The loss and all arithmetic are fp32 or better whatever the logits' type; each gradient element is rounded once.  The gradient
+ * and the loss of the label's column are computed from the sum over the other columns, so that they keep their relative precision
+ * when the model is confident.  The same inputs give the same bits: run to run, whatever the other rows of the call, and on a CPU
+ * whatever the number of threads.
+ *
+ * Rows that are skipped: label == ignore_index, or a label outside [0, global_vocab) (counted in the report; no logit is read
+ * through it).  Their loss, lse, log_prob and entropy are 0, their argmax is -1, their gradient is 0 in every column, and the mean
+ * does not count them.  All rows skipped: mean loss 0.
+ * A row whose logits are all -infinity has loss +infinity, lse and log_prob -infinity, entropy 0, argmax -1 and gradient 0, and is
+ * counted in the report.  NaN or +infinity in a row makes that row's loss, outputs and gradient NaN (its argmax -1) and touches no
+ * other row.
  *
  * The gradient may overwrite the logits: grad == logits with the same dtype and stride.  Otherwise the two must not overlap.
  */
@@ -281,35 +307,77 @@ typedef struct quern_cross_entropy_args {
     quern_dtype labels_dtype;       /* INT32 or INT64 */
     quern_reduction reduction;
     int64_t rows;                   /* 0 is fine: nothing is read, a sum or mean is 0 */
-    int64_t vocab;                  /* columns, at least 1 */
+    int64_t vocab;                  /* columns of the logits, at least 1 */
     const void *logits;             /* [rows, vocab] */
     int64_t logits_stride;          /* elements from one row to the next, >= vocab; 0 means vocab */
-    const void *labels;             /* [rows] */
+    const void *labels;             /* [rows], counted over all shards */
     int64_t ignore_index;           /* the initialiser sets -100 */
     float *loss;                    /* [rows], or [1] for sum and mean; NULL: not wanted */
-    void *grad;                     /* [rows, vocab] or NULL: no gradient */
+    void *grad;                     /* [rows, padded_vocab] or NULL: no gradient */
     quern_dtype grad_dtype;         /* 0 means logits_dtype, the only one supported so far */
-    int64_t grad_stride;            /* >= vocab; 0 means logits_stride when in place, else vocab */
+    int64_t grad_stride;            /* >= padded_vocab; 0 means logits_stride when in place, else padded_vocab */
     const float *grad_loss;         /* upstream gradient per row, or NULL: 1 */
     int64_t grad_loss_stride;       /* elements from one row's value to the next, any sign; 0: one value for all rows */
     float grad_scale;               /* one more factor of the gradient (a loss scale); the initialiser sets 1 */
     quern_cross_entropy_report *report;  /* in the device's memory, or NULL */
+
+    /* Options; 0 and NULL leave each out, at no cost. */
+    float label_smoothing;          /* e, in [0, 1] */
+    float z_loss;                   /* >= 0 */
+    float softcap;                  /* the cap, >= 0 */
+    const float *class_weights;     /* [vocab], or NULL */
+    int64_t padded_vocab;           /* >= vocab: columns [vocab, padded_vocab) are not read and get gradient 0; 0 means vocab */
+
+    /* Further outputs of the same pass, [rows] each, or NULL. */
+    float *lse;
+    float *log_prob;                /* y[label] - lse, weighted by nothing */
+    float *entropy;                 /* -sum_j p[j] * log(p[j]), in nats */
+    int64_t *argmax;                /* the first column with the largest y */
+    quern_row_stats *stats;         /* [rows]: for quern_cross_entropy_gradient later; what the shard functions read or write */
+
+    /* A shard of a vocab that is spread over ranks. */
+    int64_t first_column;           /* which column of the whole vocab the shard's first one is */
+    int64_t global_vocab;           /* columns of all shards; 0 means vocab */
 } quern_cross_entropy_args;
 
 #define QUERN_CROSS_ENTROPY_ARGS_INIT \
     { .size = sizeof(quern_cross_entropy_args), .ignore_index = -100, .grad_loss_stride = 1, .grad_scale = 1.0f }
 
-/* The bytes of workspace that quern_cross_entropy needs for these arguments on this device (pointers may still be NULL). */
+/* The bytes of workspace that each of the functions below needs for these arguments on this device (pointers may still be NULL). */
 quern_status quern_cross_entropy_workspace(const quern_device *device, const quern_cross_entropy_args *args, size_t *bytes);
 
 /*
- * Computes the loss and gradient described above.  workspace is in the device's memory (NULL if 0 bytes are needed).
- * Bytes moved per logit, forward and gradient: one read and one write (bf16: 4) where a row fits the chip or the cache.
+ * Computes the loss, the gradient and the other outputs described above; those that are NULL are not computed, so without grad it
+ * is the forward pass.  workspace is in the device's memory (NULL if 0 bytes are needed).  For a whole vocab only: first_column 0,
+ * global_vocab == vocab.
+ * Bytes moved per logit, forward and gradient: one read and one write (bf16: 4) where a row fits the chip or the cache; forward:
+ * one read.
  * Errors: all 1xxx about the arguments, QUERN_NOT_PREPARED, QUERN_NO_KERNEL, QUERN_CUDA_ERROR.
  * Online normaliser: Milakov and Gimelshein 2018, "Online normalizer calculation for softmax".
  */
 quern_status quern_cross_entropy(quern_device *device, const quern_cross_entropy_args *args,
                                  void *workspace, size_t workspace_bytes, void *stream);
+
+/*
+ * The same in three steps, for a vocab that is spread over ranks (Megatron-LM, Shoeybi et al. 2019) or a gradient that is computed
+ * later.  Shards may differ in size, and one without a row's label is as good as any.
+ *
+ *   stats      reads the shard's logits and writes args->stats [rows], of the shard
+ *   combine    from all shards' stats [shard_count, rows], in the order of the shards: args->stats [rows] of the whole rows (or
+ *              NULL), loss, lse, log_prob, entropy, argmax and report.  Reads no logits; every rank may do it and gets the same bits
+ *   gradient   from args->stats of the whole rows: args->grad [rows, padded_vocab] of the shard
+ *
+ * Each ignores the arguments it has no use for; all must be given the same options, labels and global_vocab.  Between stats and
+ * combine the engine gathers the stats (64 bytes a row and shard) by a collective of its own, or Quern's.  The outputs of one shard
+ * are the bits of quern_cross_entropy; of several they are within one unit in the last place.  shards may be args->stats.
+ */
+quern_status quern_cross_entropy_stats(quern_device *device, const quern_cross_entropy_args *args,
+                                       void *workspace, size_t workspace_bytes, void *stream);
+quern_status quern_cross_entropy_combine(quern_device *device, const quern_cross_entropy_args *args,
+                                         const quern_row_stats *shards, int64_t shard_count,
+                                         void *workspace, size_t workspace_bytes, void *stream);
+quern_status quern_cross_entropy_gradient(quern_device *device, const quern_cross_entropy_args *args,
+                                          void *workspace, size_t workspace_bytes, void *stream);
 
 /* Writes which kernel would serve these arguments and why not the rows before it; same buffer convention as quern_error_detail. */
 size_t quern_cross_entropy_explain(const quern_device *device, const quern_cross_entropy_args *args, char *buffer, size_t bytes);

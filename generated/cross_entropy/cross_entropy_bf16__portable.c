@@ -302,7 +302,7 @@ static double row_scale(const struct quern_cross_entropy_problem *problem, int64
     double scale = problem->grad_scale;
     if (problem->grad_loss)
         scale *= (double)problem->grad_loss[row * problem->grad_loss_stride];
-    return problem->reduction == QUERN_REDUCTION_MEAN ? scale / (double)*problem->counted_rows : scale;
+    return problem->reduction == QUERN_REDUCTION_MEAN ? scale / *problem->divisor : scale;
 }
 
 /* log(sum of exp(x_j)) - x_label, without cancellation for a row that is confident of its label. */
@@ -333,7 +333,7 @@ static double counted_row(const struct quern_cross_entropy_problem *problem, con
     return row_loss(&result);
 }
 
-quern_cross_entropy_cpu_kernel quern_cross_entropy_bf16__portable;
+quern_cross_entropy_rows_kernel quern_cross_entropy_bf16__portable;
 
 void quern_cross_entropy_bf16__portable(const struct quern_cross_entropy_problem *problem, int64_t first_row,
                         int64_t end_row, void *scratch) {

@@ -325,7 +325,7 @@ static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entro
 
     float scale = problem.grad_scale * (problem.grad_loss ? problem.grad_loss[row * problem.grad_loss_stride] : 1.0f);
     if (problem.reduction == QUERN_REDUCTION_MEAN) {
-        scale = __fdiv_rn(scale, (float)problem.counted_rows[0]);
+        scale = __fdiv_rn(scale, (float)problem.divisor[0]);
     }
     const row_result result = finish_row(others, label_logit, scale);
     const row_gradient &gradient = result.gradient;

@@ -49,8 +49,8 @@ cross_entropy_labels(const __grid_constant__ quern_cross_entropy_problem problem
     bad = reduce_block<1024, int64_t, false>(bad);
     first_bad = reduce_block<1024, int64_t, true>(first_bad);
     if (threadIdx.x == 0) {
-        if (problem.counted_rows) {
-            problem.counted_rows[0] = counted;
+        if (problem.divisor) {
+            problem.divisor[0] = (double)counted;
         }
         if (problem.report) {
             problem.report->counted_rows = counted;
@@ -70,8 +70,8 @@ cross_entropy_reduce(const __grid_constant__ quern_cross_entropy_problem problem
     sum = reduce_block<1024, double, false>(sum);
     if (threadIdx.x == 0) {
         if (problem.reduction == QUERN_REDUCTION_MEAN) {
-            const int64_t counted = problem.counted_rows[0];
-            sum = counted ? sum / (double)counted : 0.0;
+            const double divisor = problem.divisor[0];
+            sum = divisor != 0 ? sum / divisor : 0.0;
         }
         problem.loss[0] = (float)sum;
     }
