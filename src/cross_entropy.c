@@ -121,7 +121,11 @@ static struct layout lay_out(const quern_device *device, enum quern_cross_entrop
 
 /* ---- a call ---- */
 
-/* What each step hands to its kernels; pointers that it has no use for are NULL. */
+size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
+    return lay_out(device, step, args).total;
+}
+
+/* Pointers that a step has no use for are NULL. */
 static void state_problem(struct quern_cross_entropy_call *call, const struct layout *layout, char *workspace) {
     const quern_cross_entropy_args *args = &call->args;
     const enum quern_cross_entropy_step step = call->step;
@@ -162,10 +166,20 @@ static void state_problem(struct quern_cross_entropy_call *call, const struct la
         .weights_in_stats = args->class_weights && (step == QUERN_STEP_COMBINE || step == QUERN_STEP_GRADIENT),
         .report = tells ? args->report : NULL,
     };
-    call->spare_stats = (quern_row_stats *)(workspace + layout->stats);
-    call->scratch = (char *)round_up((size_t)workspace + layout->scratch);
-    call->scratch_bytes = layout->scratch_bytes;
-    call->workers = layout->workers;
+}
+
+void quern_cross_entropy_state(struct quern_cross_entropy_call *call, void *workspace) {
+    const struct layout layout = lay_out(call->device, call->step, &call->args);
+    state_problem(call, &layout, workspace);
+    call->is_full = quern_cross_entropy_is_full(&call->args);
+    call->spare_stats = (quern_row_stats *)((char *)workspace + layout.stats);
+    call->scratch = (char *)round_up((size_t)workspace + layout.scratch);
+    call->scratch_bytes = layout.scratch_bytes;
+    call->workers = layout.workers;
+}
+
+quern_status quern_cross_entropy_run(struct quern_cross_entropy_call *call) {
+    return call->device->kind == QUERN_CPU ? quern_cross_entropy_on_cpu(call) : quern_cross_entropy_on_cuda(call);
 }
 
 static quern_status run(struct quern_cross_entropy_call *call, const quern_cross_entropy_args *given, void *workspace,
@@ -173,14 +187,14 @@ static quern_status run(struct quern_cross_entropy_call *call, const quern_cross
     if (!call->device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_status status = quern_cross_entropy_check(call->device, given, &call->args);
     if (status == QUERN_OK) status = quern_cross_entropy_check_step(call);
-    if (status != QUERN_OK) return status;
-    const struct layout layout = lay_out(call->device, call->step, &call->args);
-    status = quern_check_workspace(call->device, workspace, workspace_bytes, layout.total);
+    if (status == QUERN_OK)
+        status = quern_check_workspace(call->device, workspace, workspace_bytes,
+                                       quern_cross_entropy_needs(call->device, call->step, &call->args));
     if (status == QUERN_OK) status = quern_check_stream(call->device, call->stream);
     if (status != QUERN_OK) return status;
-    call->is_full = quern_cross_entropy_is_full(&call->args);
-    state_problem(call, &layout, workspace);
-    return call->device->kind == QUERN_CPU ? quern_cross_entropy_on_cpu(call) : quern_cross_entropy_on_cuda(call);
+    call->phases = QUERN_WHOLE_STEP;
+    quern_cross_entropy_state(call, workspace);
+    return quern_cross_entropy_run(call);
 }
 
 /* ---- the public functions ---- */
@@ -193,7 +207,7 @@ quern_status quern_cross_entropy_workspace(const quern_device *device, const que
     if (status != QUERN_OK) return status;
     *bytes = 0;
     for (int step = 0; step < QUERN_STEPS; step++) {
-        size_t needed = lay_out(device, (enum quern_cross_entropy_step)step, &args).total;
+        size_t needed = quern_cross_entropy_needs(device, (enum quern_cross_entropy_step)step, &args);
         if (needed > *bytes) *bytes = needed;
     }
     return QUERN_OK;

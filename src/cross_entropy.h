@@ -17,9 +17,13 @@ enum quern_cross_entropy_step {
     QUERN_STEPS
 };
 
+/* What runs of a step: a call for some of the rows leaves the first and the last to one for all. */
+enum { QUERN_COUNT_LABELS = 1, QUERN_RUN_ROWS = 2, QUERN_SUM_LOSSES = 4, QUERN_WHOLE_STEP = 7 };
+
 struct quern_cross_entropy_call {
     quern_device *device;
     enum quern_cross_entropy_step step;
+    unsigned phases;                     /* QUERN_WHOLE_STEP, or some of it */
     quern_cross_entropy_args args;       /* defaults filled in */
     const quern_row_stats *shards;       /* combine: [shard_count, rows] */
     int64_t shard_count;
@@ -49,6 +53,17 @@ bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args);
 /* A kernel for one stage of the call. */
 quern_status quern_cross_entropy_select(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage,
                                         const struct quern_ready_kernel **chosen);
+
+/* ---- a call in pieces, for src/linear_cross_entropy.c ---- */
+
+/* The workspace of a step; the arguments have passed the checks. */
+size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_entropy_step step, const quern_cross_entropy_args *args);
+
+/* Fills in what a call hands to its kernels, from its device, step and checked arguments; the workspace is as large as needed. */
+void quern_cross_entropy_state(struct quern_cross_entropy_call *call, void *workspace);
+
+/* Runs the phases of a call that has been stated. */
+quern_status quern_cross_entropy_run(struct quern_cross_entropy_call *call);
 
 /* ---- the devices ---- */
 

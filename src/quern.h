@@ -383,6 +383,91 @@ quern_status quern_cross_entropy_gradient(quern_device *device, const quern_cros
 size_t quern_cross_entropy_explain(const quern_device *device, const quern_cross_entropy_args *args, char *buffer, size_t bytes);
 
 /* ---------------------------------------------------------------------------------------------- */
+/* Linear layer and cross-entropy                                                                 */
+/* ---------------------------------------------------------------------------------------------- */
+
+/*
+ * One product of matrices: C = A * B, or C += A * B.  All lie row by row, with a stride in elements from one row to the next; a
+ * transposed operand is stored the other way round.  Sums are fp32 or better and are rounded to C's dtype once.
+ */
+typedef struct quern_gemm_args {
+    uint32_t size;
+    int accumulate;                 /* 1: C += A * B; then c_dtype is F32 */
+    int64_t m, n, k;                /* A is [m, k], B [k, n], C [m, n] */
+    const void *a;
+    const void *b;
+    void *c;
+    quern_dtype a_dtype, b_dtype, c_dtype;  /* F32, F16 or BF16 */
+    int a_transposed, b_transposed; /* 1: stored as [k, m], [n, k] */
+    int64_t a_stride, b_stride, c_stride;
+} quern_gemm_args;
+
+/* Computes such a product on the device, in the order of the stream.  What it returns other than QUERN_OK ends the call that asked. */
+typedef quern_status (*quern_gemm)(void *user, const quern_gemm_args *args, void *stream);
+
+/* A BLAS that was found at run time. */
+typedef struct quern_blas quern_blas;
+
+/*
+ * Opens a BLAS for a device: on a CPU a library with cblas_sgemm, which 16-bit matrices reach tile by tile in fp32 (some 12 MB of
+ * memory); on a GPU cuBLAS.  library: its file name, or NULL to look for the usual ones (libopenblas.so.0, libblis.so.4,
+ * libmkl_rt.so.2, libcblas.so.3; libcublas.so.13, libcublas.so.12).  It runs on threads of its own.
+ * Errors: QUERN_NOT_SUPPORTED with what was tried; QUERN_OUT_OF_MEMORY.
+ */
+quern_status quern_blas_open(quern_device *device, const char *library, quern_blas **blas);
+void quern_blas_close(quern_blas *blas);  /* NULL is fine */
+
+/* A quern_gemm whose user is an open quern_blas; for one thread at a time. */
+quern_status quern_blas_gemm(void *blas, const quern_gemm_args *args, void *stream);
+
+/*
+ * The last layer of a language model and its loss, without ever holding the logits of all rows: logits = hidden * weight^T are
+ * computed, turned into the loss and their own gradient in place, and multiplied into d_hidden and d_weight, some rows at a time.
+ * In memory there are the logits of chunk_rows rows.  Results are those of the same products and quern_cross_entropy on all rows
+ * at once, but for the order in which d_weight is summed over the chunks, in fp32.
+ * The idea: Liger Kernel's fused linear cross-entropy (Hsu et al. 2024).
+ */
+typedef struct quern_linear_cross_entropy_args {
+    uint32_t size;
+    quern_dtype hidden_dtype;       /* F32, F16 or BF16: of hidden and d_hidden */
+    quern_dtype weight_dtype;       /* likewise */
+    int accumulate_weight;          /* 1: d_weight is added to; 0: it is overwritten */
+
+    /*
+     * The loss: logits_dtype says what the logits of a chunk are rounded to, rows, vocab, labels and all options and outputs mean
+     * what they mean there.  logits, grad, stats and their strides are not used: NULL and 0; no shards, no padding.
+     */
+    quern_cross_entropy_args loss;
+
+    int64_t width;                  /* columns of hidden and weight */
+    const void *hidden;             /* [rows, width] */
+    int64_t hidden_stride;          /* elements; 0 means width */
+    const void *weight;             /* [vocab, width] */
+    int64_t weight_stride;
+    void *d_hidden;                 /* [rows, width], or NULL: not wanted; may be hidden */
+    int64_t d_hidden_stride;
+    float *d_weight;                /* [vocab, width], or NULL: not wanted */
+    int64_t d_weight_stride;
+    int64_t chunk_rows;             /* 0: as many as make the logits of a chunk about as large as hidden */
+    quern_gemm gemm;
+    void *gemm_user;
+} quern_linear_cross_entropy_args;
+
+#define QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT \
+    { .size = sizeof(quern_linear_cross_entropy_args), .loss = QUERN_CROSS_ENTROPY_ARGS_INIT }
+
+/* The bytes of workspace that quern_linear_cross_entropy needs: the logits of a chunk, and what quern_cross_entropy needs. */
+quern_status quern_linear_cross_entropy_workspace(const quern_device *device, const quern_linear_cross_entropy_args *args,
+                                                  size_t *bytes);
+
+/*
+ * Computes the loss, d_hidden and d_weight as described above.  QUERN_CROSS_ENTROPY must be prepared.
+ * Errors: those of quern_cross_entropy; what the gemm returns, after which the outputs are incomplete.
+ */
+quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear_cross_entropy_args *args,
+                                        void *workspace, size_t workspace_bytes, void *stream);
+
+/* ---------------------------------------------------------------------------------------------- */
 /* Adam                                                                                           */
 /* ---------------------------------------------------------------------------------------------- */
 
