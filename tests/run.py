@@ -37,6 +37,7 @@ TIMEOUT = 600  # seconds for one suite or check
 SUITES = {
     "test_cross_entropy": {"cpu", "emulated", "gpu"},
     "test_cross_entropy_rows": {"cpu", "emulated", "gpu"},
+    "test_linear_cross_entropy": {"cpu", "emulated", "gpu"},
     "test_adam": {"cpu", "emulated", "gpu"},
     "test_adam_rounding": {"cpu", "emulated", "gpu"},
     "test_determinism": {"cpu", "emulated", "gpu"},

@@ -1,0 +1,506 @@
+/*
+ * The last layer with its loss, some rows at a time, against the same products and quern_cross_entropy on all rows at once, with
+ * a product of matrices that is computed on the host in double; and the BLAS that the library opens, against the same.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/buffer.h"
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "harness/device.h"
+#include "harness/random.h"
+#include "oracle/dtype.h"
+
+TestSuite(linear_cross_entropy, .timeout = 300);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- products on the host ---- */
+
+struct matrix {
+    quern_dtype dtype;
+    int64_t rows, columns, stride;
+    void *data;
+};
+
+static size_t matrix_bytes(const struct matrix *matrix) {
+    return (size_t)(matrix->rows * matrix->stride) * quern_dtype_bytes(matrix->dtype);
+}
+
+static double at(const struct matrix *matrix, int transposed, int64_t row, int64_t column) {
+    return dtype_load(matrix->dtype, matrix->data, transposed ? column * matrix->stride + row : row * matrix->stride + column);
+}
+
+static void multiply(const quern_gemm_args *args, const struct matrix *a, const struct matrix *b, const struct matrix *c) {
+    for (int64_t row = 0; row < args->m; row++)
+        for (int64_t column = 0; column < args->n; column++) {
+            double sum = args->accumulate ? at(c, 0, row, column) : 0;
+            for (int64_t k = 0; k < args->k; k++) sum += at(a, args->a_transposed, row, k) * at(b, args->b_transposed, k, column);
+            dtype_store(c->dtype, c->data, row * c->stride + column, sum);
+        }
+}
+
+static struct matrix stored(const void *data, quern_dtype dtype, int64_t rows, int64_t columns, int64_t stride) {
+    return (struct matrix){dtype, rows, columns, stride, (void *)data};
+}
+
+/* The stored forms of a product's matrices. */
+static void matrices_of(const quern_gemm_args *args, struct matrix m[3]) {
+    const int at = args->a_transposed, bt = args->b_transposed;
+    m[0] = stored(args->a, args->a_dtype, at ? args->k : args->m, at ? args->m : args->k, args->a_stride);
+    m[1] = stored(args->b, args->b_dtype, bt ? args->n : args->k, bt ? args->k : args->n, args->b_stride);
+    m[2] = stored(args->c, args->c_dtype, args->m, args->n, args->c_stride);
+}
+
+/* The device's memory, all but what lies behind a matrix's last row. */
+static size_t span(const struct matrix *m) {
+    if (!m->rows || !m->columns) return 0;
+    return (size_t)((m->rows - 1) * m->stride + m->columns) * quern_dtype_bytes(m->dtype);
+}
+
+static void fetch(const struct test_device *device, struct matrix *m, void *copy) {
+    if (device->kind == QUERN_CUDA && span(m)) CUDA(cuMemcpyDtoHAsync_v2(copy, (cuda_pointer)(uintptr_t)m->data, span(m), device->stream));
+}
+
+struct products {
+    const struct test_device *device;
+    int made;
+    int fail_at;       /* this one fails; -1: none */
+    int64_t most_rows; /* of logits that were asked for at once */
+};
+
+static quern_status gemm(void *user, const quern_gemm_args *args, void *stream) {
+    struct products *products = user;
+    struct matrix m[3];
+    void *copies[3] = {NULL, NULL, NULL};
+    check(stream == products->device->stream, "another stream");
+    check(args->size == sizeof *args, "the size is %u", args->size);
+    if (products->made++ == products->fail_at) return QUERN_SYSTEM_ERROR;
+    matrices_of(args, m);
+    if (products->device->kind == QUERN_CPU) {
+        multiply(args, &m[0], &m[1], &m[2]);
+        return QUERN_OK;
+    }
+    void *there = m[2].data;
+    for (int i = 0; i < 3; i++) {
+        copies[i] = malloc(span(&m[i]) + 1);
+        fetch(products->device, &m[i], copies[i]);
+        m[i].data = copies[i];
+    }
+    CUDA(cuStreamSynchronize(stream));
+    multiply(args, &m[0], &m[1], &m[2]);
+    if (span(&m[2])) CUDA(cuMemcpyHtoDAsync_v2((cuda_pointer)(uintptr_t)there, m[2].data, span(&m[2]), stream));
+    CUDA(cuStreamSynchronize(stream));
+    for (int i = 0; i < 3; i++) free(copies[i]);
+    return QUERN_OK;
+}
+
+/* ---- a layer ---- */
+
+struct shape {
+    quern_dtype hidden, weight, logits;
+    int64_t rows, vocab, width, chunk_rows;
+    quern_reduction reduction;
+    float label_smoothing, softcap, z_loss;
+    int64_t padding;  /* of every stride */
+    bool accumulate;
+    uint64_t seed;
+};
+
+struct layer {
+    struct shape shape;
+    struct test_device device;
+    struct buffer hidden, weight, labels, d_hidden, d_weight, loss, upstream, argmax;
+    quern_linear_cross_entropy_args args;
+    struct products products;
+};
+
+static void *make_values(quern_dtype dtype, int64_t rows, int64_t columns, int64_t stride, double spread, uint64_t seed) {
+    void *values = malloc((size_t)(rows * stride) * quern_dtype_bytes(dtype) + 1);
+    fill_pattern(values, (size_t)(rows * stride) * quern_dtype_bytes(dtype));
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t column = 0; column < columns; column++)
+            dtype_store(dtype, values, row * stride + column, spread * random_normal(seed, (uint64_t)(row * columns + column)));
+    return values;
+}
+
+static void open_matrix(struct layer *layer, struct buffer *buffer, quern_dtype dtype, int64_t rows, double spread, uint64_t seed) {
+    const int64_t stride = layer->shape.width + layer->shape.padding;
+    void *values = make_values(dtype, rows, layer->shape.width, stride, spread, seed);
+    buffer_open(buffer, &layer->device, (size_t)(rows * stride) * quern_dtype_bytes(dtype), quern_dtype_bytes(dtype), values);
+    free(values);
+}
+
+static void open_labels(struct layer *layer) {
+    const int64_t rows = layer->shape.rows;
+    int32_t *labels = malloc((size_t)rows * sizeof *labels + 1);
+    float *upstream = malloc((size_t)rows * sizeof *upstream + 1);
+    for (int64_t row = 0; row < rows; row++) {
+        labels[row] = row % 11 == 3 ? -100 : row == 5 ? -7 : (int32_t)random_below(layer->shape.seed + 3, (uint64_t)row, layer->shape.vocab);
+        upstream[row] = (float)(1 + random_uniform(layer->shape.seed + 4, (uint64_t)row));
+    }
+    buffer_open(&layer->labels, &layer->device, (size_t)rows * sizeof *labels, 4, labels);
+    buffer_open(&layer->upstream, &layer->device, (size_t)rows * sizeof *upstream, 4, upstream);
+    free(upstream);
+    free(labels);
+}
+
+static void open_layer(struct layer *layer, const struct shape *shape) {
+    *layer = (struct layer){.shape = *shape};
+    const int64_t stride = shape->width + shape->padding;
+    device_open(&layer->device, 0, NULL);
+    check_ok(quern_prepare(layer->device.quern, QUERN_CROSS_ENTROPY));
+    open_matrix(layer, &layer->hidden, shape->hidden, shape->rows, 1, shape->seed);
+    open_matrix(layer, &layer->weight, shape->weight, shape->vocab, 0.5, shape->seed + 1);
+    open_matrix(layer, &layer->d_hidden, shape->hidden, shape->rows, 1, shape->seed + 2);
+    open_matrix(layer, &layer->d_weight, QUERN_F32, shape->vocab, 0.1, shape->seed + 5);
+    open_labels(layer);
+    buffer_open(&layer->loss, &layer->device, sizeof(float) * (size_t)(shape->reduction ? 1 : shape->rows), 4, NULL);
+    buffer_open(&layer->argmax, &layer->device, sizeof(int64_t) * (size_t)shape->rows, 8, NULL);
+    layer->products = (struct products){.device = &layer->device, .fail_at = -1};
+    quern_linear_cross_entropy_args *args = &layer->args;
+    *args = (quern_linear_cross_entropy_args)QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
+    args->hidden_dtype = shape->hidden, args->weight_dtype = shape->weight, args->width = shape->width;
+    args->loss.logits_dtype = shape->logits, args->loss.labels_dtype = QUERN_INT32, args->loss.reduction = shape->reduction;
+    args->loss.rows = shape->rows, args->loss.vocab = shape->vocab;
+    args->loss.labels = layer->labels.data, args->loss.loss = layer->loss.data, args->loss.grad_loss = layer->upstream.data;
+    args->loss.label_smoothing = shape->label_smoothing, args->loss.softcap = shape->softcap, args->loss.z_loss = shape->z_loss;
+    args->loss.argmax = layer->argmax.data;
+    args->hidden = layer->hidden.data, args->weight = layer->weight.data;
+    args->d_hidden = layer->d_hidden.data, args->d_weight = layer->d_weight.data, args->accumulate_weight = shape->accumulate;
+    args->hidden_stride = args->weight_stride = args->d_hidden_stride = args->d_weight_stride = stride;
+    args->chunk_rows = shape->chunk_rows, args->gemm = gemm, args->gemm_user = &layer->products;
+}
+
+static void close_layer(struct layer *layer) {
+    struct buffer *buffers[] = {&layer->hidden, &layer->weight, &layer->labels, &layer->d_hidden,
+                                &layer->d_weight, &layer->loss, &layer->upstream, &layer->argmax};
+    for (size_t i = 0; i < COUNT(buffers); i++) buffer_close(buffers[i]);
+    device_close(&layer->device);
+}
+
+static quern_status run_layer(struct layer *layer) {
+    struct buffer workspace;
+    size_t bytes = 0;
+    check_ok(quern_linear_cross_entropy_workspace(layer->device.quern, &layer->args, &bytes));
+    buffer_open(&workspace, &layer->device, bytes, 0, NULL);
+    quern_status status = quern_linear_cross_entropy(layer->device.quern, &layer->args, workspace.data, bytes, layer->device.stream);
+    buffer_close(&workspace);
+    return status;
+}
+
+/* ---- the same on all rows at once ---- */
+
+struct whole {
+    struct matrix hidden, weight, logits, d_hidden, d_weight;
+    float *loss;
+    int64_t *argmax;
+};
+
+static struct matrix copy_of(struct buffer *buffer, quern_dtype dtype, int64_t rows, int64_t columns, int64_t stride) {
+    struct matrix m = {dtype, rows, columns, stride, malloc(buffer->bytes + 1)};
+    memcpy(m.data, buffer_read(buffer), buffer->bytes);
+    return m;
+}
+
+static void run_cross_entropy(struct layer *layer, struct whole *whole) {
+    struct buffer logits, loss, argmax, workspace;
+    quern_cross_entropy_args args = layer->args.loss;
+    size_t bytes = 0;
+    buffer_open(&logits, &layer->device, matrix_bytes(&whole->logits), 0, whole->logits.data);
+    buffer_open(&loss, &layer->device, layer->loss.bytes, 0, NULL);
+    buffer_open(&argmax, &layer->device, layer->argmax.bytes, 0, NULL);
+    args.logits = args.grad = logits.data, args.loss = loss.data, args.argmax = argmax.data;
+    check_ok(quern_cross_entropy_workspace(layer->device.quern, &args, &bytes));
+    buffer_open(&workspace, &layer->device, bytes, 0, NULL);
+    check_ok(quern_cross_entropy(layer->device.quern, &args, workspace.data, bytes, layer->device.stream));
+    buffer_close(&workspace);
+    memcpy(whole->logits.data, buffer_read(&logits), matrix_bytes(&whole->logits));
+    memcpy(whole->loss = malloc(loss.bytes + 1), buffer_read(&loss), loss.bytes);
+    memcpy(whole->argmax = malloc(argmax.bytes + 1), buffer_read(&argmax), argmax.bytes);
+    buffer_close(&logits);
+    buffer_close(&loss);
+    buffer_close(&argmax);
+}
+
+static void run_whole(struct layer *layer, struct whole *whole) {
+    const struct shape *s = &layer->shape;
+    const int64_t stride = s->width + s->padding;
+    whole->hidden = copy_of(&layer->hidden, s->hidden, s->rows, s->width, stride);
+    whole->weight = copy_of(&layer->weight, s->weight, s->vocab, s->width, stride);
+    whole->d_hidden = copy_of(&layer->d_hidden, s->hidden, s->rows, s->width, stride);
+    whole->d_weight = copy_of(&layer->d_weight, QUERN_F32, s->vocab, s->width, stride);
+    whole->logits = (struct matrix){s->logits, s->rows, s->vocab, s->vocab,
+                                    malloc((size_t)(s->rows * s->vocab) * quern_dtype_bytes(s->logits) + 1)};
+    multiply(&(quern_gemm_args){.m = s->rows, .n = s->vocab, .k = s->width, .b_transposed = 1}, &whole->hidden, &whole->weight,
+             &whole->logits);
+    run_cross_entropy(layer, whole);
+    multiply(&(quern_gemm_args){.m = s->vocab, .n = s->width, .k = s->rows, .a_transposed = 1, .accumulate = s->accumulate},
+             &whole->logits, &whole->hidden, &whole->d_weight);
+    multiply(&(quern_gemm_args){.m = s->rows, .n = s->width, .k = s->vocab}, &whole->logits, &whole->weight, &whole->d_hidden);
+}
+
+static void free_whole(struct whole *whole) {
+    void *all[] = {whole->hidden.data, whole->weight.data, whole->logits.data, whole->d_hidden.data, whole->d_weight.data,
+                   whole->loss, whole->argmax};
+    for (size_t i = 0; i < COUNT(all); i++) free(all[i]);
+}
+
+/* d_weight is rounded to fp32 after each chunk. */
+static void compare_d_weight(const struct layer *layer, const struct matrix *expected, const struct matrix *found) {
+    for (int64_t row = 0; row < expected->rows; row++)
+        for (int64_t column = 0; column < expected->columns; column++) {
+            double e = at(expected, 0, row, column), f = at(found, 0, row, column);
+            check(fabs(e - f) <= 1e-5 * fabs(e) + 1e-6, "d_weight[%lld][%lld] is %.9g instead of %.9g, chunk %lld", (long long)row,
+                  (long long)column, f, e, (long long)layer->shape.chunk_rows);
+        }
+}
+
+/* With a product in double everything but d_weight has the same bits, whatever the chunk. */
+static void check_layer(const struct shape *shape) {
+    struct layer layer;
+    struct whole whole;
+    open_layer(&layer, shape);
+    run_whole(&layer, &whole);
+    check_ok(run_layer(&layer));
+    check(!memcmp(whole.loss, buffer_read(&layer.loss), layer.loss.bytes), "another loss, %g instead of %g",
+          (double)*(float *)buffer_read(&layer.loss), (double)*whole.loss);
+    check(!memcmp(whole.argmax, buffer_read(&layer.argmax), layer.argmax.bytes), "another argmax");
+    check(!memcmp(whole.d_hidden.data, buffer_read(&layer.d_hidden), layer.d_hidden.bytes), "another d_hidden");
+    struct matrix d_weight = whole.d_weight;
+    d_weight.data = buffer_read(&layer.d_weight);
+    compare_d_weight(&layer, &whole.d_weight, &d_weight);
+    free_whole(&whole);
+    close_layer(&layer);
+}
+
+#define SHAPE(...) (&(struct shape){.hidden = QUERN_BF16, .weight = QUERN_BF16, .logits = QUERN_BF16, .rows = 70, .vocab = 150, \
+                                    .width = 24, .reduction = QUERN_REDUCTION_MEAN, .seed = 1, __VA_ARGS__})
+#pragma GCC diagnostic ignored "-Woverride-init"
+
+Test(linear_cross_entropy, any_chunk_gives_the_same) {
+    static const int64_t chunks[] = {0, 1, 7, 64, 70, 1000};
+    for (size_t i = 0; i < COUNT(chunks); i++) check_layer(SHAPE(.chunk_rows = chunks[i]));
+}
+
+Test(linear_cross_entropy, any_dtypes) {
+    static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
+    for (int i = 0; i < 27; i++)
+        check_layer(SHAPE(.hidden = dtypes[i % 3], .weight = dtypes[i / 3 % 3], .logits = dtypes[i / 9], .chunk_rows = 16, .rows = 40,
+                          .seed = (uint64_t)i + 2));
+}
+
+Test(linear_cross_entropy, reductions_options_and_strides) {
+    for (int i = 0; i < 12; i++)
+        check_layer(SHAPE(.reduction = (quern_reduction)(i % 3), .label_smoothing = i & 1 ? 0.1f : 0, .softcap = i & 2 ? 20 : 0,
+                          .z_loss = i & 4 ? 1e-3f : 0, .padding = i % 5, .accumulate = i % 4 == 3, .chunk_rows = 10 + i,
+                          .seed = (uint64_t)i + 40));
+}
+
+Test(linear_cross_entropy, no_rows) {
+    check_layer(SHAPE(.rows = 0));
+    check_layer(SHAPE(.rows = 0, .accumulate = true));
+}
+
+/* Only what is asked for: neither gradient, and one of them. */
+Test(linear_cross_entropy, gradients_are_wanted_or_not) {
+    for (int wanted = 0; wanted < 4; wanted++) {
+        struct layer layer;
+        struct whole whole;
+        open_layer(&layer, SHAPE(.chunk_rows = 20));
+        run_whole(&layer, &whole);
+        struct matrix before = copy_of(&layer.d_hidden, QUERN_BF16, 70, 24, 24);
+        if (!(wanted & 1)) layer.args.d_hidden = NULL;
+        if (!(wanted & 2)) layer.args.d_weight = NULL;
+        check_ok(run_layer(&layer));
+        check(layer.products.made == 4 * (1 + (wanted & 1) + (wanted >> 1)), "%d products", layer.products.made);
+        check(!memcmp(whole.loss, buffer_read(&layer.loss), layer.loss.bytes), "another loss");
+        check(!memcmp(wanted & 1 ? whole.d_hidden.data : before.data, buffer_read(&layer.d_hidden), layer.d_hidden.bytes),
+              "another d_hidden");
+        free(before.data);
+        free_whole(&whole);
+        close_layer(&layer);
+    }
+}
+
+Test(linear_cross_entropy, d_hidden_may_be_hidden) {
+    struct layer layer;
+    struct whole whole;
+    open_layer(&layer, SHAPE(.chunk_rows = 16));
+    run_whole(&layer, &whole);
+    layer.args.d_hidden = layer.hidden.data;
+    check_ok(run_layer(&layer));
+    check(!memcmp(whole.d_hidden.data, buffer_read(&layer.hidden), layer.hidden.bytes), "another d_hidden");
+    struct matrix d_weight = whole.d_weight;
+    d_weight.data = buffer_read(&layer.d_weight);
+    compare_d_weight(&layer, &whole.d_weight, &d_weight);
+    free_whole(&whole);
+    close_layer(&layer);
+}
+
+Test(linear_cross_entropy, a_chunk_is_what_memory_holds) {
+    struct layer layer;
+    size_t small = 0, large = 0;
+    open_layer(&layer, SHAPE(.rows = 64, .vocab = 5000, .width = 8, .chunk_rows = 1));
+    check_ok(quern_linear_cross_entropy_workspace(layer.device.quern, &layer.args, &small));
+    layer.args.chunk_rows = 64;
+    check_ok(quern_linear_cross_entropy_workspace(layer.device.quern, &layer.args, &large));
+    check(large - small >= 60 * 5000 * 2 && small < 5000 * 4 * 16, "%zu bytes for one row, %zu for 64", small, large);
+    close_layer(&layer);
+}
+
+/* ---- what is refused ---- */
+
+Test(linear_cross_entropy, a_product_that_fails_ends_the_call) {
+    for (int product = 0; product < 6; product++) {
+        struct layer layer;
+        open_layer(&layer, SHAPE(.chunk_rows = 40));
+        layer.products.fail_at = product;
+        check(run_layer(&layer) == QUERN_SYSTEM_ERROR, "product %d", product);
+        check(layer.products.made == product + 1, "%d products after number %d failed", layer.products.made, product);
+        close_layer(&layer);
+    }
+}
+
+static void refuse(struct layer *layer, quern_status status, const char *detail) {
+    size_t bytes = 0;
+    char workspace[64];
+    quern_status found = quern_linear_cross_entropy_workspace(layer->device.quern, &layer->args, &bytes);
+    if (found == QUERN_OK)
+        found = quern_linear_cross_entropy(layer->device.quern, &layer->args, workspace, bytes, layer->device.stream);
+    check(found == status && strstr(error_detail(), detail), "\"%s\" instead of \"%s\"", error_detail(), detail);
+    check(layer->products.made == 0, "a product was made");
+}
+
+Test(linear_cross_entropy, refusals) {
+    struct layer layer;
+    open_layer(&layer, SHAPE(.padding = 0));
+    const quern_linear_cross_entropy_args good = layer.args;
+    static float some[4];
+#define REFUSED(status, detail, ...) layer.args = good, __VA_ARGS__, refuse(&layer, status, detail)
+    REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.size is 0", layer.args.size = 0);
+    REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.size is 0", layer.args.loss.size = 0);
+    REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.logits is set", layer.args.loss.logits = some);
+    REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.grad is set", layer.args.loss.grad = some);
+    REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.padded_vocab is set", layer.args.loss.padded_vocab = 160);
+    REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.global_vocab is set", layer.args.loss.global_vocab = 300);
+    REFUSED(QUERN_INVALID_DTYPE, "args.hidden_dtype", layer.args.hidden_dtype = QUERN_INT32);
+    REFUSED(QUERN_INVALID_DTYPE, "args.weight_dtype", layer.args.weight_dtype = QUERN_NO_DTYPE);
+    REFUSED(QUERN_INVALID_SHAPE, "args.width is -1", layer.args.width = -1);
+    REFUSED(QUERN_INVALID_SHAPE, "args.chunk_rows is -1", layer.args.chunk_rows = -1);
+    REFUSED(QUERN_INVALID_SHAPE, "args.hidden_stride is 23: expected at least width, 24", layer.args.hidden_stride = 23);
+    REFUSED(QUERN_INVALID_SHAPE, "150 rows at args.d_weight_stride 9223372036854775807 are more", layer.args.d_weight_stride = INT64_MAX);
+    REFUSED(QUERN_NULL_POINTER, "args.gemm is NULL", layer.args.gemm = NULL);
+    REFUSED(QUERN_NULL_POINTER, "args.hidden is NULL", layer.args.hidden = NULL);
+    REFUSED(QUERN_NULL_POINTER, "args.weight is NULL", layer.args.weight = NULL);
+    REFUSED(QUERN_INVALID_ARGUMENT, "args.label_smoothing is 2", layer.args.loss.label_smoothing = 2);
+#undef REFUSED
+    close_layer(&layer);
+}
+
+/* ---- the BLAS that is there ---- */
+
+static bool has_blas(const struct test_device *device, quern_blas **blas) {
+    quern_status status = quern_blas_open(device->quern, NULL, blas);
+    check(status == QUERN_OK || (status == QUERN_NOT_SUPPORTED && strstr(error_detail(), "no BLAS can be opened: ")), "%s",
+          error_detail());
+    return status == QUERN_OK;
+}
+
+static void open_product(struct buffer *buffer, const struct test_device *device, struct matrix *m, uint64_t seed) {
+    m->data = make_values(m->dtype, m->rows, m->columns, m->stride, 1, seed);
+    buffer_open(buffer, device, matrix_bytes(m), 0, m->data);
+}
+
+static void check_product(const struct test_device *device, quern_blas *blas, quern_gemm_args args, uint64_t seed) {
+    struct matrix m[3];
+    struct buffer buffers[3];
+    matrices_of(&args, m);
+    for (int i = 0; i < 3; i++) open_product(&buffers[i], device, &m[i], seed + (uint64_t)i);
+    args.a = buffers[0].data, args.b = buffers[1].data, args.c = buffers[2].data;
+    check_ok(quern_blas_gemm(blas, &args, device->stream));
+    multiply(&args, &m[0], &m[1], &m[2]);
+    struct matrix found = m[2];
+    found.data = buffer_read(&buffers[2]);
+    for (int64_t row = 0; row < args.m; row++)
+        for (int64_t column = 0; column < args.n; column++) {
+            double e = at(&m[2], 0, row, column), f = at(&found, 0, row, column);
+            double tolerance = 1e-5 * sqrt((double)args.k + 1) + (args.c_dtype == QUERN_F32 ? 0 : dtype_ulp(args.c_dtype, e));
+            check(fabs(e - f) <= tolerance, "[%lld][%lld] is %g instead of %g: %lld x %lld x %lld", (long long)row, (long long)column,
+                  f, e, (long long)args.m, (long long)args.n, (long long)args.k);
+        }
+    for (int i = 0; i < 3; i++) {
+        buffer_close(&buffers[i]);
+        free(m[i].data);
+    }
+}
+
+Test(linear_cross_entropy, the_blas_multiplies) {
+    static const quern_dtype dtypes[] = {QUERN_F32, QUERN_BF16, QUERN_F16};
+    static const int64_t sizes[][3] = {{5, 7, 3}, {33, 17, 65}, {1, 40, 9}, {12, 1, 1}, {0, 3, 2}, {3, 4, 0}};
+    struct test_device device;
+    quern_blas *blas = NULL;
+    device_open(&device, 0, NULL);
+    if (!has_blas(&device, &blas)) cr_skip_test("no BLAS");
+    for (int i = 0; i < 6 * 24; i++) {
+        const int64_t *size = sizes[i % 6];
+        quern_gemm_args args = {.size = sizeof args, .m = size[0], .n = size[1], .k = size[2], .a_transposed = i / 6 & 1,
+                                .b_transposed = i / 12 & 1, .a_dtype = dtypes[i / 24 % 3], .b_dtype = dtypes[i / 24 % 3],
+                                .c_dtype = i / 72 ? QUERN_F32 : dtypes[i / 24 % 3], .accumulate = i / 72};
+        args.a_stride = (args.a_transposed ? args.m : args.k) + i % 4;
+        args.b_stride = (args.b_transposed ? args.k : args.n) + i % 3;
+        args.c_stride = args.n + i % 2;
+        check_product(&device, blas, args, (uint64_t)(100 + i));
+    }
+    quern_blas_close(blas);
+    device_close(&device);
+}
+
+/* More than one tile in each direction. */
+Test(linear_cross_entropy, the_blas_multiplies_by_tiles) {
+    struct test_device device;
+    quern_blas *blas = NULL;
+    device_open(&device, 0, NULL);
+    if (!has_blas(&device, &blas)) cr_skip_test("no BLAS");
+    for (int i = 0; i < 3; i++) {
+        const int64_t size = test_size(1030, 70), m = i == 0 ? size : 5, n = i == 1 ? size : 3, k = i == 2 ? 2 * size : 4;
+        check_product(&device, blas, (quern_gemm_args){.size = sizeof(quern_gemm_args), .m = m, .n = n, .k = k, .a_dtype = QUERN_BF16,
+                      .b_dtype = QUERN_BF16, .c_dtype = QUERN_BF16, .a_stride = k, .b_stride = n, .c_stride = n}, (uint64_t)i);
+    }
+    quern_blas_close(blas);
+    device_close(&device);
+}
+
+Test(linear_cross_entropy, the_blas_serves_the_layer) {
+    struct layer layer;
+    struct whole whole;
+    quern_blas *blas = NULL;
+    open_layer(&layer, SHAPE(.chunk_rows = 16));
+    if (!has_blas(&layer.device, &blas)) cr_skip_test("no BLAS");
+    run_whole(&layer, &whole);
+    layer.args.gemm = quern_blas_gemm, layer.args.gemm_user = blas;
+    check_ok(run_layer(&layer));
+    float loss = *(float *)buffer_read(&layer.loss);
+    check(fabsf(loss - *whole.loss) <= 1e-3f * *whole.loss, "the loss is %g instead of %g", (double)loss, (double)*whole.loss);
+    quern_blas_close(blas);
+    free_whole(&whole);
+    close_layer(&layer);
+}
+
+Test(linear_cross_entropy, a_blas_that_is_none) {
+    struct test_device device;
+    quern_blas *blas = NULL;
+    device_open(&device, 0, NULL);
+    check_status(quern_blas_open(device.quern, "libnothing.so", &blas), QUERN_NOT_SUPPORTED);
+    check(strstr(error_detail(), "libnothing.so"), "%s", error_detail());
+    check_status(quern_blas_open(device.quern, "libc.so.6", &blas), QUERN_NOT_SUPPORTED);
+    check(strstr(error_detail(), "libc.so.6 has no function "), "%s", error_detail());
+    check_status(quern_blas_open(NULL, NULL, &blas), QUERN_NULL_POINTER);
+    check_status(quern_blas_open(device.quern, NULL, NULL), QUERN_NULL_POINTER);
+    check(!blas, "a BLAS was given");
+    quern_blas_close(NULL);
+    device_close(&device);
+}
