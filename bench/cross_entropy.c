@@ -1,10 +1,12 @@
 /*
- * Cross-entropy: the forward pass, and loss with gradient in place.
+ * Cross-entropy: the forward pass, loss with gradient in place, the same with label smoothing, z-loss, softcap and class weights,
+ * and the gradient alone, later, from what the forward pass has saved of each row.
  *
  * A round restores the logits from a pristine copy, which is the measured copy bandwidth, then reads them (loop), runs the
- * forward pass, updates them in place (loop) and runs the kernel in place.  The loop in place runs twice, the first time
- * untimed, so that both in-place activities find the cache full of somebody's unwritten lines.
+ * forward pass, updates them in place (loop) and runs the kernels in place, each after another update in place, so that all
+ * find the cache full of somebody's unwritten lines.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,17 +21,19 @@ enum { MOST_ROWS = 8192, CPU_LOGITS_BYTES = 256 << 20 };
 static const struct shape {
     quern_dtype dtype;
     int64_t vocab;
+    int64_t rows;  /* 0: as many as there is memory for */
 } shapes[] = {
-    {QUERN_BF16, 32000}, {QUERN_BF16, 32768}, {QUERN_BF16, 50257}, {QUERN_BF16, 128256}, {QUERN_BF16, 262144},
-    {QUERN_F16, 32768},  {QUERN_F32, 32768},
+    {QUERN_BF16, 32000, 0},  {QUERN_BF16, 32768, 0}, {QUERN_BF16, 50257, 0}, {QUERN_BF16, 128256, 0},
+    {QUERN_BF16, 262144, 0}, {QUERN_F16, 32768, 0},  {QUERN_F32, 32768, 0},  {QUERN_F32, 128256, 0},
+    {QUERN_BF16, 262144, 8}, {QUERN_BF16, 1 << 20, 1},
 };
 
-static const struct shape quick_shapes[] = {{QUERN_BF16, 32768}, {QUERN_F32, 50257}};
+static const struct shape quick_shapes[] = {{QUERN_BF16, 32768, 0}, {QUERN_F32, 50257, 0}, {QUERN_BF16, 262144, 1}};
 
 struct job {
     struct machine *machine;
     quern_cross_entropy_args args;
-    void *pristine, *logits, *labels, *loss, *workspace;
+    void *pristine, *logits, *labels, *loss, *weights, *stats, *workspace;
     size_t logits_bytes, workspace_bytes;
 };
 
@@ -48,48 +52,109 @@ static void update_logits(void *context) {
     machine_update(job->machine, job->logits, job->logits_bytes);
 }
 
-static void run(struct job *job, void *grad) {
-    job->args.grad = grad;
-    if (quern_cross_entropy(job->machine->quern, &job->args, job->workspace, job->workspace_bytes, NULL) == QUERN_OK) return;
+static void succeed(quern_status status, const char *what) {
+    if (status == QUERN_OK) return;
     char detail[1000];
     quern_error_detail(detail, sizeof detail);
-    machine_fail("quern_cross_entropy: %s", detail);
+    machine_fail("%s: %s", what, detail);
+}
+
+static void run(struct job *job, const quern_cross_entropy_args *args) {
+    succeed(quern_cross_entropy(job->machine->quern, args, job->workspace, job->workspace_bytes, NULL), "quern_cross_entropy");
+}
+
+/* What a training engine saves for its backward pass. */
+static quern_cross_entropy_args forward_args(const struct job *job) {
+    quern_cross_entropy_args args = job->args;
+    args.stats = job->stats;
+    return args;
+}
+
+static quern_cross_entropy_args gradient_args(const struct job *job) {
+    quern_cross_entropy_args args = job->args;
+    args.grad = job->logits;
+    return args;
+}
+
+static quern_cross_entropy_args options_args(const struct job *job) {
+    quern_cross_entropy_args args = gradient_args(job);
+    args.label_smoothing = 0.1f;
+    args.z_loss = 1e-4f;
+    args.softcap = 30;
+    args.class_weights = job->weights;
+    return args;
+}
+
+static quern_cross_entropy_args later_args(const struct job *job) {
+    quern_cross_entropy_args args = gradient_args(job);
+    args.stats = job->stats;
+    return args;
 }
 
 static void forward(void *context) {
-    run(context, NULL);
+    const quern_cross_entropy_args args = forward_args(context);
+    run(context, &args);
 }
 
 static void forward_and_gradient(void *context) {
-    struct job *job = context;
-    run(job, job->logits);
+    const quern_cross_entropy_args args = gradient_args(context);
+    run(context, &args);
 }
 
-enum { RESTORE, READ, FORWARD, UPDATE_BEFORE, UPDATE, GRADIENT, ACTIVITIES };
+static void with_options(void *context) {
+    const quern_cross_entropy_args args = options_args(context);
+    run(context, &args);
+}
 
-static void write_record(struct job *job, bool gradient, const struct activity *activities, int rounds) {
-    const quern_cross_entropy_args *args = &job->args;
+static void gradient_later(void *context) {
+    const struct job *job = context;
+    const quern_cross_entropy_args args = later_args(job);
+    succeed(quern_cross_entropy_gradient(job->machine->quern, &args, job->workspace, job->workspace_bytes, NULL),
+            "quern_cross_entropy_gradient");
+}
+
+/* In the order of a round.  Each kernel in place finds pristine logits, and then an update in place in the caches. */
+enum {
+    RESTORE, READ, FORWARD, UPDATE_BEFORE, UPDATE, GRADIENT,
+    RESTORE_FOR_OPTIONS, UPDATE_FOR_OPTIONS, OPTIONS, RESTORE_FOR_LATER, UPDATE_FOR_LATER, LATER, ACTIVITIES
+};
+
+/* What is reported, each from its activity. */
+static const struct pass {
+    const char *name;
+    int activity;
+    bool in_place;
+    quern_cross_entropy_args (*args)(const struct job *job);
+} passes[] = {
+    {"forward", FORWARD, false, forward_args},
+    {"forward + gradient", GRADIENT, true, gradient_args},
+    {"forward + gradient, options", OPTIONS, true, options_args},
+    {"gradient later", LATER, true, later_args},
+};
+
+static void write_record(const struct job *job, const struct pass *pass, const struct activity *activities, int rounds) {
+    const quern_cross_entropy_args args = pass->args(job);
     struct record record = {
         .operation = "cross_entropy",
-        .pass = gradient ? "forward + gradient" : "forward",
-        .dtypes = quern_dtype_name(args->logits_dtype),
-        .elements = args->rows * args->vocab,
-        .bytes_per_element = cross_entropy_bytes(args->logits_dtype, gradient),
-        .flops_per_element = cross_entropy_flops(gradient),
+        .pass = pass->name,
+        .dtypes = quern_dtype_name(args.logits_dtype),
+        .elements = args.rows * args.vocab,
+        .bytes_per_element = cross_entropy_bytes(args.logits_dtype, pass->in_place),
+        .flops_per_element = cross_entropy_flops(pass->in_place),
         .rounds = rounds,
-        .kernel_time = &activities[gradient ? GRADIENT : FORWARD],
-        .stream = gradient ? "in place" : "read",
+        .kernel_time = &activities[pass->activity],
+        .stream = pass->in_place ? "in place" : "read",
         .copy_bytes_per_second = 2 * (double)job->logits_bytes / activities[RESTORE].median,
+        .plain_seconds = pass->activity == OPTIONS ? activities[GRADIENT].median : 0,
     };
-    if (job->machine->has_loops && gradient)
+    if (job->machine->has_loops && pass->in_place)
         record.stream_bytes_per_second = 2 * (double)job->logits_bytes / activities[UPDATE].median;
     else if (job->machine->has_loops)
         record.stream_bytes_per_second = (double)job->logits_bytes / activities[READ].median;
-    snprintf(record.shape, sizeof record.shape, "%lld x %lld", (long long)args->rows, (long long)args->vocab);
-    snprintf(record.peer, sizeof record.peer, "%lld %lld", (long long)args->rows, (long long)args->vocab);
+    snprintf(record.shape, sizeof record.shape, "%lld x %lld", (long long)args.rows, (long long)args.vocab);
+    snprintf(record.peer, sizeof record.peer, "%lld %lld", (long long)args.rows, (long long)args.vocab);
     char explanation[16384];
-    job->args.grad = gradient ? job->logits : NULL;
-    quern_cross_entropy_explain(job->machine->quern, args, explanation, sizeof explanation);
+    quern_cross_entropy_explain(job->machine->quern, &args, explanation, sizeof explanation);
     record_kernel(&record, explanation);
     record_write(job->machine, &record);
 }
@@ -102,20 +167,23 @@ static const char *allocate(struct job *job) {
     job->logits = machine_allocate(job->machine, job->logits_bytes);
     job->labels = labels_create(job->machine, args->rows, args->vocab);
     job->loss = machine_allocate(job->machine, sizeof(float) * (size_t)args->rows);
+    job->weights = values_create(job->machine, QUERN_F32, args->vocab, (struct value_range){0.5, 1.5, false});
+    job->stats = machine_allocate(job->machine, sizeof(quern_row_stats) * (size_t)args->rows);
     job->args.logits = job->logits;
     job->args.labels = job->labels;
     job->args.loss = job->loss;
-    return job->pristine && job->logits && job->labels && job->loss ? NULL : "not enough memory";
+    bool enough = job->pristine && job->logits && job->labels && job->loss && job->weights && job->stats;
+    return enough ? NULL : "not enough memory";
 }
 
 static void release(struct job *job) {
-    void *memory[] = {job->pristine, job->logits, job->labels, job->loss};
+    void *memory[] = {job->pristine, job->logits, job->labels, job->loss, job->weights, job->stats};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) machine_release(job->machine, memory[i]);
 }
 
 static const char *allocate_workspace(struct job *job, char *detail, size_t detail_bytes) {
-    job->args.grad = job->logits;
-    if (quern_cross_entropy_workspace(job->machine->quern, &job->args, &job->workspace_bytes) != QUERN_OK) {
+    const quern_cross_entropy_args args = options_args(job);  /* needs as much as any */
+    if (quern_cross_entropy_workspace(job->machine->quern, &args, &job->workspace_bytes) != QUERN_OK) {
         quern_error_detail(detail, detail_bytes);
         return detail;
     }
@@ -135,17 +203,23 @@ static const char *run_job(struct job *job, const struct plan *plan) {
         [UPDATE_BEFORE] = {.run = update_logits},
         [UPDATE] = {.run = update_logits},
         [GRADIENT] = {.run = forward_and_gradient},
+        [RESTORE_FOR_OPTIONS] = {.run = restore},
+        [UPDATE_FOR_OPTIONS] = {.run = update_logits},
+        [OPTIONS] = {.run = with_options},
+        [RESTORE_FOR_LATER] = {.run = restore},
+        [UPDATE_FOR_LATER] = {.run = update_logits},
+        [LATER] = {.run = gradient_later},
     };
     for (int i = 0; i < ACTIVITIES; i++) activities[i].context = job;
     int rounds = measure(job->machine, activities, ACTIVITIES, &plan->patience);
-    write_record(job, false, activities, rounds);
-    write_record(job, true, activities, rounds);
+    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) write_record(job, &passes[i], activities, rounds);
     machine_release(job->machine, job->workspace);
     job->workspace = NULL;
     return NULL;
 }
 
 static int64_t choose_rows(const struct machine *machine, const struct plan *plan, const struct shape *shape) {
+    if (shape->rows) return shape->rows;
     size_t bytes = plan->case_bytes / 2;
     if (machine->info.kind == QUERN_CPU && bytes > CPU_LOGITS_BYTES) bytes = CPU_LOGITS_BYTES;
     int64_t rows = (int64_t)(bytes / quern_dtype_bytes(shape->dtype)) / shape->vocab;

@@ -48,6 +48,7 @@ void record_write(const struct machine *machine, const struct record *record) {
     printf("\"seconds_low\": %.5g, \"seconds_high\": %.5g, ", record->kernel_time->low, record->kernel_time->high);
     write_rate("copy_gb_s", record->copy_bytes_per_second);
     write_rate("stream_gb_s", record->stream_bytes_per_second);
+    if (record->plain_seconds > 0) printf("\"plain_seconds\": %.5g, ", record->plain_seconds);
     json_text("stream", record->stream);
     end_line();
 }

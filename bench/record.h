@@ -17,6 +17,7 @@ struct record {
     int rounds;
     const struct activity *kernel_time;
     const char *stream;     /* the loop with the same pattern: "read", "in place", "same mix" */
+    double plain_seconds;   /* of the same without options; 0: this is the same */
     double copy_bytes_per_second, stream_bytes_per_second;  /* 0: not measured */
 };
 

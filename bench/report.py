@@ -13,7 +13,8 @@ B/elem: the bytes per logit or parameter that the operation must move, each inpu
         GB/s is these bytes over the time, whatever was really moved.
 of copy: GB/s over the bandwidth of a plain copy (bytes read + bytes written), measured in the same rounds.
 of loop: GB/s over the bandwidth of a plain loop with the same reads and writes over the same memory: only reading for the
-        forward pass, in place for the gradient, Adam's mix of arrays for a step."""
+        forward pass, in place for the gradient, Adam's mix of arrays for a step.
+options: label smoothing, z-loss, softcap and class weights; x plain: its time over that of the pass without them."""
 
 
 def rate(record: dict) -> float:
@@ -32,12 +33,17 @@ def _fraction_text(record: dict, of: str) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
+def _plain_text(record: dict) -> str:
+    """The time over that of the same pass without options."""
+    return f"{record['seconds'] / record['plain_seconds']:.2f}" if "plain_seconds" in record else "-"
+
+
 def _spread(record: dict) -> str:
     return f"{50 * (record['seconds_high'] - record['seconds_low']) / record['seconds']:.0f}%"
 
 
 COLUMNS = (
-    Column("operation", 32, True, lambda r: f"{r['operation']} {r['pass']}"),
+    Column("operation", 41, True, lambda r: f"{r['operation']} {r['pass']}"),
     Column("dtypes", 17, True, lambda r: r["dtypes"]),
     Column("shape", 26, True, lambda r: r["shape"]),
     Column("threads", 7, False, lambda r: str(r["threads"] or "-")),
@@ -47,6 +53,7 @@ COLUMNS = (
     Column("GB/s", 6, False, lambda r: f"{rate(r):.4g}"),
     Column("of copy", 7, False, lambda r: _fraction_text(r, "copy")),
     Column("of loop", 7, False, lambda r: _fraction_text(r, "stream")),
+    Column("x plain", 7, False, _plain_text),
     Column("kernel", 0, True, lambda r: r["kernel"]),
 )
 

@@ -13,7 +13,7 @@ import report
 from figure import FAINT, INK, plotting
 
 COLOURS = {"cross_entropy": "#1f6f8b", "adam": "#c8553d"}
-MARKERS = {"forward": "o", "forward + gradient": "s", "step": "D"}
+MARKERS = {"forward": "o", "forward + gradient": "s", "forward + gradient, options": "^", "gradient later": "v", "step": "D"}
 
 
 def _median(values: list[float]) -> float:

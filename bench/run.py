@@ -135,6 +135,10 @@ def measure_ranks(chosen: argparse.Namespace, results: dict) -> None:
         report.show_foot(tables.TABLES[operation].foot)
 
 
+# What other implementations do in one call too.
+PEER_PASSES = ("forward", "forward + gradient", "step")
+
+
 def measure_peers(chosen: argparse.Namespace, results: dict) -> None:
     """Other implementations on the same shapes with the most threads, where they can be imported; never fails the run."""
     records = [record for record in results["records"] if "skipped" not in record]
@@ -142,7 +146,7 @@ def measure_peers(chosen: argparse.Namespace, results: dict) -> None:
     cases: list[dict] = []
     for record in records:
         case = {key: record[key] for key in ("operation", "pass", "dtypes", "peer", "shape", "threads")}
-        if record["threads"] == most and case not in cases:
+        if record["threads"] == most and record["pass"] in PEER_PASSES and case not in cases:
             cases.append(case)
     seconds = 0.01 if chosen.quick else chosen.seconds or 0.5
     command = [chosen.peer_python, str(Path(__file__).with_name("peers.py")), chosen.device, str(seconds), json.dumps(cases)]
