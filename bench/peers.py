@@ -1,4 +1,5 @@
-"""Times other implementations on given shapes: PyTorch's cross-entropy and its fused AdamW.
+"""Times other implementations on given shapes: PyTorch's cross-entropy and its fused AdamW; on a GPU also torch.compile, Liger and
+quack, where they can be imported.
 
 Usage: peers.py DEVICE SECONDS CASES, where CASES is a JSON list of the measurements to stand beside.  Writes a line of JSON
 for each; a package that cannot be imported is one line that says so.
@@ -12,6 +13,8 @@ import sys
 import time
 from collections.abc import Callable
 from typing import Any
+
+Loss = Callable[[Any, Any], Any]
 
 LEAST_ROUNDS = 3
 CACHE_BYTES = 256 << 20  # more than a core or a GPU caches
@@ -71,7 +74,7 @@ class Torch:
             times.append(self.time(work))
         return sorted(times)[len(times) // 2]
 
-    def cross_entropy(self, case: dict) -> float:
+    def cross_entropy(self, case: dict, loss_of: Loss) -> float:
         torch = self.torch
         rows, vocab = map(int, case["peer"].split())
         gradient = case["pass"] != "forward"
@@ -82,7 +85,7 @@ class Torch:
         def work() -> None:
             logits.grad = None
             with torch.set_grad_enabled(gradient):
-                loss = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+                loss = loss_of(logits, labels)
             if gradient:
                 loss.backward()
 
@@ -102,23 +105,58 @@ class Torch:
         optimizer = torch.optim.AdamW(params, lr=1e-5, weight_decay=0.01, fused=True)
         return self.median(optimizer.step)
 
-    def run(self, case: dict) -> float:
+    def runs(self, case: dict) -> dict[str, Callable[[], float]]:
+        """What stands beside a case, by name."""
         if case["threads"]:
             self.torch.set_num_threads(case["threads"])
-        return {"cross_entropy": self.cross_entropy, "adam": self.adam}[case["operation"]](case)
+        if case["operation"] == "adam":
+            return {self.name: lambda: self.adam(case)}
+        names = LOSSES if self.device != "cpu" else {"PyTorch": LOSSES["PyTorch"]}
+        return {self.name if name == "PyTorch" else name: lambda load=load: self.cross_entropy(case, load(self.torch))
+                for name, load in names.items()}
+
+
+# ---- losses: each loads what it needs, and gives a function of logits and labels ----
+
+
+def load_eager(torch: Any) -> Loss:
+    return lambda logits, labels: torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+
+
+def load_compiled(torch: Any) -> Loss:
+    return torch.compile(load_eager(torch))
+
+
+def load_liger(torch: Any) -> Loss:
+    from liger_kernel.transformers.cross_entropy import LigerCrossEntropyLoss
+
+    return LigerCrossEntropyLoss(reduction="sum")
+
+
+def load_quack(torch: Any) -> Loss:
+    from quack.cross_entropy import cross_entropy
+
+    return lambda logits, labels: cross_entropy(logits, labels, reduction="sum", inplace_backward=True)
+
+
+LOSSES: dict[str, Callable[[Any], Loss]] = {"PyTorch": load_eager, "torch.compile": load_compiled, "Liger": load_liger,
+                                            "quack": load_quack}
 
 
 def run_case(peer: Torch, case: dict) -> None:
-    line = {key: case[key] for key in ("operation", "pass", "dtypes", "shape", "threads")} | {"name": peer.name}
-    try:
-        line["seconds"] = float(f"{peer.run(case):.5g}")
-    except Unsupported as why:
-        line["skipped"] = str(why)
-    except (RuntimeError, TypeError, ValueError) as error:  # what PyTorch raises for want of a kernel or of memory
-        line["skipped"] = str(error).split("\n")[0]
-    write(line)
-    if peer.device != "cpu":
-        peer.torch.cuda.empty_cache()
+    for name, run in peer.runs(case).items():
+        line = {key: case[key] for key in ("operation", "pass", "dtypes", "shape", "threads")} | {"name": name}
+        try:
+            line["seconds"] = float(f"{run():.5g}")
+        except Unsupported as why:
+            line["skipped"] = str(why)
+        except ImportError:
+            line["skipped"] = "cannot be imported"
+        except Exception as error:  # whatever a peer raises for want of a kernel, a compiler or memory
+            line["skipped"] = f"failed: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+        write(line)
+        if peer.device != "cpu":
+            peer.torch.cuda.empty_cache()
 
 
 def main() -> int:

@@ -255,7 +255,7 @@ typedef struct quern_cross_entropy_report {
     int64_t ignored_rows;    /* rows whose label was ignore_index */
     int64_t bad_labels;      /* rows whose label was outside [0, global_vocab) and not ignore_index */
     int64_t first_bad_row;   /* the first of them; -1 when there is none */
-    int64_t infinite_rows;   /* counted rows whose logits were all -infinity */
+    int64_t infinite_rows;   /* counted rows in which every y was -infinity */
 } quern_cross_entropy_report;
 
 /*
@@ -295,7 +295,9 @@ typedef struct quern_row_stats {
  * Rows that are skipped: label == ignore_index, or a label outside [0, global_vocab) (counted in the report; no logit is read
  * through it).  Their loss, lse, log_prob and entropy are 0, their argmax is -1, their gradient is 0 in every column, and the mean
  * does not count them.  All rows skipped: mean loss 0.
- * A row whose logits are all -infinity has loss +infinity, lse and log_prob -infinity, entropy 0, argmax -1 and gradient 0, and is
+ * Infinities are those of y: a softcap makes them finite.  What has the factor 0 has no part in the loss, whatever it is: a class of
+ * weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0 has loss 0 and gradient 0.
+ * A row in which every y is -infinity has loss +infinity, lse and log_prob -infinity, entropy 0, argmax -1 and gradient 0, and is
  * counted in the report.  NaN or +infinity in a row makes that row's loss, outputs and gradient NaN (its argmax -1) and touches no
  * other row.
  *
