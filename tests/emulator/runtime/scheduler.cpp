@@ -370,17 +370,23 @@ void one_pass() {
   drop_failed_clusters();
 }
 
-void learn_host() {
-  host = Fiber{};
-  if (under_tsan()) host.tsan = __tsan_get_current_fiber();
-  if (!under_asan()) return;
+// Of the main thread it is read from the long list of this process's mappings: once is enough.
+Stack own_stack() {
   pthread_attr_t attributes;
   void *low;
   size_t size;
   pthread_getattr_np(pthread_self(), &attributes);
   pthread_attr_getstack(&attributes, &low, &size);
   pthread_attr_destroy(&attributes);
-  host.stack = {static_cast<char *>(low), size};
+  return {static_cast<char *>(low), size};
+}
+
+void learn_host() {
+  host = Fiber{};
+  if (under_tsan()) host.tsan = __tsan_get_current_fiber();
+  if (!under_asan()) return;
+  thread_local const Stack stack = own_stack();
+  host.stack = stack;
 }
 
 }  // namespace
