@@ -35,6 +35,15 @@ enum Collective : u32 {
   warp_barrier, elect_one,
 };
 
+enum ProxyFence : u32 { fence_mbarrier_init = 1, fence_async_shared = 2 };
+enum MbarrierOption : u32 {
+  mbarrier_relaxed = 1, mbarrier_cluster_scope = 2, mbarrier_no_complete = 4, mbarrier_drop = 8, mbarrier_parity = 16,
+};
+enum ClusterBarrierOption : u32 { cluster_relaxed = 1, cluster_aligned = 2 };
+// What an access to shared memory that may be another block's does. Ordered ones may meet others, weak ones must not.
+enum ClusterAccess : u32 { peer_read, peer_write, peer_ordered };
+typedef void (*AsyncUpdate)(u8 *to, const u8 *value);  // of st.async and red.async
+
 // Services of the runtime, reached through a table so that a shared object of
 // kernels has no undefined symbols and works under an RTLD_LOCAL libcuda.so.1.
 // `line` is always the line of the PTX file, for reports.
@@ -53,20 +62,30 @@ struct Runtime {
   void (*copy_wait)(Thread &, u32 groups_left, bool uncommitted_too);
   void (*copy_arrive)(Thread &, u64 *mbarrier, bool counted, u32 line);
 
-  void (*bulk_load)(Thread &, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 line);
+  // `ctas`: ranks that a multicast goes to, 0 without one.
+  void (*bulk_load)(Thread &, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 ctas, u32 line);
   void (*bulk_store)(Thread &, u8 *to, const u8 *from, u32 bytes, u32 line);
   void (*bulk_commit)(Thread &);
   void (*bulk_wait)(Thread &, u32 groups_left, bool only_read);
+  void (*store_async)(Thread &, u8 *to, const u8 *value, u32 bytes, AsyncUpdate, u64 *mbarrier, u32 line);
+  void (*proxy_fence)(Thread &, u32 what);  // bits of ProxyFence
 
   void (*mbarrier_init)(Thread &, u64 *, u32 count, u32 line);
-  u64 (*mbarrier_arrive)(Thread &, u64 *, u32 count, u32 expected_bytes, u32 line);
+  void (*mbarrier_invalidate)(Thread &, u64 *, u32 line);
+  u64 (*mbarrier_arrive)(Thread &, u64 *, u32 count, u32 expected_bytes, u32 options, u32 line);  // bits of MbarrierOption
+  void (*mbarrier_expect)(Thread &, u64 *, u32 bytes, u32 line);
   void (*mbarrier_complete)(Thread &, u64 *, u32 bytes, u32 line);
-  bool (*mbarrier_test)(Thread &, u64 *, u32 parity, bool may_sleep, u32 line);
+  bool (*mbarrier_test)(Thread &, u64 *, u64 phase, u32 options, u32 line);
 
-  void (*cluster_arrive)(Thread &, u32 line);
-  void (*cluster_wait)(Thread &, u32 line);
-  u8 *(*cluster_address)(Thread &, u32 address, u32 line);
-  u8 *(*cluster_peer)(Thread &, const u8 *own_address, u32 rank, u32 line);
+  void (*cluster_arrive)(Thread &, u32 options, u32 line);  // bits of ClusterBarrierOption
+  void (*cluster_wait)(Thread &, u32 options, u32 line);
+  // From shared::cluster to host addresses and back, and between the blocks of a cluster.
+  u8 *(*cluster_address)(Thread &, u32 address, u32 bytes, u32 access, u32 line);  // a ClusterAccess
+  u8 *(*cluster_generic)(Thread &, u8 *address, u32 bytes, u32 access, u32 line);  // likewise, of any generic address
+  u32 (*cluster_window)(Thread &, u64 generic, u32 line);
+  u32 (*cluster_map)(Thread &, u32 address, u32 rank, u32 line);
+  u64 (*cluster_map_generic)(Thread &, u64 address, u32 rank, u32 line);
+  u32 (*cluster_rank)(Thread &, u32 address, u32 line);
   u32 (*address_space)(Thread &, u64 address);  // one of AddressSpace
   u64 (*clock)(Thread &, u32 line);
   void (*preempt)(Thread &, u32 line);          // like yield, but taken now and then: for atomics
@@ -80,6 +99,7 @@ enum AddressSpace : u32 { space_global, space_shared, space_shared_cluster, spac
 struct BlockView {
   Dim ntid, ctaid, nctaid, clusterid, nclusterid, cluster_ctaid, cluster_nctaid;
   u32 cluster_ctarank, cluster_nctarank, smid, nsmid, nwarpid;
+  bool is_explicit_cluster;
   u32 dynamic_shared_offset, dynamic_shared_bytes, shared_bytes;
   u64 gridid;
   const u8 *param;
@@ -99,6 +119,7 @@ struct Param { u32 offset, bytes; };
 
 enum KernelFlags : u32 {
   kernel_may_block = 1,  // has a barrier, a warp collective or a possible spin loop: needs fibers
+  kernel_explicit_cluster = 2,  // .explicitcluster
 };
 
 struct Kernel {
@@ -109,6 +130,7 @@ struct Kernel {
   u32 static_shared_bytes, shared_alignment, local_bytes;
   u32 max_threads;         // .maxntid / .reqntid, 0 if absent
   Dim required_cluster;    // .reqnctapercluster, x = 0 if absent
+  u32 max_cluster;         // .maxclusterrank, 0 if absent
   u32 flags;
 };
 

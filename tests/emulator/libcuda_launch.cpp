@@ -8,7 +8,7 @@ namespace emulator {
 
 namespace {
 
-constexpr int default_shared_limit = 48 * 1024, portable_cluster = 8, largest_cluster = 16;
+constexpr int default_shared_limit = 48 * 1024;
 
 Context &context() { return *current_context(); }
 
@@ -48,6 +48,28 @@ int dynamic_limit(const Function &f, const Kernel &k, const Device &d) {
   return at != f.dynamic_shared_limit.end() ? at->second : default_shared_limit - int(k.static_shared_bytes);
 }
 
+// ---- clusters ----
+
+// x = 0 if neither the kernel nor an attribute requires one.
+Dim required_cluster(const Function &f, const Kernel &k, const Device &d) {
+  auto at = f.required_cluster.find(d.ordinal);
+  return k.required_cluster.x || at == f.required_cluster.end() ? k.required_cluster : at->second;
+}
+
+bool must_set_cluster(const Function &f, const Kernel &k, const Device &d) {
+  return k.flags & kernel_explicit_cluster || f.cluster_must_be_set.count(d.ordinal);
+}
+
+// Every device that has clusters takes 8 blocks; those of a data centre take 16 where the function allows it.
+u32 largest_cluster(const Function &f, const Kernel &k, const Device &d) {
+  constexpr u32 portable = 8, nonportable = 16;
+  bool takes_more = f.nonportable_cluster.count(d.ordinal) && d.capability.major < 12;
+  u32 largest = takes_more ? nonportable : portable;
+  return k.max_cluster ? std::min(largest, k.max_cluster) : largest;
+}
+
+bool has_clusters(const Device &d) { return d.capability.major >= 9; }
+
 // ---- attributes of functions ----
 
 enum FunctionAttribute { max_threads = 0, static_shared = 1, const_bytes = 2, local_bytes = 3, registers = 4, ptx_version = 5,
@@ -69,14 +91,28 @@ Result get_attribute(int *value, int attribute, const Function &f, const Device 
     case ptx_version: case binary_version: *value = version; break;
     case max_dynamic_shared: *value = dynamic_limit(f, *k, d); break;
     case carveout: *value = -1; break;
-    case cluster_must_be_set: *value = k->required_cluster.x > 0; break;
-    case cluster_width: *value = int(k->required_cluster.x); break;
-    case cluster_height: *value = int(k->required_cluster.y); break;
-    case cluster_depth: *value = int(k->required_cluster.z); break;
+    case cluster_must_be_set: *value = must_set_cluster(f, *k, d); break;
+    case cluster_width: *value = int(required_cluster(f, *k, d).x); break;
+    case cluster_height: *value = int(required_cluster(f, *k, d).y); break;
+    case cluster_depth: *value = int(required_cluster(f, *k, d).z); break;
     case nonportable_cluster: *value = f.nonportable_cluster.count(d.ordinal) != 0; break;
     default: return invalid_value;
   }
   return success;
+}
+
+// What the kernel was compiled with stays.
+Result set_required_cluster(Function &f, const Kernel &k, int attribute, int value, const Device &d) {
+  if (k.required_cluster.x) return not_permitted;
+  if (value < 0) return invalid_value;
+  Dim &required = f.required_cluster[d.ordinal];
+  (attribute == cluster_width ? required.x : attribute == cluster_height ? required.y : required.z) = u32(value);
+  return success;
+}
+
+void set_flag(std::map<int, int> &devices, const Device &d, bool value) {
+  if (value) devices[d.ordinal] = 1;
+  else devices.erase(d.ordinal);
 }
 
 Result set_attribute(Function &f, int attribute, int value, const Device &d) {
@@ -89,9 +125,13 @@ Result set_attribute(Function &f, int attribute, int value, const Device &d) {
       f.dynamic_shared_limit[d.ordinal] = value;
       return success;
     case nonportable_cluster:
-      if (value) f.nonportable_cluster[d.ordinal] = 1;
-      else f.nonportable_cluster.erase(d.ordinal);
+      set_flag(f.nonportable_cluster, d, value);
       return success;
+    case cluster_must_be_set:
+      if (k->flags & kernel_explicit_cluster) return not_permitted;
+      set_flag(f.cluster_must_be_set, d, value);
+      return success;
+    case cluster_width: case cluster_height: case cluster_depth: return set_required_cluster(f, *k, attribute, value, d);
     case carveout: case cluster_policy: return success;
   }
   return invalid_value;
@@ -99,29 +139,37 @@ Result set_attribute(Function &f, int attribute, int value, const Device &d) {
 
 // ---- launches ----
 
+// A cluster of x = 0 is none: the launch leaves it to the function, and then to blocks that are each their own.
 struct Shape { Dim grid, block, cluster; u32 dynamic_shared; bool cooperative; };
 
 u64 volume(const Dim &d) { return u64(d.x) * d.y * d.z; }
+bool same(const Dim &a, const Dim &b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-Result check_cluster(const Shape &s, const Function &f, const Kernel &k, const Device &d) {
-  u64 size = volume(s.cluster);
-  if (k.required_cluster.x && volume(k.required_cluster) != size) return invalid_cluster_size;
-  if (size == 1) return success;
-  if (d.capability.major < 9) return not_supported;
-  int limit = f.nonportable_cluster.count(d.ordinal) ? largest_cluster : portable_cluster;
-  bool divides = s.grid.x % s.cluster.x == 0 && s.grid.y % s.cluster.y == 0 && s.grid.z % s.cluster.z == 0;
-  return size <= u64(limit) && divides ? success : invalid_cluster_size;
+// Makes the launch's clusters those that it is to have, or says why it cannot have any.
+Result settle_cluster(Dim &cluster, bool &is_explicit, const Function &f, const Kernel &k, const Device &d) {
+  const Dim required = required_cluster(f, k, d);
+  is_explicit = cluster.x || required.x;
+  if (!is_explicit && must_set_cluster(f, k, d)) return invalid_cluster_size;
+  if (cluster.x && required.x && !same(cluster, required)) return invalid_cluster_size;
+  if (!cluster.x) cluster = required.x ? required : Dim{1, 1, 1};
+  if (volume(cluster) == 0) return invalid_cluster_size;
+  if (volume(cluster) > 1 && !has_clusters(d)) return not_supported;
+  return volume(cluster) <= largest_cluster(f, k, d) ? success : invalid_cluster_size;
+}
+
+bool divides(const Dim &cluster, const Dim &grid) {
+  return grid.x % cluster.x == 0 && grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
 }
 
 Result check_shape(const Shape &s, const Function &f, const Kernel &k, const Device &d) {
-  if (!volume(s.grid) || !volume(s.block) || !volume(s.cluster)) return invalid_value;
+  if (!volume(s.grid) || !volume(s.block)) return invalid_value;
   if (s.grid.y > 65535 || s.grid.z > 65535 || s.block.z > 64 || volume(s.block) > 1024) return invalid_value;
   if (k.max_threads && volume(s.block) > k.max_threads) return invalid_value;
   if (int(s.dynamic_shared) > dynamic_limit(f, k, d)) return invalid_value;
   u32 resident = blocks_per_multiprocessor(k, d.limits, u32(volume(s.block)), s.dynamic_shared);
   if (!resident) return launch_out_of_resources;
   if (s.cooperative && volume(s.grid) > u64(resident) * d.limits.multiprocessors) return 720;
-  return check_cluster(s, f, k, d);
+  return divides(s.cluster, s.grid) ? success : invalid_cluster_size;
 }
 
 std::vector<u8> gather_params(const Kernel &k, void **params) {
@@ -146,13 +194,15 @@ Result params_of(const Kernel &k, void **params, void **extra, std::vector<u8> &
   return success;
 }
 
-Result launch(Function *f, const Shape &shape, void *stream_handle, void **params, void **extra) {
+Result launch(Function *f, Shape shape, void *stream_handle, void **params, void **extra) {
   Stream *stream = stream_of(stream_handle);
   if (!f || !stream) return invalid_handle;
   Device &device = *stream->context->device;
   Result error = success;
   const Kernel *k = kernel_for(*f, device, error);
   if (!k) return error;
+  bool is_explicit = false;
+  if (Result r = settle_cluster(shape.cluster, is_explicit, *f, *k, device)) return r;
   if (Result r = check_shape(shape, *f, *k, device)) return r;
   std::vector<u8> buffer;
   if (Result r = params_of(*k, params, extra, buffer)) return r;
@@ -162,6 +212,7 @@ Result launch(Function *f, const Shape &shape, void *stream_handle, void **param
     op->grid = std::make_unique<Grid>();
     Grid &g = *op->grid;
     g.kernel = k, g.grid = shape.grid, g.block = shape.block, g.cluster = shape.cluster;
+    g.is_explicit_cluster = is_explicit;
     g.dynamic_shared = shape.dynamic_shared, g.params = buffer, g.limits = device.limits;
     return op;
   });
@@ -180,12 +231,58 @@ struct LaunchConfig {
   LaunchAttribute *attributes;
   unsigned attribute_count;
 };
-enum LaunchAttributeId { attribute_cooperative = 2, attribute_cluster = 4 };
+enum LaunchAttributeId { attribute_cooperative = 2, attribute_cluster = 4, attribute_preferred_cluster = 11 };
 
-Dim required_cluster(const Function *f, const Device &d) {
-  Result ignored = success;
-  const Kernel *k = f ? kernel_for(*f, d, ignored) : nullptr;
-  return k && k->required_cluster.x ? k->required_cluster : Dim{1, 1, 1};
+// Those that the emulator may pass over: hints, and overlap with earlier work in the stream.
+bool may_be_ignored(unsigned id) {
+  constexpr unsigned ignore = 0, access_policy = 1, scheduling_policy = 5, stream_serialization = 6, priority = 8,
+                     domain_map = 9, domain = 10, shared_carveout = 14;
+  for (unsigned known : {ignore, access_policy, scheduling_policy, stream_serialization, priority, domain_map, domain, shared_carveout})
+    if (id == known) return true;
+  return false;
+}
+
+// Preferred clusters are larger ones for which there is room; the emulator never finds any.
+Result check_preferred(const Dim &preferred, const Shape &s) {
+  if (!s.cluster.x || !volume(preferred)) return invalid_value;
+  bool is_multiple = preferred.x % s.cluster.x == 0 && preferred.y % s.cluster.y == 0 && preferred.z == s.cluster.z;
+  return is_multiple && divides(preferred, s.grid) ? success : invalid_value;
+}
+
+Result read_config(const LaunchConfig &c, Shape &s) {
+  s = {{c.grid_x, c.grid_y, c.grid_z}, {c.block_x, c.block_y, c.block_z}, {0, 0, 0}, c.shared_bytes, false};
+  Dim preferred{0, 0, 0};
+  bool has_preferred = false;
+  for (unsigned i = 0; i < c.attribute_count; i++) {
+    const LaunchAttribute &a = c.attributes[i];
+    const Dim dim{a.dim.x, a.dim.y, a.dim.z};
+    if (a.id == attribute_cluster && !volume(dim)) return invalid_value;
+    if (a.id == attribute_cluster) s.cluster = dim;
+    else if (a.id == attribute_cooperative) s.cooperative = a.flag != 0;
+    else if (a.id == attribute_preferred_cluster) preferred = dim, has_preferred = true;
+    else if (!may_be_ignored(a.id)) return not_supported;
+  }
+  return has_preferred ? check_preferred(preferred, s) : success;
+}
+
+// What the occupancy functions ask about: the device that the configuration's stream belongs to.
+Result kernel_of_config(const LaunchConfig *c, Function *f, Shape &s, const Kernel **k, const Device **d) {
+  if (!c || !f) return invalid_value;
+  Stream *stream = stream_of(c->stream);
+  if (!stream) return invalid_handle;
+  *d = stream->context->device;
+  Result error = success;
+  *k = kernel_for(*f, **d, error);
+  if (!*k) return error;
+  if (!has_clusters(**d)) return not_supported;
+  return read_config(*c, s);
+}
+
+// 0 if a block of this shape does not fit.
+u64 resident_blocks(const Shape &s, const Function &f, const Kernel &k, const Device &d) {
+  u64 threads = volume(s.block);
+  bool fits = threads && threads <= 1024 && !(k.max_threads && threads > k.max_threads) && int(s.dynamic_shared) <= dynamic_limit(f, k, d);
+  return fits ? u64(blocks_per_multiprocessor(k, d.limits, u32(threads), s.dynamic_shared)) * d.limits.multiprocessors : 0;
 }
 
 }  // namespace
@@ -287,26 +384,21 @@ API Result cuFuncGetName(const char **name, Function *f) { return f ? (*name = f
 API Result cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                           unsigned shared_bytes, void *stream, void **params, void **extra) {
   ENTER(context);
-  return launch(f, {{gx, gy, gz}, {bx, by, bz}, required_cluster(f, *context().device), shared_bytes, false}, stream, params, extra);
+  return launch(f, {{gx, gy, gz}, {bx, by, bz}, {0, 0, 0}, shared_bytes, false}, stream, params, extra);
 }
 
 API Result cuLaunchKernelEx(const LaunchConfig *c, Function *f, void **params, void **extra) {
   ENTER(context);
   if (!c) return invalid_value;
-  Shape s{{c->grid_x, c->grid_y, c->grid_z}, {c->block_x, c->block_y, c->block_z}, required_cluster(f, *context().device),
-          c->shared_bytes, false};
-  for (unsigned i = 0; i < c->attribute_count; i++) {
-    const LaunchAttribute &a = c->attributes[i];
-    if (a.id == attribute_cluster) s.cluster = {a.dim.x, a.dim.y, a.dim.z};
-    if (a.id == attribute_cooperative) s.cooperative = a.flag != 0;
-  }
+  Shape s;
+  if (Result r = read_config(*c, s)) return r;
   return launch(f, s, c->stream, params, extra);
 }
 
 API Result cuLaunchCooperativeKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                                      unsigned shared_bytes, void *stream, void **params) {
   ENTER(context);
-  return launch(f, {{gx, gy, gz}, {bx, by, bz}, {1, 1, 1}, shared_bytes, true}, stream, params, nullptr);
+  return launch(f, {{gx, gy, gz}, {bx, by, bz}, {0, 0, 0}, shared_bytes, true}, stream, params, nullptr);
 }
 
 API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *f, int threads, size_t dynamic_shared) {
@@ -322,4 +414,32 @@ API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *f,
 }
 API Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, Function *f, int threads, size_t dynamic_shared, unsigned) {
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic_shared);
+}
+
+API Result cuOccupancyMaxPotentialClusterSize(int *size, Function *f, const LaunchConfig *c) {
+  ENTER(context);
+  Shape s;
+  const Kernel *k;
+  const Device *d;
+  if (!size) return invalid_value;
+  if (Result r = kernel_of_config(c, f, s, &k, &d)) return r;
+  const Dim required = required_cluster(*f, *k, *d);
+  *size = int(required.x ? volume(required) : resident_blocks(s, *f, *k, *d) ? largest_cluster(*f, *k, *d) : 0);
+  return success;
+}
+
+// One cluster is always let in, however few multiprocessors the device has.
+API Result cuOccupancyMaxActiveClusters(int *clusters, Function *f, const LaunchConfig *c) {
+  ENTER(context);
+  Shape s;
+  const Kernel *k;
+  const Device *d;
+  bool is_explicit = false;
+  if (!clusters) return invalid_value;
+  if (Result r = kernel_of_config(c, f, s, &k, &d)) return r;
+  if (Result r = settle_cluster(s.cluster, is_explicit, *f, *k, *d)) return r;
+  if (!is_explicit) return invalid_cluster_size;
+  u64 blocks = resident_blocks(s, *f, *k, *d);
+  *clusters = blocks ? int(std::max<u64>(blocks / volume(s.cluster), 1)) : 0;
+  return success;
 }

@@ -477,11 +477,12 @@ def cvta(i):
     """Generic addresses are host pointers; shared addresses are offsets into the block's shared memory."""
     to, space = i.take('to'), i.take_space()
     source = i.value(i.args[1], i.type)
-    if space in ('shared', 'cluster'):
-        if space == 'cluster':
-            raise i.error('cvta of shared::cluster is not supported')
-        expression = f'{source} - (u64)shared' if to else f'(u64)shared + (u32){source}'
-        return i.assign(i.args[0], i.type, expression)
+    if space == 'shared':
+        source = f'{source} - (u64)shared' if to else f'(u64)shared + (u32){source}'
+    elif space == 'cluster' and to:
+        source = i.runtime(f'cluster_window(t, {source}, {i.line})')
+    elif space == 'cluster':
+        source = f'(u64){i.runtime(f"cluster_address(t, (u32){source}, 0, peer_ordered, {i.line})")}'
     return i.assign(i.args[0], i.type, source)
 
 

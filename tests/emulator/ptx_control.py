@@ -85,9 +85,10 @@ def barrier_reduce(i):
 
 def cluster_barrier(i):
     action = i.take('arrive', 'wait')
-    i.take('release', 'relaxed', 'acquire')
-    i.take('aligned')
-    return runtime(i, f'cluster_{action}') + ';'
+    options = ['cluster_relaxed'] if i.take('release', 'relaxed', 'acquire') == 'relaxed' else []
+    if i.take('aligned'):
+        options.append('cluster_aligned')
+    return runtime(i, f'cluster_{action}', ' | '.join(options) or '0') + ';'
 
 
 # ---- warp collectives ----

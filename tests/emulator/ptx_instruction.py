@@ -25,7 +25,7 @@ CLOCKS = {'%clock': '', '%clock64': '', '%clock_hi': ' >> 32', '%globaltimer': '
 SCALAR_SPECIALS = {
     '%laneid': 't.lane', '%warpid': 't.warp', '%nwarpid': 'view.nwarpid', '%smid': 'view.smid', '%nsmid': 'view.nsmid',
     '%gridid': 'view.gridid', '%cluster_ctarank': 'view.cluster_ctarank', '%cluster_nctarank': 'view.cluster_nctarank',
-    '%is_explicit_cluster': '(view.cluster_nctarank > 1)', '%lanemask_eq': '(1u << t.lane)', '%lanemask_lt': '((1u << t.lane) - 1)',
+    '%lanemask_eq': '(1u << t.lane)', '%lanemask_lt': '((1u << t.lane) - 1)',
     '%lanemask_le': '((2u << t.lane) - 1)', '%lanemask_gt': '~((2u << t.lane) - 1)',
     '%lanemask_ge': '~((1u << t.lane) - 1)', '%dynamic_smem_size': 'view.dynamic_shared_bytes',
     '%total_smem_size': 'view.shared_bytes', 'WARP_SZ': '32u'}
@@ -89,6 +89,8 @@ class Instruction:
 
     def predicate(self, arg):
         negated = arg.startswith('!')
+        if arg == '%is_explicit_cluster':
+            return 'view.is_explicit_cluster'
         if arg.lstrip('!') in ('%pt', '1', '-1'):
             return 'false' if negated else 'true'
         return ('!' if negated else '') + self.name(arg.lstrip('!')).cpp_name
@@ -110,8 +112,6 @@ class Instruction:
         vector, _, axis = arg.rpartition('.')
         if vector in VECTOR_SPECIALS and axis in 'xyz':
             return f'{VECTOR_SPECIALS[vector]}.{axis}', 32
-        if arg.endswith('_cluster_special'):
-            raise self.error('special register not supported')
         return self.unit.symbol(self, arg), 64
 
     def value(self, arg, type, lane=0):
@@ -176,8 +176,11 @@ class Instruction:
 
     # ---- addresses ----
 
-    def address(self, arg, space):
-        """C++ pointer expression (u8 *) for an operand in brackets."""
+    def address(self, arg, space, bytes=1, access='ordered'):
+        """C++ pointer expression (u8 *) for an operand in brackets.
+
+        `bytes` and `access` (one of ClusterAccess) tell what happens there, should it be another block's shared memory.
+        With access None it is not looked up there, but still a pointer that tells one place from another."""
         m = re.fullmatch(r'\[\s*([^\]+\s]+)\s*(?:\+\s*(-?(?:0x[0-9a-fA-F]+|\d+)))?\s*\]', arg)
         if not m:
             raise self.error(f'address not understood: {arg}')
@@ -189,6 +192,14 @@ class Instruction:
         expression, _ = self.bits(base) if not re.fullmatch(r'\d+', base) else (base, 64)
         if space == 'shared':
             return f'(shared + (u32)({expression}{plus}))'
-        if space == 'cluster':
-            return f'view.runtime->cluster_address(t, (u32)({expression}{plus}), {self.line})'
-        return f'(u8 *)({expression}{plus})'
+        what = f'{bytes}, peer_{access}, {self.line}'
+        if space == 'cluster' and access:
+            return self.runtime(f'cluster_address(t, (u32)({expression}{plus}), {what})')
+        pointer = f'(u8 *)(u64)({expression}{plus})'
+        if space == 'generic' and access and self.unit.module.maps_peers:
+            return self.runtime(f'cluster_generic(t, {pointer}, {what})')
+        return pointer
+
+    def runtime(self, call):
+        self.unit.function.may_block = True
+        return f'view.runtime->{call}'

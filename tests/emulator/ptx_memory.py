@@ -19,8 +19,7 @@ def take_hints(i):
 
 
 def runtime(i, name, *arguments, line=True):
-    i.unit.function.may_block = True
-    return f'view.runtime->{name}({", ".join(["t", *map(str, arguments), *([str(i.line)] if line else [])])})'
+    return i.runtime(f'{name}({", ".join(["t", *map(str, arguments), *([str(i.line)] if line else [])])})')
 
 
 def memory_type(type):
@@ -46,16 +45,16 @@ def ld(i):
     if order:
         if i.type == 'b128':
             raise i.error('no 128-bit access is atomic')
-        before = f'{runtime(i, "yield", "from")}; '
+        before = f'{runtime(i, "yield", i.address(i.args[1], space, access=None))}; '  # the peer it reads from may end meanwhile
         loads = [f'__atomic_load_n(&MEMORY({type}, from + {n * SIZES[i.type]}), {ORDERS[order]})' for n in range(count)]
     else:
         before, loads = '', [f'MEMORY({type}, from + {n * SIZES[i.type]})' for n in range(count)]
-    address = i.address(i.args[1], space)
+    address = i.address(i.args[1], space, count * SIZES[i.type], 'ordered' if order else 'read')
     if count == 1 and not order and i.type != 'b128':
         return i.assign_bits(registers[0], f'MEMORY({type}, {address})')
     check = f'CHECK_ALIGNED(from, {count * SIZES[i.type]}, {i.line}); '
     after = ' ALIAS_EDGE(from, false);' if order == 'acquire' else ''
-    return f'{{ const u8 *from = {address}; {before}{check}' + ' '.join(
+    return f'{{ {before}const u8 *from = {address}; {check}' + ' '.join(
         i.assign_bits(r, load) for r, load in zip(registers, loads)) + f'{after} }}'
 
 
@@ -64,7 +63,7 @@ def st(i):
     type = unsigned(memory_type(i.type))
     step = SIZES[i.type]
     values = [i.value(v, 'b' + type[1:]) for v in i.vector(i.args[1])]
-    address = i.address(i.args[0], space)
+    address = i.address(i.args[0], space, count * step, 'ordered' if order else 'write')
     if count == 1 and not order and i.type != 'b128':
         return f'MEMORY({type}, {address}) = {values[0]};'
     check = f'CHECK_ALIGNED(to, {count * step}, {i.line}); ' + ('EFFECT(1); ' if order else '')
@@ -142,7 +141,8 @@ def atom(i):
     type, bits = i.type, 'b' + str(8 * SIZES[i.type])
     if type == 'b128':
         raise i.error('no 128-bit access is atomic')
-    out = [f'u8 *at = {i.address(place, space)};', f'CHECK_ALIGNED(at, {SIZES[type] * len(values)}, {i.line});']
+    bytes = SIZES[type] * len(values)
+    out = [f'u8 *at = {i.address(place, space, bytes)};', f'CHECK_ALIGNED(at, {bytes}, {i.line});']
     if order in ('__ATOMIC_RELEASE', '__ATOMIC_ACQ_REL'):
         out.append('ALIAS_EDGE(at, true);')
     for n, (value, result) in enumerate(zip(values, results)):
@@ -197,13 +197,22 @@ def multimem_red(i, operation, bits, order):
 MULTIMEM = {'ld_reduce': multimem_ld_reduce, 'st': multimem_st, 'red': multimem_red}
 
 
-# Every fence is taken for the strongest: the emulator runs threads one at a time anyway.
-FENCE_KINDS = ('acquire', 'release', 'acq_rel', 'sc', 'proxy', 'alias', 'async', 'async::generic', 'tensormap::generic',
-               'mbarrier_init', 'sync_restrict::shared::cta', 'sync_restrict::shared::cluster', 'gl', *SCOPES)
+# Every fence is taken for the strongest: the emulator runs threads one at a time anyway. Those between
+# proxies order no threads.
+FENCE_KINDS = ('acquire', 'release', 'acq_rel', 'sc', 'sync_restrict::shared::cta', 'sync_restrict::shared::cluster', 'gl', *SCOPES)
+PROXIES = ('alias', 'async', 'async::generic', 'tensormap::generic')
 
 
 def fence(i):
-    i.take_space()
+    if i.take('mbarrier_init'):
+        i.take('release')
+        i.take('cluster')
+        return runtime(i, 'proxy_fence', 'fence_mbarrier_init', line=False) + ';'
+    proxy = i.take(*PROXIES) if i.take('proxy') else None
+    space = i.take_space()
+    if proxy == 'async':
+        covers_shared = space in ('generic', 'shared', 'cluster')
+        return runtime(i, 'proxy_fence', 'fence_mbarrier_init | fence_async_shared', line=False) + ';' if covers_shared else ';'
     while i.take(*FENCE_KINDS):
         continue
     return 'view.runtime->fence(t);'
@@ -253,84 +262,154 @@ def bulk(i):
         only_read = 'true' if i.take('read') else 'false'
         return runtime(i, 'bulk_wait', i.args[0], only_read, line=False) + ';'
     if i.take('prefetch'):
-        i.left.clear()
-        return ';'
+        return bulk_prefetch(i)
     to_space, from_space = i.take_space(), i.take_space()
     take_hints(i)
     if i.take('mbarrier::complete_tx::bytes'):
+        ctas = i.value(i.args[4], 'u16') if i.take('multicast::cluster') else '0'
         return runtime(i, 'bulk_load', i.address(i.args[0], to_space), i.address(i.args[1], from_space),
-                       i.value(i.args[2], 'u32'), f'(u64 *){i.address(i.args[3], to_space)}') + ';'
-    if i.take('bulk_group'):
+                       i.value(i.args[2], 'u32'), f'(u64 *){i.address(i.args[3], to_space, 8)}', ctas) + ';'
+    if i.take('bulk_group') and (to_space, from_space) == ('global', 'shared'):
         return runtime(i, 'bulk_store', i.address(i.args[0], to_space), i.address(i.args[1], from_space),
                        i.value(i.args[2], 'u32')) + ';'
     raise i.error('bulk copy not supported')
 
 
+def bulk_prefetch(i):
+    i.take('L2')
+    if i.take_space() != 'global':
+        raise i.error('bulk prefetch of another space than global')
+    take_hints(i)
+    return (f'if (((u64){i.address(i.args[0], "global")} | {i.value(i.args[1], "u32")}) % 16) '
+            f'view.runtime->fail(t, 716, "cp.async.bulk.prefetch not aligned to 16 bytes", 0, {i.line});')
+
+
+# ---- mbarriers ----
+
 def mbarrier(i):
-    action = i.take('init', 'inval', 'arrive', 'arrive_drop', 'try_wait', 'test_wait', 'expect_tx', 'complete_tx')
-    if action == 'init':
-        return runtime(i, 'mbarrier_init', f'(u64 *){i.address(i.args[0], i.take_space())}', i.value(i.args[1], 'u32')) + ';'
-    if action == 'inval':
-        return f'MEMORY(u64, {i.address(i.args[0], i.take_space())}) = ~0ull;'
-    if action in ('try_wait', 'test_wait'):
-        return mbarrier_wait(i, action)
-    expect = i.take('expect_tx') if action == 'arrive' else action == 'expect_tx'
-    i.take('noComplete', 'acquire', 'release', 'relaxed')
-    i.take(*SCOPES)
-    space = i.take_space()
-    has_state = action == 'arrive' and not i.args[0].startswith('[')
-    dest, args = (i.args[0], i.args[1:]) if has_state else ('_', i.args)
-    place = f'(u64 *){i.address(args[0], space)}'
-    extra = i.value(args[1], 'u32') if len(args) > 1 else None
-    if action == 'expect_tx':
-        call = runtime(i, 'mbarrier_arrive', place, 0, extra)
-    elif action == 'complete_tx':
-        return runtime(i, 'mbarrier_complete', place, extra) + ';'
-    elif action == 'arrive':
-        call = runtime(i, 'mbarrier_arrive', place, 1 if expect else extra or 1, extra if expect else 0)
-    else:
+    if i.take('pending_count'):
+        return i.assign(i.args[0], 'u32', f'({i.value(i.args[1], "u64")} >> 1 & 0xfffffu)')
+    action = i.take(*MBARRIER_ACTIONS)
+    if not action:
         raise i.error('mbarrier operation not supported')
+    return MBARRIER_ACTIONS[action](i)
+
+
+def mbarrier_place(i, arg, spaces=('generic', 'shared')):
+    space = i.take_space()
+    if space not in spaces:
+        raise i.error('mbarrier in a state space that the operation does not take')
+    return f'(u64 *){i.address(arg, space, 8)}'
+
+
+def mbarrier_options(i):
+    """The options of enum MbarrierOption that the modifiers of memory ordering stand for; without any, release or acquire in the block."""
+    order, scope = i.take('acquire', 'release', 'relaxed'), i.take('cta', 'cluster')
+    options = ['mbarrier_relaxed'] * (order == 'relaxed') + ['mbarrier_cluster_scope'] * (scope == 'cluster')
+    return options or ['0']
+
+
+def mbarrier_init(i):
+    return runtime(i, 'mbarrier_init', mbarrier_place(i, i.args[0]), i.value(i.args[1], 'u32')) + ';'
+
+
+def mbarrier_invalidate(i):
+    return runtime(i, 'mbarrier_invalidate', mbarrier_place(i, i.args[0])) + ';'
+
+
+def mbarrier_arrive(i, drops=False):
+    """[state,] [address] {, count or bytes}: shared::cluster returns no state."""
+    expects = i.take('expect_tx')
+    options = ['mbarrier_drop'] * drops + ['mbarrier_no_complete'] * bool(i.take('noComplete')) + mbarrier_options(i)
+    has_state = not i.args[0].startswith('[')
+    dest, (place, *operands) = (i.args[0], i.args[1:]) if has_state else ('_', i.args)
+    spaces = ('generic', 'shared', 'cluster') if dest == '_' else ('generic', 'shared')
+    operand = i.value(operands[0], 'u32') if operands else '1'
+    count, expected = ('1', operand) if expects else (operand, '0')
+    call = runtime(i, 'mbarrier_arrive', mbarrier_place(i, place, spaces), count, expected, ' | '.join(options))
     return f'(void){call};' if dest == '_' else i.assign_bits(dest, call)
 
 
-def mbarrier_wait(i, action):
-    parity = i.take('parity')
-    i.take('acquire', 'relaxed')
-    i.take(*SCOPES)
-    place = f'(u64 *){i.address(i.args[1], i.take_space())}'
-    # A state token is the mbarrier word at arrival: bit 0 is its phase.
-    phase = i.value(i.args[2], 'u32') if parity else f'(u32)({i.value(i.args[2], "u64")} & 1)'
-    return i.assign(i.args[0], 'pred', runtime(i, 'mbarrier_test', place, phase, 'true' if action == 'try_wait' else 'false'))
+def mbarrier_arrive_drop(i):
+    return mbarrier_arrive(i, drops=True)
 
+
+def mbarrier_bytes(service):
+    def translate(i):
+        mbarrier_options(i)
+        place = mbarrier_place(i, i.args[0], ('generic', 'shared', 'cluster'))
+        return runtime(i, service, place, i.value(i.args[1], 'u32')) + ';'
+    return translate
+
+
+def mbarrier_wait(i):
+    parity = i.take('parity')
+    options = mbarrier_options(i) + ['mbarrier_parity'] * bool(parity)
+    phase = i.value(i.args[2], 'u32' if parity else 'u64')
+    return i.assign(i.args[0], 'pred', runtime(i, 'mbarrier_test', mbarrier_place(i, i.args[1]), phase, ' | '.join(options)))
+
+
+MBARRIER_ACTIONS = {
+    'init': mbarrier_init, 'inval': mbarrier_invalidate, 'arrive': mbarrier_arrive, 'arrive_drop': mbarrier_arrive_drop,
+    'expect_tx': mbarrier_bytes('mbarrier_expect'), 'complete_tx': mbarrier_bytes('mbarrier_complete'),
+    'test_wait': mbarrier_wait, 'try_wait': mbarrier_wait,
+}
+
+
+# ---- shared memory of other blocks ----
 
 def mapa(i):
-    """Addresses in shared::cluster carry the rank plus one above bit 24; 0 there means the own block."""
     space, rank = i.take_space(), i.value(i.args[2], 'u32')
     if space == 'cluster':
-        return i.assign(i.args[0], 'u32', f'({i.value(i.args[1], "u32")} & 0xffffffu) | (({rank} + 1) << 24)')
-    own = i.value(i.args[1], 'u64')
-    return i.assign(i.args[0], 'u64', '(u64)' + runtime(i, 'cluster_peer', f'(u8 *){own}', rank))
+        return i.assign(i.args[0], i.type, runtime(i, 'cluster_map', i.value(i.args[1], 'u32'), rank))
+    return i.assign(i.args[0], 'u64', runtime(i, 'cluster_map_generic', i.value(i.args[1], 'u64'), rank))
+
+
+def getctarank(i):
+    address = i.value(i.args[1], i.type)
+    if i.take_space() != 'cluster':
+        address = runtime(i, 'cluster_window', address)
+    return i.assign(i.args[0], 'u32', runtime(i, 'cluster_rank', address))
+
+
+def async_store(i, values, updates):
+    """st.async and red.async: `updates` are C++ statements on `to` and `value`, which the mbarrier's completion waits for."""
+    i.take('weak', 'release', 'relaxed')
+    i.take(*SCOPES)
+    if not i.take('mbarrier::complete_tx::bytes') or i.take_space() not in ('cluster', 'generic'):
+        raise i.error('asynchronous store without an mbarrier in shared::cluster')
+    size = SIZES[i.type]
+    to, mbarrier = i.address(i.args[0], 'cluster'), i.address(i.args[2], 'cluster', 8)
+    call = runtime(i, 'store_async', to, '(const u8 *)values', size * len(values), 'update', f'(u64 *){mbarrier}')
+    return (f'{{ const u{8 * size} values[] = {{{", ".join(values)}}}; '
+            f'const AsyncUpdate update = [](u8 *to, const u8 *value) {{ {" ".join(updates)} }}; {call}; }}')
 
 
 def st_async(i):
-    i.take('weak', 'release', 'relaxed')
-    i.take(*SCOPES)
-    i.take('shared::cluster')
-    i.take('mbarrier::complete_tx::bytes')
     count = int((i.take('v2', 'v4') or 'v1')[1:])
-    size, bits = SIZES[i.type], 'b' + str(8 * SIZES[i.type])
-    values = [i.value(v, bits) for v in i.vector(i.args[1])]
-    stores = ' '.join(f'MEMORY(u{8 * size}, to + {n * size}) = {v};' for n, v in enumerate(values))
-    done = runtime(i, 'mbarrier_complete', f'(u64 *){i.address(i.args[2], "cluster")}', count * size)
-    return f'{{ u8 *to = {i.address(i.args[0], "cluster")}; {stores} {done}; }}'
+    size, type = SIZES[i.type], f'u{8 * SIZES[i.type]}'
+    values = [i.value(v, 'b' + type[1:]) for v in i.vector(i.args[1])]
+    return async_store(i, values, [f'MEMORY({type}, to + {n * size}) = MEMORY({type}, value + {n * size});' for n in range(count)])
+
+
+def red_async(i):
+    operation, type = i.take('add', 'min', 'max', 'and', 'or', 'xor', 'inc', 'dec'), f'u{8 * SIZES[i.type]}'
+    symbol = {'and': '&', 'or': '|', 'xor': '^'}.get(operation)
+    new = f'old {symbol} with' if symbol else updated(i, operation, i.type, 'old', 'with')
+    return async_store(i, [i.value(i.args[1], 'b' + type[1:])],
+                       [f'{type} old = MEMORY({type}, to), with = MEMORY({type}, value); MEMORY({type}, to) = {new};'])
 
 
 def store(i):
     return st_async(i) if i.take('async') else st(i)
 
 
+def reduce(i):
+    return red_async(i) if i.take('async') else atom(i)
+
+
 MEMORY_OPCODES = {
-    'ld': ld, 'ldu': ld, 'st': store, 'atom': atom, 'red': atom, 'fence': fence, 'membar': fence,
+    'ld': ld, 'ldu': ld, 'st': store, 'atom': atom, 'red': reduce, 'fence': fence, 'membar': fence,
     'prefetch': prefetch, 'prefetchu': prefetch, 'applypriority': prefetch, 'discard': prefetch, 'createpolicy': create_policy,
-    'multimem': multimem, 'cp': cp, 'mbarrier': mbarrier, 'mapa': mapa,
+    'multimem': multimem, 'cp': cp, 'mbarrier': mbarrier, 'mapa': mapa, 'getctarank': getctarank,
 }

@@ -86,6 +86,7 @@ class Module:
     functions: list = field(default_factory=list)
     variables: dict = field(default_factory=dict)
     target: str = ''
+    maps_peers: bool = False  # generic addresses may lie in the shared memory of other blocks
 
 
 def identifier(name):
@@ -195,6 +196,7 @@ class Parser:
         self.scopes = 0
         target = re.search(r'\.target\s+(\w+)', text)
         self.module.target = target[1] if target else ''
+        self.module.maps_peers = re.search(r'\b(mapa\.u|cvta\.shared::cluster)', text) is not None
         body = re.sub(r'\.(version|target|address_size)\b[^\n]*', '', strip_comments(text))
         for line, piece in tokens(body):
             self.piece(line, piece)

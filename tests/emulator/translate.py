@@ -158,11 +158,14 @@ def kernel_entry(module, f):
     for n in threads:
         most *= n
     cluster = (f.directives.get('reqnctapercluster', [0]) + [1, 1])[:3]
+    most_in_cluster = f.directives.get('maxclusterrank', [0])[0]
+    flags = [name for name, holds in (('kernel_may_block', may_block(module, f)),
+                                      ('kernel_explicit_cluster', 'explicitcluster' in f.directives)) if holds]
     local = sum(v.size for v in f.variables if v.space == 'local')
     name = identifier(f.name)
     return (f'static const Param params_{name}[] = {{{", ".join(params) or "{0, 0}"}}};\n',
             f'  {{"{f.name}", k_{name}, params_{name}, {len(params)}, {end}, {f.shared_bytes}, {f.shared_align}, {local}, {most}, '
-            f'{{{", ".join(map(str, cluster))}}}, {"kernel_may_block" if may_block(module, f) else "0"}}},\n')
+            f'{{{", ".join(map(str, cluster))}}}, {most_in_cluster}, {" | ".join(flags) or "0"}}},\n')
 
 
 def translate(text, source_name):

@@ -1,6 +1,5 @@
-// cp.async, cp.async.bulk and mbarriers. A copy reads its source and writes its
-// destination only when somebody waits for it: a kernel that forgets to wait
-// finds the 0xff fill in its place.
+// cp.async, cp.async.bulk, st.async and red.async. A copy reads its source and writes its destination
+// only when somebody waits for it: a kernel that forgets to wait finds the 0xff fill in its place.
 #include <sys/mman.h>
 #include <algorithm>
 #include <cstring>
@@ -10,29 +9,6 @@
 namespace emulator {
 
 namespace {
-
-// ---- the mbarrier's 64 bits ----
-// 0: phase; 1-20: arrivals still expected; 21-40: arrivals per phase; 41-63: bytes still expected, may be negative.
-
-constexpr u64 count_mask = 0xfffff;
-u64 pending_of(u64 word) { return word >> 1 & count_mask; }
-u64 count_of(u64 word) { return word >> 21 & count_mask; }
-s64 bytes_of(u64 word) { return s64(word) >> 41; }
-u64 word_of(u64 phase, u64 pending, u64 count, s64 bytes) {
-  return phase | pending << 1 | count << 21 | u64(bytes) << 41;
-}
-
-void update(u64 *word, u64 arrivals, s64 bytes) {
-  u64 w = *word, pending = pending_of(w) - arrivals;
-  s64 left = bytes_of(w) + bytes;
-  if (pending == 0 && left == 0) *word = word_of((w & 1) ^ 1, count_of(w), count_of(w), 0);
-  else *word = word_of(w & 1, pending, count_of(w), left);
-}
-
-void check_mbarrier(Thread &t, u64 *word, u32 line) {
-  if (u64(word) & 7) fail_thread(t, 716, "misaligned mbarrier", line);
-  if (*word == ~0ull) fail_thread(t, 719, "mbarrier used before mbarrier.init", line);
-}
 
 // ---- delivery ----
 
@@ -44,12 +20,17 @@ void perform(const Delivery &d) {
   for (u32 i = n; i < d.bytes; i++) d.to[i] = 0;
 }
 
-void deliver(const Delivery &d) {
+void deliver(Cluster &c, const Delivery &d) {
   switch (d.kind) {
-    case Delivery::arrive: update(d.mbarrier, 1, 0); break;
+    case Delivery::arrive: mbarrier_settle(c, d.mbarrier, 1, 0); break;
+    case Delivery::store:
+      d.update(d.to, d.value);
+      mbarrier_settle(c, d.mbarrier, 0, d.bytes);
+      break;
     case Delivery::bulk_load:
       perform(d);
-      update(d.mbarrier, 0, -s64(d.bytes));
+      if (Block *b = block_with(c, d.to)) note_async_write(*b, d.to, d.bytes);
+      mbarrier_settle(c, d.mbarrier, 0, d.bytes);
       break;
     default: perform(d);
   }
@@ -76,7 +57,7 @@ void unstage(const Delivery &d) {
 template <class F> void deliver_due(Block &b, F due) {
   for (Delivery &d : b.deliveries) d.is_due = due(d);
   for (const Delivery &d : b.deliveries)
-    if (d.is_due) deliver(d);
+    if (d.is_due) deliver(*b.cluster, d);
   size_t kept = 0;
   for (size_t i = 0; i < b.deliveries.size(); i++) {
     if (b.deliveries[i].is_due) {
@@ -91,7 +72,7 @@ template <class F> void deliver_due(Block &b, F due) {
 
 // The destination is undefined from the issue on.
 void hold_back(FiberThread &t, const Delivery &d) {
-  if (d.kind != Delivery::arrive && d.kind != Delivery::bulk_store) memset(d.to, 0xff, d.bytes);
+  if (d.kind == Delivery::copy || d.kind == Delivery::bulk_load) memset(d.to, 0xff, d.bytes);
   t.block->deliveries.push_back(d);
 }
 
@@ -121,23 +102,70 @@ void service_copy_wait(Thread &thread, u32 groups_left, bool uncommitted_too) {
 // pending count grows first, so that this arrival is not one of those expected.
 void service_copy_arrive(Thread &thread, u64 *mbarrier, bool counted, u32 line) {
   FiberThread &t = fiber_thread(thread);
-  check_mbarrier(t, mbarrier, line);
-  if (counted) *mbarrier += 2;
+  Mbarrier &m = find_mbarrier(t, mbarrier, line);
+  if (counted) mbarrier_add_pending(m);
   happens_before(mbarrier);
   hold_back(t, {Delivery::arrive, t.linear, 0, nullptr, nullptr, 0, 0, mbarrier});
 }
 
-void service_bulk_load(Thread &thread, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 line) {
-  FiberThread &t = fiber_thread(thread);
-  require((u64(to) | u64(from) | bytes) % 16 == 0, t, 716, "cp.async.bulk not aligned to 16 bytes", line);
-  check_mbarrier(t, mbarrier, line);
+// ---- cp.async.bulk ----
+
+namespace {
+
+constexpr char misaligned[] = "cp.async.bulk not aligned to 16 bytes";
+
+// The block of the cluster in whose shared memory the range lies, which must be there.
+Block &shared_range(FiberThread &t, const u8 *at, u32 bytes, u32 line) {
+  Block *b = block_with(*t.block->cluster, at);
+  require(b && at + bytes <= b->view.shared + b->view.shared_bytes, t, 700, "asynchronous operation outside shared memory", line);
+  require(b->live, t, 719, "asynchronous operation on a block of the cluster that has exited", line);
+  return *b;
+}
+
+void check_completion(FiberThread &t, const Block &destination, u64 *mbarrier, u32 line) {
+  find_mbarrier(t, mbarrier, line);
+  require(block_with(*t.block->cluster, mbarrier) == &destination, t, 719,
+          "the mbarrier lies in another block than the destination", line);
+}
+
+void load_one(FiberThread &t, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 line) {
+  Block &destination = shared_range(t, to, bytes, line);
+  check_completion(t, destination, mbarrier, line);
+  require(find_mbarrier(t, mbarrier, line).is_fenced, t, 719,
+          "no fence.mbarrier_init or fence.proxy.async between mbarrier.init and cp.async.bulk", line);
+  check_async_view(t, destination, to, bytes, line);
   happens_before(mbarrier);
   hold_back(t, {Delivery::bulk_load, t.linear, 0, to, from, bytes, bytes, mbarrier});
+  note_async_write(destination, to, bytes);
+}
+
+}  // namespace
+
+// With a multicast the offsets of destination and mbarrier are the same in each of the blocks.
+void service_bulk_load(Thread &thread, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 ctas, u32 line) {
+  FiberThread &t = fiber_thread(thread);
+  Cluster &c = *t.block->cluster;
+  require((u64(to) | u64(from) | bytes) % 16 == 0, t, 716, misaligned, line);
+  if (Block *source = block_with(c, from)) {
+    require(source == t.block, t, 719, "cp.async.bulk from another block's shared memory", line);
+    check_async_view(t, shared_range(t, from, bytes, line), from, bytes, line);
+  }
+  if (!ctas) return load_one(t, to, from, bytes, mbarrier, line);
+  require(ctas >> c.blocks.size() == 0, t, 719, "cp.async.bulk: multicast to ranks that the cluster does not have", line);
+  const u8 *base = shared_range(t, to, bytes, line).view.shared;
+  for (auto &b : c.blocks) {
+    if (!(ctas >> b->view.cluster_ctarank & 1)) continue;
+    u8 *target = b->view.shared;
+    load_one(t, target + (to - base), from, bytes, reinterpret_cast<u64 *>(target + (reinterpret_cast<u8 *>(mbarrier) - base)), line);
+  }
 }
 
 void service_bulk_store(Thread &thread, u8 *to, const u8 *from, u32 bytes, u32 line) {
   FiberThread &t = fiber_thread(thread);
-  require((u64(to) | u64(from) | bytes) % 16 == 0, t, 716, "cp.async.bulk not aligned to 16 bytes", line);
+  require((u64(to) | u64(from) | bytes) % 16 == 0, t, 716, misaligned, line);
+  require(&shared_range(t, from, bytes, line) == t.block, t, 719, "cp.async.bulk from another block's shared memory", line);
+  require(!block_with(*t.block->cluster, to), t, 719, "cp.async.bulk to global memory with an address in shared memory", line);
+  check_async_view(t, *t.block, from, bytes, line);
   hold_back(t, {Delivery::bulk_store, t.linear, t.bulk_groups, to, from, bytes, bytes, nullptr});
 }
 
@@ -153,76 +181,70 @@ void service_bulk_wait(Thread &thread, u32 groups_left, bool only_read) {
     if (waited_for(d)) stage(d);
 }
 
+// ---- st.async and red.async ----
+
+void service_store_async(Thread &thread, u8 *to, const u8 *value, u32 bytes, AsyncUpdate update, u64 *mbarrier, u32 line) {
+  FiberThread &t = fiber_thread(thread);
+  require(u64(to) % bytes == 0, t, 716, "misaligned st.async or red.async", line);
+  check_completion(t, shared_range(t, to, bytes, line), mbarrier, line);
+  Delivery d{Delivery::store, t.linear, 0, to, nullptr, bytes, bytes, mbarrier, update};
+  for (u32 i = 0; i < bytes; i++) d.value[i] = value[i];
+  hold_back(t, d);
+}
+
+// ---- what others ask about operations under way ----
+
+bool is_bound(const Cluster &c, const u64 *mbarrier) {
+  for (auto &b : c.blocks)
+    for (const Delivery &d : b->deliveries)
+      if (d.mbarrier == mbarrier) return true;
+  return false;
+}
+
+// An arrival takes its thread's copies along.
+void deliver_bound_to(FiberThread &t, const u64 *mbarrier) {
+  if (!is_bound(*t.block->cluster, mbarrier)) return;
+  void *edge = const_cast<u64 *>(mbarrier);
+  happens_after(edge);
+  for (auto &b : t.block->cluster->blocks) {
+    auto arrives = [&](const Delivery &copy) {
+      return std::any_of(b->deliveries.begin(), b->deliveries.end(), [&](const Delivery &d) {
+        return d.kind == Delivery::arrive && d.mbarrier == mbarrier && d.thread == copy.thread;
+      });
+    };
+    deliver_due(*b, [&](const Delivery &d) { return d.mbarrier == mbarrier || (d.kind == Delivery::copy && arrives(d)); });
+  }
+  happens_before(edge);
+}
+
 bool has_stores_under_way(const Block &b) {
   return std::any_of(b.deliveries.begin(), b.deliveries.end(), [](const Delivery &d) { return d.staged_bytes != 0; });
 }
 
-// A block that exits while a bulk store still reads its shared memory is wrong on the GPU too.
-void finish_deliveries(Block &b) {
+// A block that ends while an asynchronous operation still uses its shared memory is wrong on the GPU too.
+void check_deliveries(Block &b) {
+  auto uses = [&](const u8 *at) { return at >= b.view.shared && at < b.view.shared + b.view.shared_bytes; };
+  for (auto &other : b.cluster->blocks)
+    for (const Delivery &d : other->deliveries) {
+      bool reads = d.kind != Delivery::copy && uses(d.from);
+      bool writes = (d.kind == Delivery::bulk_load || d.kind == Delivery::store) && uses(d.to);
+      if ((!reads && !writes) || b.grid->error) continue;
+      report_block(b, reads ? "block exits while a bulk copy still reads its shared memory"
+                            : "block exits while an asynchronous operation still writes its shared memory");
+      b.grid->error = 719;
+    }
+}
+
+void finish_stores(Block &b) {
   after_all(b.grid->sync_tag, [&] {
     deliver_due(b, [](const Delivery &d) { return d.staged_bytes != 0; });
     happens_before(b.grid->sync_tag);
   });
-  for (const Delivery &d : b.deliveries)
-    if (d.kind == Delivery::bulk_store && !b.grid->error) {
-      report_block(b, "block exits with a bulk store it did not wait for");
-      b.grid->error = 719;
-    }
-  b.deliveries.clear();
 }
 
 void drop_deliveries(Block &b) {
   for (const Delivery &d : b.deliveries) unstage(d);
   b.deliveries.clear();
-}
-
-void service_mbarrier_init(Thread &t, u64 *word, u32 count, u32 line) {
-  require(u64(word) % 8 == 0, t, 716, "misaligned mbarrier", line);
-  require(count >= 1 && count < count_mask, t, 719, "mbarrier count out of range", line);
-  *word = word_of(0, count, count, 0);
-}
-
-u64 service_mbarrier_arrive(Thread &t, u64 *word, u32 count, u32 expected_bytes, u32 line) {
-  check_mbarrier(t, word, line);
-  require(count <= pending_of(*word), t, 719, "mbarrier: more arrivals than expected", line);
-  u64 state = *word;
-  happens_before(word);
-  if (expected_bytes) *word = word_of(*word & 1, pending_of(*word), count_of(*word), bytes_of(*word) + expected_bytes);
-  update(word, count, 0);
-  note_progress();
-  return state;
-}
-
-void service_mbarrier_complete(Thread &t, u64 *word, u32 bytes, u32 line) {
-  check_mbarrier(t, word, line);
-  happens_before(word);
-  update(word, 0, -s64(bytes));
-  note_progress();
-}
-
-// True if the phase with this parity has completed. Copies bound to the
-// mbarrier arrive now at the latest.
-bool service_mbarrier_test(Thread &thread, u64 *word, u32 parity, bool, u32 line) {
-  FiberThread &t = fiber_thread(thread);
-  check_mbarrier(t, word, line);
-  auto completed = [&] { return (*word & 1) != (parity & 1); };
-  if (!completed()) {
-    happens_after(word);
-    for (auto &b : t.block->cluster->blocks) {
-      std::vector<u32> threads;
-      for (const Delivery &d : b->deliveries)
-        if (d.kind == Delivery::arrive && d.mbarrier == word) threads.push_back(d.thread);
-      deliver_due(*b, [&](const Delivery &d) {
-        bool before_arrival = d.kind == Delivery::copy && std::count(threads.begin(), threads.end(), d.thread);
-        return d.mbarrier == word || before_arrival;
-      });
-    }
-    happens_before(word);
-  }
-  if (!completed()) wait(t, State::spinning, line);
-  if (!completed()) return false;
-  happens_after(word);
-  return true;
 }
 
 }  // namespace emulator

@@ -1,4 +1,4 @@
-// bar.sync, bar.arrive, bar.red and the cluster barrier.
+// bar.sync, bar.arrive and bar.red.
 #include "engine.h"
 
 namespace emulator {
@@ -72,39 +72,6 @@ void thread_exits_barriers(FiberThread &t) {
   Block &b = *t.block;
   for (Barrier &bar : b.barrier)
     if (bar.arrived && !bar.expected && bar.arrived >= b.live) complete(b, bar);
-}
-
-// ---- the cluster barrier: one phase at a time, arrive and wait apart ----
-
-namespace {
-void complete_cluster_phase(Cluster &c) {
-  c.arrived = 0, c.phase++;
-  note_progress();
-  for (auto &b : c.blocks)
-    for (FiberThread &t : b->thread)
-      if (t.state == State::at_cluster_barrier) make_ready(*b, t.warp, 1u << t.lane);
-}
-}  // namespace
-
-void service_cluster_arrive(Thread &thread, u32) {
-  FiberThread &t = fiber_thread(thread);
-  Cluster &c = *t.block->cluster;
-  t.cluster_phase = c.phase;
-  happens_before(&c.sync_tag);
-  if (++c.arrived >= c.live_threads) complete_cluster_phase(c);
-}
-
-void service_cluster_wait(Thread &thread, u32 line) {
-  FiberThread &t = fiber_thread(thread);
-  Cluster &c = *t.block->cluster;
-  while (c.phase == t.cluster_phase) wait(t, State::at_cluster_barrier, line);
-  happens_after(&c.sync_tag);
-}
-
-void thread_exits_cluster(FiberThread &t) {
-  Cluster &c = *t.block->cluster;
-  c.live_threads--;
-  if (c.arrived && c.arrived >= c.live_threads) complete_cluster_phase(c);
 }
 
 }  // namespace emulator

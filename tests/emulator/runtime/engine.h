@@ -33,7 +33,11 @@ struct FiberThread : Thread {
   u32 result;            // of a barrier reduction
   u32 last_spin_line, spins, atomics, effects_seen;
   const u8 *last_polled;
+  bool cluster_arrived;  // at the cluster barrier, and has not waited
   u32 cluster_phase;     // phase it arrived in
+  u32 cluster_arrive, cluster_wait;  // lines of the last ones, 0 unless .aligned
+  const u64 *asked;      // mbarrier whose phase it last found open
+  u64 asked_phase;
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
 };
 
@@ -57,16 +61,36 @@ struct Warp {
   char sync_tag;  // ThreadSanitizer: bar.warp.sync
 };
 
-// An asynchronous copy that has been issued and is held back as long as PTX allows.
+// An asynchronous operation that has been issued and is held back as long as PTX allows.
 struct Delivery {
-  enum Kind : u8 { copy, bulk_load, bulk_store, arrive } kind;
+  enum Kind : u8 { copy, bulk_load, bulk_store, store, arrive } kind;
   u32 thread, group;
   u8 *to;
   const u8 *from;
   u32 bytes, source_bytes;
   u64 *mbarrier;
-  bool is_due = false;  // chosen to arrive now
-  size_t staged_bytes = 0;  // of the pages that `from` was moved to, if it was
+  AsyncUpdate update = nullptr;  // of a store
+  u8 value[16] = {};             // likewise
+  bool is_due = false;           // chosen to arrive now
+  size_t staged_bytes = 0;       // of the pages that `from` was moved to, if it was
+};
+
+// What an mbarrier object in shared memory stands for.
+struct Mbarrier {
+  u64 *word;
+  u64 written;     // the word as it must still be
+  u64 phase;
+  u32 count, pending;
+  s32 bytes;       // may be negative for a while
+  bool is_fenced;  // the asynchronous proxy may use it
+};
+
+// Shared memory as the asynchronous proxy has seen it last; where the two differ, ordinary stores have
+// come since. Made at the first bulk copy.
+struct AsyncView {
+  u8 *bytes;
+  u32 *fences;     // by granule: how many fences there had been
+  size_t mapped_bytes;
 };
 
 struct Grid;
@@ -83,16 +107,21 @@ struct Block {
   std::vector<Warp> warp;
   Barrier barrier[named_barriers];
   std::vector<Delivery> deliveries;
+  std::vector<Mbarrier> mbarriers;
+  AsyncView async_view;
   char sync_tag[named_barriers];
+  char exit_tag;
   char *mapping;
-  size_t mapping_bytes;
+  size_t mapping_bytes, guard_bytes;
+  bool is_closed;  // its threads have exited, others of its cluster have not
 };
 
 struct Cluster {
   std::vector<std::unique_ptr<Block>> blocks;
   Grid *grid;
-  u32 arrived, phase, live_blocks;
+  u32 arrived, phase;
   u64 live_threads;
+  u32 proxy_fences;           // executed by its threads so far
   bool lingers, may_end;  // its threads have exited, stores of theirs are still under way
   char sync_tag;
 };
@@ -106,6 +135,7 @@ struct DeviceLimits {
 struct Grid {
   const Kernel *kernel;
   Dim grid, block, cluster;
+  bool is_explicit_cluster;
   u32 dynamic_shared;
   std::vector<u8> params;
   DeviceLimits limits;
@@ -147,9 +177,25 @@ void report_block(const Block &, const std::string &what);
 void thread_exits_collectives(FiberThread &);
 void thread_exits_barriers(FiberThread &);
 void thread_exits_cluster(FiberThread &);
+Block *block_with(Cluster &, const void *address);  // in its shared memory, or null
+std::string describe_shared(const Block &own, const void *address);
+void close_shared(Block &);
+void open_shared(Block &);
+void check_ended_block(Block &);       // once its threads have exited
+// Counts an arrival at an mbarrier that stands for all earlier copies of the thread, or bytes that have come.
+void mbarrier_settle(Cluster &, u64 *word, u32 arrivals, u32 bytes);
+void mbarrier_add_pending(Mbarrier &);  // for one more arrival in this phase
+Mbarrier &find_mbarrier(FiberThread &, u64 *word, u32 line);
+void deliver_bound_to(FiberThread &, const u64 *mbarrier);
+bool is_bound(const Cluster &, const u64 *mbarrier);  // whether something under way will complete on it
 bool has_stores_under_way(const Block &);
-void finish_deliveries(Block &);
+void check_deliveries(Block &);        // that an ended block has waited for what uses its memory
+void finish_stores(Block &);
 void drop_deliveries(Block &);
+void drop_async_view(Block &);
+// Fails where ordinary accesses to shared memory must be fenced before the asynchronous proxy's.
+void check_async_view(FiberThread &, Block &, const u8 *at, u32 bytes, u32 line);
+void note_async_write(Block &, const u8 *at, u32 bytes);
 
 // ---- from the driver above ----
 // The address of the index-th device's memory behind a multicast address, null past the last; or what is wrong.
@@ -170,17 +216,25 @@ void service_copy_async(Thread &, u8 *to, const u8 *from, u32 bytes, u32 source_
 void service_copy_commit(Thread &);
 void service_copy_wait(Thread &, u32 groups_left, bool uncommitted_too);
 void service_copy_arrive(Thread &, u64 *mbarrier, bool counted, u32 line);
-void service_bulk_load(Thread &, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 line);
+void service_bulk_load(Thread &, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 ctas, u32 line);
 void service_bulk_store(Thread &, u8 *to, const u8 *from, u32 bytes, u32 line);
 void service_bulk_commit(Thread &);
 void service_bulk_wait(Thread &, u32 groups_left, bool only_read);
+void service_store_async(Thread &, u8 *to, const u8 *value, u32 bytes, AsyncUpdate, u64 *mbarrier, u32 line);
+void service_proxy_fence(Thread &, u32 what);
 void service_mbarrier_init(Thread &, u64 *, u32 count, u32 line);
-u64 service_mbarrier_arrive(Thread &, u64 *, u32 count, u32 expected_bytes, u32 line);
+void service_mbarrier_invalidate(Thread &, u64 *, u32 line);
+u64 service_mbarrier_arrive(Thread &, u64 *, u32 count, u32 expected_bytes, u32 options, u32 line);
+void service_mbarrier_expect(Thread &, u64 *, u32 bytes, u32 line);
 void service_mbarrier_complete(Thread &, u64 *, u32 bytes, u32 line);
-bool service_mbarrier_test(Thread &, u64 *, u32 parity, bool may_sleep, u32 line);
-void service_cluster_arrive(Thread &, u32 line);
-void service_cluster_wait(Thread &, u32 line);
-u8 *service_cluster_address(Thread &, u32 address, u32 line);
-u8 *service_cluster_peer(Thread &, const u8 *own_address, u32 rank, u32 line);
+bool service_mbarrier_test(Thread &, u64 *, u64 phase, u32 options, u32 line);
+void service_cluster_arrive(Thread &, u32 options, u32 line);
+void service_cluster_wait(Thread &, u32 options, u32 line);
+u8 *service_cluster_address(Thread &, u32 address, u32 bytes, u32 access, u32 line);
+u8 *service_cluster_generic(Thread &, u8 *address, u32 bytes, u32 access, u32 line);
+u32 service_cluster_window(Thread &, u64 generic, u32 line);
+u32 service_cluster_map(Thread &, u32 address, u32 rank, u32 line);
+u64 service_cluster_map_generic(Thread &, u64 address, u32 rank, u32 line);
+u32 service_cluster_rank(Thread &, u32 address, u32 line);
 
 }  // namespace emulator

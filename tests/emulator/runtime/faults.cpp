@@ -71,8 +71,9 @@ void fault_report(Block &b) {
   if (reason == after_signal) {
     char address[32];
     snprintf(address, sizeof address, "%p", fault_address);
-    report_block(b, std::string("illegal address ") + address + " (" +
-                        describe_address(u64(fault_address), b.grid->limits.ordinal) + ")");
+    std::string place = describe_shared(b, fault_address);
+    if (place.empty()) place = describe_address(u64(fault_address), b.grid->limits.ordinal);
+    report_block(b, std::string("illegal address ") + address + " (" + place + ")");
     b.grid->error = 700;
     b.live = 0;
   }

@@ -34,12 +34,24 @@ std::vector<Mapping> free_mappings;
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
+// An address in shared::cluster of another block, used as one in shared::cta, lies in the guard too.
+size_t guard_of(const BlockView &v) {
+  return v.cluster_nctarank > 1 && !under_tsan() ? size_t(v.cluster_nctarank + 2) << 24 : guard;
+}
+
+char *map_guarded(size_t bytes, size_t guard_bytes) {
+  void *base = mmap(nullptr, bytes + guard_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED || mprotect(base, bytes, PROT_READ | PROT_WRITE)) abort();
+  return static_cast<char *>(base);
+}
+
 void map_shared(Block &b, const Kernel &k, u32 dynamic) {
   u32 align = std::max(k.shared_alignment, 16u);
   b.view.dynamic_shared_offset = u32(round_up(k.static_shared_bytes, align));
   b.view.dynamic_shared_bytes = dynamic;
   b.view.shared_bytes = b.view.dynamic_shared_offset + dynamic;
-  size_t used = round_up(b.view.shared_bytes, std::max(align, 128u)), bytes = round_up(used, page) + guard;
+  b.guard_bytes = guard_of(b.view);
+  size_t used = round_up(b.view.shared_bytes, std::max(align, 128u)), bytes = round_up(used, page) + b.guard_bytes;
   b.mapping = nullptr;
   for (size_t i = 0; i < free_mappings.size() && !b.mapping; i++)
     if (free_mappings[i].bytes == bytes) {
@@ -47,26 +59,24 @@ void map_shared(Block &b, const Kernel &k, u32 dynamic) {
       free_mappings[i] = free_mappings.back();
       free_mappings.pop_back();
     }
-  if (!b.mapping) {
-    b.mapping = static_cast<char *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    mprotect(b.mapping + bytes - guard, guard, PROT_NONE);
-  }
+  if (!b.mapping) b.mapping = map_guarded(bytes - b.guard_bytes, b.guard_bytes);
   b.mapping_bytes = bytes;
-  b.view.shared = reinterpret_cast<u8 *>(b.mapping + bytes - guard - used);
+  b.view.shared = reinterpret_cast<u8 *>(b.mapping + bytes - b.guard_bytes - used);
   memset(b.view.shared, 0xff, used);
   poison(b.view.shared + b.view.shared_bytes, used - b.view.shared_bytes);
 }
 
 // True if the bytes between the shared memory's end and the guard page are untouched.
 bool shared_end_intact(const Block &b) {
-  const u8 *end = reinterpret_cast<u8 *>(b.mapping + b.mapping_bytes - guard);
+  const u8 *end = reinterpret_cast<u8 *>(b.mapping + b.mapping_bytes - b.guard_bytes);
   for (const u8 *p = b.view.shared + b.view.shared_bytes; p < end; p++)
     if (*p != 0xff) return under_asan();
   return true;
 }
 
 void unmap_shared(Block &b) {
-  unpoison(b.mapping, b.mapping_bytes - guard);
+  if (b.is_closed) open_shared(b);
+  unpoison(b.mapping, b.mapping_bytes - b.guard_bytes);
   if (under_tsan()) munmap(b.mapping, b.mapping_bytes);  // so that ThreadSanitizer forgets this block's accesses
   else free_mappings.push_back({b.mapping, b.mapping_bytes});
   b.mapping = nullptr;
@@ -114,9 +124,11 @@ void thread_exits(FiberThread &t) {
   b.warp[t.warp].exited |= 1u << t.lane;
   note_progress();
   happens_before(b.grid->sync_tag);
+  happens_before(&b.exit_tag);
   thread_exits_collectives(t);
   thread_exits_barriers(t);
   thread_exits_cluster(t);
+  if (!b.live && b.cluster->blocks.size() > 1) close_shared(b);
 }
 
 void fiber_entry() {
@@ -154,6 +166,7 @@ std::unique_ptr<Block> make_block(Grid &g, Cluster &c, const Dim &cluster_id, u3
              cluster_id.z * g.cluster.z + in_cluster.z};
   v.nclusterid = {g.grid.x / g.cluster.x, g.grid.y / g.cluster.y, g.grid.z / g.cluster.z};
   v.cluster_ctarank = rank, v.cluster_nctarank = g.cluster.x * g.cluster.y * g.cluster.z;
+  v.is_explicit_cluster = g.is_explicit_cluster;
   v.nsmid = g.limits.multiprocessors, v.smid = u32((g.next_cluster + rank) % v.nsmid), v.gridid = g.id;
   v.param = g.params.data(), v.runtime = &runtime_services;
   b->grid = &g, b->cluster = &c;
@@ -169,6 +182,7 @@ void make_threads(Block &b) {
   b.warp.resize(b.warp_count);
   if (under_tsan()) {  // no allocation inside a fiber: it would look like an access
     b.deliveries.reserve(4096);
+    b.mbarriers.reserve(256);
     for (Warp &w : b.warp) w.groups.reserve(warp_size);
   }
   for (u32 i = 0; i < b.threads; i++) {
@@ -195,7 +209,7 @@ std::unique_ptr<Cluster> make_cluster(Grid &g) {
   u32 size = g.cluster.x * g.cluster.y * g.cluster.z;
   Dim clusters = {g.grid.x / g.cluster.x, g.grid.y / g.cluster.y, g.grid.z / g.cluster.z};
   Dim id = unflatten(permute(g.next_cluster, g.total_clusters), clusters);
-  c->grid = &g, c->live_blocks = size;
+  c->grid = &g;
   for (u32 rank = 0; rank < size; rank++) {
     c->blocks.push_back(make_block(g, *c, id, rank));
     c->live_threads += c->blocks.back()->threads;
@@ -217,6 +231,7 @@ bool start_cluster() {
 
 void release_block(Block &b) {
   drop_deliveries(b);
+  drop_async_view(b);
   for (FiberThread &t : b.thread) {
     if (t.fiber.stack.low) give_stack(t.fiber.stack);
     if (t.fiber.tsan) __tsan_destroy_fiber(t.fiber.tsan);
@@ -226,11 +241,8 @@ void release_block(Block &b) {
 
 void check_finished_block(Block &b) {
   if (catch_fault()) fault_report(b);
-  else finish_deliveries(b);
-  if (!shared_end_intact(b) && !b.grid->error) {
-    report_block(b, "shared memory written past its end");
-    b.grid->error = 700;
-  }
+  else finish_stores(b);
+  if (!b.is_closed) check_ended_block(b);
 }
 
 // Threads of a failed grid never exit: what they did ends here.
@@ -357,11 +369,12 @@ void end_lingering() {
 void one_pass() {
   for (size_t i = 0; i < resident.size(); i++) {
     Cluster &c = *resident[i];
-    for (auto &b : c.blocks)
-      if (b->live && !c.grid->error && (b->ready_warps || b->spinning_warps)) {
-        Confinement confinement(*c.grid);
-        run_block(*b);
-      }
+    for (size_t n = 0; n < c.blocks.size(); n++) {
+      Block &b = *c.blocks[permute(n, c.blocks.size())];
+      if (!b.live || c.grid->error || !(b.ready_warps || b.spinning_warps)) continue;
+      Confinement confinement(*c.grid);
+      run_block(b);
+    }
     bool finished = std::all_of(c.blocks.begin(), c.blocks.end(), [](auto &b) { return b->live == 0; });
     if (finished && !lingers_on(c)) end_cluster(i--);
     else if (finished) continue;
@@ -370,20 +383,33 @@ void one_pass() {
   drop_failed_clusters();
 }
 
-void learn_host() {
-  host = Fiber{};
-  if (under_tsan()) host.tsan = __tsan_get_current_fiber();
-  if (!under_asan()) return;
+// Of the main thread it is read from the long list of this process's mappings: once is enough.
+Stack own_stack() {
   pthread_attr_t attributes;
   void *low;
   size_t size;
   pthread_getattr_np(pthread_self(), &attributes);
   pthread_attr_getstack(&attributes, &low, &size);
   pthread_attr_destroy(&attributes);
-  host.stack = {static_cast<char *>(low), size};
+  return {static_cast<char *>(low), size};
+}
+
+void learn_host() {
+  host = Fiber{};
+  if (under_tsan()) host.tsan = __tsan_get_current_fiber();
+  if (!under_asan()) return;
+  thread_local const Stack stack = own_stack();
+  host.stack = stack;
 }
 
 }  // namespace
+
+void check_ended_block(Block &b) {
+  check_deliveries(b);
+  if (shared_end_intact(b) || b.grid->error) return;
+  report_block(b, "shared memory written past its end");
+  b.grid->error = 700;
+}
 
 void make_ready(Block &b, u32 warp, u32 lanes) {
   b.ready[warp] |= lanes;

@@ -28,16 +28,11 @@ void service_fail(Thread &t, u32 error, const char *what, u64 detail, u32 line) 
   fail_thread(t, error, text, line);
 }
 
-bool in_shared(const Block &b, u64 address) {
-  u64 low = u64(b.view.shared);
-  return address >= low && address < low + b.view.shared_bytes;
-}
-
 u32 service_address_space(Thread &thread, u64 address) {
   FiberThread &t = fiber_thread(thread);
-  if (in_shared(*t.block, address)) return space_shared;
-  for (auto &b : t.block->cluster->blocks)
-    if (in_shared(*b, address)) return space_shared_cluster;
+  const u64 shared = u64(t.view->shared);
+  if (address >= shared && address < shared + t.view->shared_bytes) return space_shared;
+  if (block_with(*t.block->cluster, reinterpret_cast<void *>(address))) return space_shared_cluster;
   u64 stack = u64(t.fiber.stack.low), param = u64(t.view->param);
   if (address >= stack && address < stack + t.fiber.stack.size) return space_local;
   if (address >= param && address < param + t.block->grid->params.size()) return space_param;
@@ -63,34 +58,16 @@ u8 *service_multicast(Thread &t, u64 address, u32 bytes, u32 index, u32 line) {
 
 void service_alias_edge(Thread &, u64 address, bool release) { synchronise_alias(address, release); }
 
-Block &peer(Thread &thread, u32 rank, u32 line) {
-  FiberThread &t = fiber_thread(thread);
-  Cluster &c = *t.block->cluster;
-  if (rank >= c.blocks.size()) fail_thread(t, 719, "cluster rank out of range", line);
-  Block &b = *c.blocks[rank];
-  if (!b.live) fail_thread(t, 719, "shared memory of a block of the cluster that has exited", line);
-  return b;
-}
-
 }  // namespace
-
-// Bits 24 and up: rank plus one, or 0 for the own block (see mapa in ptx_memory.py).
-u8 *service_cluster_address(Thread &t, u32 address, u32 line) {
-  u32 rank = address >> 24;
-  return (rank ? peer(t, rank - 1, line).view.shared : t.view->shared) + (address & 0xffffff);
-}
-
-u8 *service_cluster_peer(Thread &t, const u8 *own_address, u32 rank, u32 line) {
-  return peer(t, rank, line).view.shared + (own_address - t.view->shared);
-}
 
 const Runtime runtime_services = {
     service_barrier, service_barrier_arrive, service_barrier_reduce, service_collective, service_active_mask, service_yield,
     service_fence, service_fail, service_copy_async, service_copy_commit, service_copy_wait, service_copy_arrive,
-    service_bulk_load, service_bulk_store, service_bulk_commit, service_bulk_wait, service_mbarrier_init,
-    service_mbarrier_arrive, service_mbarrier_complete, service_mbarrier_test, service_cluster_arrive, service_cluster_wait,
-    service_cluster_address, service_cluster_peer, service_address_space, service_clock,
-    service_preempt, service_multicast, service_alias_edge,
+    service_bulk_load, service_bulk_store, service_bulk_commit, service_bulk_wait, service_store_async, service_proxy_fence,
+    service_mbarrier_init, service_mbarrier_invalidate, service_mbarrier_arrive, service_mbarrier_expect,
+    service_mbarrier_complete, service_mbarrier_test, service_cluster_arrive, service_cluster_wait, service_cluster_address,
+    service_cluster_generic, service_cluster_window, service_cluster_map, service_cluster_map_generic, service_cluster_rank,
+    service_address_space, service_clock, service_preempt, service_multicast, service_alias_edge,
 };
 
 }  // namespace emulator

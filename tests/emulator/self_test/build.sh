@@ -41,27 +41,38 @@ refused() {
 refused 'frobnicate.b32 %r1, %r1'
 refused 'add.frobnicated.s32 %r1, %r1, %r1'
 
-images= rank_images=
+images= rank_images= cluster_images=
 for a in $architectures; do
   translate kernels.cu "compute_$a" "sm_$a"
   assemble "$a" "sm_$a"
   fatbinary --compress=false -64 --create="$out/sm_$a.fatbin" --image3="kind=elf,sm=$a,file=$out/sm_$a.cubin"
   images="$images --image3=kind=elf,sm=$a,file=$out/sm_$a.cubin"
+  stems=sm_$a
   case $a in
     75 | 90a | 100f)
       translate ranks.cu "compute_$a" "ranks_$a"
       assemble "$a" "ranks_$a"
       rank_images="$rank_images --image3=kind=elf,sm=$a,file=$out/ranks_$a.cubin"
-      link "sm_$a" "sm_$a" "ranks_$a" ;;
-    *) link "sm_$a" "sm_$a" ;;
+      stems="$stems ranks_$a" ;;
   esac
+  case $a in
+    90a | 100f | 120f)
+      translate clusters.cu "compute_$a" "clusters_$a"
+      assemble "$a" "clusters_$a"
+      cluster_images="$cluster_images --image3=kind=elf,sm=$a,file=$out/clusters_$a.cubin"
+      stems="$stems clusters_$a" ;;
+  esac
+  link "sm_$a" $stems
 done
 translate kernels.cu compute_90 compute_90
-link compute_90 compute_90
+translate clusters.cu compute_90 clusters_compute_90
+link compute_90 compute_90 clusters_compute_90
 fatbinary --compress=false -64 --create="$out/ranks.fatbin" $rank_images
+fatbinary --compress=false -64 --create="$out/clusters.fatbin" $cluster_images \
+  --image3="kind=ptx,sm=90,file=$out/clusters_compute_90.ptx"
 fatbinary --compress=false -64 --create="$out/all.fatbin" $images --image3="kind=ptx,sm=90,file=$out/compute_90.ptx"
 c++ -std=c++17 -O2 -fPIC -shared -pthread "$emulator"/runtime/*.cpp "$emulator"/libcuda*.cpp -lzstd -o "$out/libcuda.so.1"
-for program in self_test shared_memory ranks; do
+for program in self_test shared_memory ranks clusters; do
   $cxx -std=c++17 $main_flags "$here/$program.cpp" -o "$out/$program" -ldl -pthread
 done
 export LD_LIBRARY_PATH="$out"
@@ -70,6 +81,11 @@ status=0
 for devices in 7.5,7.5 9.0,9.0 10.0,10.0; do
   for program in shared_memory ranks; do
     QUERN_EMULATOR_MULTICAST=1 QUERN_EMULATOR=$devices "$out/$program" "$out" >>"$out/counts.txt" || status=1
+  done
+done
+for device in 9.0 10.0 11.0 12.0; do  # 11.0 runs what was compiled for 9.0's PTX
+  for order in forward reverse random:3; do
+    QUERN_EMULATOR_ORDER=$order QUERN_EMULATOR=$device "$out/clusters" "$out" >>"$out/counts.txt" || status=1
   done
 done
 grep -v '^[0-9]* passed, ' "$out/counts.txt" || true

@@ -17,6 +17,9 @@ struct MemoryAccess { MemoryLocation location; unsigned flags; };
 struct IpcHandle { char bytes[64]; };
 struct MulticastProp { unsigned devices; size_t bytes; unsigned long long handle_types, flags; };
 
+struct LaunchAttribute { unsigned id; char pad[4]; unsigned x, y, z; char rest[52]; };
+struct LaunchConfig { unsigned grid[3], block[3], shared; void *stream; LaunchAttribute *attributes; unsigned count; };
+
 #define FUNCTIONS(F) \
   F(cuInit, unsigned) F(cuDriverGetVersion, int *) F(cuDeviceGetCount, int *) F(cuDeviceGetAttribute, int *, int, int) \
   F(cuDevicePrimaryCtxRetain, void **, int) F(cuDevicePrimaryCtxRelease_v2, int) F(cuDevicePrimaryCtxReset_v2, int) \
@@ -26,7 +29,9 @@ struct MulticastProp { unsigned devices; size_t bytes; unsigned long long handle
   F(cuModuleLoadData, void **, const void *) F(cuModuleGetFunction, void **, void *, const char *) \
   F(cuFuncSetAttribute, void *, int, int) F(cuFuncGetAttribute, int *, int, void *) \
   F(cuLaunchKernel, void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **) \
-  F(cuLaunchKernelEx, const void *, void *, void **, void **) \
+  F(cuLaunchKernelEx, const LaunchConfig *, void *, void **, void **) \
+  F(cuOccupancyMaxActiveClusters, int *, void *, const LaunchConfig *) \
+  F(cuOccupancyMaxPotentialClusterSize, int *, void *, const LaunchConfig *) \
   F(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *, void *, int, size_t) \
   F(cuMemAlloc_v2, Pointer *, size_t) F(cuMemFree_v2, Pointer) F(cuMemAllocHost_v2, void **, size_t) F(cuMemFreeHost, void *) \
   F(cuMemAllocAsync, Pointer *, size_t, void *) F(cuMemFreeAsync, Pointer, void *) \

@@ -238,7 +238,10 @@ KERNEL bulk_copy(const float *in, float *out) {
   __shared__ alignas(128) float tile[256];
   __shared__ alignas(8) uint64_t bar;
   unsigned b = (unsigned)__cvta_generic_to_shared(&bar), t = (unsigned)__cvta_generic_to_shared(tile);
-  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(b));
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(b));
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
   __syncthreads();
   if (threadIdx.x == 0) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 1024;" ::"r"(b) : "memory");
@@ -280,23 +283,6 @@ KERNEL bulk_store_signalled(const float *in, float *out, uint32_t *flag, float *
     while (!f) asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(f) : "l"(flag) : "memory");
     seen[0] = out[5];
   }
-}
-
-KERNEL cluster_exchange(int *out) {
-  __shared__ int mine;
-  unsigned rank, size, remote;
-  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
-  if (threadIdx.x == 0) mine = 100 + (int)blockIdx.x;
-  asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
-  unsigned own = (unsigned)__cvta_generic_to_shared(&mine);
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(own), "r"((rank + 1) % size));
-  int got;
-  asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(got) : "r"(remote) : "memory");
-  if (threadIdx.x == 0) out[blockIdx.x] = got;
-  asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }
 #endif
 

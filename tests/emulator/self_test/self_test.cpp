@@ -349,29 +349,6 @@ static void test_asynchronous_copies() {
   }
 }
 
-struct LaunchAttribute { unsigned id; char pad[4]; unsigned x, y, z; char rest[52]; };
-struct LaunchConfig { unsigned grid[3], block[3], shared; void *stream; LaunchAttribute *attributes; unsigned count; };
-
-static int launch_cluster(const char *name, unsigned grid, unsigned block, unsigned cluster, Pointer out) {
-  LaunchAttribute a = {};
-  a.id = 4, a.x = cluster, a.y = a.z = 1;
-  LaunchConfig c = {{grid, 1, 1}, {block, 1, 1}, 0, nullptr, &a, 1};
-  void *params[] = {&out};
-  return cuLaunchKernelEx(&c, kernel(name), params, nullptr);
-}
-
-static void test_clusters() {
-  if (capability < 90) return;
-  Buffer<int> out(16);
-  OK(launch_cluster("cluster_exchange", 16, 64, 4, out.p));
-  auto o = out.get();
-  CHECK(o[0] == 101 && o[3] == 100 && o[4] == 105 && o[15] == 112);
-  GIVES(912, launch_cluster("cluster_exchange", 16, 64, 16, out.p));
-  OK(cuFuncSetAttribute(kernel("cluster_exchange"), 14, 1));
-  OK(launch_cluster("cluster_exchange", 16, 64, 16, out.p));
-  CHECK(out.get()[15] == 100);
-}
-
 static void test_grid_barrier() {
   Buffer<uint32_t> count(1), out(8);
   OK(cuMemsetD8_v2(count.p, 0, 4));
@@ -632,7 +609,7 @@ static void test_device(int d) {
       {"float arithmetic", test_float_arithmetic}, {"transcendental", test_transcendental}, {"conversions", test_conversions},
       {"half pairs", test_half_pairs}, {"integers", test_integers}, {"parameters and calls", test_parameters_and_calls},
       {"block sum", test_block_sum}, {"warps", test_warps}, {"vectors", test_vectors}, {"atomics", test_atomics},
-      {"asynchronous copies", test_asynchronous_copies}, {"clusters", test_clusters}, {"grid barrier", test_grid_barrier},
+      {"asynchronous copies", test_asynchronous_copies}, {"grid barrier", test_grid_barrier},
       {"launch limits", test_launch_limits},
   };
   for (const Test &t : tests) {

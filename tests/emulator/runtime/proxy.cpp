@@ -1,0 +1,70 @@
+// Fences between ordinary accesses to shared memory and those of the asynchronous proxy, which bulk copies use.
+#include <sys/mman.h>
+
+#include "engine.h"
+
+namespace emulator {
+
+namespace {
+
+constexpr u32 granule = 16;
+
+u32 granules(const Block &b) { return (b.view.shared_bytes + granule - 1) / granule; }
+
+// Pages of its own, no heap: see deliver_due.
+bool make_view(Block &b) {
+  AsyncView &v = b.async_view;
+  if (v.bytes) return true;
+  const size_t memory = granules(b) * granule, bytes = memory + granules(b) * sizeof(u32);
+  void *pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return false;
+  v = {static_cast<u8 *>(pages), reinterpret_cast<u32 *>(static_cast<u8 *>(pages) + memory), bytes};
+  for (size_t i = 0; i < memory; i++) v.bytes[i] = 0xff;  // as shared memory was at first
+  return true;
+}
+
+bool differs(const Block &b, u32 first) {
+  for (u32 i = first; i < first + granule; i++)
+    if (b.view.shared[i] != b.async_view.bytes[i]) return true;
+  return false;
+}
+
+void take_over(Block &b, u32 first) {
+  for (u32 i = first; i < first + granule; i++) b.async_view.bytes[i] = b.view.shared[i];
+}
+
+}  // namespace
+
+// Which thread's stores a fence orders is not looked at: one that is missing altogether is found.
+void service_proxy_fence(Thread &thread, u32 what) {
+  FiberThread &t = fiber_thread(thread);
+  for (Mbarrier &m : t.block->mbarriers) m.is_fenced = true;
+  if (what & fence_async_shared) t.block->cluster->proxy_fences++;
+}
+
+// Bulk copies are aligned to granules.
+void check_async_view(FiberThread &t, Block &b, const u8 *at, u32 bytes, u32 line) {
+  if (!make_view(b)) return;
+  const u32 begin = u32(at - b.view.shared), fences = b.cluster->proxy_fences;
+  for (u32 i = begin; i < begin + bytes; i += granule) {
+    if (!differs(b, i)) continue;
+    u32 &seen = b.async_view.fences[i / granule];
+    if (seen == fences)
+      fail_thread(t, 719, "no fence.proxy.async between ordinary stores to shared memory and cp.async.bulk", line);
+    seen = fences;
+    take_over(b, i);
+  }
+}
+
+void note_async_write(Block &b, const u8 *at, u32 bytes) {
+  if (!b.async_view.bytes) return;
+  const u32 begin = u32(at - b.view.shared);
+  for (u32 i = begin; i < begin + bytes; i += granule) take_over(b, i);
+}
+
+void drop_async_view(Block &b) {
+  if (b.async_view.bytes) munmap(b.async_view.bytes, b.async_view.mapped_bytes);
+  b.async_view = {};
+}
+
+}  // namespace emulator
