@@ -38,6 +38,10 @@ SUITES = {
     "test_cross_entropy": {"cpu", "emulated", "gpu"},
     "test_cross_entropy_rows": {"cpu", "emulated", "gpu"},
     "test_linear_cross_entropy": {"cpu", "emulated", "gpu"},
+    "test_cross_entropy_options": {"cpu", "emulated", "gpu"},
+    "test_cross_entropy_steps": {"cpu", "emulated", "gpu"},
+    "test_cross_entropy_random": {"cpu", "emulated", "gpu"},
+    "test_cross_entropy_published": {"cpu", "emulated", "gpu"},
     "test_adam": {"cpu", "emulated", "gpu"},
     "test_adam_rounding": {"cpu", "emulated", "gpu"},
     "test_determinism": {"cpu", "emulated", "gpu"},
@@ -56,6 +60,7 @@ SUITES = {
     "test_group": {"ranks"},
     "test_host_barrier": {"ranks"},
     "test_oracle": {"oracle"},
+    "test_cross_entropy_oracle": {"oracle"},
 }
 
 # The suites of what GPU ranks do, whose kernels differ between targets for which those of other operations are the same.

@@ -23,7 +23,10 @@ static void check_edited(const struct test_device *device, const struct cross_en
     cross_entropy_free_inputs(&inputs);
 }
 
-/* For every row of the table: several vocabularies, each reduction, each placement. */
+/*
+ * For every row of the table: several vocabularies, each reduction, each placement; as they are, and with all options that the row
+ * knows, in one call, with the gradient later, and in shards.
+ */
 static void check_everywhere(edit *change) {
     static const int64_t full[] = {5, 64, 777, 2100}, small[] = {5, 777};
     const int64_t *vocabs = test_is_small() ? small : full;
@@ -36,6 +39,11 @@ static void check_everywhere(edit *change) {
                     .logits_dtype = row->key.cross_entropy.logits, .rows = 7, .vocab = vocabs[i], .padding = 2,
                     .reduction = (quern_reduction)(k % 3), .placement = (enum placement)(k / 3),
                     .labels_dtype = k % 2 ? QUERN_INT32 : QUERN_INT64, .has_upstream = k == 4, .seed = i + 3);
+                check_edited(&device, &c, change);
+                cross_entropy_add_options(&c, row, k % 2);
+                c.shards = k % 4 ? (int)(k + i) % 5 : 0;
+                c.split = (uint64_t)k;
+                c.later = k % 4 == 0;
                 check_edited(&device, &c, change);
             }
         }

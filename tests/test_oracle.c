@@ -1,6 +1,6 @@
 /*
  * The oracles against published vectors, against each other and against the definitions: before a kernel is measured with
- * them.
+ * them.  That of cross-entropy: test_cross_entropy_oracle.c.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,6 @@
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam.h"
-#include "oracle/cross_entropy.h"
 #include "oracle/dtype.h"
 #include "oracle/philox.h"
 
@@ -79,73 +78,6 @@ Test(oracle, rounding_to_16_bits_by_known_cases) {
         dtype_store(cases[i].dtype, &stored, 0, cases[i].value);
         check(stored == cases[i].stored, "%s of %a is 0x%04X, not 0x%04X", quern_dtype_name(cases[i].dtype), cases[i].value,
               stored, cases[i].stored);
-    }
-}
-
-/* The closed form for two columns, and finite differences of the loss for more. */
-Test(oracle, cross_entropy_of_two_columns_is_the_logistic_loss) {
-    for (double gap = -30; gap <= 700; gap += 0.37) {
-        double logits[] = {gap, 0}, grad[2];
-        struct cross_entropy_exact row = cross_entropy_exact_row(logits, 2, 0, 1, grad);
-        double loss = gap >= 0 ? log1p(exp(-gap)) : -gap + log1p(exp(gap)), other = 1 / (1 + exp(gap));
-        check(fabs(row.loss - loss) <= 1e-14 * loss, "loss at %g: %g, not %g", gap, row.loss, loss);
-        check(fabs(grad[1] - other) <= 1e-14 * other, "gradient at %g: %g, not %g", gap, grad[1], other);
-        check(fabs(grad[0] + other) <= 1e-14 * other, "label's gradient at %g: %g, not %g", gap, grad[0], -other);
-    }
-}
-
-Test(oracle, cross_entropy_gradient_is_the_slope_of_the_loss) {
-    enum { VOCAB = 37 };
-    double logits[VOCAB], grad[VOCAB], h = 1e-5;
-    for (int64_t label = 0; label < VOCAB; label += 9) {
-        for (int j = 0; j < VOCAB; j++) logits[j] = 3 * random_normal(11, (uint64_t)j);
-        cross_entropy_exact_row(logits, VOCAB, label, 1.5, grad);
-        for (int j = 0; j < VOCAB; j++) {
-            double x = logits[j];
-            logits[j] = x + h;
-            double above = cross_entropy_exact_row(logits, VOCAB, label, 1, NULL).loss;
-            logits[j] = x - h;
-            double below = cross_entropy_exact_row(logits, VOCAB, label, 1, NULL).loss;
-            logits[j] = x;
-            double slope = 1.5 * (above - below) / (2 * h);
-            check(fabs(slope - grad[j]) < 1e-8, "label %d, column %d: %g, not %g", (int)label, j, grad[j], slope);
-        }
-    }
-}
-
-Test(oracle, cross_entropy_special_rows) {
-    double infinite[] = {(double)-INFINITY, (double)-INFINITY, (double)-INFINITY}, grad[3];
-    struct cross_entropy_exact row = cross_entropy_exact_row(infinite, 3, 1, 1, grad);
-    check(row.infinite && row.loss == (double)INFINITY && grad[0] == 0 && grad[1] == 0, "all -infinity");
-    double label_infinite[] = {0, (double)-INFINITY, 0};
-    row = cross_entropy_exact_row(label_infinite, 3, 1, 1, grad);
-    check(!row.infinite && row.loss == (double)INFINITY && grad[0] == 0.5 && grad[1] == -1, "label -infinity");
-    double with_nan[] = {0, 1, (double)NAN};
-    row = cross_entropy_exact_row(with_nan, 3, 1, 1, grad);
-    check(isnan(row.loss) && isnan(grad[0]) && isnan(grad[1]), "NaN");
-    double with_infinity[] = {0, (double)INFINITY, 1};
-    row = cross_entropy_exact_row(with_infinity, 3, 1, 1, grad);
-    check(isnan(row.loss) && isnan(grad[0]) && isnan(grad[1]), "+infinity");
-    double alone[] = {5};
-    row = cross_entropy_exact_row(alone, 1, 0, 1, grad);
-    check(row.loss == 0 && grad[0] == 0, "one column");
-}
-
-/* The comparison of gradients must not be blunt: what others' tests let pass fails here. */
-Test(oracle, cross_entropy_comparison_is_sharp) {
-    double logits[1000], grad[1000];
-    for (int j = 0; j < 1000; j++) logits[j] = random_normal(12, (uint64_t)j);
-    struct cross_entropy_exact row = cross_entropy_exact_row(logits, 1000, 3, 1, grad);
-    static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
-    for (int d = 0; d < 3; d++) {
-        double right = dtype_round(dtypes[d], grad[5]), ulp = dtype_ulp(dtypes[d], grad[5]);
-        double exponent = row.largest - logits[5];
-        check(cross_entropy_grad_is_close(dtypes[d], right, grad[5], exponent, &row), "the right value fails");
-        check(!cross_entropy_grad_is_close(dtypes[d], 0, grad[5], exponent, &row), "zero passes");
-        check(!cross_entropy_grad_is_close(dtypes[d], (double)NAN, grad[5], exponent, &row), "NaN passes");
-        check(!cross_entropy_grad_is_close(dtypes[d], grad[5] * 1.01, grad[5], exponent, &row), "1 %% more passes");
-        if (dtypes[d] != QUERN_F32)
-            check(!cross_entropy_grad_is_close(dtypes[d], right + ulp, grad[5], exponent, &row), "another rounding passes");
     }
 }
 

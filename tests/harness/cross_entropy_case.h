@@ -1,6 +1,7 @@
 /*
- * One call of quern_cross_entropy, described by a few numbers: its inputs are made from them, it is run on the device under
- * test with guarded buffers, and everything it wrote is compared with the oracle.
+ * One cross-entropy, described by a few numbers: its inputs are made from them (cross_entropy_case.c), it is run on the device
+ * under test with guarded buffers, in one call or in several (cross_entropy_call.c), and everything it wrote is compared
+ * with the oracle or with another run (cross_entropy_compare.c).
  */
 #ifndef HARNESS_CROSS_ENTROPY_CASE_H
 #define HARNESS_CROSS_ENTROPY_CASE_H
@@ -9,23 +10,40 @@
 #include <stdint.h>
 
 #include "harness/device.h"
+#include "oracle/cross_entropy.h"
 #include "quern.h"
 
 enum placement { OUT_OF_PLACE, IN_PLACE, NO_GRAD };
+
+/* The further outputs that a case wants. */
+enum {
+    WANT_LSE = 1, WANT_LOG_PROB = 2, WANT_ENTROPY = 4, WANT_ARGMAX = 8, WANT_STATS = 16,
+    WANT_EVERYTHING = 31,
+    WANT_WHAT_IS_FREE = WANT_LSE | WANT_LOG_PROB | WANT_STATS  /* of a plain kernel */
+};
+
+enum { MOST_SHARDS = 9 };
 
 struct cross_entropy_case {
     quern_dtype logits_dtype;
     quern_dtype labels_dtype;      /* 0: int64 */
     quern_reduction reduction;
     int64_t rows, vocab;
-    int64_t padding;               /* logits_stride - vocab */
-    int64_t grad_padding;          /* grad_stride - vocab, when out of place */
+    int64_t filled;                /* padded_vocab - vocab */
+    int64_t padding;               /* logits_stride - padded_vocab */
+    int64_t grad_padding;          /* grad_stride - padded_vocab, when out of place */
     enum placement placement;
     int64_t ignore_index;
     int64_t ignored_every;         /* every n-th row is ignored; 0: none on purpose */
     bool has_upstream;             /* grad_loss is given, ... */
     int64_t upstream_stride;       /* ... with this stride */
     float grad_scale;
+    float label_smoothing, z_loss, softcap;
+    bool has_weights;              /* of the classes: random, some of them 0 */
+    unsigned outputs;              /* WANT_... */
+    int shards;                    /* 0: one call; else stats, combine and gradient over so many shards, ... */
+    uint64_t split;                /* ... of random sizes that come of this seed; an odd one makes the first a single column */
+    bool later;                    /* one call without the gradient, and another for it, from the stats of the first */
     int64_t offset;                /* elements by which every array misses a 256-byte boundary */
     bool no_loss, no_report;
     double center, spread, peak;   /* logits: center + spread * normal, and peak more in the label's column */
@@ -39,37 +57,64 @@ struct cross_entropy_case {
                                  .upstream_stride = 1, .seed = 1, __VA_ARGS__})
 
 struct cross_entropy_inputs {
-    void *logits;       /* [rows, vocab + padding]; the padding holds NaN */
+    void *logits;       /* [rows, vocab + filled + padding]; beyond vocab there is NaN */
     void *labels;       /* [rows] */
+    float *weights;     /* [vocab] */
     float *upstream;    /* all values that grad_loss and its stride span; those between are NaN */
     int64_t upstream_count;
     int64_t upstream_first;  /* where row 0's value is */
 };
 
+/* What is not wanted is NULL. */
 struct cross_entropy_outputs {
-    void *grad;         /* [rows, vocab + padding] or NULL */
-    float *loss;        /* [rows] or [1], or NULL */
+    void *grad;         /* [rows, vocab + filled + padding] */
+    float *loss;        /* [rows] or [1] */
+    float *lse, *log_prob, *entropy;  /* [rows] */
+    int64_t *argmax;
+    quern_row_stats *stats;           /* of the whole rows */
     quern_cross_entropy_report report;
 };
 
+/* ---- the case and its inputs ---- */
+
 int64_t cross_entropy_logits_stride(const struct cross_entropy_case *c);
 int64_t cross_entropy_grad_stride(const struct cross_entropy_case *c);
+int64_t cross_entropy_loss_count(const struct cross_entropy_case *c);
+int64_t cross_entropy_grad_bytes(const struct cross_entropy_case *c);
+
+/* All of it in words; valid until the next call. */
+const char *cross_entropy_describe(const struct cross_entropy_case *c);
 
 void cross_entropy_make_inputs(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs);
 void cross_entropy_free_inputs(struct cross_entropy_inputs *inputs);
 void cross_entropy_set_logit(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs, int64_t row,
                              int64_t column, double value);
+double cross_entropy_get_logit(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, int64_t row,
+                               int64_t column);
 void cross_entropy_set_label(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs, int64_t row,
                              int64_t label);
 int64_t cross_entropy_get_label(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, int64_t row);
 
+/* Where the shards begin, and at [shards] where the last one ends; never more shards than columns. */
+int cross_entropy_split(const struct cross_entropy_case *c, int64_t first[MOST_SHARDS + 1]);
+
+/*
+ * Turns on what the kernel of a row can be asked for: of a plain kernel what costs it nothing, of a full one everything; the softcap
+ * only if so wanted, since it makes infinities finite.
+ */
+void cross_entropy_add_options(struct cross_entropy_case *c, const struct quern_kernel *row, bool softcap);
+
 /* The arguments of the case, without its pointers. */
 quern_cross_entropy_args cross_entropy_args_of(const struct cross_entropy_case *c);
 
-/* Runs the call and checks that inputs, padding and guards are untouched. */
+/* ---- running it ---- */
+
+/* Runs the call or the steps and checks that inputs, padding and guards are untouched. */
 void cross_entropy_run(const struct test_device *device, const struct cross_entropy_case *c,
                        const struct cross_entropy_inputs *inputs, struct cross_entropy_outputs *outputs);
 void cross_entropy_free_outputs(struct cross_entropy_outputs *outputs);
+
+/* ---- comparing ---- */
 
 /* Compares everything with the oracle. */
 void cross_entropy_compare(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
@@ -78,8 +123,12 @@ void cross_entropy_compare(const struct cross_entropy_case *c, const struct cros
 /* All of the above for inputs as they are made. */
 void cross_entropy_check_case(const struct test_device *device, const struct cross_entropy_case *c);
 
-/* Fails unless two runs gave the same bits. */
+/* Fails unless two runs gave the same bits in what both of them have. */
 void cross_entropy_check_same(const struct cross_entropy_case *c, const struct cross_entropy_outputs *a,
+                              const struct cross_entropy_outputs *b, const char *what);
+
+/* Fails unless the values of two runs are the same or neighbours in their types; stats are not compared. */
+void cross_entropy_check_near(const struct cross_entropy_case *c, const struct cross_entropy_outputs *a,
                               const struct cross_entropy_outputs *b, const char *what);
 
 #endif

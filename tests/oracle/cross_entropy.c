@@ -1,87 +1,289 @@
 #include "oracle/cross_entropy.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "oracle/dtype.h"
 
 /* An fp32 result whose inputs are exact: a few roundings of 2^-24 each. */
 #define ARITHMETIC_TOLERANCE 1e-6
 
-/* exp(t) turns the rounding of t = logit - largest into a relative error: half an ulp of t, doubled. */
+/* exp(t) turns the rounding of t = y - largest into a relative error: half an ulp of t, doubled. */
 #define EXPONENT_TOLERANCE 1.2e-7
+
+/* A capped logit is a quotient, a hyperbolic tangent good to two roundings, and a product: four halves of an fp32 ulp. */
+#define SOFTCAP_TOLERANCE 2.4e-7
 
 enum row_kind cross_entropy_row_kind(int64_t label, int64_t ignore_index, int64_t vocab) {
     if (label == ignore_index) return ROW_IGNORED;
     return label < 0 || label >= vocab ? ROW_BAD_LABEL : ROW_COUNTED;
 }
 
-static double max_of(const double *logits, int64_t vocab, int64_t left_out) {
-    double largest = -INFINITY;
-    for (int64_t j = 0; j < vocab; j++)
-        if (j != left_out && (logits[j] > largest || isnan(logits[j]))) largest = logits[j];
-    return largest;
+double cross_entropy_capped(double logit, double softcap) {
+    return softcap != 0 ? softcap * tanh(logit / softcap) : logit;
 }
 
-static bool has_nan_or_positive_infinity(const double *logits, int64_t vocab) {
-    for (int64_t j = 0; j < vocab; j++)
-        if (isnan(logits[j]) || logits[j] == (double)INFINITY) return true;
-    return false;
+/* 0 leaves out whatever it multiplies. */
+static double part(double factor, double value) {
+    return factor == 0 ? 0 : factor * value;
 }
 
-static void fill(double *grad, int64_t vocab, double value) {
-    for (int64_t j = 0; grad && j < vocab; j++) grad[j] = value;
+/* ---- what is known of a row once its logits have been read ---- */
+
+struct row {
+    const struct cross_entropy_options *options;
+    const double *x;
+    double *y;
+    int64_t vocab, label;
+    int64_t argmax;
+    double largest;
+    double gap;                /* from the label's y down to the next one, where the label's is the largest; else 0 */
+    double others, sum;        /* of exp(y - largest): without and with the label's column */
+    double log_sum;            /* of that sum */
+    double log_prob;           /* of the label */
+    double weights, weight_magnitudes;
+    double smoothed;           /* sum of w * -log p: every term is positive where the weights are */
+    double smoothed_magnitude;
+    double moment, spread;     /* sums of p * (largest - y) and p * (largest - y)^2 */
+    double mean_magnitude;     /* sum of p * |y|: what a capped logit's error does to the normaliser */
+    double others_magnitude;   /* the same over the columns but the label's, by their own sum */
+    double weighted_magnitude; /* sum of |w| * |y| */
+    double surprise_magnitude; /* sum of p * -log p * |y| */
+};
+
+static double weight(const struct row *row, int64_t column) {
+    return row->options->class_weights ? row->options->class_weights[column] : 1;
 }
 
-struct cross_entropy_exact cross_entropy_exact_row(const double *logits, int64_t vocab, int64_t label, double scale,
-                                                   double *grad) {
-    struct cross_entropy_exact row = {.loss = NAN, .largest = NAN};
-    if (has_nan_or_positive_infinity(logits, vocab)) {
-        fill(grad, vocab, NAN);
-        return row;
+static double exponential(const struct row *row, int64_t column) {
+    return exp(row->y[column] - row->largest);
+}
+
+/* -log p of a column; the label's own is computed from the others where it is the largest. */
+static double surprise(const struct row *row, int64_t column) {
+    return column == row->label ? -row->log_prob : row->log_sum - (row->y[column] - row->largest);
+}
+
+/* Fills in y and its largest; false where a NaN or +infinity makes the row NaN. */
+static bool cap(struct row *row) {
+    row->largest = (double)-INFINITY;
+    row->argmax = -1;
+    for (int64_t j = 0; j < row->vocab; j++) {
+        row->y[j] = cross_entropy_capped(row->x[j], row->options->softcap);
+        if (isnan(row->y[j]) || row->y[j] == (double)INFINITY) return false;
+        if (row->y[j] > row->largest) row->largest = row->y[j], row->argmax = j;
     }
-    row.largest = max_of(logits, vocab, -1);
-    if (row.largest == (double)-INFINITY) {
-        row.infinite = true;
-        row.loss = INFINITY;
-        fill(grad, vocab, 0);
-        return row;
-    }
+    return true;
+}
+
+static void sum_exponentials(struct row *row) {
     long double others = 0;
-    for (int64_t j = 0; j < vocab; j++)
-        if (j != label) others += (long double)exp(logits[j] - row.largest);
-    double own = exp(logits[label] - row.largest);
-    double sum = (double)(others + (long double)own);
-    if (logits[label] == row.largest) {
-        double next = max_of(logits, vocab, label);
-        row.gap = isfinite(next) ? row.largest - next : 0;
-        row.loss = log1p((double)others);
-        row.loss_tolerance = row.loss * (ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * row.gap);
+    double next = (double)-INFINITY, own = exponential(row, row->label);
+    for (int64_t j = 0; j < row->vocab; j++) {
+        if (j == row->label) continue;
+        others += (long double)exponential(row, j);
+        next = fmax(next, row->y[j]);
+    }
+    const bool is_largest = row->y[row->label] == row->largest;
+    row->gap = is_largest && isfinite(next) ? row->largest - next : 0;
+    row->others = (double)others;
+    row->sum = (double)(others + (long double)own);
+    row->log_sum = is_largest ? log1p(row->others) : log(row->sum);
+    row->log_prob = is_largest ? -row->log_sum : row->y[row->label] - row->largest - row->log_sum;
+}
+
+static void sum_terms(struct row *row) {
+    long double smoothed = 0, weights = 0, moment = 0;
+    for (int64_t j = 0; j < row->vocab; j++) {
+        const double w = weight(row, j), p = exponential(row, j) / row->sum, down = row->largest - row->y[j];
+        const double magnitude = row->options->softcap != 0 ? fabs(row->y[j]) : 0;
+        weights += (long double)w;
+        row->weight_magnitudes += fabs(w);
+        smoothed += (long double)part(w, surprise(row, j));
+        row->smoothed_magnitude += part(fabs(w), surprise(row, j));
+        moment += (long double)part(p, down);
+        row->spread += part(p, down * down);
+        row->mean_magnitude += p * magnitude;
+        if (j != row->label && row->others > 0) row->others_magnitude += exponential(row, j) / row->others * magnitude;
+        row->weighted_magnitude += fabs(w) * magnitude;
+        row->surprise_magnitude += part(p, surprise(row, j)) * magnitude;
+    }
+    row->weights = (double)weights;
+    row->smoothed = (double)smoothed;
+    row->moment = (double)moment;
+}
+
+/* ---- outputs ---- */
+
+/* The sum's relative error is an absolute one of its logarithm; the largest logit is added exactly and the result rounded once. */
+static struct cross_entropy_value lse_of(const struct row *row) {
+    const double lse = row->largest + row->log_sum;
+    return (struct cross_entropy_value){
+        lse, EXPONENT_TOLERANCE * fabs(lse) + ARITHMETIC_TOLERANCE * fmax(1, row->log_sum)
+                 + SOFTCAP_TOLERANCE * row->mean_magnitude};
+}
+
+/*
+ * Where the label is the largest this is -log1p of the other columns' sum, whose relative error it keeps however small it is; where
+ * it is not, it is at least log 2 and made of two terms of one sign.
+ */
+static struct cross_entropy_value log_prob_of(const struct row *row) {
+    const double magnitude = fabs(row->log_prob), y = row->options->softcap != 0 ? fabs(row->y[row->label]) : 0;
+    if (row->y[row->label] < row->largest)
+        return (struct cross_entropy_value){row->log_prob, ARITHMETIC_TOLERANCE * magnitude
+                                                               + SOFTCAP_TOLERANCE * (y + row->mean_magnitude)};
+    return (struct cross_entropy_value){
+        row->log_prob, (ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * row->gap) * magnitude
+                           + SOFTCAP_TOLERANCE * row->others / row->sum * (y + row->others_magnitude)};
+}
+
+/*
+ * log(sum) + sum of p * (largest - y): all terms are positive.  The error of each p is that of its exponent, which is what it is
+ * multiplied with; that of the sum is relative to the entropy where the label is the largest, else absolute.  A y that is off moves
+ * it by p * (-log p - entropy).
+ */
+static struct cross_entropy_value entropy_of(const struct row *row) {
+    const double entropy = row->log_sum + row->moment;
+    const bool is_largest = row->y[row->label] == row->largest;
+    return (struct cross_entropy_value){
+        entropy, ARITHMETIC_TOLERANCE * (is_largest ? 2 * entropy : 1 + entropy) + EXPONENT_TOLERANCE * row->spread
+                     + SOFTCAP_TOLERANCE * (row->surprise_magnitude + entropy * row->mean_magnitude)};
+}
+
+/* The three terms of the loss, each with the error of what it is made of. */
+static struct cross_entropy_value loss_of(const struct row *row, const struct cross_entropy_exact *exact) {
+    const struct cross_entropy_options *options = row->options;
+    const double own = (1 - options->label_smoothing) * weight(row, row->label), z = options->z_loss;
+    const double share = options->label_smoothing / (double)row->vocab, lse = exact->lse.exact;
+    const double smoothed = ARITHMETIC_TOLERANCE * (row->smoothed_magnitude + row->weight_magnitudes)
+                          + SOFTCAP_TOLERANCE * (row->weight_magnitudes * row->mean_magnitude + row->weighted_magnitude);
+    return (struct cross_entropy_value){
+        part(own, -row->log_prob) + part(share, row->smoothed) + part(z, lse * lse),
+        part(fabs(own), exact->log_prob.tolerance) + part(share, smoothed)
+            + part(z, 2 * fabs(lse) * exact->lse.tolerance + ARITHMETIC_TOLERANCE * lse * lse)};
+}
+
+/* ---- the gradient ---- */
+
+/* The relative error of the softcap's derivative: cosh turns the rounding of its argument into one. */
+static struct cross_entropy_value slope_of(const struct row *row, int64_t column) {
+    if (row->options->softcap == 0) return (struct cross_entropy_value){1, 0};
+    const double u = row->x[column] / row->options->softcap, slope = isfinite(u) ? 1 / cosh(u) / cosh(u) : 0;
+    return (struct cross_entropy_value){
+        slope, slope > 0 ? slope * (ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * 2 * fabs(u)) : 0};
+}
+
+/* A probability's relative error, from its exponent and from the logits that were capped. */
+static double probability_tolerance(const struct row *row, int64_t column) {
+    const double y = row->options->softcap != 0 ? fabs(row->y[column]) + row->mean_magnitude : 0;
+    return ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * (row->largest - row->y[column]) + SOFTCAP_TOLERANCE * y;
+}
+
+/*
+ * p * ((1 - e) w[label] + e / vocab * sum of w + 2 z lse) - (1 - e) w[label] at the label - e / vocab * w, each term's error
+ * relative to its own magnitude; the label's first and third are one term, from the sum over the other columns.
+ */
+static struct cross_entropy_value grad_of_capped(const struct row *row, int64_t column, struct cross_entropy_value lse) {
+    const struct cross_entropy_options *options = row->options;
+    const double own = (1 - options->label_smoothing) * weight(row, row->label), z = 2 * options->z_loss;
+    const double share = options->label_smoothing / (double)row->vocab, w = weight(row, column);
+    const double p = exponential(row, column) / row->sum;
+    double factor = share * row->weights + z * lse.exact;
+    double magnitude = share * row->weight_magnitudes + z * fabs(lse.exact), exact = 0, tolerance = 0;
+    if (column == row->label) {
+        const double rest = row->others / row->sum;
+        exact = -own * rest;
+        tolerance = fabs(exact) * (ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * row->gap
+                                   + SOFTCAP_TOLERANCE * (row->others_magnitude + row->mean_magnitude));
     } else {
-        row.loss = log(sum) - (logits[label] - row.largest);
-        row.loss_tolerance = row.loss * ARITHMETIC_TOLERANCE;
+        factor += own;
+        magnitude += fabs(own);
     }
-    for (int64_t j = 0; grad && j < vocab; j++) {
-        grad[j] = j == label ? -(double)(others / (long double)sum) * scale : exp(logits[j] - row.largest) / sum * scale;
-        row.largest_grad = fmax(row.largest_grad, fabs(grad[j]));
-    }
-    return row;
+    exact += p * factor - share * w;
+    tolerance += part(p, probability_tolerance(row, column) * magnitude + z * lse.tolerance)
+               + ARITHMETIC_TOLERANCE * share * fabs(w);
+    return (struct cross_entropy_value){exact, tolerance};
 }
 
-double cross_entropy_grad_tolerance(double exact, double exponent) {
-    return fabs(exact) * (ARITHMETIC_TOLERANCE + (isfinite(exponent) ? EXPONENT_TOLERANCE * exponent : 0));
+static void fill(struct cross_entropy_value *grad, int64_t vocab, double value) {
+    for (int64_t j = 0; grad && j < vocab; j++) grad[j] = (struct cross_entropy_value){value, 0};
 }
 
-bool cross_entropy_grad_is_close(quern_dtype dtype, double stored, double exact, double exponent,
+static void make_gradient(const struct row *row, struct cross_entropy_exact *exact, double scale,
+                          struct cross_entropy_value *grad) {
+    for (int64_t j = 0; j < row->vocab; j++) {
+        const struct cross_entropy_value slope = slope_of(row, j), capped = grad_of_capped(row, j, exact->lse);
+        grad[j].exact = capped.exact * slope.exact * scale;
+        grad[j].tolerance = (capped.tolerance * slope.exact + fabs(capped.exact) * slope.tolerance) * fabs(scale);
+        exact->largest_grad = fmax(exact->largest_grad, fabs(grad[j].exact));
+    }
+}
+
+/* ---- rows ---- */
+
+static const struct cross_entropy_value not_a_number = {(double)NAN, 0}, minus_infinity = {(double)-INFINITY, 0};
+
+static struct cross_entropy_exact row_of_nan(void) {
+    return (struct cross_entropy_exact){.loss = not_a_number, .lse = not_a_number, .log_prob = not_a_number,
+                                        .entropy = not_a_number, .largest = (double)NAN, .argmax = -1, .grad_sum = (double)NAN};
+}
+
+static struct cross_entropy_exact infinite_row(void) {
+    return (struct cross_entropy_exact){.loss = {(double)INFINITY, 0}, .lse = minus_infinity, .log_prob = minus_infinity,
+                                        .largest = (double)-INFINITY, .argmax = -1, .infinite = true};
+}
+
+struct cross_entropy_exact cross_entropy_exact_row(const double *logits, int64_t vocab, int64_t label,
+                                                   const struct cross_entropy_options *options, double scale,
+                                                   struct cross_entropy_value *grad) {
+    struct row row = {.options = options, .x = logits, .vocab = vocab, .label = label,
+                      .y = malloc((size_t)vocab * sizeof(double))};
+    struct cross_entropy_exact exact;
+    if (!row.y) abort();
+    if (!cap(&row)) {
+        exact = row_of_nan();
+        fill(grad, vocab, (double)NAN);
+    } else if (row.argmax < 0) {
+        exact = infinite_row();
+        fill(grad, vocab, 0);
+    } else {
+        sum_exponentials(&row);
+        sum_terms(&row);
+        exact = (struct cross_entropy_exact){.lse = lse_of(&row), .log_prob = log_prob_of(&row), .entropy = entropy_of(&row),
+                                             .largest = row.largest, .argmax = row.argmax};
+        exact.loss = loss_of(&row, &exact);
+        exact.grad_sum = options->softcap != 0 ? (double)NAN : 2 * options->z_loss * exact.lse.exact * scale;
+        if (grad) make_gradient(&row, &exact, scale, grad);
+    }
+    free(row.y);
+    return exact;
+}
+
+/* ---- comparisons ---- */
+
+bool cross_entropy_argmax_is_close(const double *logits, int64_t vocab, int64_t column,
+                                   const struct cross_entropy_options *options, const struct cross_entropy_exact *row) {
+    if (column == row->argmax) return true;
+    if (options->softcap == 0 || row->argmax < 0 || column < 0 || column >= vocab) return false;
+    return cross_entropy_capped(logits[column], options->softcap) >= row->largest - 2 * SOFTCAP_TOLERANCE * fabs(row->largest);
+}
+
+bool cross_entropy_output_is_close(double stored, struct cross_entropy_value value) {
+    if (isnan(value.exact)) return isnan(stored);
+    if (isinf(value.exact)) return stored == value.exact;
+    return fabs(stored - value.exact) <= fmax(value.tolerance, dtype_ulp(QUERN_F32, value.exact));
+}
+
+bool cross_entropy_grad_is_close(quern_dtype dtype, double stored, struct cross_entropy_value grad,
                                  const struct cross_entropy_exact *row) {
-    if (isnan(exact)) return isnan(stored);
+    if (isnan(grad.exact)) return isnan(stored);
     if (isnan(stored)) return false;
-    double tolerance = cross_entropy_grad_tolerance(exact, exponent);
     if (dtype == QUERN_F32)
-        return fabs(stored - exact) <= fmax(fmax(tolerance, dtype_ulp(dtype, exact)), 4e-7 * row->largest_grad);
+        return fabs(stored - grad.exact) <= fmax(fmax(grad.tolerance, dtype_ulp(dtype, grad.exact)), 4e-7 * row->largest_grad);
     /*
      * Rounding is monotonic: one rounding of a value near the exact one lies between the roundings of the bounds.  Twice the
      * tolerance of fp32, and still far below an ulp: a square of a root rounded to fp32 may be off by so much.
      */
-    tolerance *= 2;
-    return stored >= dtype_round(dtype, exact - tolerance) && stored <= dtype_round(dtype, exact + tolerance);
+    return stored >= dtype_round(dtype, grad.exact - 2 * grad.tolerance)
+        && stored <= dtype_round(dtype, grad.exact + 2 * grad.tolerance);
 }

@@ -1,0 +1,275 @@
+/* Compares what a case of harness/cross_entropy_case.h wrote: with the oracle, or with what another run wrote. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "oracle/dtype.h"
+
+/* ---- with the oracle ---- */
+
+struct expected {
+    quern_cross_entropy_report report;
+    double divisor;                    /* of the mean: the weights of the counted rows' labels */
+    struct cross_entropy_options options;
+    double loss, loss_tolerance;       /* of all rows */
+    double *logits, *weights;          /* [vocab]: of one row; of the classes */
+    struct cross_entropy_value *grad;  /* [vocab], of one row */
+};
+
+/* A row on its way through the comparison. */
+struct place {
+    const struct cross_entropy_case *c;
+    const struct cross_entropy_outputs *outputs;
+    int64_t row, label;
+};
+
+static double stored_grad(const struct place *place, int64_t column) {
+    return dtype_load(place->c->logits_dtype, place->outputs->grad,
+                      place->row * cross_entropy_grad_stride(place->c) + column);
+}
+
+/* The per-row outputs; the loss is one of them where it is not reduced. */
+enum { LOSS, LSE, LOG_PROB, ENTROPY, OUTPUTS };
+static const char *const output_names[OUTPUTS] = {"loss", "lse", "log_prob", "entropy"};
+
+static const float *output_of(const struct cross_entropy_case *c, const struct cross_entropy_outputs *outputs, int which) {
+    const bool has_loss = c->reduction == QUERN_REDUCTION_NONE && !c->no_loss;
+    const float *all[OUTPUTS] = {has_loss ? outputs->loss : NULL, outputs->lse, outputs->log_prob, outputs->entropy};
+    return all[which];
+}
+
+static void count_rows(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, struct expected *expected) {
+    quern_cross_entropy_report *report = &expected->report;
+    report->first_bad_row = -1;
+    for (int64_t r = 0; r < c->rows; r++) {
+        const int64_t label = cross_entropy_get_label(c, inputs, r);
+        switch (cross_entropy_row_kind(label, c->ignore_index, c->vocab)) {
+        case ROW_COUNTED:
+            report->counted_rows++;
+            expected->divisor += c->has_weights ? (double)inputs->weights[label] : 1;
+            break;
+        case ROW_IGNORED: report->ignored_rows++; break;
+        case ROW_BAD_LABEL:
+            if (report->bad_labels++ == 0) report->first_bad_row = r;
+        }
+    }
+}
+
+static void compare_skipped_stats(const struct place *place, const quern_row_stats *stats) {
+    const quern_row_stats skipped = {.origin = (double)-INFINITY, .label_value = -INFINITY, .argmax = -1};
+    check(!memcmp(stats, &skipped, sizeof skipped), "row %" PRId64 " is skipped, but its stats are others [%s]", place->row,
+          cross_entropy_describe(place->c));
+}
+
+static void compare_skipped_row(const struct place *place) {
+    const struct cross_entropy_case *c = place->c;
+    const int64_t row = place->row;
+    for (int i = 0; i < OUTPUTS; i++) {
+        const float *stored = output_of(c, place->outputs, i);
+        check(!stored || stored[row] == 0, "row %" PRId64 " is skipped but its %s is %g [%s]", row, output_names[i],
+              (double)stored[row], cross_entropy_describe(c));
+    }
+    check(!place->outputs->argmax || place->outputs->argmax[row] == -1, "row %" PRId64 " is skipped but has an argmax [%s]", row,
+          cross_entropy_describe(c));
+    if (place->outputs->stats) compare_skipped_stats(place, &place->outputs->stats[row]);
+    for (int64_t j = 0; place->outputs->grad && j < c->vocab; j++)
+        check(stored_grad(place, j) == 0, "row %" PRId64 " is skipped but its gradient in column %" PRId64 " is %g [%s]", row, j,
+              stored_grad(place, j), cross_entropy_describe(c));
+}
+
+static void compare_grad(const struct place *place, const struct cross_entropy_exact *exact, const struct expected *expected) {
+    const quern_dtype dtype = place->c->logits_dtype;
+    double sum = 0, allowed = 0;
+    for (int64_t j = 0; j < place->c->vocab; j++) {
+        const double stored = stored_grad(place, j);
+        check(cross_entropy_grad_is_close(dtype, stored, expected->grad[j], exact),
+              "gradient of row %" PRId64 " (label %" PRId64 "), column %" PRId64 " is %.9g instead of %.9g +- %.2g [%s]",
+              place->row, place->label, j, stored, expected->grad[j].exact, expected->grad[j].tolerance,
+              cross_entropy_describe(place->c));
+        sum += stored;
+        allowed += dtype_ulp(dtype, expected->grad[j].exact) / 2 + expected->grad[j].tolerance;
+    }
+    check(isnan(exact->grad_sum) || isinf(sum) || fabs(sum - exact->grad_sum) <= allowed,
+          "gradient of row %" PRId64 " sums to %g instead of %g, beyond %g [%s]", place->row, sum, exact->grad_sum, allowed,
+          cross_entropy_describe(place->c));
+}
+
+/* What the sums must come to whatever the origin is; where they are infinite or NaN the outputs tell. */
+static void compare_stats(const struct place *place, const struct cross_entropy_exact *exact, const struct expected *expected) {
+    const quern_row_stats *stats = &place->outputs->stats[place->row];
+    const double y = cross_entropy_capped(expected->logits[place->label], expected->options.softcap);
+    const double lse = stats->origin + log(stats->others + exp((double)stats->label_value - stats->origin));
+    check(stats->has_label == 1, "row %" PRId64 " has lost its label [%s]", place->row, cross_entropy_describe(place->c));
+    if (!isfinite(exact->largest)) return;
+    check(fabs(stats->origin - exact->largest) <= 1, "row %" PRId64 ": origin %g, largest %g [%s]", place->row, stats->origin,
+          exact->largest, cross_entropy_describe(place->c));
+    check(cross_entropy_output_is_close(lse, exact->lse), "row %" PRId64 ": the stats' sums give lse %.9g instead of %.9g [%s]",
+          place->row, lse, exact->lse.exact, cross_entropy_describe(place->c));
+    check(cross_entropy_output_is_close((double)stats->label_value, (struct cross_entropy_value){y, 2.4e-7 * fabs(y)}),
+          "row %" PRId64 ": label_value %.9g instead of %.9g [%s]", place->row, (double)stats->label_value, y,
+          cross_entropy_describe(place->c));
+    check((double)stats->label_weight == (expected->weights ? expected->weights[place->label] : 1),
+          "row %" PRId64 ": label_weight %g [%s]", place->row, (double)stats->label_weight, cross_entropy_describe(place->c));
+}
+
+static void compare_outputs(const struct place *place, const struct cross_entropy_exact *exact, const struct expected *expected) {
+    const struct cross_entropy_value values[OUTPUTS] = {exact->loss, exact->lse, exact->log_prob, exact->entropy};
+    for (int i = 0; i < OUTPUTS; i++) {
+        const float *stored = output_of(place->c, place->outputs, i);
+        if (!stored) continue;
+        check(cross_entropy_output_is_close((double)stored[place->row], values[i]),
+              "%s of row %" PRId64 " is %.9g instead of %.9g +- %.2g [%s]", output_names[i], place->row,
+              (double)stored[place->row], values[i].exact, values[i].tolerance, cross_entropy_describe(place->c));
+    }
+    if (place->outputs->argmax)
+        check(cross_entropy_argmax_is_close(expected->logits, place->c->vocab, place->outputs->argmax[place->row],
+                                            &expected->options, exact),
+              "argmax of row %" PRId64 " is %" PRId64 " instead of %" PRId64 " [%s]", place->row,
+              place->outputs->argmax[place->row], exact->argmax, cross_entropy_describe(place->c));
+    if (place->outputs->stats) compare_stats(place, exact, expected);
+}
+
+static double scale_of(const struct place *place, const struct cross_entropy_inputs *inputs, const struct expected *expected) {
+    const struct cross_entropy_case *c = place->c;
+    double scale = (double)c->grad_scale;
+    if (c->has_upstream) scale *= (double)inputs->upstream[inputs->upstream_first + place->row * c->upstream_stride];
+    if (c->reduction == QUERN_REDUCTION_MEAN) scale = expected->divisor != 0 ? scale / expected->divisor : 0;
+    return scale;
+}
+
+static void compare_counted_row(const struct place *place, const struct cross_entropy_inputs *inputs, struct expected *expected) {
+    const struct cross_entropy_case *c = place->c;
+    for (int64_t j = 0; j < c->vocab; j++) expected->logits[j] = cross_entropy_get_logit(c, inputs, place->row, j);
+    const struct cross_entropy_exact exact =
+        cross_entropy_exact_row(expected->logits, c->vocab, place->label, &expected->options,
+                                scale_of(place, inputs, expected), place->outputs->grad ? expected->grad : NULL);
+    expected->loss += exact.loss.exact;
+    expected->loss_tolerance += exact.loss.tolerance;
+    expected->report.infinite_rows += exact.infinite;
+    compare_outputs(place, &exact, expected);
+    if (place->outputs->grad) compare_grad(place, &exact, expected);
+}
+
+static void compare_report(const struct cross_entropy_case *c, const quern_cross_entropy_report *got,
+                           const quern_cross_entropy_report *expected) {
+    check(got->counted_rows == expected->counted_rows && got->ignored_rows == expected->ignored_rows
+              && got->bad_labels == expected->bad_labels && got->first_bad_row == expected->first_bad_row
+              && got->infinite_rows == expected->infinite_rows,
+          "report says counted %" PRId64 ", ignored %" PRId64 ", bad %" PRId64 " from %" PRId64 ", infinite %" PRId64
+          " instead of %" PRId64 ", %" PRId64 ", %" PRId64 " from %" PRId64 ", %" PRId64 " [%s]",
+          got->counted_rows, got->ignored_rows, got->bad_labels, got->first_bad_row, got->infinite_rows,
+          expected->counted_rows, expected->ignored_rows, expected->bad_labels, expected->first_bad_row,
+          expected->infinite_rows, cross_entropy_describe(c));
+}
+
+static void compare_total(const struct cross_entropy_case *c, const struct cross_entropy_outputs *outputs,
+                          const struct expected *expected) {
+    double divisor = 1, loss = expected->loss;
+    if (c->reduction == QUERN_REDUCTION_MEAN && expected->divisor != 0) divisor = expected->divisor;
+    if (c->reduction == QUERN_REDUCTION_MEAN && expected->divisor == 0) loss = 0;
+    const struct cross_entropy_value value = {loss / divisor, (expected->loss_tolerance + 1e-6 * fabs(loss)) / divisor};
+    check(cross_entropy_output_is_close((double)outputs->loss[0], value), "loss is %.9g instead of %.9g [%s]",
+          (double)outputs->loss[0], value.exact, cross_entropy_describe(c));
+}
+
+static void open_expected(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
+                          struct expected *expected) {
+    *expected = (struct expected){
+        .options = {(double)c->label_smoothing, (double)c->z_loss, (double)c->softcap, NULL},
+        .logits = malloc((size_t)c->vocab * sizeof(double)),
+        .weights = c->has_weights ? malloc((size_t)c->vocab * sizeof(double)) : NULL,
+        .grad = malloc((size_t)c->vocab * sizeof *expected->grad),
+    };
+    check(expected->logits && expected->grad && (expected->weights || !c->has_weights), "no memory");
+    for (int64_t j = 0; c->has_weights && j < c->vocab; j++) expected->weights[j] = (double)inputs->weights[j];
+    expected->options.class_weights = expected->weights;
+    count_rows(c, inputs, expected);
+}
+
+void cross_entropy_compare(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
+                           const struct cross_entropy_outputs *outputs) {
+    struct expected expected;
+    open_expected(c, inputs, &expected);
+    for (int64_t r = 0; r < c->rows; r++) {
+        const struct place place = {c, outputs, r, cross_entropy_get_label(c, inputs, r)};
+        if (cross_entropy_row_kind(place.label, c->ignore_index, c->vocab) == ROW_COUNTED)
+            compare_counted_row(&place, inputs, &expected);
+        else
+            compare_skipped_row(&place);
+    }
+    if (c->reduction != QUERN_REDUCTION_NONE && !c->no_loss) compare_total(c, outputs, &expected);
+    if (!c->no_report) compare_report(c, &outputs->report, &expected.report);
+    free(expected.logits);
+    free(expected.weights);
+    free(expected.grad);
+}
+
+void cross_entropy_check_case(const struct test_device *device, const struct cross_entropy_case *c) {
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    cross_entropy_make_inputs(c, &inputs);
+    cross_entropy_run(device, c, &inputs, &outputs);
+    cross_entropy_compare(c, &inputs, &outputs);
+    cross_entropy_free_outputs(&outputs);
+    cross_entropy_free_inputs(&inputs);
+}
+
+/* ---- with another run ---- */
+
+static void check_same_bytes(const struct cross_entropy_case *c, const void *a, const void *b, size_t bytes, const char *what,
+                             const char *name) {
+    check(!a || !b || !memcmp(a, b, bytes), "%s: another %s [%s]", what, name, cross_entropy_describe(c));
+}
+
+void cross_entropy_check_same(const struct cross_entropy_case *c, const struct cross_entropy_outputs *a,
+                              const struct cross_entropy_outputs *b, const char *what) {
+    const size_t rows = (size_t)c->rows;
+    check_same_bytes(c, a->loss, b->loss, (size_t)cross_entropy_loss_count(c) * sizeof(float), what, "loss");
+    check_same_bytes(c, a->lse, b->lse, rows * sizeof(float), what, "lse");
+    check_same_bytes(c, a->log_prob, b->log_prob, rows * sizeof(float), what, "log_prob");
+    check_same_bytes(c, a->entropy, b->entropy, rows * sizeof(float), what, "entropy");
+    check_same_bytes(c, a->argmax, b->argmax, rows * sizeof(int64_t), what, "argmax");
+    check_same_bytes(c, a->stats, b->stats, rows * sizeof(quern_row_stats), what, "row of stats");
+    check_same_bytes(c, a->grad, b->grad, (size_t)cross_entropy_grad_bytes(c), what, "gradient");
+    check_same_bytes(c, &a->report, &b->report, sizeof a->report, what, "report");
+}
+
+/* floor: the magnitude of a term of the value, which may be smaller than its terms. */
+static bool are_neighbours(quern_dtype dtype, double a, double b, double floor) {
+    if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
+    if (isinf(a) || isinf(b)) return a == b;
+    return fabs(a - b) <= dtype_ulp(dtype, fmax(fmax(fabs(a), fabs(b)), floor));
+}
+
+static void check_near_outputs(const struct cross_entropy_case *c, const struct cross_entropy_outputs *a,
+                               const struct cross_entropy_outputs *b, const char *what) {
+    for (int i = 0; i < OUTPUTS; i++) {
+        const float *x = output_of(c, a, i), *y = output_of(c, b, i);
+        for (int64_t r = 0; x && y && r < c->rows; r++)
+            check(are_neighbours(QUERN_F32, (double)x[r], (double)y[r], i == LSE ? 1 : 0),
+                  "%s: %s of row %" PRId64 " is %.9g and %.9g [%s]", what, output_names[i], r, (double)x[r], (double)y[r],
+                  cross_entropy_describe(c));
+    }
+    if (c->reduction != QUERN_REDUCTION_NONE)
+        check(are_neighbours(QUERN_F32, (double)a->loss[0], (double)b->loss[0], 0), "%s: loss is %.9g and %.9g [%s]", what,
+              (double)a->loss[0], (double)b->loss[0], cross_entropy_describe(c));
+}
+
+void cross_entropy_check_near(const struct cross_entropy_case *c, const struct cross_entropy_outputs *a,
+                              const struct cross_entropy_outputs *b, const char *what) {
+    check_near_outputs(c, a, b, what);
+    check_same_bytes(c, a->argmax, b->argmax, (size_t)c->rows * sizeof(int64_t), what, "argmax");
+    check_same_bytes(c, &a->report, &b->report, sizeof a->report, what, "report");
+    for (int64_t r = 0; a->grad && b->grad && r < c->rows; r++) {
+        for (int64_t j = 0; j < c->vocab; j++) {
+            const struct place one = {c, a, r, 0}, other = {c, b, r, 0};
+            const double x = stored_grad(&one, j), y = stored_grad(&other, j);
+            check(are_neighbours(c->logits_dtype, x, y, 0),
+                  "%s: gradient of row %" PRId64 ", column %" PRId64 " is %.9g and %.9g [%s]", what, r, j, x, y,
+                  cross_entropy_describe(c));
+        }
+    }
+}

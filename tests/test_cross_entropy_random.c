@@ -1,0 +1,123 @@
+/*
+ * Cross-entropy with random options, shapes and rows, against the oracle: thousands of cases with fixed seeds, each named in full
+ * when it fails.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "harness/random.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* The numbers of one case, drawn one after the other. */
+struct dice {
+    uint64_t seed, thrown;
+};
+
+static int64_t below(struct dice *dice, int64_t end) {
+    return random_below(dice->seed, dice->thrown++, end);
+}
+
+static bool one_in(struct dice *dice, int64_t n) {
+    return below(dice, n) == 0;
+}
+
+/* From 1 to 2^bits, each power of two as likely. */
+static int64_t any_size(struct dice *dice, int64_t bits) {
+    const int64_t power = (int64_t)1 << below(dice, bits);
+    return power + below(dice, power) + (power > 1 ? below(dice, 2) : 0);
+}
+
+static void draw_shape(struct dice *dice, struct cross_entropy_case *c) {
+    c->vocab = any_size(dice, test_size(12, 11));
+    if (one_in(dice, 40)) c->vocab = 5000 + below(dice, test_size(70000, 15000));
+    c->rows = c->vocab > 5000 ? 1 + below(dice, 3) : 1 + below(dice, 9);
+    c->filled = one_in(dice, 2) ? below(dice, 40) : 0;
+    c->padding = one_in(dice, 2) ? below(dice, 9) : 0;
+    c->grad_padding = below(dice, 5);
+    c->offset = below(dice, 17);
+}
+
+static void draw_call(struct dice *dice, struct cross_entropy_case *c) {
+    c->labels_dtype = one_in(dice, 2) ? QUERN_INT32 : QUERN_INT64;
+    c->reduction = (quern_reduction)below(dice, 3);
+    c->placement = one_in(dice, 5) ? NO_GRAD : one_in(dice, 2) ? IN_PLACE : OUT_OF_PLACE;
+    c->ignore_index = one_in(dice, 3) ? below(dice, c->vocab) : -100;
+    c->ignored_every = one_in(dice, 2) ? 1 + below(dice, 5) : 0;
+    c->has_upstream = one_in(dice, 2);
+    c->upstream_stride = below(dice, 9) - 4;
+    c->grad_scale = one_in(dice, 2) ? 1 : (float)ldexp(1 + random_uniform(dice->seed, dice->thrown++), (int)below(dice, 12) - 4);
+    c->shards = one_in(dice, 2) ? 0 : 1 + (int)below(dice, MOST_SHARDS);
+    c->split = (uint64_t)below(dice, 1000);
+    c->later = one_in(dice, 3);
+    c->no_loss = one_in(dice, 9);
+    c->no_report = one_in(dice, 9);
+}
+
+static void draw_options(struct dice *dice, struct cross_entropy_case *c, bool full) {
+    static const float caps[] = {0.5f, 3, 15, 30, 50, 1000};
+    c->z_loss = one_in(dice, 2) ? 0 : (float)ldexp(1, -(int)below(dice, 16));
+    c->outputs = (unsigned)below(dice, WANT_EVERYTHING + 1) & WANT_WHAT_IS_FREE;
+    if (!full) return;
+    c->label_smoothing = one_in(dice, 2) ? 0 : one_in(dice, 5) ? 1 : (float)random_uniform(dice->seed, dice->thrown++);
+    c->softcap = one_in(dice, 2) ? 0 : caps[below(dice, (int64_t)COUNT(caps))];
+    c->has_weights = one_in(dice, 2);
+    c->outputs |= (unsigned)below(dice, WANT_EVERYTHING + 1);
+}
+
+static void draw_logits(struct dice *dice, struct cross_entropy_case *c) {
+    static const double centers[] = {0, 0, 0, 1, -7, 85, -300, 1e4}, spreads[] = {2, 2, 4, 0, 1e-3, 30, 150};
+    static const double peaks[] = {0, 0, 0, 3, 15, 50, -20};
+    c->center = centers[below(dice, (int64_t)COUNT(centers))];
+    c->spread = spreads[below(dice, (int64_t)COUNT(spreads))];
+    c->peak = peaks[below(dice, (int64_t)COUNT(peaks))];
+    c->seed = dice->seed;
+}
+
+static struct cross_entropy_case draw(struct dice *dice, const struct quern_kernel *row) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits);
+    draw_shape(dice, &c);
+    draw_call(dice, &c);
+    draw_options(dice, &c, row->key.cross_entropy.full);
+    draw_logits(dice, &c);
+    return c;
+}
+
+/* A few rows become special: masked, spoilt, mislabelled. */
+static void edit(struct dice *dice, const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    static const double values[] = {(double)-INFINITY, (double)-INFINITY, (double)-INFINITY, (double)NAN, (double)INFINITY};
+    for (int64_t r = 0; r < c->rows; r++) {
+        if (!one_in(dice, 4)) continue;
+        const double value = values[below(dice, (int64_t)COUNT(values))];
+        const int64_t first = below(dice, c->vocab), end = one_in(dice, 4) ? c->vocab : first + below(dice, c->vocab - first) + 1;
+        for (int64_t j = one_in(dice, 4) ? 0 : first; j < end; j++) cross_entropy_set_logit(c, inputs, r, j, value);
+        if (one_in(dice, 5)) cross_entropy_set_label(c, inputs, r, one_in(dice, 2) ? -1 : c->vocab + below(dice, 1000));
+    }
+}
+
+static void check_random(const struct test_device *device, const struct quern_kernel *row, uint64_t seed) {
+    struct dice dice = {seed, 0};
+    struct cross_entropy_case c = draw(&dice, row);
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    cross_entropy_make_inputs(&c, &inputs);
+    edit(&dice, &c, &inputs);
+    cross_entropy_run(device, &c, &inputs, &outputs);
+    cross_entropy_compare(&c, &inputs, &outputs);
+    cross_entropy_free_outputs(&outputs);
+    cross_entropy_free_inputs(&inputs);
+}
+
+Test(cross_entropy_random, agrees_with_the_oracle) {
+    int rows = 0, wanted = (int)test_size(2400, 120), place = 0;
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) rows++;
+    check(rows > 0, "%s has no row", test_target());
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row), place++) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        for (int i = 0; i < (wanted + rows - 1) / rows; i++) check_random(&device, row, (uint64_t)(1000 * place + i + 1));
+        device_close(&device);
+    }
+}

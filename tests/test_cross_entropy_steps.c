@@ -1,0 +1,263 @@
+/*
+ * Cross-entropy in steps: stats, combine and gradient give the bits of the one call where there is one shard, and its neighbours
+ * where there are several; and whichever way the library takes within a call never shows.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static int64_t part_columns(quern_dtype dtype) {
+    return test_kind() == QUERN_CPU ? QUERN_CPU_PART_COLUMNS : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(dtype);
+}
+
+typedef void body(const struct test_device *device, const struct quern_kernel *row);
+
+static void for_each_row(body *check_row) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        check_row(&device, row);
+        device_close(&device);
+    }
+}
+
+/* A case with something of everything, with the options of the row or without. */
+static struct cross_entropy_case case_of(const struct quern_kernel *row, int64_t rows, int64_t vocab, int i) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+        .logits_dtype = row->key.cross_entropy.logits, .rows = rows, .vocab = vocab, .padding = i % 3, .ignored_every = 5,
+        .reduction = (quern_reduction)(i % 3), .placement = i % 2 ? IN_PLACE : OUT_OF_PLACE, .spread = 3,
+        .has_upstream = i % 4 == 1, .labels_dtype = i % 2 ? QUERN_INT64 : QUERN_INT32, .outputs = WANT_WHAT_IS_FREE,
+        .seed = (uint64_t)i + 7);
+    if (i % 4) cross_entropy_add_options(&c, row, i % 4 == 1);
+    return c;
+}
+
+/* ---- the same bits ---- */
+
+static void check_three_ways(const struct test_device *device, struct cross_entropy_case *c) {
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs one_call, other;
+    cross_entropy_make_inputs(c, &inputs);
+    cross_entropy_run(device, c, &inputs, &one_call);
+    cross_entropy_compare(c, &inputs, &one_call);
+    c->shards = 1;
+    cross_entropy_run(device, c, &inputs, &other);
+    cross_entropy_check_same(c, &other, &one_call, "one shard in steps");
+    cross_entropy_free_outputs(&other);
+    c->shards = 0;
+    c->later = true;
+    cross_entropy_run(device, c, &inputs, &other);
+    cross_entropy_check_same(c, &other, &one_call, "the gradient later");
+    c->later = false;
+    cross_entropy_free_outputs(&other);
+    cross_entropy_free_outputs(&one_call);
+    cross_entropy_free_inputs(&inputs);
+}
+
+static void check_bits(const struct test_device *device, const struct quern_kernel *row) {
+    const int64_t part = part_columns(row->key.cross_entropy.logits);
+    const int64_t vocabs[] = {1, 2, 33, 130, 2049, part - 1, part, part + 1, 2 * part + 77};
+    for (int i = 0; i < (int)COUNT(vocabs); i++) {
+        struct cross_entropy_case c = case_of(row, vocabs[i] > 4096 ? 3 : 6, vocabs[i], i);
+        check_three_ways(device, &c);
+    }
+}
+
+Test(cross_entropy_steps, one_shard_gives_the_bits_of_one_call) {
+    for_each_row(check_bits);
+}
+
+/* ---- neighbours ---- */
+
+static void check_split(const struct test_device *device, struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
+                        const struct cross_entropy_outputs *whole) {
+    struct cross_entropy_outputs outputs;
+    cross_entropy_run(device, c, inputs, &outputs);
+    cross_entropy_compare(c, inputs, &outputs);
+    cross_entropy_check_near(c, &outputs, whole, "several shards");
+    cross_entropy_free_outputs(&outputs);
+}
+
+static void check_splits(const struct test_device *device, const struct quern_kernel *row) {
+    const int64_t part = part_columns(row->key.cross_entropy.logits), vocabs[] = {9, 40, 700, 3000, part + 1000};
+    for (int i = 0; i < (int)COUNT(vocabs); i++) {
+        for (int k = 0; k < 3; k++) {
+            struct cross_entropy_case c = case_of(row, 5, vocabs[i], i + k);
+            struct cross_entropy_inputs inputs;
+            struct cross_entropy_outputs whole;
+            cross_entropy_make_inputs(&c, &inputs);
+            cross_entropy_run(device, &c, &inputs, &whole);
+            for (c.shards = 2 + (i + k) % 3; c.shards <= MOST_SHARDS; c.shards += 3) {
+                c.split = (uint64_t)(c.shards + i);
+                check_split(device, &c, &inputs, &whole);
+            }
+            cross_entropy_free_outputs(&whole);
+            cross_entropy_free_inputs(&inputs);
+        }
+    }
+}
+
+Test(cross_entropy_steps, several_shards_are_neighbours_of_the_whole) {
+    for_each_row(check_splits);
+}
+
+/* ---- shards in which a row has nothing ---- */
+
+/* All but one shard of a row are -infinity; of the last row all are, and in one the label's shard is. */
+static void check_empty_shards(const struct test_device *device, const struct quern_kernel *row) {
+    for (int i = 0; i < 8; i++) {
+        struct cross_entropy_case c = case_of(row, 4, 200 + 31 * i, i);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs outputs;
+        int64_t first[MOST_SHARDS + 1];
+        c.softcap = 0;
+        c.has_weights = false;
+        c.ignored_every = 0;
+        c.shards = 4;
+        c.split = (uint64_t)i;
+        const int shards = cross_entropy_split(&c, first);
+        cross_entropy_make_inputs(&c, &inputs);
+        for (int64_t r = 0; r < c.rows; r++) {
+            const int kept = r < c.rows - 1 ? (int)r % shards : -1;
+            for (int s = 0; s < shards; s++)
+                for (int64_t j = first[s]; j < first[s + 1] && s != kept; j++)
+                    cross_entropy_set_logit(&c, &inputs, r, j, (double)-INFINITY);
+            if (kept >= 0) cross_entropy_set_label(&c, &inputs, r, first[(kept + (r == 1)) % shards]);
+        }
+        for (int k = 0; k < 2; k++, c.label_smoothing = 0) {
+            cross_entropy_run(device, &c, &inputs, &outputs);
+            cross_entropy_compare(&c, &inputs, &outputs);
+            cross_entropy_free_outputs(&outputs);
+        }
+        cross_entropy_free_inputs(&inputs);
+    }
+}
+
+Test(cross_entropy_steps, shards_in_which_a_row_has_nothing) {
+    for_each_row(check_empty_shards);
+}
+
+/* ---- stats ---- */
+
+/* A shard's stats are what combine needs and nothing else: that of the label is in one, and the skipped rows are in none. */
+static void check_shard_stats(const struct test_device *device, const struct quern_kernel *row) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 7, .vocab = 90,
+                                                     .outputs = WANT_STATS, .ignored_every = 3);
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    cross_entropy_add_options(&c, row, true);
+    cross_entropy_make_inputs(&c, &inputs);
+    cross_entropy_set_label(&c, &inputs, 1, c.vocab);
+    for (c.shards = 0; c.shards < 4; c.shards++) {
+        cross_entropy_run(device, &c, &inputs, &outputs);
+        cross_entropy_compare(&c, &inputs, &outputs);
+        for (int64_t r = 0; r < c.rows; r++) {
+            const quern_row_stats *stats = &outputs.stats[r];
+            const bool skipped = r == 1 || r % 3 == 2;
+            check((int)stats->has_label == !skipped, "%d shards, row %d: has_label %u", c.shards, (int)r, stats->has_label);
+            if (row->key.cross_entropy.full && !skipped)
+                check(stats->argmax >= 0 && stats->weights > 0 && stats->moment <= 0.7 * stats->others,
+                      "%d shards, row %d: argmax %d, weights %g, moment %g", c.shards, (int)r, (int)stats->argmax,
+                      stats->weights, stats->moment);
+        }
+        cross_entropy_free_outputs(&outputs);
+    }
+    cross_entropy_free_inputs(&inputs);
+}
+
+Test(cross_entropy_steps, stats_of_the_whole_rows) {
+    for_each_row(check_shard_stats);
+}
+
+/* ---- no rows ---- */
+
+static void check_no_rows(const struct test_device *device, const struct quern_kernel *row) {
+    for (int i = 0; i < 6; i++) {
+        struct cross_entropy_case c = case_of(row, 0, 50, i);
+        c.shards = 1 + i / 3;
+        cross_entropy_check_case(device, &c);
+    }
+}
+
+Test(cross_entropy_steps, zero_rows) {
+    for_each_row(check_no_rows);
+}
+
+/* ---- the number of rows: few rows with several parts are split, many are not, and each has the bits it has alone ---- */
+
+static void check_row_among(const struct test_device *device, struct cross_entropy_case *c,
+                            const struct cross_entropy_inputs *inputs, const struct cross_entropy_outputs *all, int64_t place) {
+    const size_t element = quern_dtype_bytes(c->logits_dtype);
+    const size_t grad_bytes = (size_t)cross_entropy_grad_stride(c) * element;
+    struct cross_entropy_inputs part = *inputs;
+    struct cross_entropy_outputs alone, expected = {0};
+    struct cross_entropy_case one = *c;
+    one.rows = 1;
+    part.logits = (char *)inputs->logits + (size_t)(place * cross_entropy_logits_stride(c)) * element;
+    part.labels = (char *)inputs->labels + (size_t)place * quern_dtype_bytes(c->labels_dtype);
+    part.upstream_count = 1;
+    cross_entropy_run(device, &one, &part, &alone);
+    expected.loss = all->loss + place, expected.lse = all->lse + place, expected.log_prob = all->log_prob + place;
+    expected.stats = all->stats + place, expected.grad = (char *)all->grad + (size_t)place * grad_bytes;
+    if (all->entropy) expected.entropy = all->entropy + place;
+    if (all->argmax) expected.argmax = all->argmax + place;
+    expected.report = alone.report;
+    cross_entropy_check_same(&one, &alone, &expected, "a row alone");
+    cross_entropy_free_outputs(&alone);
+}
+
+static void check_row_numbers(const struct test_device *device, const struct quern_kernel *row) {
+    const int64_t part = part_columns(row->key.cross_entropy.logits), counts[] = {3, test_size(40, 24)};
+    for (int i = 0; i < 4; i++) {
+        struct cross_entropy_case c = case_of(row, counts[i % 2], i < 2 ? 2 * part + 1001 : 900, i + 1);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs all;
+        c.reduction = QUERN_REDUCTION_NONE;
+        c.placement = OUT_OF_PLACE;
+        c.has_upstream = false;
+        cross_entropy_make_inputs(&c, &inputs);
+        cross_entropy_run(device, &c, &inputs, &all);
+        if (i == 1) cross_entropy_compare(&c, &inputs, &all);
+        for (int64_t r = 0; r < c.rows; r += 1 + c.rows / 4) check_row_among(device, &c, &inputs, &all, r);
+        cross_entropy_free_outputs(&all);
+        cross_entropy_free_inputs(&inputs);
+    }
+}
+
+Test(cross_entropy_steps, a_row_alone_and_among_many) {
+    for_each_row(check_row_numbers);
+}
+
+/* ---- threads: a single row of several parts goes to several of them ---- */
+
+static void check_threads(const struct test_device *device, const struct quern_kernel *row) {
+    static const int threads[] = {2, 3, 7, 64};
+    for (int64_t rows = 1; rows < 9; rows += 3) {
+        struct cross_entropy_case c = case_of(row, rows, 5 * QUERN_CPU_PART_COLUMNS / 2, (int)rows);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs first, other;
+        cross_entropy_make_inputs(&c, &inputs);
+        check_ok(quern_set_threads(device->quern, 1, NULL, NULL));
+        cross_entropy_run(device, &c, &inputs, &first);
+        cross_entropy_compare(&c, &inputs, &first);
+        for (size_t i = 0; i < COUNT(threads); i++) {
+            for (c.shards = 0; c.shards < 2; c.shards++) {
+                check_ok(quern_set_threads(device->quern, threads[i], NULL, NULL));
+                cross_entropy_run(device, &c, &inputs, &other);
+                cross_entropy_check_same(&c, &other, &first, "other threads");
+                cross_entropy_free_outputs(&other);
+            }
+        }
+        cross_entropy_free_outputs(&first);
+        cross_entropy_free_inputs(&inputs);
+    }
+}
+
+Test(cross_entropy_steps, a_huge_row_over_threads) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
+    for_each_row(check_threads);
+}
