@@ -34,10 +34,14 @@ static void check_refused(quern_status status, quern_status expected, const char
 
 enum { ROWS = 4, VOCAB = 50 };
 
+enum { SHARDS = 3 };
+
 struct cross_entropy_call {
     struct test_device *device;
-    struct buffer logits, labels, grad, loss, upstream, report, workspace;
+    struct buffer logits, labels, grad, loss, upstream, report, weights, lse, log_prob, entropy, argmax, stats, shards, workspace;
     quern_cross_entropy_args args;
+    int64_t shard_count;
+    const quern_row_stats *shard_stats;
     void *workspace_pointer;
     size_t workspace_bytes;
     void *stream;
@@ -46,18 +50,29 @@ struct cross_entropy_call {
 static void make_cross_entropy_call(struct test_device *device, struct cross_entropy_call *call) {
     *call = (struct cross_entropy_call){.device = device, .args = QUERN_CROSS_ENTROPY_ARGS_INIT};
     static int64_t labels[ROWS] = {0, 1, 2, 3};
-    static float logits[ROWS * VOCAB], upstream[ROWS] = {1, 1, 1, 1};
+    static float logits[ROWS * VOCAB], weights[VOCAB], upstream[ROWS] = {1, 1, 1, 1};
     buffer_open(&call->logits, device, sizeof logits, 0, logits);
     buffer_open(&call->labels, device, sizeof labels, 0, labels);
     buffer_open(&call->grad, device, sizeof logits, 0, NULL);
     buffer_open(&call->loss, device, ROWS * sizeof(float), 0, NULL);
     buffer_open(&call->upstream, device, sizeof upstream, 0, upstream);
     buffer_open(&call->report, device, sizeof(quern_cross_entropy_report), 0, NULL);
+    buffer_open(&call->weights, device, sizeof weights, 0, weights);
+    buffer_open(&call->lse, device, ROWS * sizeof(float), 0, NULL);
+    buffer_open(&call->log_prob, device, ROWS * sizeof(float), 0, NULL);
+    buffer_open(&call->entropy, device, ROWS * sizeof(float), 0, NULL);
+    buffer_open(&call->argmax, device, ROWS * sizeof(int64_t), 0, NULL);
+    buffer_open(&call->stats, device, ROWS * sizeof(quern_row_stats), 0, NULL);
+    buffer_open(&call->shards, device, SHARDS * ROWS * sizeof(quern_row_stats), 0, NULL);
     quern_cross_entropy_args *a = &call->args;
     a->logits_dtype = QUERN_F32, a->labels_dtype = QUERN_INT64, a->reduction = QUERN_REDUCTION_MEAN;
     a->rows = ROWS, a->vocab = VOCAB;
     a->logits = call->logits.data, a->labels = call->labels.data, a->grad = call->grad.data, a->loss = call->loss.data;
     a->grad_loss = call->upstream.data, a->report = call->report.data;
+    a->lse = call->lse.data, a->log_prob = call->log_prob.data, a->entropy = call->entropy.data, a->argmax = call->argmax.data;
+    a->stats = call->stats.data, a->class_weights = call->weights.data;
+    a->label_smoothing = 0.1f, a->z_loss = 1e-4f, a->softcap = 30;
+    call->shard_stats = call->shards.data, call->shard_count = SHARDS;
     check_ok(quern_cross_entropy_workspace(device->quern, a, &call->workspace_bytes));
     buffer_open(&call->workspace, device, call->workspace_bytes, 0, NULL);
     call->workspace_pointer = call->workspace.data;
@@ -69,31 +84,49 @@ static quern_status run_cross_entropy(struct cross_entropy_call *call) {
                                call->stream);
 }
 
+static quern_status run_stats(struct cross_entropy_call *call) {
+    return quern_cross_entropy_stats(call->device->quern, &call->args, call->workspace_pointer, call->workspace_bytes,
+                                     call->stream);
+}
+
+static quern_status run_combine(struct cross_entropy_call *call) {
+    return quern_cross_entropy_combine(call->device->quern, &call->args, call->shard_stats, call->shard_count,
+                                       call->workspace_pointer, call->workspace_bytes, call->stream);
+}
+
+static quern_status run_gradient(struct cross_entropy_call *call) {
+    return quern_cross_entropy_gradient(call->device->quern, &call->args, call->workspace_pointer, call->workspace_bytes,
+                                        call->stream);
+}
+
 static void check_nothing_written(struct cross_entropy_call *call) {
-    check(holds_pattern(buffer_read(&call->grad), call->grad.bytes), "a failed call wrote a gradient");
-    check(holds_pattern(buffer_read(&call->loss), call->loss.bytes), "a failed call wrote a loss");
-    check(holds_pattern(buffer_read(&call->report), call->report.bytes), "a failed call wrote a report");
-    check(holds_pattern(buffer_read(&call->workspace), call->workspace.bytes), "a failed call wrote into the workspace");
+    struct buffer *all[] = {&call->grad, &call->loss, &call->report, &call->lse, &call->log_prob, &call->entropy, &call->argmax,
+                            &call->stats, &call->shards, &call->workspace};
+    for (size_t i = 0; i < COUNT(all); i++)
+        check(holds_pattern(buffer_read(all[i]), all[i]->bytes), "a failed call wrote: buffer %d", (int)i);
 }
 
 static void free_cross_entropy_call(struct cross_entropy_call *call) {
-    struct buffer *all[] = {&call->logits, &call->labels, &call->grad, &call->loss, &call->upstream, &call->report,
+    struct buffer *all[] = {&call->logits, &call->labels, &call->grad, &call->loss, &call->upstream, &call->report, &call->weights,
+                            &call->lse, &call->log_prob, &call->entropy, &call->argmax, &call->stats, &call->shards,
                             &call->workspace};
     for (size_t i = 0; i < COUNT(all); i++) buffer_close(all[i]);
 }
 
-/* One mistake in a call that would succeed without it. */
-#define CROSS_ENTROPY_MISTAKE(change, status, culprit)            \
-    do {                                                          \
-        struct cross_entropy_call call;                           \
-        make_cross_entropy_call(&device, &call);                  \
-        quern_cross_entropy_args *a = &call.args;                 \
-        change;                                                   \
-        (void)a;                                                  \
-        check_refused(run_cross_entropy(&call), status, culprit); \
-        check_nothing_written(&call);                             \
-        free_cross_entropy_call(&call);                           \
+/* One mistake in a call of one of the functions that would succeed without it. */
+#define STEP_MISTAKE(run, change, status, culprit)    \
+    do {                                              \
+        struct cross_entropy_call call;               \
+        make_cross_entropy_call(&device, &call);      \
+        quern_cross_entropy_args *a = &call.args;     \
+        change;                                       \
+        (void)a;                                      \
+        check_refused(run(&call), status, culprit);   \
+        check_nothing_written(&call);                 \
+        free_cross_entropy_call(&call);               \
     } while (0)
+
+#define CROSS_ENTROPY_MISTAKE(change, status, culprit) STEP_MISTAKE(run_cross_entropy, change, status, culprit)
 
 Test(arguments, cross_entropy_mistakes) {
     struct test_device device;
@@ -144,6 +177,109 @@ Test(arguments, cross_entropy_mistakes) {
     device_close(&device);
 }
 
+/* A pointer to the middle of an element. */
+#define OFF(pointer) ((void *)((char *)(pointer) + 2))
+
+Test(arguments, cross_entropy_options) {
+    struct test_device device;
+    open_all(&device);
+    CROSS_ENTROPY_MISTAKE(a->label_smoothing = 1.5f, QUERN_INVALID_ARGUMENT, "label_smoothing");
+    CROSS_ENTROPY_MISTAKE(a->label_smoothing = -0.1f, QUERN_INVALID_ARGUMENT, "label_smoothing");
+    CROSS_ENTROPY_MISTAKE(a->label_smoothing = (float)NAN, QUERN_INVALID_ARGUMENT, "label_smoothing");
+    CROSS_ENTROPY_MISTAKE(a->label_smoothing = (float)INFINITY, QUERN_INVALID_ARGUMENT, "label_smoothing");
+    CROSS_ENTROPY_MISTAKE(a->z_loss = -1e-4f, QUERN_INVALID_ARGUMENT, "z_loss");
+    CROSS_ENTROPY_MISTAKE(a->z_loss = (float)NAN, QUERN_INVALID_ARGUMENT, "z_loss");
+    CROSS_ENTROPY_MISTAKE(a->z_loss = (float)INFINITY, QUERN_INVALID_ARGUMENT, "z_loss");
+    CROSS_ENTROPY_MISTAKE(a->softcap = -30, QUERN_INVALID_ARGUMENT, "softcap");
+    CROSS_ENTROPY_MISTAKE(a->softcap = (float)NAN, QUERN_INVALID_ARGUMENT, "softcap");
+    CROSS_ENTROPY_MISTAKE(a->softcap = (float)INFINITY, QUERN_INVALID_ARGUMENT, "softcap");
+    CROSS_ENTROPY_MISTAKE(a->class_weights = OFF(call.weights.data), QUERN_INVALID_ARGUMENT, "class_weights");
+    CROSS_ENTROPY_MISTAKE(a->padded_vocab = VOCAB - 1, QUERN_INVALID_SHAPE, "padded_vocab");
+    CROSS_ENTROPY_MISTAKE(a->padded_vocab = -1, QUERN_INVALID_SHAPE, "padded_vocab");
+    CROSS_ENTROPY_MISTAKE(a->padded_vocab = INT64_MAX, QUERN_INVALID_SHAPE, "grad_stride");
+    CROSS_ENTROPY_MISTAKE((a->padded_vocab = VOCAB + 2, a->grad_stride = VOCAB + 1), QUERN_INVALID_SHAPE, "grad_stride");
+    CROSS_ENTROPY_MISTAKE((a->padded_vocab = VOCAB + 1, a->grad = call.logits.data), QUERN_INVALID_SHAPE, "grad_stride");
+    CROSS_ENTROPY_MISTAKE(a->lse = OFF(call.lse.data), QUERN_INVALID_ARGUMENT, "lse");
+    CROSS_ENTROPY_MISTAKE(a->log_prob = OFF(call.log_prob.data), QUERN_INVALID_ARGUMENT, "log_prob");
+    CROSS_ENTROPY_MISTAKE(a->entropy = OFF(call.entropy.data), QUERN_INVALID_ARGUMENT, "entropy");
+    CROSS_ENTROPY_MISTAKE(a->argmax = OFF(call.argmax.data), QUERN_INVALID_ARGUMENT, "argmax");
+    CROSS_ENTROPY_MISTAKE(a->stats = OFF(call.stats.data), QUERN_INVALID_ARGUMENT, "stats");
+    CROSS_ENTROPY_MISTAKE(a->report = OFF(call.report.data), QUERN_INVALID_ARGUMENT, "report");
+    device_close(&device);
+}
+
+Test(arguments, cross_entropy_shards) {
+    struct test_device device;
+    open_all(&device);
+    CROSS_ENTROPY_MISTAKE(a->global_vocab = VOCAB + 1, QUERN_INVALID_SHAPE, "global_vocab");
+    STEP_MISTAKE(run_stats, a->global_vocab = VOCAB - 1, QUERN_INVALID_SHAPE, "global_vocab");
+    STEP_MISTAKE(run_stats, a->global_vocab = -1, QUERN_INVALID_SHAPE, "global_vocab");
+    STEP_MISTAKE(run_stats, a->first_column = -1, QUERN_INVALID_SHAPE, "first_column");
+    STEP_MISTAKE(run_stats, a->first_column = 1, QUERN_INVALID_SHAPE, "first_column");
+    STEP_MISTAKE(run_stats, (a->global_vocab = 2 * VOCAB, a->first_column = VOCAB + 1), QUERN_INVALID_SHAPE, "first_column");
+    STEP_MISTAKE(run_stats, (a->global_vocab = INT64_MAX, a->first_column = INT64_MAX), QUERN_INVALID_SHAPE, "first_column");
+    STEP_MISTAKE(run_gradient, a->first_column = 1, QUERN_INVALID_SHAPE, "first_column");
+    STEP_MISTAKE(run_combine, a->first_column = 1, QUERN_INVALID_SHAPE, "first_column");
+    STEP_MISTAKE(run_combine, call.shard_count = 0, QUERN_INVALID_ARGUMENT, "shard_count");
+    STEP_MISTAKE(run_combine, call.shard_count = -1, QUERN_INVALID_ARGUMENT, "shard_count");
+    STEP_MISTAKE(run_combine, call.shard_count = INT64_MAX, QUERN_INVALID_SHAPE, "shards");
+    STEP_MISTAKE(run_combine, call.shard_stats = NULL, QUERN_NULL_POINTER, "shards");
+    STEP_MISTAKE(run_combine, call.shard_stats = OFF(call.shards.data), QUERN_INVALID_ARGUMENT, "shards");
+    STEP_MISTAKE(run_combine, a->stats = (quern_row_stats *)call.shards.data + 1, QUERN_INVALID_ARGUMENT, "stats");
+    STEP_MISTAKE(run_combine, a->stats = (quern_row_stats *)call.shards.data + ROWS, QUERN_INVALID_ARGUMENT, "stats");
+    STEP_MISTAKE(run_combine, (call.shard_stats = (quern_row_stats *)call.shards.data + 1, call.shard_count = 2,
+                               a->stats = call.shards.data), QUERN_INVALID_ARGUMENT, "stats");
+    device_close(&device);
+}
+
+/* What one step needs and another ignores; the options are checked by all. */
+Test(arguments, cross_entropy_steps) {
+    struct test_device device;
+    open_all(&device);
+    STEP_MISTAKE(run_stats, a->stats = NULL, QUERN_NULL_POINTER, "stats");
+    STEP_MISTAKE(run_stats, a->stats = OFF(call.stats.data), QUERN_INVALID_ARGUMENT, "stats");
+    STEP_MISTAKE(run_stats, a->logits = NULL, QUERN_NULL_POINTER, "logits");
+    STEP_MISTAKE(run_stats, a->labels = NULL, QUERN_NULL_POINTER, "labels");
+    STEP_MISTAKE(run_stats, a->softcap = -1, QUERN_INVALID_ARGUMENT, "softcap");
+    STEP_MISTAKE(run_stats, a->size = 0, QUERN_INVALID_STRUCT_SIZE, "size");
+    STEP_MISTAKE(run_stats, call.workspace_bytes = 0, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes");
+    STEP_MISTAKE(run_combine, a->labels = NULL, QUERN_NULL_POINTER, "labels");
+    STEP_MISTAKE(run_combine, a->lse = OFF(call.lse.data), QUERN_INVALID_ARGUMENT, "lse");
+    STEP_MISTAKE(run_combine, a->z_loss = -1, QUERN_INVALID_ARGUMENT, "z_loss");
+    STEP_MISTAKE(run_combine, a->size = 0, QUERN_INVALID_STRUCT_SIZE, "size");
+    STEP_MISTAKE(run_gradient, a->stats = NULL, QUERN_NULL_POINTER, "stats");
+    STEP_MISTAKE(run_gradient, a->grad = NULL, QUERN_NULL_POINTER, "grad");
+    STEP_MISTAKE(run_gradient, a->logits = NULL, QUERN_NULL_POINTER, "logits");
+    STEP_MISTAKE(run_gradient, a->labels = NULL, QUERN_NULL_POINTER, "labels");
+    STEP_MISTAKE(run_gradient, a->grad_loss = OFF(call.upstream.data), QUERN_INVALID_ARGUMENT, "grad_loss");
+    STEP_MISTAKE(run_gradient, a->label_smoothing = (float)NAN, QUERN_INVALID_ARGUMENT, "label_smoothing");
+    STEP_MISTAKE(run_gradient, a->size = 0, QUERN_INVALID_STRUCT_SIZE, "size");
+    if (device.kind == QUERN_CPU) {
+        STEP_MISTAKE(run_stats, call.stream = &call, QUERN_INVALID_ARGUMENT, "stream");
+        STEP_MISTAKE(run_combine, call.stream = &call, QUERN_INVALID_ARGUMENT, "stream");
+        STEP_MISTAKE(run_gradient, call.stream = &call, QUERN_INVALID_ARGUMENT, "stream");
+    }
+    device_close(&device);
+}
+
+/* Pointers that a step has no use for may be anything: they are not looked at. */
+Test(arguments, cross_entropy_steps_ignore_the_rest) {
+    struct test_device device;
+    struct cross_entropy_call call;
+    open_all(&device);
+    make_cross_entropy_call(&device, &call);
+    quern_cross_entropy_args *a = &call.args;
+    a->loss = NULL, a->report = NULL, a->entropy = NULL, a->argmax = NULL, a->lse = NULL, a->log_prob = NULL, a->grad = NULL;
+    a->stats = call.shards.data;
+    check_ok(run_stats(&call));
+    a->logits = NULL, a->loss = call.loss.data, a->stats = call.stats.data, call.shard_count = 1;
+    check_ok(run_combine(&call));
+    a->logits = call.logits.data, a->grad = call.grad.data, a->loss = OFF(call.loss.data), a->lse = OFF(call.lse.data);
+    check_ok(run_gradient(&call));
+    free_cross_entropy_call(&call);
+    device_close(&device);
+}
+
 Test(arguments, cross_entropy_null) {
     struct test_device device;
     open_all(&device);
@@ -152,6 +288,12 @@ Test(arguments, cross_entropy_null) {
     size_t bytes;
     check_refused(quern_cross_entropy(NULL, &call.args, NULL, 0, NULL), QUERN_NULL_POINTER, "device");
     check_refused(quern_cross_entropy(device.quern, NULL, NULL, 0, NULL), QUERN_NULL_POINTER, "args");
+    check_refused(quern_cross_entropy_stats(NULL, &call.args, NULL, 0, NULL), QUERN_NULL_POINTER, "device");
+    check_refused(quern_cross_entropy_stats(device.quern, NULL, NULL, 0, NULL), QUERN_NULL_POINTER, "args");
+    check_refused(quern_cross_entropy_combine(NULL, &call.args, call.shard_stats, 1, NULL, 0, NULL), QUERN_NULL_POINTER, "device");
+    check_refused(quern_cross_entropy_combine(device.quern, NULL, NULL, 1, NULL, 0, NULL), QUERN_NULL_POINTER, "args");
+    check_refused(quern_cross_entropy_gradient(NULL, &call.args, NULL, 0, NULL), QUERN_NULL_POINTER, "device");
+    check_refused(quern_cross_entropy_gradient(device.quern, NULL, NULL, 0, NULL), QUERN_NULL_POINTER, "args");
     check_refused(quern_cross_entropy_workspace(NULL, &call.args, &bytes), QUERN_NULL_POINTER, "device");
     check_refused(quern_cross_entropy_workspace(device.quern, NULL, &bytes), QUERN_NULL_POINTER, "args");
     check_refused(quern_cross_entropy_workspace(device.quern, &call.args, NULL), QUERN_NULL_POINTER, "bytes");
@@ -337,12 +479,42 @@ static int64_t random_scalar(uint64_t seed, uint64_t i) {
 }
 
 /* Any bytes in the scalar fields, NULL or a small valid buffer in the pointers: an answer, and no crash. */
+static float random_option(uint64_t i) {
+    static const float some[] = {0, 0.1f, 1, -1, 1.5f, 30, (float)INFINITY, (float)NAN, 1e-30f, 3e38f};
+    return some[random_bits(3, i) % COUNT(some)];
+}
+
+/* The options, the further outputs and the shard. */
+static void spoil_options(quern_cross_entropy_args *a, uint64_t i) {
+    const uint64_t which = random_bits(5, i), n = i * 16;
+    if (which & 1) a->label_smoothing = random_option(n);
+    if (which & 2) a->z_loss = random_option(n + 1);
+    if (which & 4) a->softcap = random_option(n + 2);
+    if (which & 8) a->class_weights = NULL;
+    if ((which & 48) == 48) a->padded_vocab = random_scalar(6, n);
+    if ((which & 192) == 192) a->first_column = random_scalar(6, n + 1);
+    if ((which & 768) == 768) a->global_vocab = random_scalar(6, n + 2);
+    if (which & 1024) a->lse = NULL;
+    if (which & 2048) a->entropy = NULL;
+    if (which & 4096) a->argmax = NULL;
+    if (which & 8192) a->stats = NULL;
+}
+
+/* One of the functions; those for shards only where the shape fits the buffers, since not all of them need a workspace. */
+static quern_status run_any(struct cross_entropy_call *call, uint64_t i, bool fits) {
+    quern_status (*const functions[])(struct cross_entropy_call *call) = {run_cross_entropy, run_stats, run_combine, run_gradient};
+    call->shard_count = random_bits(7, i) % 16 ? SHARDS : random_scalar(7, i);
+    if (call->shard_count > SHARDS && call->args.rows <= ROWS) call->shard_count = SHARDS;
+    return functions[fits ? random_bits(8, i) % COUNT(functions) : 0](call);
+}
+
 Test(arguments, fuzzed_cross_entropy) {
     struct test_device device;
     open_all(&device);
     struct cross_entropy_call call;
     make_cross_entropy_call(&device, &call);
     quern_cross_entropy_args good = call.args;
+    const size_t workspace_bytes = call.workspace_bytes;
     int64_t refused = 0, rounds = test_size(200000, 2000);
     for (int64_t i = 0; i < rounds; i++) {
         quern_cross_entropy_args a = good;
@@ -363,14 +535,17 @@ Test(arguments, fuzzed_cross_entropy) {
         if (which & 8192) a.grad = which & 65536 ? NULL : (void *)a.logits;
         if (which & 16384) a.loss = NULL;
         if (which & 32768) a.report = NULL;
+        if (i % 2) spoil_options(&a, (uint64_t)i);
         size_t bytes = 0;
         quern_status status = quern_cross_entropy_workspace(device.quern, &a, &bytes);
         /* Anything that fits the buffers may run; the rest must be refused for lack of workspace or a reason of its own. */
         bool fits = a.rows >= 0 && a.rows <= ROWS && a.vocab >= 0 && a.vocab <= VOCAB && a.logits_stride <= VOCAB
-                 && a.grad_stride <= VOCAB;
-        bool given = fits && bytes <= call.workspace_bytes;
+                 && a.grad_stride <= VOCAB && a.padded_vocab <= VOCAB;
+        bool given = fits && bytes <= workspace_bytes;
         if (!fits && status == QUERN_OK && bytes == 0) continue;
-        status = quern_cross_entropy(device.quern, &a, call.workspace_pointer, given ? bytes : 0, device.stream);
+        call.args = a;
+        call.workspace_bytes = given ? bytes : 0;
+        status = run_any(&call, (uint64_t)i, given);
         refused += status != QUERN_OK;
         check(status == QUERN_OK || strlen(error_detail()) > 0, "a refusal without a reason");
         check(status < 3000, "%s: %s", quern_status_string(status), error_detail());

@@ -1,5 +1,5 @@
 /*
- * The shapes and options with which others test their cross-entropy, under tolerances stricter than theirs (oracle/cross_entropy.c):
+ * The shapes and options with which others test their cross-entropy, under tolerances that are stricter (oracle/cross_entropy.c):
  * theirs are absolute ones that a gradient of zero outside the label's column passes.  Rows are left out where there would be more
  * columns in all than a test has time for; vocabularies are theirs.
  */
@@ -29,7 +29,7 @@ struct published {
 #define MEAN QUERN_REDUCTION_MEAN
 
 static const struct published published[] = {
-    /* TransformerEngine, test_parallel_cross_entropy.py: 64,000 or 128,000 columns, with smoothing, z-loss, ignored rows, a mean or none. */
+    /* TransformerEngine, test_parallel_cross_entropy.py: 64,000 or 128,000 columns, smoothing, z-loss, ignored rows, mean or none. */
     {"TransformerEngine", F32 | BF16, 128, 64000, MEAN, IN_PLACE, -100, 0, 0, 0, 0, false, 0},
     {"TransformerEngine", F32 | BF16, 256, 128000, MEAN, IN_PLACE, -100, 0, 0.1f, 0, 0, false, 2},
     {"TransformerEngine", F32 | BF16, 64, 128000, NONE, IN_PLACE, -100, 25, 0, 0, 0, false, 4},
@@ -47,7 +47,7 @@ static const struct published published[] = {
     {"Liger", F32 | BF16, 1269, 32000, MEAN, IN_PLACE, 42, 4, 0.1f, 1e-4f, 0, false, 0},
     {"Liger", F32 | BF16, 1269, 32000, SUM, IN_PLACE, -42, 4, 0.2f, 1e-5f, 0, false, 0},
     {"Liger", F32 | BF16, 1269, 32000, SUM, IN_PLACE, 0, 4, 0.2f, 1e-5f, 30, true, 8},
-    /* flash-attention, test_cross_entropy.py: 1024 rows of 50,257 columns and more than 65,536, smoothing 0.9, z-loss 0.01, some ignored. */
+    /* flash-attention, test_cross_entropy.py: 1024 rows, 50,257 columns and more than 65,536, smoothing 0.9, z-loss 0.01. */
     {"flash-attention", EACH, 1024, 50257, MEAN, OUT_OF_PLACE, -100, 0, 0, 0, 0, false, 0},
     {"flash-attention", EACH, 1024, 50257, MEAN, IN_PLACE, -100, 3, 0.9f, 0, 0, false, 0},
     {"flash-attention", EACH, 1024, 50257, MEAN, OUT_OF_PLACE, -100, 0, 0, 1e-2f, 0, false, 0},
@@ -56,7 +56,7 @@ static const struct published published[] = {
     {"flash-attention", EACH, 1024, 128256, MEAN, OUT_OF_PLACE, -100, 3, 0.9f, 0, 0, false, 0},
     {"flash-attention", EACH, 1024, 128256, MEAN, IN_PLACE, -100, 0, 0, 1e-2f, 0, false, 4},
     {"flash-attention", EACH, 1024, 128256, MEAN, OUT_OF_PLACE, -100, 3, 0.9f, 1e-2f, 0, false, 8},
-    /* quack, test_cross_entropy.py: 1, 77 or 289 rows of 192 to 262,144 columns, small logits, an upstream gradient per row; a third ignored. */
+    /* quack, test_cross_entropy.py: 1, 77 or 289 rows of 192 to 262,144 columns, small logits, an upstream gradient per row. */
     {"quack", EACH, 1, 192, NONE, OUT_OF_PLACE, -100, 0, 0, 0, 0, false, 0},
     {"quack", EACH, 77, 192, NONE, IN_PLACE, -100, 3, 0, 0, 0, false, 0},
     {"quack", EACH, 289, 192, NONE, OUT_OF_PLACE, -100, 3, 0, 0, 0, false, 0},
@@ -88,7 +88,7 @@ static bool is_for(const struct published *p, const struct quern_kernel *row) {
         && p->vocab <= row->key.cross_entropy.vocab_max;
 }
 
-/* Normal logits, quack's a tenth of the others'; nothing is done for the label. */
+/* Normal logits, where each row has its own loss and upstream gradient a tenth as large, as quack has them. */
 static void check_published(const struct test_device *device, const struct quern_kernel *row, const struct published *p,
                             uint64_t seed) {
     const int64_t most = test_size(300000, 40000) / p->vocab;

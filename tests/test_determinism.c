@@ -54,8 +54,11 @@ static const struct {
 /* ---- cross-entropy ---- */
 
 static struct cross_entropy_case case_of(const struct quern_kernel *row) {
-    return CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 37, .vocab = test_size(2500, 1100),
-                              .reduction = QUERN_REDUCTION_MEAN, .ignored_every = 6, .spread = 3);
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+        .logits_dtype = row->key.cross_entropy.logits, .rows = 37, .vocab = test_size(2500, 1100),
+        .reduction = QUERN_REDUCTION_MEAN, .ignored_every = 6, .spread = 3);
+    if (row->key.cross_entropy.full) cross_entropy_add_options(&c, row, true);
+    return c;
 }
 
 Test(determinism, cross_entropy_from_run_to_run) {
@@ -88,7 +91,12 @@ static void check_row_alone(const struct test_device *device, const struct cross
     size_t bytes = (size_t)c->vocab * quern_dtype_bytes(c->logits_dtype);
     struct cross_entropy_case one = *c;
     struct cross_entropy_inputs part = *inputs;
-    struct cross_entropy_outputs alone;
+    struct cross_entropy_outputs alone, expected = {.loss = all->loss + place, .grad = (char *)all->grad + (size_t)place * bytes};
+    if (all->lse) expected.lse = all->lse + place;
+    if (all->log_prob) expected.log_prob = all->log_prob + place;
+    if (all->entropy) expected.entropy = all->entropy + place;
+    if (all->argmax) expected.argmax = all->argmax + place;
+    if (all->stats) expected.stats = all->stats + place;
     one.rows = 1;
     one.offset = offset;
     one.placement = placement;
@@ -96,12 +104,8 @@ static void check_row_alone(const struct test_device *device, const struct cross
     part.labels = (int64_t *)inputs->labels + place;
     part.upstream_count = 1;
     cross_entropy_run(device, &one, &part, &alone);
-    check(!memcmp(&alone.loss[0], &all->loss[place], sizeof(float)),
-          "vocab %d: row %d alone at element %d, placement %d, has another loss", (int)c->vocab, (int)place, (int)offset,
-          (int)placement);
-    check(placement == NO_GRAD || !memcmp(alone.grad, (char *)all->grad + (size_t)place * bytes, bytes),
-          "vocab %d: row %d alone at element %d, placement %d, has another gradient", (int)c->vocab, (int)place, (int)offset,
-          (int)placement);
+    expected.report = alone.report;
+    cross_entropy_check_same(&one, &alone, &expected, "a row alone");
     cross_entropy_free_outputs(&alone);
 }
 
@@ -112,6 +116,8 @@ static void check_every_place(const struct test_device *device, const struct que
                                                      .vocab = vocab, .spread = 3, .seed = (uint64_t)vocab);
     struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs all;
+    if (row->key.cross_entropy.full) cross_entropy_add_options(&c, row, vocab % 2);
+    c.filled = 0;
     cross_entropy_make_inputs(&c, &inputs);
     cross_entropy_run(device, &c, &inputs, &all);
     for (int64_t r = 0; r < rows; r++) check_row_alone(device, &c, &inputs, &all, r, 0, OUT_OF_PLACE);

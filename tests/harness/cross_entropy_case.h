@@ -99,8 +99,8 @@ int64_t cross_entropy_get_label(const struct cross_entropy_case *c, const struct
 int cross_entropy_split(const struct cross_entropy_case *c, int64_t first[MOST_SHARDS + 1]);
 
 /*
- * Turns on what the kernel of a row can be asked for: of a plain kernel what costs it nothing, of a full one everything; the softcap
- * only if so wanted, since it makes infinities finite.
+ * Turns on what the kernel of a row can be asked for: of a plain kernel what costs it nothing, of a full one everything; the
+ * softcap only if so wanted, since it makes infinities finite.
  */
 void cross_entropy_add_options(struct cross_entropy_case *c, const struct quern_kernel *row, bool softcap);
 
