@@ -141,6 +141,37 @@ Test(cross_entropy_steps, shards_in_which_a_row_has_nothing) {
     for_each_row(check_empty_shards);
 }
 
+/* ---- columns and labels beyond 2^32 ---- */
+
+static void check_far_columns(const struct test_device *device, const struct quern_kernel *row) {
+    const int64_t far = ((int64_t)1 << 32) + 3;
+    struct cross_entropy_case c = case_of(row, 6, 300, 1);
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs near_outputs, far_outputs;
+    c.labels_dtype = QUERN_INT64;
+    c.label_smoothing = 0;  /* is over all columns */
+    c.outputs &= ~(unsigned)WANT_STATS;
+    c.shards = 3;
+    cross_entropy_make_inputs(&c, &inputs);
+    cross_entropy_run(device, &c, &inputs, &near_outputs);
+    cross_entropy_compare(&c, &inputs, &near_outputs);
+    for (int64_t r = 0; r < c.rows; r++) {
+        const int64_t label = cross_entropy_get_label(&c, &inputs, r);
+        if (label != c.ignore_index) cross_entropy_set_label(&c, &inputs, r, far + label);
+        if (near_outputs.argmax && near_outputs.argmax[r] >= 0) near_outputs.argmax[r] += far;
+    }
+    c.columns_before = far;
+    cross_entropy_run(device, &c, &inputs, &far_outputs);
+    cross_entropy_check_same(&c, &far_outputs, &near_outputs, "columns beyond 2^32");
+    cross_entropy_free_outputs(&near_outputs);
+    cross_entropy_free_outputs(&far_outputs);
+    cross_entropy_free_inputs(&inputs);
+}
+
+Test(cross_entropy_steps, columns_beyond_2_32) {
+    for_each_row(check_far_columns);
+}
+
 /* ---- stats ---- */
 
 /* A shard's stats are what combine needs and nothing else: that of the label is in one, and the skipped rows are in none. */

@@ -28,6 +28,21 @@ static void *reserve(size_t bytes) {
 enum { ROWS = 3, VOCAB = 100 };
 static const int64_t far = ((int64_t)1 << 31) + 24;
 
+/* The same in steps gives the same bits, in the same place. */
+static void check_far_steps(const struct test_device *device, quern_cross_entropy_args *args, void *workspace, size_t bytes) {
+    const size_t row_bytes = VOCAB * quern_dtype_bytes(args->logits_dtype), row_stride = row_bytes / VOCAB * (size_t)far;
+    quern_row_stats stats[ROWS];
+    char grad[ROWS][VOCAB * sizeof(float)];
+    for (size_t r = 0; r < ROWS; r++) memcpy(grad[r], (char *)args->grad + r * row_stride, row_bytes);
+    for (size_t r = 0; r < ROWS; r++) memset((char *)args->grad + r * row_stride, 0, row_bytes);
+    args->stats = stats;
+    check_ok(quern_cross_entropy_stats(device->quern, args, workspace, bytes, NULL));
+    check_ok(quern_cross_entropy_combine(device->quern, args, stats, 1, workspace, bytes, NULL));
+    check_ok(quern_cross_entropy_gradient(device->quern, args, workspace, bytes, NULL));
+    for (size_t r = 0; r < ROWS; r++)
+        check(!memcmp(grad[r], (char *)args->grad + r * row_stride, row_bytes), "in steps row %zu has another gradient", r);
+}
+
 static void check_far_rows(const struct test_device *device, quern_dtype dtype, bool in_place) {
     size_t bytes = ((size_t)far * (ROWS - 1) + VOCAB) * quern_dtype_bytes(dtype);
     void *logits = reserve(bytes), *grad = in_place ? logits : reserve(bytes);
@@ -59,6 +74,7 @@ static void check_far_rows(const struct test_device *device, quern_dtype dtype, 
             check(cross_entropy_grad_is_close(dtype, dtype_load(dtype, grad, r * far + j), expected[r][j], &exact[r]),
                   "gradient of row %d, column %d", r, j);
     }
+    if (!in_place) check_far_steps(device, &args, workspace, needed);
     munmap(workspace, needed + 1);
     munmap(logits, bytes);
     if (!in_place) munmap(grad, bytes);

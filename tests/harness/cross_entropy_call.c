@@ -127,8 +127,8 @@ static quern_cross_entropy_args of_shard(const struct cross_entropy_case *c, con
     const size_t bytes = (size_t)first * quern_dtype_bytes(c->logits_dtype);
     quern_cross_entropy_args args = *all;
     args.vocab = end - first;
-    args.first_column = first;
-    args.global_vocab = c->vocab;
+    args.first_column = c->columns_before + first;
+    args.global_vocab = c->columns_before + c->vocab;
     args.padded_vocab = end == c->vocab && c->filled ? args.vocab + c->filled : 0;
     args.logits = (const char *)all->logits + bytes;
     args.logits_stride = cross_entropy_logits_stride(c);

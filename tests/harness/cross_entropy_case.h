@@ -43,6 +43,7 @@ struct cross_entropy_case {
     unsigned outputs;              /* WANT_... */
     int shards;                    /* 0: one call; else stats, combine and gradient over so many shards, ... */
     uint64_t split;                /* ... of random sizes that come of this seed; an odd one makes the first a single column */
+    int64_t columns_before;        /* shards: columns of the whole vocab before those of the case, of which nothing is known */
     bool later;                    /* one call without the gradient, and another for it, from the stats of the first */
     int64_t offset;                /* elements by which every array misses a 256-byte boundary */
     bool no_loss, no_report;
