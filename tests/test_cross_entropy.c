@@ -31,7 +31,8 @@ static quern_dtype dtype_of(const struct quern_kernel *row) {
 /* ---- the table ---- */
 
 static void check_row_is_chosen(const struct test_device *device, const struct quern_kernel *row) {
-    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtype_of(row), .rows = 1, .vocab = 1);
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtype_of(row), .rows = 1, .vocab = 1,
+                                                     .softcap = row->key.cross_entropy.full ? 30 : 0);
     quern_cross_entropy_args args = cross_entropy_args_of(&c);
     char text[4096], chosen[256];
     snprintf(chosen, sizeof chosen, "%s: chosen", row->name);

@@ -25,14 +25,17 @@ static void for_each_row(body *check_row) {
     }
 }
 
-/* A case with something of everything, with the options of the row or without. */
+/*
+ * A case with something of everything, with the options of the row or, for a plain one, without: left to choose, the library has
+ * plain kernels for a request without options.
+ */
 static struct cross_entropy_case case_of(const struct quern_kernel *row, int64_t rows, int64_t vocab, int i) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(
         .logits_dtype = row->key.cross_entropy.logits, .rows = rows, .vocab = vocab, .padding = i % 3, .ignored_every = 5,
         .reduction = (quern_reduction)(i % 3), .placement = i % 2 ? IN_PLACE : OUT_OF_PLACE, .spread = 3,
         .has_upstream = i % 4 == 1, .labels_dtype = i % 2 ? QUERN_INT64 : QUERN_INT32, .outputs = WANT_WHAT_IS_FREE,
         .seed = (uint64_t)i + 7);
-    if (i % 4) cross_entropy_add_options(&c, row, i % 4 == 1);
+    if (i % 4 || row->key.cross_entropy.full) cross_entropy_add_options(&c, row, i % 4 == 1);
     return c;
 }
 
@@ -261,6 +264,37 @@ static void check_row_numbers(const struct test_device *device, const struct que
 
 Test(cross_entropy_steps, a_row_alone_and_among_many) {
     for_each_row(check_row_numbers);
+}
+
+/* ---- whichever kernels serve a call ---- */
+
+/* On a device that is left to choose, and may split the rows, each kernel of the table would have given the same bits. */
+static void check_choice(const struct quern_kernel *row, const struct cross_entropy_case *c) {
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs forced, chosen;
+    struct test_device device;
+    cross_entropy_make_inputs(c, &inputs);
+    device_open_row(&device, 0, row);
+    cross_entropy_run(&device, c, &inputs, &forced);
+    device_close(&device);
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    cross_entropy_run(&device, c, &inputs, &chosen);
+    device_close(&device);
+    cross_entropy_check_same(c, &chosen, &forced, row->name);
+    cross_entropy_free_outputs(&forced);
+    cross_entropy_free_outputs(&chosen);
+    cross_entropy_free_inputs(&inputs);
+}
+
+Test(cross_entropy_steps, any_kernel_gives_the_same_bits) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        const int64_t part = part_columns(row->key.cross_entropy.logits), vocabs[] = {700, part, 2 * part + 1001};
+        for (int i = 0; i < 6; i++) {
+            const struct cross_entropy_case c = case_of(row, i / 3 ? test_size(40, 9) : 2, vocabs[i % 3], i + 3);
+            if (c.vocab <= row->key.cross_entropy.vocab_max) check_choice(row, &c);
+        }
+    }
 }
 
 /* ---- threads: a single row of several parts goes to several of them ---- */

@@ -11,9 +11,14 @@
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 
-static quern_cross_entropy_args plain_args(int64_t vocab) {
-    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 1, .vocab = vocab);
+static quern_cross_entropy_args args_of(int64_t vocab, bool full) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 1, .vocab = vocab,
+                                                     .softcap = full ? 30 : 0);
     return cross_entropy_args_of(&c);
+}
+
+static quern_cross_entropy_args plain_args(int64_t vocab) {
+    return args_of(vocab, false);
 }
 
 /* The name in "name: chosen", or "". */
@@ -28,11 +33,15 @@ static const char *chosen_in(const char *text) {
     return name;
 }
 
-static const char *chosen_for(const struct test_device *device, int64_t vocab) {
+static const char *chosen_by(const struct test_device *device, const quern_cross_entropy_args *args) {
     static char text[1 << 14];
-    quern_cross_entropy_args args = plain_args(vocab);
-    quern_cross_entropy_explain(device->quern, &args, text, sizeof text);
+    quern_cross_entropy_explain(device->quern, args, text, sizeof text);
     return chosen_in(text);
+}
+
+static const char *chosen_for(const struct test_device *device, int64_t vocab) {
+    const quern_cross_entropy_args args = plain_args(vocab);
+    return chosen_by(device, &args);
 }
 
 static quern_device *open_with(const char *glob) {
@@ -136,12 +145,27 @@ Test(dispatch, long_rows_go_to_another_kernel) {
     device_open(&device, 0, NULL);
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         if (row->key.cross_entropy.logits != QUERN_F32 || row->key.cross_entropy.vocab_max == INT64_MAX) continue;
+        const quern_cross_entropy_args longest = args_of(row->key.cross_entropy.vocab_max, row->key.cross_entropy.full);
+        const quern_cross_entropy_args too_long = args_of(row->key.cross_entropy.vocab_max + 1, row->key.cross_entropy.full);
         char fits[128];
-        snprintf(fits, sizeof fits, "%s", chosen_for(&device, row->key.cross_entropy.vocab_max));
-        const char *beyond = chosen_for(&device, row->key.cross_entropy.vocab_max + 1);
+        snprintf(fits, sizeof fits, "%s", chosen_by(&device, &longest));
+        const char *beyond = chosen_by(&device, &too_long);
         check(!strcmp(fits, row->name), "%s serves at the limit of %s", fits, row->name);
         check(strcmp(beyond, row->name) && strlen(beyond) > 0, "\"%s\" serves beyond the limit of %s", beyond, row->name);
     }
+    device_close(&device);
+}
+
+/* An option that a plain kernel does not know goes to a full one, and the explanation says why; without it the plain one serves. */
+Test(dispatch, options_go_to_full_kernels) {
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    const quern_cross_entropy_args plain = args_of(100, false), full = args_of(100, true);
+    check(!strstr(chosen_by(&device, &plain), "_full"), "%s serves a plain request", chosen_by(&device, &plain));
+    check(strstr(chosen_by(&device, &full), "_full"), "\"%s\" serves a softcap", chosen_by(&device, &full));
+    char text[1 << 14];
+    quern_cross_entropy_explain(device.quern, &full, text, sizeof text);
+    check(strstr(text, "softcap"), "%s", text);
     device_close(&device);
 }
 
