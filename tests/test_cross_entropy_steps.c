@@ -81,7 +81,7 @@ static void check_split(const struct test_device *device, struct cross_entropy_c
     struct cross_entropy_outputs outputs;
     cross_entropy_run(device, c, inputs, &outputs);
     cross_entropy_compare(c, inputs, &outputs);
-    cross_entropy_check_near(c, &outputs, whole, "several shards");
+    cross_entropy_check_near(c, inputs, &outputs, whole, "several shards");
     cross_entropy_free_outputs(&outputs);
 }
 
