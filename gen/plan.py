@@ -30,6 +30,7 @@ KEYS: dict[str, tuple[str, ...]] = {"adam": ADAM_KEYS, "cross_entropy": CROSS_EN
 
 # The host code knows these as the stages of a GPU's cross-entropy.
 STAGES = {"resident": "QUERN_STAGE_ROWS", "streamed": "QUERN_STAGE_ROWS", "rows": "QUERN_STAGE_ROWS",
+          "stats": "QUERN_STAGE_STATS", "gradient": "QUERN_STAGE_GRADIENT",
           "labels": "QUERN_STAGE_LABELS", "reduce": "QUERN_STAGE_REDUCE"}
 
 GEOMETRY = {"adam": ADAM_GEOMETRY, "barrier": BARRIER_GEOMETRY, "ragged_all_to_all": RAGGED_ALL_TO_ALL_GEOMETRY}
@@ -65,10 +66,10 @@ def _illegal_adam(key: Key, target: Target) -> str | None:
 
 
 def _illegal_cross_entropy(key: Key, target: Target) -> str | None:
-    variants = ("rows",) if target.kind == "cpu" else tuple(CROSS_ENTROPY_GEOMETRY)
+    variants = ("rows", "stats", "gradient") if target.kind == "cpu" else tuple(CROSS_ENTROPY_GEOMETRY)
     if key["variant"] not in variants:
         return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
-    if key["options"]:
+    if key["options"] and target.kind == "gpu":
         return "no kernel knows all options yet"
     if (key["logits"] is None) != (key["variant"] in ("labels", "reduce")):
         return f"the {key['variant']} stage {'needs' if key['logits'] is None else 'never touches'} logits"

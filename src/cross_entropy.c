@@ -99,10 +99,9 @@ static bool is_reduced(enum quern_cross_entropy_step step, const quern_cross_ent
 }
 
 static void lay_out_scratch(const quern_device *device, const quern_cross_entropy_args *args, struct layout *layout) {
-    const int floats_per_column = quern_cross_entropy_is_full(args) ? QUERN_FULL_SCRATCH_FLOATS : 1;
     const int64_t tasks = args->rows * quern_cross_entropy_parts(device, args);
     layout->workers = tasks < device->threads ? tasks : device->threads;
-    layout->scratch_bytes = (size_t)quern_cross_entropy_scratch_bytes(args->vocab, floats_per_column);
+    layout->scratch_bytes = (size_t)quern_cross_entropy_scratch_bytes(args->vocab, args->softcap);
     /* The caller's workspace is 16-byte aligned and the scratch is wanted 64-byte aligned. */
     layout->scratch = set_aside(layout, (size_t)layout->workers * layout->scratch_bytes + (layout->workers ? 64 : 0));
 }
@@ -155,8 +154,8 @@ static void state_problem(struct quern_cross_entropy_call *call, const struct la
         .row_loss = tells && args->loss ? row_loss : NULL,
         .lse = tells ? args->lse : NULL,
         .log_prob = tells ? args->log_prob : NULL,
-        .entropy = tells ? args->entropy : NULL,
-        .argmax = tells ? args->argmax : NULL,
+        .entropy = args->entropy,
+        .argmax = args->argmax,
         .stats = args->stats,
         .parts = (quern_row_stats *)(workspace + layout->parts),
         .part_count = quern_cross_entropy_parts(call->device, args),

@@ -35,7 +35,10 @@ struct quern_cross_entropy_problem {
     float label_smoothing, softcap;
     const float *class_weights;        /* [vocab] */
 
-    /* Outputs of each row: [rows] or NULL.  The last two are written by full kernels only. */
+    /*
+     * Outputs of each row: [rows] or NULL.  The last two are asked of full kernels only; to the stats stage, which writes no outputs,
+     * they say what the sums are wanted for.
+     */
     float *row_loss;
     float *lse, *log_prob;
     float *entropy;
@@ -59,30 +62,22 @@ struct quern_cross_entropy_problem {
 enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
 
 /*
- * Scratch of one CPU worker, for one row: the exponentials as fp32, beside them what a full kernel keeps of each column, and what is
- * known of each piece.  A piece is what a block of columns holds, without the label's column: that one splits its block into two
- * pieces, each of which may waste up to half of the 64 further columns.
+ * Scratch of one CPU worker, for one row: the exponentials as fp32, beside them the slopes of the softcap if there is one, and the
+ * origin of each piece's exponentials as a double.  A piece is what a block of columns holds, without the label's column: that one
+ * splits its block into two pieces, each of which may waste up to half of the 64 further columns.
  */
 enum { QUERN_CROSS_ENTROPY_BLOCK = 2048 };
-
-struct quern_cross_entropy_piece {
-    double origin;                     /* its exponentials are those of its values less this */
-    double sum;                        /* of its exponentials */
-    double weight;                     /* exp(its origin - the row's) */
-};
 
 static inline int64_t quern_cross_entropy_scratch_columns(int64_t vocab) {
     return (vocab + 63) / 64 * 64 + 64;
 }
 
-/* What a full kernel keeps of each column: its exponential, and the logit after the softcap. */
-enum { QUERN_FULL_SCRATCH_FLOATS = 2 };
+/* What is kept of each column: its exponential, and with a softcap its slope there. */
+static inline int64_t quern_cross_entropy_scratch_floats(float softcap) { return softcap != 0 ? 2 : 1; }
 
-/* floats_per_column: 1, or QUERN_FULL_SCRATCH_FLOATS. */
-static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab, int floats_per_column) {
+static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab, float softcap) {
     int64_t pieces = vocab / QUERN_CROSS_ENTROPY_BLOCK + 2;
-    int64_t bytes = 4 * floats_per_column * quern_cross_entropy_scratch_columns(vocab) +
-                    pieces * (int64_t)sizeof(struct quern_cross_entropy_piece);
+    int64_t bytes = 4 * quern_cross_entropy_scratch_floats(softcap) * quern_cross_entropy_scratch_columns(vocab) + pieces * (int64_t)sizeof(double);
     return (bytes + 63) / 64 * 64;
 }
 

@@ -270,7 +270,7 @@ typedef struct quern_row_stats {
     double moment;           /* sum of (y - origin) * exp(y - origin), the label's column left out; only for the entropy */
     double weights;          /* sum of the class weights; the number of columns when there are none; only for label smoothing */
     int64_t argmax;          /* the first column with the largest y, counted over all shards; -1: none; only for argmax */
-    float maximum;           /* the largest y; only for argmax */
+    float maximum;           /* the largest logit, before the softcap; only for argmax */
     float label_value;       /* the label's y; -infinity when its column is in another shard */
     float label_weight;      /* the label's class weight (1 when there are none); 0 when its column is in another shard */
     uint32_t has_label;      /* 1: the label's column is here */

@@ -1,5 +1,5 @@
 /*
- * Softmax cross-entropy of bf16 logits on a CPU: loss and gradient of each row in one kernel.
+ * Softmax cross-entropy of bf16 logits on a CPU: the sums of a row, and its gradient.
  * Rendered by gen/ from templates/cross_entropy.c.j2; do not edit.
  *
  * DRAM is passed over once: 2 bytes are read and 2 written per logit.  A row goes through two passes:
@@ -11,8 +11,12 @@
  * So each exponential is evaluated once, and a row's scratch (4 bytes per column) stays in the L2 cache up to some
  * 200,000 columns.  There is no pass to find the maximum first: exponentials are taken relative to the maximum of an
  * earlier block, and a block is done over only if its own maximum, found on the way, lies so far above that fp32 could
- * overflow.  The factor of a block, exp(block's origin - row's origin) * scale / sum, is computed in double, as are all
- * sums over blocks.
+ * overflow.  The factor of a block, exp(block's origin - row's origin) * what the row's sums come to, is computed in double, as
+ * are all sums over blocks.
+ *
+ * Blocks are summed in parts of QUERN_CPU_PART_COLUMNS, each as if it stood alone.  The rows kernels run a row's parts one after
+ * another; the stats and gradient kernels do one part, the latter beginning with the same forward pass.  So a row has the same
+ * bits whichever of them run.
  *
  * With AVX-512, 16 columns cost 14 vector instructions forward and 6 in the gradient pass: on a core with four vector pipes
  * (AMD Zen 5) 5.5 cycles in the L1 cache, about as long as DRAM takes for the columns' bytes.  AVX2 needs twice that.  What
@@ -21,6 +25,9 @@
  * The label's column is no part of any block: the block that holds it becomes two pieces, before and after it.  So the
  * loops know nothing of labels, and the sum over the other columns, from which a confident row's loss and label gradient
  * get their precision, comes by itself.
+ *
+ * The full kernels know softcap, label smoothing, class weights, entropy and argmax.  They have loops of their own, in which the
+ * options are asked for once for each group of columns; beside an exponential they keep the slope of the softcap.
  */
 #include <float.h>
 #include <math.h>
@@ -28,11 +35,16 @@
 #include <string.h>
 
 #include "cpu/exponential_avx2.h"
+#include "cpu/softcap.h"
+#include "cross_entropy_row.h"
 #include "kernel.h"
 
 typedef uint16_t element;
 
-enum { PAIR = 2 * VECTOR_LANES, UNROLL = 4 };
+enum { PAIR = 2 * VECTOR_LANES, UNROLL = 4, GROUP = UNROLL * PAIR };
+
+/* Columns whose sums come together before they join those of the piece: so no chain of roundings is longer than some 20. */
+enum { RUN = 512 };
 
 /* How far ahead of the forward pass logits are asked for, in bytes; across the row's end, into the next row. */
 enum { AHEAD = 8192, CACHE_LINE = 64 };
@@ -42,21 +54,22 @@ enum { AHEAD = 8192, CACHE_LINE = 64 };
 /* For functions whose bool arguments are constants: each call is a loop of its own. */
 #define SPECIALISED static inline __attribute__((always_inline))
 
-/* One row and where its intermediate results are kept. */
+/* One row, and where its intermediate results are kept. */
 struct row {
+    const struct quern_cross_entropy_problem *problem;
     const element *logits;
-    element *grad;                             /* NULL: no gradient */
-    int64_t vocab, label;
-    float *exponentials;                       /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR */
-    struct quern_cross_entropy_piece *pieces;
+    element *grad;             /* NULL: no gradient */
+    int64_t vocab;
+    int64_t label;             /* its column here; -1: in another shard */
+    struct softcapped capped;  /* the label's logit, in every lane */
+    float *exponentials;       /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: nothing is kept */
+    float *slopes;             /* of the softcap, beside them; NULL: nothing is kept, or there is no softcap */
+    double *origins;           /* of the pieces' exponentials */
 };
 
-/* What a row's forward pass comes to; e_j = exp(x_j - origin). */
-struct row_result {
-    double origin;    /* the label's logit or, if that is larger, a value near the largest of the others */
-    double others;    /* sum of e_j over all columns but the label's */
-    double sum;       /* over all columns */
-    double label;     /* the label's logit */
+/* How far a pass over the pieces has come in what is kept of them. */
+struct cursor {
+    int64_t column, piece;
 };
 
 /* ---- pieces ---- */
@@ -74,9 +87,13 @@ static inline int64_t piece_next(const struct row *row, int64_t end) {
     return end == row->label ? end + 1 : end;
 }
 
-/* The room that a piece takes in row.exponentials. */
-static inline int64_t piece_room(int64_t columns) {
-    return (columns + PAIR - 1) / PAIR * PAIR;
+static inline int64_t part_end(const struct row *row, int64_t part) {
+    const int64_t first = part * QUERN_CPU_PART_COLUMNS;
+    return row->vocab - first < QUERN_CPU_PART_COLUMNS ? row->vocab : first + QUERN_CPU_PART_COLUMNS;
+}
+
+static inline struct cursor cursor_after(struct cursor at, int64_t columns) {
+    return (struct cursor){at.column + (columns + PAIR - 1) / PAIR * PAIR, at.piece + 1};
 }
 
 /* The last, partial pair of a piece, filled up with columns that add nothing. */
@@ -88,28 +105,44 @@ static struct vector_pair load_tail(const element *logits, int64_t columns) {
     return pair_load_bf16(tail);
 }
 
+static inline struct vector_pair load_pair(const element *logits, int64_t columns) {
+    return columns >= PAIR ? pair_load_bf16(logits) : load_tail(logits, columns);
+}
+
 static void store_tail(element *grad, int64_t columns, struct vector_pair x) {
     element tail[PAIR];
     pair_store_bf16(tail, x);
     memcpy(grad, tail, (size_t)columns * sizeof(element));
 }
 
+/* The class weights beside a pair of logits: 1 without any, 0 beyond the columns. */
+static struct vector_pair load_weights(const float *weights, int64_t columns) {
+    float tail[PAIR];
+    if (weights && columns >= PAIR)
+        return pair_load_beside_bf16(weights);
+    for (int i = 0; i < PAIR; i++)
+        tail[i] = i >= columns ? 0.0f : weights ? weights[i] : 1.0f;
+    return pair_load_beside_bf16(tail);
+}
+
 /* ---- forward ---- */
 
-/* Where the exponentials of a piece are taken relative to, and the largest logit for which that is still right. */
+/* Where the exponentials of a piece are taken relative to, and the largest y for which that is still right. */
 struct origin {
     struct exponential_origin of;
     float limit;
+    float reference;           /* what distances are measured from; not above limit */
 };
 
-/* What one pass over a piece finds. */
+/* What one pass over a piece finds: the largest logit, and the sums of quern_row_stats relative to an origin. */
 struct piece_sums {
-    float maximum, sum;
+    float maximum;
+    double exponentials, moment, weighted, weights;
 };
 
 /* Exponentials up to exp(8) times 2^EXPONENTIAL_BIAS are far from overflow, also in a sum over a block. */
 static struct origin origin_at(float maximum) {
-    struct origin origin = {{0.0f, 0.0f}, maximum + 8.0f};
+    struct origin origin = {{0.0f, 0.0f}, maximum + 8.0f, maximum};
     if (fabsf(maximum) <= EXPONENTIAL_REACH)
         origin.of.power = rintf(maximum * LOG2_E);
     else if (maximum != -INFINITY)
@@ -118,14 +151,13 @@ static struct origin origin_at(float maximum) {
 }
 
 static double origin_value(struct origin origin) {
-    return origin.limit == -INFINITY ? (double)-INFINITY : (double)origin.of.centre + (double)origin.of.power * (double)LN_2;
+    return origin.limit == -INFINITY ? (double)-INFINITY : (double)origin.of.centre + (double)origin.of.power * EXPONENTIAL_LN_2;
 }
 
 static float piece_maximum(const element *logits, int64_t columns) {
     vector maximum = vector_broadcast(-INFINITY);
     for (int64_t column = 0; column < columns; column += PAIR) {
-        struct vector_pair x = column + PAIR <= columns ? pair_load_bf16(logits + column)
-                                                        : load_tail(logits + column, columns - column);
+        struct vector_pair x = load_pair(logits + column, columns - column);
         maximum = vector_max(maximum, vector_max(x.first, x.second));
     }
     return vector_reduce_max(maximum);
@@ -136,121 +168,481 @@ struct exponential_bounds {
     vector centre, round, lowest;
 };
 
-/* The exponentials of two vectors: stored if the gradient will need them; returns their sum. */
-static inline vector pair_exponentials(struct vector_pair x, const struct exponential_bounds *bounds, float *exponentials,
-                                       bool centred, bool keep) {
-    if (centred) {
-        x.first -= bounds->centre;
-        x.second -= bounds->centre;
-    }
-    const vector first = exponential(x.first, bounds->round, bounds->lowest);
-    const vector second = exponential(x.second, bounds->round, bounds->lowest);
-    if (keep) {
-        vector_store_f32(exponentials, first);
-        vector_store_f32(exponentials + VECTOR_LANES, second);
-    }
-    return first + second;
-}
-
-static inline void prefetch_ahead(const element *logits) {
-    for (size_t byte = 0; byte < UNROLL * PAIR * sizeof(element); byte += CACHE_LINE)
-        __builtin_prefetch((const void *)((uintptr_t)logits + AHEAD + byte));
-}
-
-/* UNROLL pairs are summed as a tree before they join the running sum: few registers, short chains of roundings. */
-SPECIALISED struct piece_sums piece_pass(const element *logits, int64_t columns, struct exponential_origin origin,
-                                         float *exponentials, bool centred, bool keep) {
-    const struct exponential_bounds bounds = {
+static inline struct exponential_bounds bounds_of(struct exponential_origin origin) {
+    return (struct exponential_bounds){
         .centre = vector_broadcast(origin.centre),
         .round = vector_broadcast(EXPONENTIAL_ROUND - origin.power),
         .lowest = vector_broadcast(EXPONENTIAL_LOWEST + origin.power * LN_2),
     };
-    vector sum = vector_broadcast(0.0f), maximum = vector_broadcast(-INFINITY);
+}
+
+static inline struct vector_pair pair_exponentials(struct vector_pair x, const struct exponential_bounds *bounds, bool centred) {
+    if (centred) {
+        x.first -= bounds->centre;
+        x.second -= bounds->centre;
+    }
+    return (struct vector_pair){exponential(x.first, bounds->round, bounds->lowest),
+                                exponential(x.second, bounds->round, bounds->lowest)};
+}
+
+static inline void store_pair(float *to, struct vector_pair x) {
+    vector_store_f32(to, x.first);
+    vector_store_f32(to + VECTOR_LANES, x.second);
+}
+
+static inline void prefetch_ahead(const element *logits) {
+    for (size_t byte = 0; byte < GROUP * sizeof(element); byte += CACHE_LINE)
+        __builtin_prefetch((const void *)((uintptr_t)logits + AHEAD + byte));
+}
+
+/* UNROLL pairs are summed as a tree before they join the sum of a run: few registers, short chains of roundings. */
+SPECIALISED struct piece_sums plain_pass(const element *logits, int64_t columns, struct exponential_origin origin,
+                                         float *exponentials, bool centred, bool keep) {
+    const struct exponential_bounds bounds = bounds_of(origin);
+    vector sum = vector_broadcast(0.0f), run = sum, maximum = vector_broadcast(-INFINITY);
     int64_t column = 0;
-    for (; column + UNROLL * PAIR <= columns; column += UNROLL * PAIR) {
+    for (; column + GROUP <= columns; column += GROUP) {
         prefetch_ahead(logits + column);
+        if (column % RUN == 0) {
+            sum += run;
+            run = vector_broadcast(0.0f);
+        }
         vector sums[UNROLL];
         for (int k = 0; k < UNROLL; k++) {
             int64_t here = column + k * PAIR;
             struct vector_pair x = pair_load_bf16(logits + here);
             maximum = vector_max(maximum, vector_max(x.first, x.second));
-            sums[k] = pair_exponentials(x, &bounds, exponentials + here, centred, keep);
+            x = pair_exponentials(x, &bounds, centred);
+            if (keep)
+                store_pair(exponentials + here, x);
+            sums[k] = x.first + x.second;
         }
-        sum += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        run += (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
     for (; column < columns; column += PAIR) {
-        struct vector_pair x = column + PAIR <= columns ? pair_load_bf16(logits + column)
-                                                        : load_tail(logits + column, columns - column);
+        struct vector_pair x = load_pair(logits + column, columns - column);
         maximum = vector_max(maximum, vector_max(x.first, x.second));
-        sum += pair_exponentials(x, &bounds, exponentials + column, centred, keep);
+        x = pair_exponentials(x, &bounds, centred);
+        if (keep)
+            store_pair(exponentials + column, x);
+        run += x.first + x.second;
     }
-    return (struct piece_sums){.maximum = vector_reduce_max(maximum), .sum = vector_reduce_add(sum)};
+    return (struct piece_sums){.maximum = vector_reduce_max(maximum), .exponentials = vector_reduce_add(sum + run)};
 }
 
 /* One loop for each case, so that none pays for another. */
-static struct piece_sums piece_exponentials(const element *logits, int64_t columns, struct exponential_origin origin,
-                                            float *exponentials, bool keep) {
+static struct piece_sums plain_sums(const element *logits, int64_t columns, struct exponential_origin origin, float *exponentials) {
     if (origin.centre != 0.0f)
-        return keep ? piece_pass(logits, columns, origin, exponentials, true, true)
-                    : piece_pass(logits, columns, origin, exponentials, true, false);
-    return keep ? piece_pass(logits, columns, origin, exponentials, false, true)
-                : piece_pass(logits, columns, origin, exponentials, false, false);
+        return exponentials ? plain_pass(logits, columns, origin, exponentials, true, true)
+                            : plain_pass(logits, columns, origin, NULL, true, false);
+    return exponentials ? plain_pass(logits, columns, origin, exponentials, false, true)
+                        : plain_pass(logits, columns, origin, NULL, false, false);
+}
+
+/* ---- forward with all options ---- */
+
+/* A pass over a piece: what is asked for, and where things are. */
+struct full_pass {
+    const element *logits;
+    const float *class_weights;             /* of the piece's columns, or NULL */
+    float *exponentials, *slopes;           /* NULL: not to be kept */
+    struct exponential_bounds bounds;
+    struct softcap softcap;
+    vector reference;                       /* what y is measured from in the moment; scaled, in the weighted sum */
+    vector scaled_reference;
+    float origin;
+    bool centred, has_softcap, has_smoothing, has_entropy;
+};
+
+/* Distances are summed in this scale, in which no sum over a piece can overflow. */
+#define DISTANCE_SCALE 0x1p-24f
+
+/* Below it an exponential is 0, but not so far that 0 times it is no number. */
+#define LEAST_DISTANCE (-1000.0f)
+
+/* Of a group, a run or a piece. */
+struct full_sums {
+    vector exponentials, moment, weighted, weights;
+};
+
+static inline struct full_sums no_sums(void) {
+    const vector zero = vector_broadcast(0.0f);
+    return (struct full_sums){zero, zero, zero, zero};
+}
+
+static inline void join_sums(struct full_sums *sums, const struct full_sums *more) {
+    sums->exponentials += more->exponentials;
+    sums->moment += more->moment;
+    sums->weighted += more->weighted;
+    sums->weights += more->weights;
+}
+
+/* The softcap of a few pairs: the far half of it only where one of the logits asks for it. */
+SPECIALISED void cap_pairs(const struct full_pass *pass, int pairs, struct vector_pair *x, float *slopes) {
+    vector reach = vector_broadcast(0.0f);
+    for (int k = 0; k < pairs; k++)
+        reach = vector_or(reach, vector_or(x[k].first, x[k].second));
+    const bool near = vector_all_at_most(vector_abs(reach), pass->softcap.near);
+    for (int k = 0; k < pairs; k++) {
+        const struct softcapped first = near ? softcap_near(x[k].first, &pass->softcap) : softcap_any(x[k].first, &pass->softcap);
+        const struct softcapped second = near ? softcap_near(x[k].second, &pass->softcap) : softcap_any(x[k].second, &pass->softcap);
+        x[k] = (struct vector_pair){first.value, second.value};
+        if (slopes)
+            store_pair(slopes + k * PAIR, (struct vector_pair){first.slope, second.slope});
+    }
+}
+
+/* Takes the columns beyond a tail out again, which the softcap has made finite. */
+static struct vector_pair cut_off(struct vector_pair x, int64_t columns) {
+    const element zeros[PAIR] = {0};
+    const struct vector_pair mask = load_tail(zeros, columns);
+    return (struct vector_pair){x.first + mask.first, x.second + mask.second};
+}
+
+/* Column by column in double: of a column without weight not even an infinite distance counts. */
+static void weigh_carefully(struct vector_pair y, struct vector_pair weights, float origin, double *weighted, double *sum) {
+    float of_y[PAIR], of_weight[PAIR];
+    store_pair(of_y, y);
+    store_pair(of_weight, weights);
+    for (int i = 0; i < PAIR; i++) {
+        if (of_weight[i] != 0.0f)
+            *weighted += (double)of_weight[i] * ((double)of_y[i] - (double)origin);
+        *sum += (double)of_weight[i];
+    }
+}
+
+SPECIALISED void weigh(const struct full_pass *pass, int64_t column, struct vector_pair y, struct full_sums *sums) {
+    const vector scale = vector_broadcast(DISTANCE_SCALE);
+    const vector first = vector_multiply_add(y.first, scale, pass->scaled_reference);
+    const vector second = vector_multiply_add(y.second, scale, pass->scaled_reference);
+    if (!pass->class_weights) {
+        sums->weighted += first + second;
+        return;
+    }
+    const struct vector_pair weights = pair_load_beside_bf16(pass->class_weights + column);
+    sums->weighted = vector_multiply_add(weights.first, first, sums->weighted);
+    sums->weighted = vector_multiply_add(weights.second, second, sums->weighted);
+    sums->weights += weights.first + weights.second;
+}
+
+/* exp = 0 adds 0, however far away. */
+SPECIALISED vector moment_of(const struct full_pass *pass, vector y, vector exponentials) {
+    return vector_max(vector_broadcast(LEAST_DISTANCE), y - pass->reference) * exponentials;
+}
+
+/* Up to GROUP columns.  Exponentials are summed in the order of the plain pass, so that their sum has the same bits. */
+SPECIALISED void add_group(const struct full_pass *pass, int64_t column, int64_t columns, vector *maximum, struct full_sums *run) {
+    const int pairs = (int)((columns + PAIR - 1) / PAIR);
+    struct vector_pair x[UNROLL];
+    vector sums[UNROLL];
+    struct full_sums group = no_sums();
+    for (int k = 0; k < pairs; k++) {
+        x[k] = load_pair(pass->logits + column + k * PAIR, columns - k * PAIR);
+        *maximum = vector_max(*maximum, vector_max(x[k].first, x[k].second));
+    }
+    if (pass->has_softcap) {
+        cap_pairs(pass, pairs, x, pass->slopes ? pass->slopes + column : NULL);
+        if (columns < pairs * PAIR)
+            x[pairs - 1] = cut_off(x[pairs - 1], columns - (pairs - 1) * PAIR);
+    }
+    for (int k = 0; k < pairs; k++) {
+        const struct vector_pair e = pair_exponentials(x[k], &pass->bounds, pass->centred);
+        if (pass->exponentials)
+            store_pair(pass->exponentials + column + k * PAIR, e);
+        sums[k] = e.first + e.second;
+        if (pass->has_entropy)
+            group.moment += moment_of(pass, x[k].first, e.first) + moment_of(pass, x[k].second, e.second);
+        if (pass->has_smoothing && columns >= (k + 1) * PAIR)
+            weigh(pass, column + k * PAIR, x[k], &group);
+    }
+    if (columns == GROUP)
+        group.exponentials = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (int k = 0; k < pairs && columns < GROUP; k++)
+        run->exponentials += sums[k];
+    join_sums(run, &group);
+}
+
+static struct vector_pair capped_pair(const struct full_pass *pass, int64_t column, int64_t columns) {
+    struct vector_pair x = load_pair(pass->logits + column, columns);
+    if (pass->has_softcap)
+        cap_pairs(pass, 1, &x, NULL);
+    return x;
+}
+
+/* The smoothing's sums from a column of a piece on. */
+static void weigh_rest(const struct full_pass *pass, int64_t column, int64_t columns, struct piece_sums *sums) {
+    for (; column < columns; column += PAIR) {
+        const float *weights = pass->class_weights ? pass->class_weights + column : NULL;
+        weigh_carefully(capped_pair(pass, column, columns - column), load_weights(weights, columns - column), pass->origin,
+                        &sums->weighted, &sums->weights);
+    }
+}
+
+/* From vectors' sums; a weighted sum that is NaN may only be so for a weight of 0 at an infinite distance. */
+static void finish_weighing(const struct full_pass *pass, int64_t columns, const struct full_sums *sums, struct piece_sums *piece) {
+    const int64_t whole = columns / PAIR * PAIR;
+    piece->weighted = vector_reduce_add(sums->weighted) * (1 / (double)DISTANCE_SCALE);
+    piece->weights = pass->class_weights ? vector_reduce_add(sums->weights) : (double)whole;
+    if (!isnan(piece->weighted)) {
+        weigh_rest(pass, whole, columns, piece);
+        return;
+    }
+    piece->weighted = piece->weights = 0;
+    weigh_rest(pass, 0, columns, piece);
+}
+
+static struct piece_sums full_sums(const struct full_pass *pass, int64_t columns) {
+    vector maximum = vector_broadcast(-INFINITY);
+    struct full_sums sums = no_sums(), run = sums;
+    int64_t column = 0;
+    for (; column + GROUP <= columns; column += GROUP) {
+        prefetch_ahead(pass->logits + column);
+        if (column % RUN == 0) {
+            join_sums(&sums, &run);
+            run = no_sums();
+        }
+        add_group(pass, column, GROUP, &maximum, &run);
+    }
+    if (column < columns)
+        add_group(pass, column, columns - column, &maximum, &run);
+    join_sums(&sums, &run);
+    struct piece_sums piece = {
+        .maximum = vector_reduce_max(maximum),
+        .exponentials = vector_reduce_add(sums.exponentials),
+        .moment = vector_reduce_add(sums.moment),
+    };
+    if (pass->has_smoothing)
+        finish_weighing(pass, columns, &sums, &piece);
+    return piece;
+}
+
+/* ---- parts ---- */
+
+static inline float first_lane(vector x) {
+    float lanes[VECTOR_LANES];
+    vector_store_f32(lanes, x);
+    return lanes[0];
+}
+
+/* The y of one logit, in every lane. */
+static struct softcapped cap_one(const struct quern_cross_entropy_problem *problem, float logit) {
+    const vector x = vector_broadcast(logit);
+    if (problem->softcap == 0.0f)
+        return (struct softcapped){x, vector_broadcast(1.0f)};
+    const struct softcap softcap = softcap_at(problem->softcap);
+    return softcap_any(x, &softcap);
+}
+
+/* Whether y lies too far above what a piece was measured with; distances of large exponentials must not cancel in the moment. */
+SPECIALISED bool is_beyond(const struct row *row, struct origin origin, float maximum, bool full) {
+    return maximum > origin.limit || (full && row->problem->entropy && maximum > origin.reference + 1.0f);
+}
+
+/* Above the limit an origin is taken anew; below it only the distances are. */
+static struct origin origin_raised(struct origin origin, float maximum) {
+    if (maximum > origin.limit)
+        return origin_at(maximum);
+    origin.reference = maximum;
+    return origin;
+}
+
+/* One pass over a piece with a given origin. */
+SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, int64_t columns, struct origin origin,
+                                        struct cursor at, bool full) {
+    const struct quern_cross_entropy_problem *problem = row->problem;
+    float *exponentials = row->exponentials ? row->exponentials + at.column : NULL;
+    if (!full)
+        return plain_sums(row->logits + column, columns, origin.of, exponentials);
+    const float reference = origin.reference == -INFINITY ? 0.0f : origin.reference;
+    const struct full_pass pass = {
+        .logits = row->logits + column,
+        .class_weights = problem->class_weights ? problem->class_weights + column : NULL,
+        .exponentials = exponentials,
+        .slopes = row->slopes ? row->slopes + at.column : NULL,
+        .bounds = bounds_of(origin.of),
+        .softcap = softcap_at(problem->softcap),
+        .reference = vector_broadcast(reference),
+        .scaled_reference = vector_broadcast(-reference * DISTANCE_SCALE),
+        .origin = reference,
+        .centred = origin.of.centre != 0.0f,
+        .has_softcap = problem->softcap != 0.0f,
+        .has_smoothing = problem->label_smoothing != 0.0f,
+        .has_entropy = problem->entropy,
+    };
+    return full_sums(&pass, columns);
+}
+
+/* A piece's sums, relative to the origin of its exponentials. */
+static quern_row_stats piece_stats(struct origin origin, const struct piece_sums *sums) {
+    quern_row_stats stats = quern_row_nothing();
+    stats.origin = origin_value(origin);
+    stats.others = sums->exponentials * EXPONENTIAL_UNBIAS;
+    stats.weights = sums->weights;
+    stats.weighted = sums->weighted;
+    stats.moment = sums->moment * EXPONENTIAL_UNBIAS;
+    if (stats.origin != (double)-INFINITY) {
+        const double distance = (double)origin.reference - stats.origin;
+        stats.weighted += distance * stats.weights;
+        stats.moment += distance * stats.others;
+    }
+    return stats;
+}
+
+/* The label's column alone. */
+SPECIALISED quern_row_stats label_stats(const struct row *row, bool full) {
+    const struct quern_cross_entropy_problem *problem = row->problem;
+    quern_row_stats stats = quern_row_nothing();
+    stats.label_value = first_lane(row->capped.value);
+    stats.label_weight = full && problem->class_weights ? problem->class_weights[row->label] : 1.0f;
+    stats.has_label = 1;
+    if (stats.label_value > -INFINITY)
+        stats.origin = (double)stats.label_value;
+    if (full && problem->label_smoothing != 0.0f) {
+        stats.weights = (double)stats.label_weight;
+        if (stats.origin == (double)-INFINITY && stats.weights != 0)
+            stats.weighted = (double)-INFINITY;
+    }
+    return stats;
+}
+
+/* The first of the columns whose logit is a value; end when there is none. */
+static int64_t find_first(const element *logits, int64_t column, int64_t end, float value) {
+    for (; column < end; column++) {
+        if (first_lane(load_tail(logits + column, 1).first) == value)
+            break;
+    }
+    return column;
+}
+
+/* The largest logit of a part, and the piece in which it is found first. */
+struct largest {
+    float logit;
+    int64_t column, end;
+};
+
+/* Which column that is.  The label's counts as well, and comes before another of its value when it stands before it. */
+static void state_argmax(const struct row *row, const struct largest *largest, quern_row_stats *stats) {
+    const float label = stats->has_label ? first_lane(load_tail(row->logits + row->label, 1).first) : -INFINITY;
+    int64_t column = find_first(row->logits, largest->column, largest->end, largest->logit);
+    if (stats->has_label && (label > largest->logit || (label == largest->logit && row->label < column)))
+        column = row->label;
+    stats->maximum = label > largest->logit ? label : largest->logit;
+    stats->argmax = row->problem->first_column + column;
+}
+
+/* The label's column, the origin, and the argmax if it is asked for. */
+SPECIALISED quern_row_stats finish_part(const struct row *row, int64_t part, const struct largest *largest, quern_row_stats stats,
+                                        bool full) {
+    double origin = (double)(full ? first_lane(cap_one(row->problem, largest->logit).value) : largest->logit);
+    if (part * QUERN_CPU_PART_COLUMNS <= row->label && row->label < part_end(row, part)) {
+        quern_row_add(&stats, label_stats(row, full));
+        if ((double)stats.label_value > origin)
+            origin = (double)stats.label_value;
+    }
+    quern_row_move(&stats, origin);
+    stats.argmax = 0;
+    if (full && row->problem->argmax && origin == (double)-INFINITY)
+        stats.argmax = -1;
+    else if (full && row->problem->argmax)
+        state_argmax(row, largest, &stats);
+    return stats;
 }
 
 /*
- * Fills row.exponentials and row.pieces; returns the last origin's value, -infinity where all logits but the label's are.
+ * The sums of one part, relative to its largest y; fills what is kept of its pieces from the cursor on.
  * A piece is tried with the origin of the one before it, and once more with its own where its maximum lies too far above.
  * A NaN can get lost in the maxima, but never in the sums.
  */
-static double forward_pieces(const struct row *row) {
-    struct quern_cross_entropy_piece *piece = row->pieces;
-    float *exponentials = row->exponentials;
+SPECIALISED quern_row_stats sum_part(const struct row *row, int64_t part, struct cursor *at, bool full) {
+    const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);
     struct origin origin = origin_at(-INFINITY);
-    for (int64_t column = 0, end; column < row->vocab; column = piece_next(row, end), piece++) {
+    struct largest largest = {-INFINITY, first, end_of_part};
+    quern_row_stats stats = quern_row_nothing();
+    for (int64_t column = first, end; column < end_of_part; column = piece_next(row, end)) {
         end = piece_end(row, column);
-        const element *logits = row->logits + column;
+        const int64_t columns = end - column;
         if (origin.limit == -INFINITY)
-            origin = origin_at(piece_maximum(logits, end - column));
-        struct piece_sums sums = piece_exponentials(logits, end - column, origin.of, exponentials, row->grad);
-        if (sums.maximum > origin.limit) {
-            origin = origin_at(sums.maximum);
-            sums = piece_exponentials(logits, end - column, origin.of, exponentials, row->grad);
+            origin = origin_at(first_lane(cap_one(row->problem, piece_maximum(row->logits + column, columns)).value));
+        struct piece_sums sums = pass_over(row, column, columns, origin, *at, full);
+        const float maximum = full ? first_lane(cap_one(row->problem, sums.maximum).value) : sums.maximum;
+        if (is_beyond(row, origin, maximum, full)) {
+            origin = origin_raised(origin, maximum);
+            sums = pass_over(row, column, columns, origin, *at, full);
         }
-        piece->origin = origin_value(origin);
-        piece->sum = (double)sums.sum * EXPONENTIAL_UNBIAS;
-        exponentials += piece_room(end - column);
+        if (sums.maximum > largest.logit)
+            largest = (struct largest){sums.maximum, column, end};
+        if (row->exponentials)
+            row->origins[at->piece] = origin_value(origin);
+        *at = cursor_after(*at, columns);
+        quern_row_add(&stats, piece_stats(origin, &sums));
     }
-    return origin_value(origin);
-}
-
-static struct row_result forward(const struct row *row) {
-    float label[VECTOR_LANES];
-    vector_store_f32(label, load_tail(row->logits + row->label, 1).first);
-    const double others = forward_pieces(row);
-    struct row_result result = {.label = label[0], .origin = others > label[0] ? others : label[0]};
-    const double origin = result.origin == -INFINITY ? 0.0 : result.origin;
-    struct quern_cross_entropy_piece *piece = row->pieces;
-    for (int64_t column = 0; column < row->vocab; column = piece_next(row, piece_end(row, column)), piece++) {
-        const bool as_before = column > 0 && piece[-1].origin == piece->origin;
-        piece->weight = as_before ? piece[-1].weight : exp(piece->origin - origin);
-        result.others += piece->weight * piece->sum;
-    }
-    result.sum = result.others + exp(result.label - origin);
-    return result;
+    return finish_part(row, part, &largest, stats, full);
 }
 
 /* ---- gradient ---- */
 
-SPECIALISED void piece_products(const float *exponentials, int64_t columns, float first, float second, element *grad,
-                                bool twice) {
-    const vector first_factor = vector_broadcast(first), second_factor = vector_broadcast(second);
+/*
+ * What exponentials are multiplied by, rounded once: the factor / 2^EXPONENTIAL_BIAS or, where that is no normal fp32, two normal
+ * factors; the product with the power is exact, but for exponentials whose gradient vanishes anyway.
+ */
+struct factor {
+    vector power, high;
+};
+
+/* Whether it takes both. */
+static inline bool is_twice(double factor) {
+    return fabs(factor) * EXPONENTIAL_UNBIAS < FLT_MIN;
+}
+
+static inline struct factor factor_of(double factor) {
+    if (is_twice(factor))
+        return (struct factor){vector_broadcast((float)EXPONENTIAL_UNBIAS * 0x1p-24f), vector_broadcast((float)(factor * 0x1p24))};
+    return (struct factor){vector_broadcast(1.0f), vector_broadcast((float)(factor * EXPONENTIAL_UNBIAS))};
+}
+
+static inline vector times_factor(vector x, const struct factor *factor, bool twice) {
+    if (twice)
+        x *= factor->power;
+    return x * factor->high;
+}
+SPECIALISED void plain_products(const float *exponentials, int64_t columns, struct factor factor, element *grad, bool twice) {
     for (int64_t column = 0; column < columns; column += PAIR) {
         struct vector_pair x = pair_load_f32(exponentials + column);
-        x.first *= first_factor;
-        x.second *= first_factor;
-        if (twice) {
-            x.first *= second_factor;
-            x.second *= second_factor;
+        x.first = times_factor(x.first, &factor, twice);
+        x.second = times_factor(x.second, &factor, twice);
+        if (column + PAIR <= columns)
+            pair_store_bf16(grad + column, x);
+        else
+            store_tail(grad + column, columns - column, x);
+    }
+}
+
+/* What a full kernel's gradient takes beside the exponentials; the pointers may be NULL. */
+struct beside {
+    const float *slopes, *class_weights;
+    float uniform;             /* what is taken away for each class weight */
+};
+
+/* (exponential * factor - uniform * weight) * slope */
+SPECIALISED void full_products(const float *exponentials, int64_t columns, struct factor factor, const struct beside *beside,
+                               element *grad, bool twice) {
+    const vector uniform = vector_broadcast(-beside->uniform);
+    for (int64_t column = 0; column < columns; column += PAIR) {
+        struct vector_pair x = pair_load_f32(exponentials + column);
+        x.first = times_factor(x.first, &factor, twice);
+        x.second = times_factor(x.second, &factor, twice);
+        if (beside->class_weights) {
+            const struct vector_pair weights = load_weights(beside->class_weights + column, columns - column);
+            x.first = vector_multiply_add(uniform, weights.first, x.first);
+            x.second = vector_multiply_add(uniform, weights.second, x.second);
+        } else if (beside->uniform != 0.0f) {
+            x.first += uniform;
+            x.second += uniform;
+        }
+        if (beside->slopes) {
+            const struct vector_pair slopes = pair_load_f32(beside->slopes + column);
+            x.first *= slopes.first;
+            x.second *= slopes.second;
         }
         if (column + PAIR <= columns)
             pair_store_bf16(grad + column, x);
@@ -259,99 +651,162 @@ SPECIALISED void piece_products(const float *exponentials, int64_t columns, floa
     }
 }
 
-/*
- * The exponentials times factor / 2^EXPONENTIAL_BIAS, rounded once.  Where that is no normal fp32, two normal factors
- * make it up; the product with the first is exact, but for exponentials whose gradient vanishes anyway.
- */
-static void piece_gradient(const float *exponentials, int64_t columns, double factor, element *grad) {
-    if (fabs(factor) * EXPONENTIAL_UNBIAS >= FLT_MIN)
-        piece_products(exponentials, columns, (float)(factor * EXPONENTIAL_UNBIAS), 1.0f, grad, false);
+SPECIALISED void piece_gradient(const float *exponentials, int64_t columns, double factor, const struct beside *beside,
+                                element *grad, bool full) {
+    const struct factor factors = factor_of(factor);
+    if (full && is_twice(factor))
+        full_products(exponentials, columns, factors, beside, grad, true);
+    else if (full)
+        full_products(exponentials, columns, factors, beside, grad, false);
+    else if (is_twice(factor))
+        plain_products(exponentials, columns, factors, grad, true);
     else
-        piece_products(exponentials, columns, (float)EXPONENTIAL_UNBIAS * 0x1p-24f, (float)(factor * 0x1p24), grad, true);
+        plain_products(exponentials, columns, factors, grad, false);
 }
 
-static void gradient(const struct row *row, const struct row_result *result, double scale) {
-    const struct quern_cross_entropy_piece *piece = row->pieces;
-    const float *exponentials = row->exponentials;
-    const double factor = scale / result->sum;
-    for (int64_t column = 0, end; column < row->vocab; column = piece_next(row, end), piece++) {
-        end = piece_end(row, column);
-        piece_gradient(exponentials, end - column, piece->weight * factor, row->grad + column);
-        exponentials += piece_room(end - column);
-    }
-    const vector label = vector_broadcast((float)(-(result->others / result->sum) * scale));
-    store_tail(row->grad + row->label, 1, (struct vector_pair){label, label});
-}
-
-static void fill(element *grad, int64_t vocab, element value) {
-    for (int64_t column = 0; column < vocab; column++)
+static void fill(element *grad, int64_t column, int64_t end, element value) {
+    for (; column < end; column++)
         grad[column] = value;
+}
+
+/* The gradient of one part from what was kept of it. */
+SPECIALISED void write_part(const struct row *row, int64_t part, const struct quern_row_gradient *gradient, struct cursor *at,
+                            bool full) {
+    const struct quern_cross_entropy_problem *problem = row->problem;
+    const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);
+    if (gradient->kind != QUERN_GRADIENT_NUMBERS) {
+        fill(row->grad, first, end_of_part, gradient->kind == QUERN_GRADIENT_NAN ? NOT_A_NUMBER : 0);
+        return;
+    }
+    double origin = (double)NAN, factor = 0;
+    for (int64_t column = first, end; column < end_of_part; column = piece_next(row, end)) {
+        end = piece_end(row, column);
+        if (row->origins[at->piece] != origin) {
+            origin = row->origins[at->piece];
+            factor = exp(origin - gradient->origin) * gradient->factor;
+        }
+        const struct beside beside = {
+            .slopes = row->slopes ? row->slopes + at->column : NULL,
+            .class_weights = problem->class_weights && gradient->uniform != 0 ? problem->class_weights + column : NULL,
+            .uniform = (float)gradient->uniform,
+        };
+        piece_gradient(row->exponentials + at->column, end - column, factor, &beside, row->grad + column, full);
+        *at = cursor_after(*at, end - column);
+    }
+    if (first <= row->label && row->label < end_of_part) {
+        const vector label = vector_broadcast((float)(gradient->label * (double)first_lane(row->capped.slope)));
+        store_tail(row->grad + row->label, 1, (struct vector_pair){label, label});
+    }
+}
+
+static void write_padding(const struct row *row) {
+    fill(row->grad, row->vocab, row->problem->padded_vocab, 0);
 }
 
 /* ---- rows ---- */
 
-/* The label of a row, or -1 for a row to skip. */
-static int64_t counted_label(const struct quern_cross_entropy_problem *problem, int64_t row) {
-    int64_t label = problem->labels_are_int64 ? ((const int64_t *)problem->labels)[row]
-                                              : ((const int32_t *)problem->labels)[row];
-    return label == problem->ignore_index || label < 0 || label >= problem->vocab ? -1 : label;
-}
-
-/* What the gradient of a row is multiplied by. */
-static double row_scale(const struct quern_cross_entropy_problem *problem, int64_t row) {
-    double scale = problem->grad_scale;
-    if (problem->grad_loss)
-        scale *= (double)problem->grad_loss[row * problem->grad_loss_stride];
-    return problem->reduction == QUERN_REDUCTION_MEAN ? scale / *problem->divisor : scale;
-}
-
-/* log(sum of exp(x_j)) - x_label, without cancellation for a row that is confident of its label. */
-static double row_loss(const struct row_result *result) {
-    if (result->label == result->origin)
-        return log1p(result->others);
-    return log(result->sum) - (result->label - result->origin);
-}
-
-/* One row with a label; returns its loss. */
-static double counted_row(const struct quern_cross_entropy_problem *problem, const struct row *row, int64_t index) {
-    const struct row_result result = forward(row);
-    const double scale = row->grad ? row_scale(problem, index) : 0.0;
-    if (isnan(result.sum) || isnan(scale)) {
-        if (row->grad)
-            fill(row->grad, row->vocab, NOT_A_NUMBER);
-        return isnan(result.sum) ? (double)NAN : row_loss(&result);
+/* label: among all columns, or -1 for a row to skip.  scratch: NULL where nothing is to be kept. */
+SPECIALISED struct row row_at(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t label, void *scratch) {
+    const int64_t room = quern_cross_entropy_scratch_columns(problem->vocab), here = label - problem->first_column;
+    struct row row = {
+        .problem = problem,
+        .logits = (const element *)problem->logits + index * problem->logits_stride,
+        .grad = problem->grad ? (element *)problem->grad + index * problem->grad_stride : NULL,
+        .vocab = problem->vocab,
+        .label = label >= 0 && here >= 0 && here < problem->vocab ? here : -1,
+    };
+    if (row.label >= 0)
+        row.capped = cap_one(problem, first_lane(load_tail(row.logits + row.label, 1).first));
+    if (scratch) {
+        row.exponentials = scratch;
+        row.slopes = problem->softcap != 0.0f ? row.exponentials + room : NULL;
+        row.origins = (double *)(row.exponentials + quern_cross_entropy_scratch_floats(problem->softcap) * room);
     }
-    if (result.origin == -INFINITY) {
-        if (problem->report)
-            __atomic_fetch_add(&problem->report->infinite_rows, 1, __ATOMIC_RELAXED);
-        if (row->grad)
-            fill(row->grad, row->vocab, 0);
-        return INFINITY;
-    }
-    if (row->grad)
-        gradient(row, &result, scale);
-    return row_loss(&result);
+    return row;
 }
 
+SPECIALISED quern_row_stats sum_row(const struct row *row, bool full) {
+    struct cursor at = {0, 0};
+    quern_row_stats stats = sum_part(row, 0, &at, full);
+    for (int64_t part = 1; part * QUERN_CPU_PART_COLUMNS < row->vocab; part++)
+        quern_row_add(&stats, sum_part(row, part, &at, full));
+    return stats;
+}
+
+SPECIALISED void write_row(const struct row *row, const struct quern_row_gradient *gradient, bool full) {
+    struct cursor at = {0, 0};
+    for (int64_t part = 0; part * QUERN_CPU_PART_COLUMNS < row->vocab; part++)
+        write_part(row, part, gradient, &at, full);
+    write_padding(row);
+}
+
+SPECIALISED void run_rows(const struct quern_cross_entropy_problem *problem, int64_t first_row, int64_t end_row, void *scratch,
+                          bool full) {
+    for (int64_t index = first_row; index < end_row; index++) {
+        const int64_t label = quern_row_label(problem, index);
+        const struct row row = row_at(problem, index, label, problem->grad ? scratch : NULL);
+        const quern_row_stats stats = label < 0 ? quern_row_nothing() : sum_row(&row, full);
+        if (problem->stats)
+            problem->stats[index] = stats;
+        quern_row_finish(problem, index, label, &stats);
+        if (!row.grad)
+            continue;
+        const struct quern_row_gradient gradient = quern_row_gradient(problem, index, label, &stats);
+        write_row(&row, &gradient, full);
+    }
+}
+
+SPECIALISED void run_stats(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t part, bool full) {
+    const int64_t label = quern_row_label(problem, index);
+    const struct row row = row_at(problem, index, label, NULL);
+    struct cursor at = {0, 0};
+    problem->parts[part * problem->rows + index] = label < 0 ? quern_row_nothing() : sum_part(&row, part, &at, full);
+}
+
+SPECIALISED void run_gradient(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t part, void *scratch,
+                              bool full) {
+    const int64_t label = quern_row_label(problem, index);
+    const struct row row = row_at(problem, index, label, scratch);
+    const struct quern_row_gradient gradient = quern_row_gradient(problem, index, label, &problem->stats[index]);
+    struct cursor at = {0, 0};
+    if (gradient.kind == QUERN_GRADIENT_NUMBERS)
+        sum_part(&row, part, &at, full);
+    at = (struct cursor){0, 0};
+    write_part(&row, part, &gradient, &at, full);
+    if (part_end(&row, part) == row.vocab)
+        write_padding(&row);
+}
+
+/* ---- the kernels ---- */
 quern_cross_entropy_rows_kernel quern_cross_entropy_bf16__avx2;
 
-void quern_cross_entropy_bf16__avx2(const struct quern_cross_entropy_problem *problem, int64_t first_row,
-                        int64_t end_row, void *scratch) {
-    for (int64_t index = first_row; index < end_row; index++) {
-        struct row row = {
-            .logits = (const element *)problem->logits + index * problem->logits_stride,
-            .grad = problem->grad ? (element *)problem->grad + index * problem->grad_stride : NULL,
-            .vocab = problem->vocab,
-            .label = counted_label(problem, index),
-            .exponentials = scratch,
-            .pieces = (void *)((float *)scratch + quern_cross_entropy_scratch_columns(problem->vocab)),
-        };
-        double loss = 0.0;
-        if (row.label >= 0)
-            loss = counted_row(problem, &row, index);
-        else if (row.grad)
-            fill(row.grad, row.vocab, 0);
-        if (problem->row_loss)
-            problem->row_loss[index] = (float)loss;
-    }
+void quern_cross_entropy_bf16__avx2(const struct quern_cross_entropy_problem *problem, int64_t first_row, int64_t end_row, void *scratch) {
+    run_rows(problem, first_row, end_row, scratch, false);
+}
+quern_cross_entropy_rows_kernel quern_cross_entropy_bf16_full__avx2;
+
+void quern_cross_entropy_bf16_full__avx2(const struct quern_cross_entropy_problem *problem, int64_t first_row, int64_t end_row, void *scratch) {
+    run_rows(problem, first_row, end_row, scratch, true);
+}
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_stats__avx2;
+
+void quern_cross_entropy_bf16_stats__avx2(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    (void)scratch;
+    run_stats(problem, row, part, false);
+}
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_stats_full__avx2;
+
+void quern_cross_entropy_bf16_stats_full__avx2(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    (void)scratch;
+    run_stats(problem, row, part, true);
+}
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_gradient__avx2;
+
+void quern_cross_entropy_bf16_gradient__avx2(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    run_gradient(problem, row, part, scratch, false);
+}
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_gradient_full__avx2;
+
+void quern_cross_entropy_bf16_gradient_full__avx2(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    run_gradient(problem, row, part, scratch, true);
 }

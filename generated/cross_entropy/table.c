@@ -39,14 +39,59 @@ extern const unsigned char quern_image_cross_entropy_f16__compute_90[], quern_im
 extern const unsigned char quern_image_cross_entropy_bf16__compute_90[], quern_image_cross_entropy_bf16__compute_90_end[];
 extern const unsigned char quern_image_cross_entropy_stages__compute_90[], quern_image_cross_entropy_stages__compute_90_end[];
 quern_cross_entropy_rows_kernel quern_cross_entropy_f32__avx512;
+quern_cross_entropy_rows_kernel quern_cross_entropy_f32_full__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_stats__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_stats_full__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_gradient__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_gradient_full__avx512;
 quern_cross_entropy_rows_kernel quern_cross_entropy_f16__avx512;
+quern_cross_entropy_rows_kernel quern_cross_entropy_f16_full__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_stats__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_stats_full__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_gradient__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_gradient_full__avx512;
 quern_cross_entropy_rows_kernel quern_cross_entropy_bf16__avx512;
+quern_cross_entropy_rows_kernel quern_cross_entropy_bf16_full__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_stats__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_stats_full__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_gradient__avx512;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_gradient_full__avx512;
 quern_cross_entropy_rows_kernel quern_cross_entropy_f32__avx2;
+quern_cross_entropy_rows_kernel quern_cross_entropy_f32_full__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_stats__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_stats_full__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_gradient__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_gradient_full__avx2;
 quern_cross_entropy_rows_kernel quern_cross_entropy_f16__avx2;
+quern_cross_entropy_rows_kernel quern_cross_entropy_f16_full__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_stats__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_stats_full__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_gradient__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_gradient_full__avx2;
 quern_cross_entropy_rows_kernel quern_cross_entropy_bf16__avx2;
+quern_cross_entropy_rows_kernel quern_cross_entropy_bf16_full__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_stats__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_stats_full__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_gradient__avx2;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_gradient_full__avx2;
 quern_cross_entropy_rows_kernel quern_cross_entropy_f32__portable;
+quern_cross_entropy_rows_kernel quern_cross_entropy_f32_full__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_stats__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_stats_full__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_gradient__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_f32_gradient_full__portable;
 quern_cross_entropy_rows_kernel quern_cross_entropy_f16__portable;
+quern_cross_entropy_rows_kernel quern_cross_entropy_f16_full__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_stats__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_stats_full__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_gradient__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_f16_gradient_full__portable;
 quern_cross_entropy_rows_kernel quern_cross_entropy_bf16__portable;
+quern_cross_entropy_rows_kernel quern_cross_entropy_bf16_full__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_stats__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_stats_full__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_gradient__portable;
+quern_cross_entropy_part_kernel quern_cross_entropy_bf16_gradient_full__portable;
 const struct quern_kernel quern_cross_entropy_kernels[] = {
     {
         .name = "cross_entropy_f32_resident__sm_120f",
@@ -568,11 +613,81 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cpu.cross_entropy_rows = quern_cross_entropy_f32__avx512,
     },
     {
+        .name = "cross_entropy_f32_full__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
+        .cpu.cross_entropy_rows = quern_cross_entropy_f32_full__avx512,
+    },
+    {
+        .name = "cross_entropy_f32_stats__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_stats__avx512,
+    },
+    {
+        .name = "cross_entropy_f32_stats_full__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_stats_full__avx512,
+    },
+    {
+        .name = "cross_entropy_f32_gradient__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_gradient__avx512,
+    },
+    {
+        .name = "cross_entropy_f32_gradient_full__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_gradient_full__avx512,
+    },
+    {
         .name = "cross_entropy_f16__avx512",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cpu.cross_entropy_rows = quern_cross_entropy_f16__avx512,
+    },
+    {
+        .name = "cross_entropy_f16_full__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
+        .cpu.cross_entropy_rows = quern_cross_entropy_f16_full__avx512,
+    },
+    {
+        .name = "cross_entropy_f16_stats__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_stats__avx512,
+    },
+    {
+        .name = "cross_entropy_f16_stats_full__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_stats_full__avx512,
+    },
+    {
+        .name = "cross_entropy_f16_gradient__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_gradient__avx512,
+    },
+    {
+        .name = "cross_entropy_f16_gradient_full__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_gradient_full__avx512,
     },
     {
         .name = "cross_entropy_bf16__avx512",
@@ -582,11 +697,81 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cpu.cross_entropy_rows = quern_cross_entropy_bf16__avx512,
     },
     {
+        .name = "cross_entropy_bf16_full__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
+        .cpu.cross_entropy_rows = quern_cross_entropy_bf16_full__avx512,
+    },
+    {
+        .name = "cross_entropy_bf16_stats__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_stats__avx512,
+    },
+    {
+        .name = "cross_entropy_bf16_stats_full__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_stats_full__avx512,
+    },
+    {
+        .name = "cross_entropy_bf16_gradient__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_gradient__avx512,
+    },
+    {
+        .name = "cross_entropy_bf16_gradient_full__avx512",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_gradient_full__avx512,
+    },
+    {
         .name = "cross_entropy_f32__avx2",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cpu.cross_entropy_rows = quern_cross_entropy_f32__avx2,
+    },
+    {
+        .name = "cross_entropy_f32_full__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
+        .cpu.cross_entropy_rows = quern_cross_entropy_f32_full__avx2,
+    },
+    {
+        .name = "cross_entropy_f32_stats__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_stats__avx2,
+    },
+    {
+        .name = "cross_entropy_f32_stats_full__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_stats_full__avx2,
+    },
+    {
+        .name = "cross_entropy_f32_gradient__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_gradient__avx2,
+    },
+    {
+        .name = "cross_entropy_f32_gradient_full__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_gradient_full__avx2,
     },
     {
         .name = "cross_entropy_f16__avx2",
@@ -596,11 +781,81 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cpu.cross_entropy_rows = quern_cross_entropy_f16__avx2,
     },
     {
+        .name = "cross_entropy_f16_full__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
+        .cpu.cross_entropy_rows = quern_cross_entropy_f16_full__avx2,
+    },
+    {
+        .name = "cross_entropy_f16_stats__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_stats__avx2,
+    },
+    {
+        .name = "cross_entropy_f16_stats_full__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_stats_full__avx2,
+    },
+    {
+        .name = "cross_entropy_f16_gradient__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_gradient__avx2,
+    },
+    {
+        .name = "cross_entropy_f16_gradient_full__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_gradient_full__avx2,
+    },
+    {
         .name = "cross_entropy_bf16__avx2",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cpu.cross_entropy_rows = quern_cross_entropy_bf16__avx2,
+    },
+    {
+        .name = "cross_entropy_bf16_full__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
+        .cpu.cross_entropy_rows = quern_cross_entropy_bf16_full__avx2,
+    },
+    {
+        .name = "cross_entropy_bf16_stats__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_stats__avx2,
+    },
+    {
+        .name = "cross_entropy_bf16_stats_full__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_stats_full__avx2,
+    },
+    {
+        .name = "cross_entropy_bf16_gradient__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_gradient__avx2,
+    },
+    {
+        .name = "cross_entropy_bf16_gradient_full__avx2",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_gradient_full__avx2,
     },
     {
         .name = "cross_entropy_f32__portable",
@@ -610,6 +865,41 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cpu.cross_entropy_rows = quern_cross_entropy_f32__portable,
     },
     {
+        .name = "cross_entropy_f32_full__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
+        .cpu.cross_entropy_rows = quern_cross_entropy_f32_full__portable,
+    },
+    {
+        .name = "cross_entropy_f32_stats__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_stats__portable,
+    },
+    {
+        .name = "cross_entropy_f32_stats_full__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_stats_full__portable,
+    },
+    {
+        .name = "cross_entropy_f32_gradient__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_gradient__portable,
+    },
+    {
+        .name = "cross_entropy_f32_gradient_full__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f32_gradient_full__portable,
+    },
+    {
         .name = "cross_entropy_f16__portable",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"portable", QUERN_CPU, 0, 0, 0},
@@ -617,11 +907,81 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cpu.cross_entropy_rows = quern_cross_entropy_f16__portable,
     },
     {
+        .name = "cross_entropy_f16_full__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
+        .cpu.cross_entropy_rows = quern_cross_entropy_f16_full__portable,
+    },
+    {
+        .name = "cross_entropy_f16_stats__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_stats__portable,
+    },
+    {
+        .name = "cross_entropy_f16_stats_full__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_stats_full__portable,
+    },
+    {
+        .name = "cross_entropy_f16_gradient__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_gradient__portable,
+    },
+    {
+        .name = "cross_entropy_f16_gradient_full__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_f16_gradient_full__portable,
+    },
+    {
         .name = "cross_entropy_bf16__portable",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"portable", QUERN_CPU, 0, 0, 0},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cpu.cross_entropy_rows = quern_cross_entropy_bf16__portable,
+    },
+    {
+        .name = "cross_entropy_bf16_full__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
+        .cpu.cross_entropy_rows = quern_cross_entropy_bf16_full__portable,
+    },
+    {
+        .name = "cross_entropy_bf16_stats__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_stats__portable,
+    },
+    {
+        .name = "cross_entropy_bf16_stats_full__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_stats_full__portable,
+    },
+    {
+        .name = "cross_entropy_bf16_gradient__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_gradient__portable,
+    },
+    {
+        .name = "cross_entropy_bf16_gradient_full__portable",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
+        .cpu.cross_entropy_part = quern_cross_entropy_bf16_gradient_full__portable,
     },
     {.name = ""},
 };

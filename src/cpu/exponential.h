@@ -18,8 +18,8 @@
  * values down to exp(EXPONENTIAL_LOWEST), far below fp32's own range, keep 24 bits until they are multiplied by what
  * undoes the scale. Below that the result is 0.  x = -infinity gives 0, NaN gives NaN, x far above the origin anything.
  *
- * The float nearest to ln 2 is off by 2.7e-9 of its value; the origin is therefore k times that float, and what remains
- * is an error of 2.7e-9 for each unit of distance from the origin.
+ * The float nearest to ln 2 is off by 2.7e-9 of its value.  Where y is multiplied by it alone the origin is k times that float
+ * (EXPONENTIAL_LN_2), and what remains is an error of 2.7e-9 for each unit of distance from the origin.
  */
 #ifndef QUERN_CPU_EXPONENTIAL_H
 #define QUERN_CPU_EXPONENTIAL_H
@@ -32,7 +32,7 @@ enum { EXPONENTIAL_BIAS = 96 };
 #define LOG2_E 0x1.715476p+0f
 #define LN_2 0x1.62e43p-1f
 
-/* exp(origin) is what the exponentials are divided by: origin = centre + power * LN_2. */
+/* exp(origin) is what the exponentials are divided by: origin = centre + power * EXPONENTIAL_LN_2. */
 struct exponential_origin {
     float centre;
     float power;    /* an integer */

@@ -16,6 +16,8 @@ static const uint32_t quern_power_table[8] = {
 /* Keeps the rounding sum between 2^20 and 2^21, and far from the ends. */
 #define EXPONENTIAL_REACH 65536.0f
 
+#define EXPONENTIAL_LN_2 ((double)LN_2)
+
 #define EXPONENTIAL_ROUND 0x1.8p20f
 
 /* round = EXPONENTIAL_ROUND - k; 0 below lowest. */

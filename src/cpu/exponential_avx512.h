@@ -19,6 +19,8 @@ static const uint32_t quern_power_table[32] = {
 /* Keeps the rounding sum between 2^18 and 2^19. */
 #define EXPONENTIAL_REACH 65536.0f
 
+#define EXPONENTIAL_LN_2 ((double)LN_2)
+
 #define EXPONENTIAL_ROUND 0x1.8p18f
 
 /* round = EXPONENTIAL_ROUND - k; 0 below lowest. */

@@ -8,8 +8,10 @@
 #include "exponential.h"
 #include "vector_portable.h"
 
-/* All logits are centred: the two-term product is exact for small y only. */
-#define EXPONENTIAL_REACH (-1.0f)
+/* Up to here y has 11 bits, and its product with the 13 bits of ln_2_high is exact. */
+#define EXPONENTIAL_REACH 1024.0f
+
+#define EXPONENTIAL_LN_2 0x1.62e42fefa39efp-1
 
 #define EXPONENTIAL_ROUND 0x1.8p23f
 

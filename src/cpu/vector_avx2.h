@@ -21,8 +21,22 @@ static inline vector vector_broadcast(float x) { return _mm256_set1_ps(x); }
 /* a * b + c, rounded once. */
 static inline vector vector_fma(vector a, vector b, vector c) { return _mm256_fmadd_ps(a, b, c); }
 
+static inline vector vector_multiply_add(vector a, vector b, vector c) { return vector_fma(a, b, c); }
+
 /* The larger of each; b where either is NaN. */
 static inline vector vector_max(vector a, vector b) { return _mm256_max_ps(a, b); }
+
+static inline vector vector_remainder(vector x, vector q, vector d) { return _mm256_fnmadd_ps(q, d, x); }
+
+static inline vector vector_abs(vector x) { return _mm256_andnot_ps(vector_broadcast(-0.0f), x); }
+
+static inline vector vector_or(vector a, vector b) { return _mm256_or_ps(a, b); }
+
+static inline int vector_all_at_most(vector a, vector b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NLE_UQ)) == 0; }
+
+static inline vector vector_if_above(vector a, vector b, vector yes, vector no) {
+    return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(a, b, _CMP_GT_OQ));
+}
 
 static inline float vector_reduce_max(vector x) {
     __m128 m = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
@@ -30,10 +44,11 @@ static inline float vector_reduce_max(vector x) {
     return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
 }
 
-static inline float vector_reduce_add(vector x) {
-    __m128 s = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+static inline double vector_reduce_add(vector x) {
+    const __m256d lower = _mm256_cvtps_pd(_mm256_castps256_ps128(x)), upper = _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
+    const __m256d sums = _mm256_add_pd(lower, upper);
+    const __m128d s = _mm_add_pd(_mm256_castpd256_pd128(sums), _mm256_extractf128_pd(sums, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
 }
 
 /* ---- f32 ---- */
@@ -50,6 +65,8 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
     _mm256_storeu_ps(to, x.first);
     _mm256_storeu_ps(to + VECTOR_LANES, x.second);
 }
+
+static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
 
 /* ---- f16 ---- */
 
@@ -68,6 +85,8 @@ static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
     _mm_storeu_si128((__m128i *)(to + VECTOR_LANES), _mm256_cvtps_ph(x.second, VECTOR_NEAREST));
 }
 
+static inline struct vector_pair pair_load_beside_f16(const float *from) { return pair_load_f32(from); }
+
 /* ---- bf16 ---- */
 
 /* Adds what makes the upper half the nearest bf16, ties to even. */
@@ -82,6 +101,15 @@ static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
     __m256i bits = _mm256_loadu_si256((const __m256i *)from);
     return (struct vector_pair){_mm256_castsi256_ps(_mm256_slli_epi32(bits, 16)),
                                 _mm256_castsi256_ps(_mm256_and_si256(bits, _mm256_set1_epi32((int)0xFFFF0000)))};
+}
+
+/* Shuffles within 128 bits first, then the quarters. */
+static inline struct vector_pair pair_load_beside_bf16(const float *from) {
+    const struct vector_pair x = pair_load_f32(from);
+    const __m256d even = _mm256_castps_pd(_mm256_shuffle_ps(x.first, x.second, 0x88));
+    const __m256d odd = _mm256_castps_pd(_mm256_shuffle_ps(x.first, x.second, 0xDD));
+    return (struct vector_pair){_mm256_castpd_ps(_mm256_permute4x64_pd(even, 0xD8)),
+                                _mm256_castpd_ps(_mm256_permute4x64_pd(odd, 0xD8))};
 }
 
 static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {

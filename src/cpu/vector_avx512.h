@@ -8,6 +8,7 @@
  *   pair_load_*, pair_store_*            2 * VECTOR_LANES consecutive elements at any address, in an order that is the
  *                                        same in loads and stores but differs between types and targets: for work that
  *                                        does not care which lane holds which element.
+ *   pair_load_beside_*                   2 * VECTOR_LANES consecutive fp32 values in the order of a type's pairs.
  *
  * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It takes it for granted that a
  * NaN is one that arithmetic made from numbers (no low payload bits), so that rounding cannot carry it into a number.
@@ -31,12 +32,35 @@ static inline vector vector_broadcast(float x) { return _mm512_set1_ps(x); }
 /* a * b + c, rounded once. */
 static inline vector vector_fma(vector a, vector b, vector c) { return _mm512_fmadd_ps(a, b, c); }
 
+/* The same, rounded once or twice, whichever is faster. */
+static inline vector vector_multiply_add(vector a, vector b, vector c) { return vector_fma(a, b, c); }
+
 /* The larger of each; b where either is NaN. */
 static inline vector vector_max(vector a, vector b) { return _mm512_max_ps(a, b); }
 
+/* x - q * d, rounded once: what a quotient q leaves. */
+static inline vector vector_remainder(vector x, vector q, vector d) { return _mm512_fnmadd_ps(q, d, x); }
+
+static inline vector vector_abs(vector x) { return _mm512_abs_ps(x); }
+
+/* The union of the bits. */
+static inline vector vector_or(vector a, vector b) { return _mm512_or_ps(a, b); }
+
+/* Whether every a is at most b; no NaN is. */
+static inline int vector_all_at_most(vector a, vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ) == 0; }
+
+/* yes where a > b, else no. */
+static inline vector vector_if_above(vector a, vector b, vector yes, vector no) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_GT_OQ), no, yes);
+}
+
 static inline float vector_reduce_max(vector x) { return _mm512_reduce_max_ps(x); }
 
-static inline float vector_reduce_add(vector x) { return _mm512_reduce_add_ps(x); }
+/* The sum of the lanes, in double. */
+static inline double vector_reduce_add(vector x) {
+    const __m512d lower = _mm512_cvtps_pd(_mm512_castps512_ps256(x)), upper = _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
+    return _mm512_reduce_add_pd(_mm512_add_pd(lower, upper));
+}
 
 /* ---- f32 ---- */
 
@@ -52,6 +76,8 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
     _mm512_storeu_ps(to, x.first);
     _mm512_storeu_ps(to + VECTOR_LANES, x.second);
 }
+
+static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
 
 /* ---- f16 ---- */
 
@@ -70,6 +96,8 @@ static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
     _mm256_storeu_si256((__m256i *)(to + VECTOR_LANES), _mm512_cvtps_ph(x.second, VECTOR_NEAREST));
 }
 
+static inline struct vector_pair pair_load_beside_f16(const float *from) { return pair_load_f32(from); }
+
 /* ---- bf16 ---- */
 
 /* The even elements first, then the odd ones: one shift and one mask for 32 elements. */
@@ -77,6 +105,13 @@ static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
     __m512i bits = _mm512_loadu_si512(from);
     return (struct vector_pair){_mm512_castsi512_ps(_mm512_slli_epi32(bits, 16)),
                                 _mm512_castsi512_ps(_mm512_and_si512(bits, _mm512_set1_epi32((int)0xFFFF0000)))};
+}
+
+static inline struct vector_pair pair_load_beside_bf16(const float *from) {
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const struct vector_pair x = pair_load_f32(from);
+    return (struct vector_pair){_mm512_permutex2var_ps(x.first, even, x.second),
+                                _mm512_permutex2var_ps(x.first, _mm512_or_si512(even, _mm512_set1_epi32(1)), x.second)};
 }
 
 /*

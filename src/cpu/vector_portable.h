@@ -28,9 +28,31 @@ static inline vector_bits vector_select(vector_mask mask, vector_bits a, vector_
     return ((vector_bits)mask & a) | (~(vector_bits)mask & b);
 }
 
+static inline vector vector_multiply_add(vector a, vector b, vector c) { return a * b + c; }
+
 /* The larger of each; b where either is NaN. */
 static inline vector vector_max(vector a, vector b) {
     return (vector)vector_select(a > b, (vector_bits)a, (vector_bits)b);
+}
+
+/* The product is exact in double. */
+static inline vector vector_remainder(vector x, vector q, vector d) {
+    typedef double doubles __attribute__((vector_size(32)));
+    const doubles product = __builtin_convertvector(q, doubles) * __builtin_convertvector(d, doubles);
+    return __builtin_convertvector(__builtin_convertvector(x, doubles) - product, vector);
+}
+
+static inline vector vector_abs(vector x) { return (vector)((vector_bits)x & 0x7FFFFFFF); }
+
+static inline vector vector_or(vector a, vector b) { return (vector)((vector_bits)a | (vector_bits)b); }
+
+static inline int vector_all_at_most(vector a, vector b) {
+    const vector_mask are = a <= b;
+    return are[0] & are[1] & are[2] & are[3];
+}
+
+static inline vector vector_if_above(vector a, vector b, vector yes, vector no) {
+    return (vector)vector_select(a > b, (vector_bits)yes, (vector_bits)no);
 }
 
 static inline float vector_reduce_max(vector x) {
@@ -39,7 +61,9 @@ static inline float vector_reduce_max(vector x) {
     return a > b ? a : b;
 }
 
-static inline float vector_reduce_add(vector x) { return (x[0] + x[2]) + (x[1] + x[3]); }
+static inline double vector_reduce_add(vector x) {
+    return ((double)x[0] + (double)x[2]) + ((double)x[1] + (double)x[3]);
+}
 
 /* ---- f32 ---- */
 
@@ -60,6 +84,8 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
     vector_store_f32(to + VECTOR_LANES, x.second);
 }
 
+static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
+
 /* ---- pairs of 16-bit elements in 32-bit lanes: the elements with even places in the lower halves ---- */
 
 static inline vector_bits vector_load_halves(const uint16_t *from) {
@@ -71,6 +97,12 @@ static inline vector_bits vector_load_halves(const uint16_t *from) {
 static inline void vector_store_halves(uint16_t *to, vector_bits even, vector_bits odd) {
     vector_bits halves = even | odd << 16;
     memcpy(to, &halves, sizeof halves);
+}
+
+static inline struct vector_pair pair_load_beside_halves(const float *from) {
+    const struct vector_pair x = pair_load_f32(from);
+    return (struct vector_pair){__builtin_shufflevector(x.first, x.second, 0, 2, 4, 6),
+                                __builtin_shufflevector(x.first, x.second, 1, 3, 5, 7)};
 }
 
 /* ---- f16 ---- */
@@ -102,6 +134,8 @@ static inline struct vector_pair pair_load_f16(const uint16_t *from) {
     return (struct vector_pair){vector_from_f16(halves & 0xFFFF), vector_from_f16(halves >> 16)};
 }
 
+static inline struct vector_pair pair_load_beside_f16(const float *from) { return pair_load_beside_halves(from); }
+
 static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
     vector_store_halves(to, vector_to_f16(x.first), vector_to_f16(x.second));
 }
@@ -118,6 +152,8 @@ static inline struct vector_pair pair_load_bf16(const uint16_t *from) {
     vector_bits halves = vector_load_halves(from);
     return (struct vector_pair){(vector)(halves << 16), (vector)(halves & 0xFFFF0000)};
 }
+
+static inline struct vector_pair pair_load_beside_bf16(const float *from) { return pair_load_beside_halves(from); }
 
 static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
     vector_store_halves(to, vector_round_bf16(x.first), vector_round_bf16(x.second));
