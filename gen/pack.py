@@ -14,13 +14,14 @@ from gen.render import ROOT, Renderer
 
 MAGIC = b"QUERNPAK"
 HEADER = struct.Struct("<8sIIIIQQ32s")
-ROW = struct.Struct("<96s64sIii5iiIIIIIqQQ")
+ROW = struct.Struct("<96s64sIii5iiiIIIIqQQ")
 IMAGE_ALIGNMENT = 64
 
 # As in quern.h and kernel.h, whose constants a pack stores as numbers.
 OPERATION_NUMBERS = {"cross_entropy": 1, "adam": 2, "barrier": 4, "ragged_all_to_all": 8}
 DTYPE_NUMBERS = {None: 0, "f32": 1, "f16": 2, "bf16": 3}
-STAGE_NUMBERS = {"QUERN_STAGE_ROWS": 0, "QUERN_STAGE_LABELS": 1, "QUERN_STAGE_REDUCE": 2}
+STAGE_NUMBERS = {"QUERN_STAGE_ROWS": 0, "QUERN_STAGE_STATS": 1, "QUERN_STAGE_GRADIENT": 2, "QUERN_STAGE_COMBINE": 3,
+                 "QUERN_STAGE_LABELS": 4, "QUERN_STAGE_REDUCE": 5}
 
 
 def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Path) -> dict[str, Path]:
@@ -46,7 +47,7 @@ def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Pat
 
 
 def _dtypes(kernel: plan.Kernel) -> list[int]:
-    numbers = [DTYPE_NUMBERS[kernel.key[name]] for name in plan.KEYS[kernel.operation] if name != "variant"]
+    numbers = [DTYPE_NUMBERS[kernel.key[name]] for name in plan.KEYS[kernel.operation] if name not in ("variant", "options")]
     return numbers + [0] * (5 - len(numbers))
 
 
@@ -55,8 +56,8 @@ def _row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
     assert isinstance(target, spec.GpuTarget)
     stage = STAGE_NUMBERS[plan.STAGES[str(kernel.key["variant"])]] if kernel.operation == "cross_entropy" else 0
     return ROW.pack(kernel.name.encode(), kernel.symbol.encode(), OPERATION_NUMBERS[kernel.operation],
-                    target.cc_min, target.cc_max, *_dtypes(kernel), stage, kernel.threads, kernel.elements,
-                    kernel.shared_per_column, kernel.geometry.shared_fixed, 0, kernel.vocab_max, offset, size)
+                    target.cc_min, target.cc_max, *_dtypes(kernel), stage, int(bool(kernel.key.get("options"))), kernel.threads, kernel.elements,
+                    kernel.shared_per_column, kernel.shared_fixed, kernel.vocab_max, offset, size)
 
 
 def checksum(data: bytes) -> int:

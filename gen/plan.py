@@ -30,8 +30,11 @@ KEYS: dict[str, tuple[str, ...]] = {"adam": ADAM_KEYS, "cross_entropy": CROSS_EN
 
 # The host code knows these as the stages of a GPU's cross-entropy.
 STAGES = {"resident": "QUERN_STAGE_ROWS", "streamed": "QUERN_STAGE_ROWS", "rows": "QUERN_STAGE_ROWS",
-          "stats": "QUERN_STAGE_STATS", "gradient": "QUERN_STAGE_GRADIENT",
+          "stats": "QUERN_STAGE_STATS", "gradient": "QUERN_STAGE_GRADIENT", "combine": "QUERN_STAGE_COMBINE",
           "labels": "QUERN_STAGE_LABELS", "reduce": "QUERN_STAGE_REDUCE"}
+
+# Those that touch no logits: one kernel serves all dtypes and options.
+STAGES_WITHOUT_LOGITS = ("combine", "labels", "reduce")
 
 GEOMETRY = {"adam": ADAM_GEOMETRY, "barrier": BARRIER_GEOMETRY, "ragged_all_to_all": RAGGED_ALL_TO_ALL_GEOMETRY}
 
@@ -69,10 +72,11 @@ def _illegal_cross_entropy(key: Key, target: Target) -> str | None:
     variants = ("rows", "stats", "gradient") if target.kind == "cpu" else tuple(CROSS_ENTROPY_GEOMETRY)
     if key["variant"] not in variants:
         return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
-    if key["options"] and target.kind == "gpu":
-        return "no kernel knows all options yet"
-    if (key["logits"] is None) != (key["variant"] in ("labels", "reduce")):
-        return f"the {key['variant']} stage {'needs' if key['logits'] is None else 'never touches'} logits"
+    touches_logits = key["variant"] not in STAGES_WITHOUT_LOGITS
+    if (key["logits"] is not None) != touches_logits:
+        return f"the {key['variant']} stage {'needs' if touches_logits else 'never touches'} logits"
+    if key["options"] and not touches_logits:
+        return f"the {key['variant']} stage knows all options as it is"
     return None
 
 
@@ -122,7 +126,8 @@ class Kernel:
         if self.operation == "adam":
             return "adam_p{param}_g{grad}".format(**self.key)
         if self.operation == "cross_entropy":
-            return "cross_entropy_" + (self.key["logits"] or "stages")
+            parts = [self.operation, self.key["logits"] or "stages", self.key["options"] if self.target.kind == "gpu" else None]
+            return "_".join(part for part in parts if part)
         return self.operation
 
     @property
@@ -149,12 +154,17 @@ class Kernel:
         return DTYPES[str(self.key["logits"])].bits // 8 if self.geometry.shared_columns else 0
 
     @property
+    def shared_fixed(self) -> int:
+        """Dynamic shared memory beside the row: the sums and, of a row that is streamed by copies, one part."""
+        sums = self.geometry.shared_fixed + (self.geometry.shared_options if self.key.get("options") else 0)
+        return sums + (self.geometry.shared_part if "async_copy" in self.target.features else 0)
+
+    @property
     def vocab_max(self) -> int:
         """The longest row a cross-entropy kernel can hold."""
         if not (isinstance(self.target, GpuTarget) and self.shared_per_column):
             return INT64_MAX
-        room = self.target.shared_bytes - self.geometry.shared_fixed - self.geometry.shared_static
-        return room // self.shared_per_column
+        return (self.target.shared_bytes - self.shared_fixed) // self.shared_per_column
 
     @property
     def cpu_member(self) -> str:

@@ -6,10 +6,10 @@ templates knows a generation by its name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Raised whenever the layout of a table row or of a kernel pack changes: packs of another version are refused.
-PACK_VERSION = 1
+PACK_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -116,19 +116,25 @@ class Geometry:
     threads: int            # per block
     elements: int = 0       # Adam: elements per block
     shared_columns: bool = False  # cross-entropy: dynamic shared memory holds one row in its own type, ...
-    shared_fixed: int = 0   # ... and this many bytes beside it
-    shared_static: int = 0  # static shared memory, which counts against the same limit
+    shared_fixed: int = 0   # ... and this many bytes before it,
+    shared_options: int = 0 # and so many more with all options,
+    shared_part: int = 0    # and so many more where the target has asynchronous copies
 
 
 ADAM_GEOMETRY = Geometry(threads=256, elements=256 * 16)
 
-# "resident" keeps the row in shared memory and so reads it once; "streamed" reads it twice and takes any vocab;
-# "labels" and "reduce" are the stages around them.
+# "resident" keeps the row in shared memory and so reads it once; "streamed" reads it twice and takes any vocab; "stats" and
+# "gradient" are its two passes for one part of a row; the others are the stages around them.  All that sum logits have the same
+# number of threads, on which the bits of the sums depend.
+_SUMMING = Geometry(threads=512, shared_fixed=1664, shared_options=2560)
 CROSS_ENTROPY_GEOMETRY = {
-    "resident": Geometry(threads=512, shared_columns=True, shared_static=1024),
-    "streamed": Geometry(threads=1024, shared_static=1024),
-    "labels": Geometry(threads=1024, shared_static=16 * 1024),
-    "reduce": Geometry(threads=1024, shared_static=8 * 1024),
+    "resident": replace(_SUMMING, shared_columns=True),
+    "streamed": replace(_SUMMING, shared_part=32768),  # QUERN_GPU_PART_BYTES
+    "stats": _SUMMING,
+    "gradient": Geometry(threads=_SUMMING.threads),
+    "combine": Geometry(threads=256),  # a warp for each row
+    "labels": Geometry(threads=1024),
+    "reduce": Geometry(threads=1024),
 }
 
 BARRIER_GEOMETRY = Geometry(threads=128)  # one for each rank that a group may have

@@ -15,9 +15,6 @@ struct request {
     int64_t shared_bytes;  /* of the device; a row made for a larger sibling may ask for more */
 };
 
-/* What a GPU kernel's static shared memory stays below (gen/spec.py counts with the same). */
-enum { STATIC_SHARED_BYTES = 1024 };
-
 static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
     const struct request *request = context;
     struct quern_text nobody = quern_text_begin(NULL, 0);
@@ -42,7 +39,7 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
         return true;
     }
     int64_t per_column = kernel->cuda.shared_per_column;
-    if (per_column && request->vocab > (request->shared_bytes - STATIC_SHARED_BYTES - kernel->cuda.shared_fixed) / per_column) {
+    if (per_column && request->vocab > (request->shared_bytes - kernel->cuda.shared_fixed) / per_column) {
         quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
                        (long long)request->shared_bytes, (long long)request->vocab);
         return true;

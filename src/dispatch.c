@@ -30,23 +30,26 @@ static const char *name_prefix(unsigned operation) {
 
 /* What a glob says of the target: all behind its last "__". */
 static const char *target_glob(const char *glob) {
-    const char *target = glob;
+    const char *target = "*";
     for (const char *next = glob; (next = strstr(next, "__")); next++) target = next + 2;
     return target;
 }
 
+/* QUERN_KERNEL restricts only the operations it can name: "adam_*" leaves cross-entropy alone. */
+bool quern_is_named(const quern_device *device, const struct quern_kernel *kernel) {
+    if (!device->kernel_glob[0] || !can_match(device->kernel_glob, name_prefix(kernel->operation))) return true;
+    return fnmatch(device->kernel_glob, kernel->name, 0) == 0;
+}
+
 /*
- * QUERN_KERNEL restricts only the operations it can name ("adam_*" leaves cross-entropy alone).  Of cross-entropy it chooses among the
- * kernels of the rows stage; those that do the same in steps follow it to its target, so that they give the same bits, and the
- * stages without logits have one kernel each and nothing to choose.
+ * Of cross-entropy QUERN_KERNEL chooses among the kernels of the rows stage; those that do the same in steps follow it to its target,
+ * so that they give the same bits, and the stages without logits have one kernel each and nothing to choose.
  */
 bool quern_forced_away(const quern_device *device, const struct quern_kernel *kernel) {
-    if (!device->kernel_glob[0]) return false;
-    if (!can_match(device->kernel_glob, name_prefix(kernel->operation))) return false;
-    if (kernel->operation == QUERN_CROSS_ENTROPY && kernel->key.cross_entropy.stage > QUERN_STAGE_GRADIENT) return false;
-    if (kernel->operation == QUERN_CROSS_ENTROPY && kernel->key.cross_entropy.stage != QUERN_STAGE_ROWS)
-        return fnmatch(target_glob(device->kernel_glob), kernel->target.name, 0) != 0;
-    return fnmatch(device->kernel_glob, kernel->name, 0) != 0;
+    const bool is_named = quern_is_named(device, kernel);
+    if (kernel->operation != QUERN_CROSS_ENTROPY || kernel->key.cross_entropy.stage == QUERN_STAGE_ROWS || is_named) return !is_named;
+    return kernel->key.cross_entropy.stage <= QUERN_STAGE_GRADIENT &&
+           fnmatch(target_glob(device->kernel_glob), kernel->target.name, 0) != 0;
 }
 
 /* Groups the rows that a device refuses for the same reason, so that a walk past 600 rows reads as a few lines. */

@@ -33,6 +33,9 @@ size_t quern_explain(const quern_device *device, const struct quern_operation *o
 void quern_walk(unsigned operation, const struct quern_kernel *table,
                 bool (*visit)(const struct quern_kernel *kernel, void *context), void *context);
 
+/* Whether QUERN_KERNEL matches a row's name, or leaves its operation alone. */
+bool quern_is_named(const quern_device *device, const struct quern_kernel *kernel);
+
 /* Whether a device leaves a row out because of QUERN_KERNEL. */
 bool quern_forced_away(const quern_device *device, const struct quern_kernel *kernel);
 

@@ -106,7 +106,8 @@ static const char *row_fault(const struct file *file, const struct quern_pack_ro
     if (row->operation == QUERN_ADAM && (row->elements == 0 || row->elements % 8)) return "a wrong number of elements per block";
     if (row->operation == QUERN_CROSS_ENTROPY) {
         if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_REDUCE) return "an unknown stage";
-        if ((row->stage == QUERN_STAGE_ROWS) != is_float(row->dtypes[0])) return "an unknown dtype";
+        if ((row->stage <= QUERN_STAGE_GRADIENT) != is_float(row->dtypes[0])) return "an unknown dtype";
+        if (row->full != 0 && row->full != 1) return "an unknown set of options";
     }
     if (row->threads == 0 || row->threads > 1024) return "a wrong number of threads";
     if (row->cc_min < 10 || row->cc_max < row->cc_min) return "a wrong range of compute capabilities";
@@ -133,6 +134,7 @@ static struct quern_kernel row_kernel(const struct file *file, const struct quer
     } else if (row->operation == QUERN_CROSS_ENTROPY) {
         kernel.key.cross_entropy.logits = (quern_dtype)row->dtypes[0];
         kernel.key.cross_entropy.stage = (enum quern_cross_entropy_stage)row->stage;
+        kernel.key.cross_entropy.full = row->full;
         kernel.key.cross_entropy.vocab_max = row->vocab_max;
     }
     return kernel;

@@ -1,25 +1,28 @@
+
 /*
- * Softmax cross-entropy of f16 logits: loss and gradient of a row in one kernel, one block per row.
+ * Softmax cross-entropy of f16 logits.
  *
- * Two passes over the row: the first finds the sum of the exponentials of all columns but the label's, the second turns each
- * logit into its gradient.  What is fused away is everything between them, so that DRAM sees each logit read once and each
- * gradient written once (4 bytes per logit, 2 without the gradient):
+ * A row is read twice: the first pass finds the sums of its columns, the second turns each logit into its gradient.
  *
- *   resident   keeps the row in shared memory between the passes;
- *   streamed   takes rows that do not fit there and reads them twice, the second time backwards, so that it begins with what
- *              the L2 cache saw last.
+ *   resident   one block per row; keeps the row in shared memory between the passes, so that DRAM sees each logit read once and
+ *              each gradient written once (4 bytes per logit, 2 without the gradient);
+ *   streamed   one block per row; takes rows that do not fit there and reads them twice, the second time backwards, so that it
+ *              begins with what the L2 cache saw last;
+ *   stats      the first pass for one part of a row;
+ *   gradient   the second pass for one part of a row.
  *
- * The bits of the sum, and with them the loss and the gradient, depend on the row alone and not on where it lies: the first
- * pass deals out the columns by their index, in groups of 16 bytes; those that fill no group go one
- * each to the first threads.  Where the row is aligned, a group is one vector; elsewhere it is loaded 4 bytes at a time and
- * put together in registers.
+ * The bits of a row's sums depend on the row alone, not on where it lies or on which kernel sums it: a part of QUERN_GPU_PART_BYTES
+ * is summed by the THREADS threads of a block, the columns dealt out to them by their index in groups of 16 bytes; those
+ * that fill no group go one each to the first threads.  Where the row is aligned, a group is one vector; elsewhere it is loaded
+ * 4 bytes at a time and put together in registers.  A warp finds the largest of its columns of a part first and then the sum of the
+ * exponentials relative to it; the sums of the warps, and those of the parts, are brought to one origin (device/row_stats.cuh).
  *
  * The second pass treats each column for itself, so it goes by the vectors that are aligned in memory: those of the gradient
  * where the row lies in shared memory, else those of the logits.  The columns before the first of them and after the last
  * are the edge, again one column for each of the first threads.
  *
- * The label's column is kept out of the sum, and its gradient comes from that sum: -(sum of the others) / (sum of all) keeps
- * its precision where probability - 1 would cancel.
+ * The label's column is kept out of the sums, and its gradient comes from that of the others: -(sum of the others) / (sum of all)
+ * keeps its precision where probability - 1 would cancel.
  *
  * Rendered by gen/ from templates/cross_entropy.cu.j2; do not edit.
  */
@@ -27,34 +30,277 @@
 
 #include "device/async_copy.cuh"
 #include "device/dtype.cuh"
-#include "device/softmax.cuh"
+#include "device/exponential.cuh"
+#include "device/row_stats.cuh"
 #include "device/unaligned.cuh"
 #include "device/vector.cuh"
 #include "problem.h"
 #include "quern.h"
 
 enum {
+    THREADS = 512,
+    WARPS = THREADS / 32,
     VECTOR_BYTES = 16,
     VECTOR = VECTOR_BYTES / f16::bytes,     /* elements */
     VECTOR_WORDS = VECTOR_BYTES / 4,
+    PART_COLUMNS = QUERN_GPU_PART_BYTES / f16::bytes,
+    PART_VECTORS = QUERN_GPU_PART_BYTES / VECTOR_BYTES / THREADS,   /* of a thread */
     BATCH = 64 / VECTOR_BYTES,              /* vectors that a thread loads to registers before it uses the first */
-    COPIES = 128 / VECTOR_BYTES,            /* vectors that a thread has on their way to shared memory */
+    SUMS_BYTES = 1664,              /* of shared memory, before the row */
 };
 
-/* The row between the passes of a resident kernel; the first column lies at its beginning. */
-extern __shared__ uint4 row_cache[];
+/* Vectors are taken in pieces of so many elements, which bounds the registers. */
+enum { PIECE = VECTOR < 8 ? VECTOR : 8 };
 
-/* How the columns of one row are dealt out to the threads where each is treated for itself: by aligned vectors. */
+/* ---- shared memory ---- */
+
+/* What a warp knows of its columns of one part, the label's left out; the sums' origin is the largest, or near it. */
+struct warp_sums {
+    float largest;  /* -infinity: all are, or it has none */
+    float sum;      /* of exp(y - largest) */
+};
+
+struct shared_sums {
+    warp_sums of_warp[MERGED_AT_ONCE][WARPS];
+    quern_row_stats of_part[MERGED_AT_ONCE];
+    quern_row_stats merged; /* the parts before those */
+};
+
+/* The sums, then the row between the passes of a kernel that keeps it: its first column lies SUMS_BYTES from the beginning. */
+extern __shared__ uint4 shared_memory[];
+
+static __device__ __forceinline__ shared_sums &sums_in_shared() {
+    static_assert(sizeof(shared_sums) <= SUMS_BYTES, "gen/spec.py says how much is set aside");
+    return *(shared_sums *)shared_memory;
+}
+static __device__ __forceinline__ uint4 *row_in_shared() { return shared_memory + SUMS_BYTES / sizeof(uint4); }
+/* ---- options ---- */
+struct row_options {
+    __device__ __forceinline__ explicit row_options(const quern_cross_entropy_problem &) {}
+    __device__ __forceinline__ float capped(float x) const { return x; }
+};
+/* ---- the first pass: the sums of a part ---- */
+
+/* Columns [first(), first() + columns) of a row, by their index in the row; a row of 2^32 parts would fill all memory there is. */
+struct row_part {
+    unsigned index;
+    int columns;
+    int label;  /* its column, counted from the first; -1: not here */
+
+    __device__ __forceinline__ row_part(const quern_cross_entropy_problem &problem, unsigned part, int64_t label_column) {
+        index = part;
+        columns = problem.vocab - first() < PART_COLUMNS ? (int)(problem.vocab - first()) : PART_COLUMNS;
+        label = (uint64_t)(label_column - first()) < (uint64_t)columns ? (int)(label_column - first()) : -1;
+    }
+    __device__ __forceinline__ int64_t first() const { return (int64_t)index * PART_COLUMNS; }
+    __device__ __forceinline__ bool has_label() const { return label >= 0; }
+    /* Full vectors; what is left is the rest. */
+    __device__ __forceinline__ int groups() const { return columns / VECTOR; }
+    __device__ __forceinline__ int rest_column() const { return columns / VECTOR * VECTOR + threadIdx.x; }
+};
+
+static __device__ __forceinline__ void clear_vector(uint32_t *word) {
+#pragma unroll
+    for (int i = 0; i < VECTOR_WORDS; i++) {
+        word[i] = f16::minus_infinity * 0x10001u;
+    }
+}
+
+/* Makes the label's logit -infinity, whose exponential adds nothing, if it is one of COUNT from a column on. */
+template <int COUNT> static __device__ __forceinline__ void leave_out_label(float *x, int label, int column) {
+    const unsigned own = (unsigned)(label - column);
+    if (own < COUNT) {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            x[i] = i == (int)own ? -INFINITY_F32 : x[i];
+        }
+    }
+}
+
+static __device__ __forceinline__ void load_unaligned(const char *vector, uint32_t shift, uint32_t (&word)[VECTOR_WORDS]) {
+    uint32_t piece[VECTOR_WORDS + 1];
+    load_parts<f16, from_global>(vector, shift, piece);
+    join_parts<f16>(piece, shift, word);
+}
+
+/* The thread's vectors from global memory; logits is where the part begins. */
+template <bool ALIGNED>
+static __device__ __forceinline__ void load_vectors(const char *logits, const row_part &part,
+                                                    uint32_t (&word)[PART_VECTORS][VECTOR_WORDS]) {
+    const uint32_t shift = parts_shift<f16>(logits);
+#pragma unroll
+    for (int i = 0; i < PART_VECTORS; i++) {
+        const int group = threadIdx.x + i * THREADS;
+        if (group >= part.groups()) {
+            clear_vector(word[i]);
+        } else if (ALIGNED) {
+            load_vector<VECTOR_BYTES>(logits + group * VECTOR_BYTES, word[i]);
+        } else {
+            load_unaligned(logits + group * VECTOR_BYTES, shift, word[i]);
+        }
+    }
+}
+
+/* The columns of one thread; those that do not exist are -infinity, and the label's in the rest is too. */
+struct part_in_registers {
+    static constexpr int unrolled = PART_VECTORS; /* registers have no index */
+    const row_part &part;
+    float rest;
+    uint32_t word[PART_VECTORS][VECTOR_WORDS];
+
+    __device__ __forceinline__ void vector(int i, uint32_t (&out)[VECTOR_WORDS]) const {
+#pragma unroll
+        for (int j = 0; j < VECTOR_WORDS; j++) {
+            out[j] = word[i][j];
+        }
+    }
+    /* What was made of the vectors is not kept in registers beside them. */
+    __device__ __forceinline__ void read_again() {
+#pragma unroll
+        for (int i = 0; i < PART_VECTORS; i++) {
+#pragma unroll
+            for (int j = 0; j < VECTOR_WORDS; j++) {
+                asm volatile("" : "+r"(word[i][j]));
+            }
+        }
+    }
+};
+
+/* The thread's column of the rest, or -infinity. */
+static __device__ __forceinline__ float load_rest(const void *logits, const row_part &part) {
+    const int column = part.rest_column();
+    return column < part.columns && column != part.label ? f16::widen(load_element<f16>(logits, column)) : -INFINITY_F32;
+}
+
+static __device__ __forceinline__ part_in_registers load_part(const char *logits, const row_part &part) {
+    part_in_registers mine = {part, load_rest(logits, part)};
+    if ((uintptr_t)logits % VECTOR_BYTES) {
+        load_vectors<false>(logits, part, mine.word);
+    } else {
+        load_vectors<true>(logits, part, mine.word);
+    }
+    return mine;
+}
+
+/* What one thread knows of its columns of a part. */
+struct lane_sums {
+    float offset; /* what the exponentials are relative to */
+    float sum;
+    __device__ __forceinline__ explicit lane_sums(float largest) {
+        offset = fmaxf(largest, -FLT_MAX); /* unlike -infinity it can be subtracted from -infinity */
+        sum = 0.0f;
+    }
+
+    /* COUNT columns from one on, a power of two: their sum is a tree. */
+    template <int COUNT>
+    __device__ __forceinline__ void add(const quern_cross_entropy_problem &problem, const row_options &options,
+                                        const row_part &part, float *x, int column) {
+        float e[COUNT];
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            e[i] = exp2_flushed((x[i] - offset) * LOG2_E);
+        }
+#pragma unroll
+        for (int width = COUNT / 2; width > 0; width /= 2) {
+#pragma unroll
+            for (int i = 0; i < width; i++) {
+                e[i] += e[i + width];
+            }
+        }
+        sum += e[0];
+    }
+
+    __device__ __forceinline__ warp_sums of_warp(const quern_cross_entropy_problem &problem) const {
+        warp_sums all;
+        all.largest = offset == -FLT_MAX ? -INFINITY_F32 : offset;
+        all.sum = sum_of_warp(sum);
+        return all;
+    }
+};
+
+/* The sums of a warp over its columns of a part; PART gives a thread its vectors, and its column of the rest. */
+template <class PART>
+static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                     const row_part &part, PART mine) {
+    float largest = mine.rest;
+#pragma unroll PART::unrolled
+    for (int i = 0; i < PART_VECTORS; i++) {
+        uint32_t word[VECTOR_WORDS];
+        float x[VECTOR];
+        mine.vector(i, word);
+        packing<f16, VECTOR>::widen(word, x);
+        leave_out_label<VECTOR>(x, part.label, (threadIdx.x + i * THREADS) * VECTOR);
+#pragma unroll
+        for (int j = 0; j < VECTOR; j++) {
+            largest = fmaxf(largest, x[j]);
+        }
+    }
+    lane_sums sums(options.capped(largest_of_warp(largest)));
+    mine.read_again();
+#pragma unroll PART::unrolled
+    for (int i = 0; i < PART_VECTORS; i++) {
+        const int group = threadIdx.x + i * THREADS;
+        if (group < part.groups()) {
+            uint32_t word[VECTOR_WORDS];
+            mine.vector(i, word);
+#pragma unroll
+            for (int j = 0; j < VECTOR; j += PIECE) {
+                float x[PIECE];
+                packing<f16, PIECE>::widen(word + j * f16::bytes / 4, x);
+                leave_out_label<PIECE>(x, part.label, group * VECTOR + j);
+                sums.add<PIECE>(problem, options, part, x, group * VECTOR + j);
+            }
+        }
+    }
+    if (part.rest_column() < part.columns) {
+        float x = mine.rest;
+        sums.add<1>(problem, options, part, &x, part.rest_column());
+    }
+    return sums.of_warp(problem);
+}
+
+/*
+ * The stats of a part from the sums of its warps, which one warp brings to one origin: the largest y, be it the label's.  logits is
+ * where the row begins.
+ */
+static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                             const row_part &part, const warp_sums *of_warp, const char *logits) {
+    const int lane = threadIdx.x % 32;
+    warp_sums mine = {};
+    mine.largest = -INFINITY_F32;
+    if (lane < WARPS) {
+        mine = of_warp[lane];
+    }
+    quern_row_stats stats = empty_stats();
+    stats.argmax = 0; /* not asked for */
+    float label_logit = -INFINITY_F32;
+    if (part.has_label()) {
+        label_logit = f16::widen(load_element<f16>(logits, part.first() + part.label));
+        stats.has_label = 1;
+        stats.label_value = options.capped(label_logit);
+        stats.label_weight = 1.0f;
+    }
+    const float origin = fmaxf(largest_of_warp(mine.largest), stats.label_value);
+    const float below = mine.largest == origin ? 0.0f : mine.largest - origin;
+    const float root = expf(0.5f * below); /* its square would be flushed to 0 */
+    stats.origin = origin;
+    stats.others = sum_of_warp((double)mine.sum * root * root);
+    return stats;
+}
+
+/* ---- the second pass: the gradient ---- */
+
+/* How the columns of a row or part are dealt out to the threads where each is treated for itself: by aligned vectors. */
 struct row_layout {
     int head;           /* columns before the first aligned vector */
     int edge;           /* columns outside the vectors; fewer than there are threads */
     int64_t vectors;
 
-    __device__ __forceinline__ row_layout(const void *row, int64_t vocab) {
+    __device__ __forceinline__ row_layout(const void *row, int64_t columns) {
         const int misaligned = (VECTOR_BYTES - (int)((uintptr_t)row % VECTOR_BYTES)) % VECTOR_BYTES / f16::bytes;
-        head = misaligned < vocab ? misaligned : (int)vocab;
-        vectors = (vocab - head) / VECTOR;
-        edge = (int)(vocab - vectors * VECTOR);
+        head = misaligned < columns ? misaligned : (int)columns;
+        vectors = (columns - head) / VECTOR;
+        edge = (int)(columns - vectors * VECTOR);
     }
 
     __device__ __forceinline__ int64_t column(int64_t vector) const { return head + vector * VECTOR; }
@@ -62,145 +308,45 @@ struct row_layout {
 };
 
 /*
- * What turns a logit into its gradient: coefficient * exp(x - largest), as the square of a root, which is never so small
- * that it would be flushed to 0.  The root has two factors, exp((x - offset) / 2) and part = exp((offset - largest) / 2),
- * because x - largest would be rounded too much where the label's logit is far above the rest.
+ * What turns logits into their gradients: coefficient * exp(y - origin), as the square of a root, which is never so small that it
+ * would be flushed to 0.  Columns count from the first of the row or part that it is for.
  */
 struct row_gradient {
-    float offset, part, coefficient;
-
-    __device__ __forceinline__ float operator()(float x) const {
-        const float root = exp2_flushed((x - offset) * (0.5f * LOG2_E)) * part;
-        return root * coefficient * root;
+    float origin, coefficient, label_gradient;
+    int64_t label;
+    __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &, const row_options &, const row_factors &factors,
+                                            int64_t label_column, int64_t first_column)
+        : origin(factors.origin), coefficient(factors.coefficient), label_gradient(factors.label),
+          label(label_column - first_column) {}
+    /* COUNT logits from a column on become their gradients. */
+    template <int COUNT> __device__ __forceinline__ void apply(float *x, int64_t column) const {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            const float root = exp2_flushed((x[i] - origin) * (0.5f * LOG2_E));
+            x[i] = root * coefficient * root;
+        }
+        const uint64_t own = (uint64_t)(label - column);
+        if (own < COUNT) {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                x[i] = i == (int)own ? label_gradient : x[i];
+            }
+        }
     }
 };
 
-static __device__ __forceinline__ void add_vector(softmax_normalizer &others, const uint32_t *word, int64_t column,
-                                                  int64_t label) {
-    float x[VECTOR];
-    packing<f16, VECTOR>::widen(word, x);
-    const uint64_t in_vector = (uint64_t)(label - column);
-    if (in_vector < VECTOR) {
-#pragma unroll
-        for (int i = 0; i < VECTOR; i++) {
-            x[i] = i == (int)in_vector ? -INFINITY_F32 : x[i]; /* exp(-infinity) adds nothing */
-        }
-    }
-    others.add<VECTOR>(x);
-}
-
-/* The full groups, by way of registers. */
-template <int THREADS, bool RESIDENT, bool ALIGNED>
-static __device__ __forceinline__ void add_groups(softmax_normalizer &others, const char *logits, int64_t groups,
-                                                  int64_t label) {
-    constexpr int batch = ALIGNED ? BATCH : 1; /* one that is not aligned is many loads already */
-    const uint32_t shift = parts_shift<f16>(logits);
-    for (int64_t i = threadIdx.x; i < groups; i += batch * THREADS) {
-        uint32_t part[batch][VECTOR_WORDS + 1];
-#pragma unroll
-        for (int j = 0; j < batch; j++) {
-            const char *group = logits + (i + j * THREADS) * VECTOR_BYTES;
-            if (i + j * THREADS < groups) {
-                if (ALIGNED) {
-                    load_vector<VECTOR_BYTES>(group, part[j] + 1);
-                } else {
-                    load_parts<f16, from_global>(group, shift, part[j]);
-                }
-            }
-        }
-#pragma unroll
-        for (int j = 0; j < batch; j++) {
-            if (i + j * THREADS < groups) {
-                uint32_t joined[VECTOR_WORDS];
-                if (!ALIGNED) {
-                    join_parts<f16>(part[j], shift, joined);
-                }
-                const uint32_t *word = ALIGNED ? part[j] + 1 : joined;
-                if (RESIDENT) {
-                    store_shared<VECTOR_WORDS>(row_cache, i + j * THREADS, word);
-                }
-                add_vector(others, word, (i + j * THREADS) * VECTOR, label);
-            }
-        }
-    }
-}
-
-/*
- * The full groups of an aligned row, by way of shared memory.  A thread reads there only what it copied itself, so it need
- * not wait for the others.
- */
-template <int THREADS>
-static __device__ __forceinline__ void copy_and_add_groups(softmax_normalizer &others, const char *logits, int64_t groups,
-                                                           int64_t label) {
-    auto copy = [&](int64_t i) {
-        if (i < groups) {
-#pragma unroll
-            for (int byte = 0; byte < VECTOR_BYTES; byte += 16) {
-                async_copy16((char *)row_cache + i * VECTOR_BYTES + byte, logits + i * VECTOR_BYTES + byte);
-            }
-        }
-        async_commit();
-    };
-#pragma unroll
-    for (int i = 0; i < COPIES; i++) {
-        copy(threadIdx.x + i * THREADS);
-    }
-    for (int64_t i = threadIdx.x; i < groups; i += THREADS) {
-        copy(i + COPIES * THREADS);
-        async_wait<COPIES>();
-        uint32_t word[VECTOR_WORDS];
-        load_shared(row_cache, i, word);
-        add_vector(others, word, i * VECTOR, label);
-    }
-}
-
-/* The columns after the last full group. */
-template <bool RESIDENT>
-static __device__ __forceinline__ void add_rest(softmax_normalizer &others, const char *logits, int64_t groups,
-                                                int64_t vocab, int64_t label) {
-    const int64_t column = groups * VECTOR + threadIdx.x;
-    if (column < vocab) {
-        const f16::bits logit = load_element<f16>(logits, column);
-        if (RESIDENT) {
-            store_element<f16>(row_cache, column, logit);
-        }
-        if (column != label) {
-            const float x = f16::widen(logit);
-            others.add<1>(&x);
-        }
-    }
-}
-
-/* The first pass: this thread's part of the sum over all columns but the label's. */
-template <int THREADS, bool RESIDENT>
-static __device__ __forceinline__ softmax_normalizer sum_others(const char *logits, int64_t vocab, int64_t label) {
-    const int64_t groups = vocab / VECTOR;
-    softmax_normalizer others;
-    others.clear();
-    add_rest<RESIDENT>(others, logits, groups, vocab, label);
-    if ((uintptr_t)logits % VECTOR_BYTES) {
-        add_groups<THREADS, RESIDENT, false>(others, logits, groups, label);
-    } else {
-        if (RESIDENT) {
-            copy_and_add_groups<THREADS>(others, logits, groups, label);
-        } else
-        add_groups<THREADS, RESIDENT, true>(others, logits, groups, label);
-    }
-    return others;
-}
-
-static __device__ __forceinline__ void store_gradient(const row_gradient &gradient, const uint32_t *word, void *grad,
+static __device__ __forceinline__ void store_gradient(const row_gradient &gradient, const uint32_t *word, char *grad,
                                                       int64_t column, bool aligned) {
-    float x[VECTOR];
     uint32_t rounded[VECTOR_WORDS];
-    packing<f16, VECTOR>::widen(word, x);
 #pragma unroll
-    for (int i = 0; i < VECTOR; i++) {
-        x[i] = gradient(x[i]);
+    for (int j = 0; j < VECTOR; j += PIECE) {
+        float x[PIECE];
+        packing<f16, PIECE>::widen(word + j * f16::bytes / 4, x);
+        gradient.apply<PIECE>(x, column + j);
+        packing<f16, PIECE>::nearest(x, rounded + j * f16::bytes / 4);
     }
-    packing<f16, VECTOR>::nearest(x, rounded);
     if (aligned) {
-        store_vector_once<VECTOR_BYTES>((char *)grad + column * f16::bytes, rounded);
+        store_vector_once<VECTOR_BYTES>(grad + column * f16::bytes, rounded);
         return;
     }
 #pragma unroll
@@ -211,39 +357,19 @@ static __device__ __forceinline__ void store_gradient(const row_gradient &gradie
 }
 
 static __device__ __forceinline__ void store_edge(const row_gradient &gradient, const row_layout &layout,
-                                                  const void *logits, void *grad) {
+                                                  const void *logits, char *grad) {
     if ((int)threadIdx.x < layout.edge) {
         const int64_t column = layout.edge_column(threadIdx.x);
-        const float x = f16::widen(load_element<f16>(logits, column));
-        store_element<f16>(grad, column, f16::nearest(gradient(x)));
+        float x = f16::widen(load_element<f16>(logits, column));
+        gradient.apply<1>(&x, column);
+        store_element<f16>(grad, column, f16::nearest(x));
     }
 }
 
-/* The second pass where the row is in shared memory. */
-template <int THREADS>
-static __device__ __forceinline__ void store_resident_gradient(const row_gradient &gradient, void *grad, int64_t vocab) {
-    const row_layout layout(grad, vocab);
-    store_edge(gradient, layout, row_cache, grad);
-    const char *first = (const char *)row_cache + layout.column(0) * f16::bytes;
-    const uint32_t shift = parts_shift<f16>(first);
-    for (int64_t i = threadIdx.x; i < layout.vectors; i += THREADS) {
-        uint32_t word[VECTOR_WORDS];
-        if (layout.head == 0) {
-            load_shared(row_cache, i, word);
-        } else {
-            uint32_t part[VECTOR_WORDS + 1];
-            load_parts<f16, from_shared>(first + i * VECTOR_BYTES, shift, part);
-            join_parts<f16>(part, shift, word);
-        }
-        store_gradient(gradient, word, grad, layout.column(i), true);
-    }
-}
-
-/* The second pass where it is not.  A thread reads the columns that it writes, so grad may be the logits. */
-template <int THREADS>
-static __device__ __forceinline__ void store_streamed_gradient(const row_gradient &gradient, const char *logits, void *grad,
-                                                               int64_t vocab) {
-    const row_layout layout(logits, vocab);
+/* From logits in global memory, backwards.  A thread reads the columns that it writes, so grad may be the logits. */
+static __device__ __forceinline__ void store_streamed_gradient(const row_gradient &gradient, const char *logits, char *grad,
+                                                               int64_t columns) {
+    const row_layout layout(logits, columns);
     store_edge(gradient, layout, logits, grad);
     const bool aligned = ((uintptr_t)grad - (uintptr_t)logits) % VECTOR_BYTES == 0;
     const int64_t last = layout.vectors - 1 - threadIdx.x;
@@ -264,111 +390,315 @@ static __device__ __forceinline__ void store_streamed_gradient(const row_gradien
     }
 }
 
-static __device__ __forceinline__ void store_zeros(void *grad, int64_t vocab, int threads) {
-    const row_layout layout(grad, vocab);
+static __device__ __forceinline__ void store_zeros(char *grad, int64_t columns) {
+    const row_layout layout(grad, columns);
     const uint32_t zeros[VECTOR_WORDS] = {};
     if ((int)threadIdx.x < layout.edge) {
         store_element<f16>(grad, layout.edge_column(threadIdx.x), 0);
     }
 #pragma unroll 4
-    for (int64_t i = threadIdx.x; i < layout.vectors; i += threads) {
-        store_vector_once<VECTOR_BYTES>((char *)grad + layout.column(i) * f16::bytes, zeros);
+    for (int64_t i = threadIdx.x; i < layout.vectors; i += THREADS) {
+        store_vector_once<VECTOR_BYTES>(grad + layout.column(i) * f16::bytes, zeros);
     }
 }
 
-/* What the row's sums say; the same in every thread. */
-struct row_result {
-    bool all_infinite; /* every logit is -infinity */
-    float loss, label_gradient;
-    row_gradient gradient;
+static __device__ __forceinline__ const char *row_of(const quern_cross_entropy_problem &problem, int64_t row) {
+    return (const char *)problem.logits + row * problem.logits_stride * f16::bytes;
+}
+
+/* Outside [0, vocab): in another shard. */
+static __device__ __forceinline__ int64_t label_column(const quern_cross_entropy_problem &problem, int64_t row) {
+    return label_of(problem, row) - problem.first_column;
+}
+
+static __device__ __forceinline__ char *gradient_row_of(const quern_cross_entropy_problem &problem, int64_t row) {
+    return (char *)problem.grad + row * problem.grad_stride * f16::bytes;
+}
+
+/* ---- a row in shared memory ---- */
+
+/* The columns of one thread, in shared memory.  A thread reads there only what it stored or copied itself. */
+struct part_in_shared {
+    static constexpr int unrolled = 1; /* which costs the fewest registers */
+    const uint4 *first; /* of the part */
+    const row_part &part;
+    float rest;
+
+    __device__ __forceinline__ void vector(int i, uint32_t (&out)[VECTOR_WORDS]) const {
+        if ((int)threadIdx.x + i * THREADS >= part.groups()) {
+            clear_vector(out);
+        } else {
+            load_shared(first, threadIdx.x + i * THREADS, out);
+        }
+    }
+    __device__ __forceinline__ void read_again() {}
 };
 
-/* From the sum over the other columns and the label's logit. */
-static __device__ __forceinline__ row_result finish_row(const softmax_normalizer &others, float label_logit, float scale) {
-    const float largest = fmaxf(others.offset, label_logit);
-    const float above = label_logit - largest;         /* NaN where the label's logit is NaN or +infinity */
-    const float below = others.offset - largest;
-    const float part = expf(0.5f * below);
-    const float lost = below > -1000.0f ? difference_error(others.offset, largest, below) : 0.0f; /* by rounding */
-    const double rescaled = others.sum * part * part * (1.0 + lost);
-    const float sum_others = (float)rescaled;
-    const float sum = (float)(rescaled + expf(above));
-    const bool all_infinite = others.sum == 0 && label_logit == -INFINITY_F32;
-    return {
-        all_infinite,
-        all_infinite ? INFINITY_F32 : label_logit >= others.offset ? log1pf(sum_others + above) : logf(sum) - above,
-        -__fdiv_rn(sum_others, sum) * scale,
-        {others.offset, part, __fdiv_rn(scale, sum) * (1.0f + lost)},
+/* Where a part lies: in its row, or where the one before it lay. */
+template <bool RESIDENT> static __device__ __forceinline__ uint4 *part_place(const row_part &part) {
+    return row_in_shared() + (RESIDENT ? part.first() * f16::bytes / (int64_t)sizeof(uint4) : 0);
+}
+
+/* Whether copies can take a part to shared memory; else its vectors are put together in registers. */
+static __device__ __forceinline__ bool can_be_copied(const char *logits) { return (uintptr_t)logits % 16 == 0; }
+
+/* Sets a part's vectors on their way to shared memory. */
+template <bool RESIDENT> static __device__ __forceinline__ void copy_part(const char *logits, const row_part &part) {
+    char *to = (char *)part_place<RESIDENT>(part);
+#pragma unroll
+    for (int i = 0; i < PART_VECTORS; i++) {
+        const int group = threadIdx.x + i * THREADS;
+        if (group < part.groups()) {
+#pragma unroll
+            for (int byte = 0; byte < VECTOR_BYTES; byte += 16) {
+                async_copy16(to + group * VECTOR_BYTES + byte, logits + group * VECTOR_BYTES + byte);
+            }
+        }
+    }
+}
+
+/* Takes the thread's columns of a part to shared memory, but for vectors that have been copied there. */
+template <bool RESIDENT> static __device__ __forceinline__ part_in_shared keep_part(const char *logits, const row_part &part) {
+    uint4 *to = part_place<RESIDENT>(part);
+    if ((uintptr_t)logits % 16) {
+#pragma unroll 1 /* a vector is many loads already */
+        for (int group = threadIdx.x; group < part.groups(); group += THREADS) {
+            uint32_t word[VECTOR_WORDS];
+            load_unaligned(logits + group * VECTOR_BYTES, parts_shift<f16>(logits), word);
+            store_shared<VECTOR_WORDS>(to, group, word);
+        }
+    }
+    const int column = part.rest_column();
+    if (RESIDENT && column < part.columns) { /* where the part before lay, another thread may still be reading */
+        store_element<f16>(to, column, load_element<f16>(logits, column));
+    }
+    return {to, part, load_rest(logits, part)};
+}
+
+/* The gradient from a row in shared memory. */
+static __device__ __forceinline__ void store_resident_gradient(const row_gradient &gradient, char *grad, int64_t columns) {
+    const row_layout layout(grad, columns);
+    store_edge(gradient, layout, row_in_shared(), grad);
+    const char *first = (const char *)row_in_shared() + layout.column(0) * f16::bytes;
+    const uint32_t shift = parts_shift<f16>(first);
+    for (int64_t i = threadIdx.x; i < layout.vectors; i += THREADS) {
+        uint32_t word[VECTOR_WORDS];
+        if (layout.head == 0) {
+            load_shared(row_in_shared(), i, word);
+        } else {
+            uint32_t piece[VECTOR_WORDS + 1];
+            load_parts<f16, from_shared>(first + i * VECTOR_BYTES, shift, piece);
+            join_parts<f16>(piece, shift, word);
+        }
+        store_gradient(gradient, word, grad, layout.column(i), true);
+    }
+}
+
+/* ---- a row by one block ---- */
+
+/* Where the sums of a part lie in shared memory. */
+static __device__ __forceinline__ int slot_of(unsigned part) { return part % MERGED_AT_ONCE; }
+
+static __device__ __forceinline__ void store_warp_sums(const row_part &part, const warp_sums &sums) {
+    if (threadIdx.x % 32 == 0) {
+        sums_in_shared().of_warp[slot_of(part.index)][threadIdx.x / 32] = sums;
+    }
+}
+
+/* The stats of parts [first, first + count) from the sums of their warps, by one warp for each part; a barrier before. */
+static __device__ __forceinline__ void sum_warps(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                 const char *logits, unsigned first, int count, int64_t label) {
+    const int warp = threadIdx.x / 32;
+    __syncthreads();
+    if (warp < count) {
+        const row_part part(problem, first + warp, label);
+        const int slot = slot_of(part.index);
+        const quern_row_stats stats = part_stats(problem, options, part, sums_in_shared().of_warp[slot], logits);
+        if (threadIdx.x % 32 == 0) {
+            sums_in_shared().of_part[slot] = stats;
+        }
+    }
+}
+
+/* Merges the stats of those parts, of which the first is a multiple of MERGED_AT_ONCE, with the parts before; a barrier before. */
+static __device__ __forceinline__ void merge_parts(const quern_cross_entropy_problem &problem, unsigned first, int count) {
+    const int lane = threadIdx.x;
+    __syncthreads();
+    if (lane < 32) {
+        quern_row_stats mine = empty_stats();
+        if (lane < count) {
+            mine = sums_in_shared().of_part[lane];
+        } else if (lane == MERGED_AT_ONCE && first > 0) {
+            mine = sums_in_shared().merged;
+        }
+        mine = merge_in_warp<false>(problem, mine);
+        __syncwarp();
+        if (lane == 0) {
+            sums_in_shared().merged = mine;
+        }
+    }
+}
+
+/* The stats of a row, the same in all threads. */
+template <bool RESIDENT>
+static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                          int64_t row) {
+    const char *logits = row_of(problem, row);
+    const int64_t label = label_column(problem, row);
+    auto copy = [&](unsigned index) {
+        if (can_be_copied(logits) && index < problem.part_count) {
+            const row_part part(problem, index, -1);
+            copy_part<RESIDENT>(logits + part.first() * f16::bytes, part);
+        }
+        async_commit();
     };
-}
-
-template <int THREADS, bool RESIDENT>
-static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, int64_t row) {
-    const int64_t label = problem.labels_are_int64 ? ((const int64_t *)problem.labels)[row]
-                                                   : ((const int32_t *)problem.labels)[row];
-    const char *logits = (const char *)problem.logits + row * problem.logits_stride * f16::bytes;
-    char *grad = problem.grad ? (char *)problem.grad + row * problem.grad_stride * f16::bytes : nullptr;
-
-    if (label == problem.ignore_index || (uint64_t)label >= (uint64_t)problem.vocab) {
-        if (grad) {
-            store_zeros(grad, problem.vocab, THREADS);
-        }
-        if (problem.row_loss && threadIdx.x == 0) {
-            problem.row_loss[row] = 0.0f;
-        }
-        return;
-    }
-
-    const float label_logit = f16::widen(load_element<f16>(logits, label));
-    const softmax_normalizer others =
-        softmax_combine_block<THREADS>(sum_others<THREADS, RESIDENT>(logits, problem.vocab, label));
-
-    float scale = problem.grad_scale * (problem.grad_loss ? problem.grad_loss[row * problem.grad_loss_stride] : 1.0f);
-    if (problem.reduction == QUERN_REDUCTION_MEAN) {
-        scale = __fdiv_rn(scale, (float)problem.divisor[0]);
-    }
-    const row_result result = finish_row(others, label_logit, scale);
-    const row_gradient &gradient = result.gradient;
-    if (threadIdx.x == 0) {
-        if (problem.row_loss) {
-            problem.row_loss[row] = result.loss;
-        }
-        if (result.all_infinite && problem.report) {
-            atomicAdd((unsigned long long *)&problem.report->infinite_rows, 1ull);
-        }
-    }
-    if (!grad) {
-        return;
-    }
-    if (result.all_infinite) {
-        store_zeros(grad, problem.vocab, THREADS);
-        return;
-    }
-
+    copy(0);
     if (RESIDENT) {
-        store_resident_gradient<THREADS>(gradient, grad, problem.vocab);
-    } else {
-        store_streamed_gradient<THREADS>(gradient, logits, grad, problem.vocab);
+        copy(1);
     }
-    __syncthreads(); /* what the label's column holds by now is overwritten */
+#pragma unroll 1
+    for (unsigned index = 0; index < problem.part_count; index++) {
+        const row_part part(problem, index, label);
+        const char *place = logits + part.first() * f16::bytes;
+        if (RESIDENT) {
+            copy(index + 2);
+        }
+        async_wait<RESIDENT ? 2 : 0>();
+        store_warp_sums(part, sum_warp(problem, options, part, keep_part<RESIDENT>(place, part)));
+        if (!RESIDENT) {
+            copy(index + 1); /* to where the thread itself has read this part */
+        }
+        const int slot = slot_of(index);
+        if (slot == MERGED_AT_ONCE - 1 || index + 1 == problem.part_count) {
+            sum_warps(problem, options, logits, index - slot, slot + 1, label);
+            if (problem.part_count > 1) {
+                merge_parts(problem, index - slot, slot + 1);
+            }
+        }
+    }
+    __syncthreads();
+    return problem.part_count > 1 ? sums_in_shared().merged : sums_in_shared().of_part[0];
+}
+
+static __device__ __forceinline__ void store_padding(const quern_cross_entropy_problem &problem, char *grad) {
+    if (problem.padded_vocab > problem.vocab) {
+        store_zeros(grad + problem.vocab * f16::bytes, problem.padded_vocab - problem.vocab);
+    }
+}
+
+static __device__ __forceinline__ void skip_row(const quern_cross_entropy_problem &problem, int64_t row) {
+    if (problem.grad) {
+        store_zeros(gradient_row_of(problem, row), problem.padded_vocab);
+    }
     if (threadIdx.x == 0) {
-        store_element<f16>(grad, label, f16::nearest(result.label_gradient));
+        write_skipped_outputs(problem, row);
+        if (problem.stats) {
+            problem.stats[row] = empty_stats();
+        }
     }
 }
 
+template <bool RESIDENT>
+static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                         int64_t row) {
+    if (is_skipped(problem, label_of(problem, row))) {
+        skip_row(problem, row);
+        return;
+    }
+    const quern_row_stats stats = sum_row<RESIDENT>(problem, options, row);
+    if (threadIdx.x == 0) {
+        write_row_outputs<false>(problem, row, stats);
+        if (problem.stats) {
+            problem.stats[row] = stats;
+        }
+    }
+    if (!problem.grad) {
+        return;
+    }
+    char *grad = gradient_row_of(problem, row);
+    if (is_all_infinite(stats)) {
+        store_zeros(grad, problem.padded_vocab);
+        return;
+    }
+    const row_factors factors(problem, stats, gradient_scale(problem, row), false);
+    const row_gradient gradient(problem, options, factors, label_column(problem, row), 0);
+    if (RESIDENT) {
+        store_resident_gradient(gradient, grad, problem.vocab);
+    } else
+    store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
+    store_padding(problem, grad);
+}
 
-extern "C" __global__ void __launch_bounds__(512, 3)
+/* ---- a part of a row by one block ---- */
+
+static __device__ __forceinline__ void sum_part(const quern_cross_entropy_problem &problem, const row_options &options, int64_t row,
+                                                unsigned part) {
+    if (is_skipped(problem, label_of(problem, row))) {
+        return; /* whoever combines the parts knows it too */
+    }
+    const char *logits = row_of(problem, row);
+    const int64_t label = label_column(problem, row);
+    const row_part place(problem, part, label);
+    store_warp_sums(place, sum_warp(problem, options, place, load_part(logits + place.first() * f16::bytes, place)));
+    sum_warps(problem, options, logits, part, 1, label);
+    if (threadIdx.x == 0) {
+        problem.parts[part * problem.rows + row] = sums_in_shared().of_part[slot_of(part)];
+    }
+}
+
+static __device__ __forceinline__ void store_part_gradient(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                           int64_t row, unsigned part) {
+    const int64_t label = label_column(problem, row);
+    const row_part place(problem, part, label);
+    char *row_grad = gradient_row_of(problem, row);
+    char *grad = row_grad + place.first() * f16::bytes;
+    const quern_row_stats stats = problem.stats[row];
+    if (part == problem.part_count - 1) {
+        store_padding(problem, row_grad);
+    }
+    if (is_skipped(problem, label_of(problem, row)) || is_all_infinite(stats)) {
+        store_zeros(grad, place.columns);
+        return;
+    }
+    const row_factors factors(problem, stats, gradient_scale(problem, row), false);
+    const row_gradient gradient(problem, options, factors, label, place.first());
+    store_streamed_gradient(gradient, row_of(problem, row) + place.first() * f16::bytes, grad, place.columns);
+}
+
+/* ---- the kernels ---- */
+
+extern "C" __global__ void __launch_bounds__(THREADS, 3)
 cross_entropy_f16_resident(const __grid_constant__ quern_cross_entropy_problem problem) {
-    for (int64_t row = blockIdx.x; row < problem.rows; row += gridDim.x) {
-        cross_entropy_row<512, true>(problem, row);
-        __syncthreads(); /* the next row uses the same shared memory */
+    const row_options options(problem);
+    const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x;
+    if (block < problem.rows) {
+        cross_entropy_row<true>(problem, options, block);
     }
 }
-
-extern "C" __global__ void __launch_bounds__(1024, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
 cross_entropy_f16_streamed(const __grid_constant__ quern_cross_entropy_problem problem) {
-    for (int64_t row = blockIdx.x; row < problem.rows; row += gridDim.x) {
-        cross_entropy_row<1024, false>(problem, row);
-        __syncthreads(); /* the next row uses the same shared memory */
+    const row_options options(problem);
+    const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x;
+    if (block < problem.rows) {
+        cross_entropy_row<false>(problem, options, block);
+    }
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+cross_entropy_f16_stats(const __grid_constant__ quern_cross_entropy_problem problem) {
+    const row_options options(problem);
+    const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x;
+    const int64_t parts = problem.rows * problem.part_count;
+    if (block < parts) {
+        sum_part(problem, options, block / problem.part_count, (unsigned)(block % problem.part_count));
+    }
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
+cross_entropy_f16_gradient(const __grid_constant__ quern_cross_entropy_problem problem) {
+    const row_options options(problem);
+    const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x;
+    const int64_t parts = problem.rows * problem.part_count;
+    if (block < parts) {
+        const int64_t part = parts - 1 - block; /* backwards: the L2 cache saw the last parts last */
+        store_part_gradient(problem, options, part / problem.part_count, (unsigned)(part % problem.part_count));
     }
 }

@@ -12,17 +12,35 @@ quern_image_cross_entropy_f32__sm_120f:
     .byte 0
 quern_image_cross_entropy_f32__sm_120f_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end
+quern_image_cross_entropy_f32_full__sm_120f:
+    .incbin "sm_120f/cross_entropy_f32_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_120f_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end
 quern_image_cross_entropy_f16__sm_120f:
     .incbin "sm_120f/cross_entropy_f16.fatbin"
     .byte 0
 quern_image_cross_entropy_f16__sm_120f_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end
+quern_image_cross_entropy_f16_full__sm_120f:
+    .incbin "sm_120f/cross_entropy_f16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_120f_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end
 quern_image_cross_entropy_bf16__sm_120f:
     .incbin "sm_120f/cross_entropy_bf16.fatbin"
     .byte 0
 quern_image_cross_entropy_bf16__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end
+quern_image_cross_entropy_bf16_full__sm_120f:
+    .incbin "sm_120f/cross_entropy_bf16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end
 quern_image_cross_entropy_stages__sm_120f:
@@ -36,17 +54,35 @@ quern_image_cross_entropy_f32__sm_100f:
     .byte 0
 quern_image_cross_entropy_f32__sm_100f_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end
+quern_image_cross_entropy_f32_full__sm_100f:
+    .incbin "sm_100f/cross_entropy_f32_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_100f_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end
 quern_image_cross_entropy_f16__sm_100f:
     .incbin "sm_100f/cross_entropy_f16.fatbin"
     .byte 0
 quern_image_cross_entropy_f16__sm_100f_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end
+quern_image_cross_entropy_f16_full__sm_100f:
+    .incbin "sm_100f/cross_entropy_f16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_100f_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end
 quern_image_cross_entropy_bf16__sm_100f:
     .incbin "sm_100f/cross_entropy_bf16.fatbin"
     .byte 0
 quern_image_cross_entropy_bf16__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end
+quern_image_cross_entropy_bf16_full__sm_100f:
+    .incbin "sm_100f/cross_entropy_bf16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end
 quern_image_cross_entropy_stages__sm_100f:
@@ -60,17 +96,35 @@ quern_image_cross_entropy_f32__sm_90a:
     .byte 0
 quern_image_cross_entropy_f32__sm_90a_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end
+quern_image_cross_entropy_f32_full__sm_90a:
+    .incbin "sm_90a/cross_entropy_f32_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_90a_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end
 quern_image_cross_entropy_f16__sm_90a:
     .incbin "sm_90a/cross_entropy_f16.fatbin"
     .byte 0
 quern_image_cross_entropy_f16__sm_90a_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end
+quern_image_cross_entropy_f16_full__sm_90a:
+    .incbin "sm_90a/cross_entropy_f16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_90a_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end
 quern_image_cross_entropy_bf16__sm_90a:
     .incbin "sm_90a/cross_entropy_bf16.fatbin"
     .byte 0
 quern_image_cross_entropy_bf16__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end
+quern_image_cross_entropy_bf16_full__sm_90a:
+    .incbin "sm_90a/cross_entropy_bf16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end
 quern_image_cross_entropy_stages__sm_90a:
@@ -84,17 +138,35 @@ quern_image_cross_entropy_f32__sm_89:
     .byte 0
 quern_image_cross_entropy_f32__sm_89_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end
+quern_image_cross_entropy_f32_full__sm_89:
+    .incbin "sm_89/cross_entropy_f32_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_89_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end
 quern_image_cross_entropy_f16__sm_89:
     .incbin "sm_89/cross_entropy_f16.fatbin"
     .byte 0
 quern_image_cross_entropy_f16__sm_89_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end
+quern_image_cross_entropy_f16_full__sm_89:
+    .incbin "sm_89/cross_entropy_f16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_89_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end
 quern_image_cross_entropy_bf16__sm_89:
     .incbin "sm_89/cross_entropy_bf16.fatbin"
     .byte 0
 quern_image_cross_entropy_bf16__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end
+quern_image_cross_entropy_bf16_full__sm_89:
+    .incbin "sm_89/cross_entropy_bf16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end
 quern_image_cross_entropy_stages__sm_89:
@@ -108,17 +180,35 @@ quern_image_cross_entropy_f32__sm_86:
     .byte 0
 quern_image_cross_entropy_f32__sm_86_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end
+quern_image_cross_entropy_f32_full__sm_86:
+    .incbin "sm_86/cross_entropy_f32_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_86_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end
 quern_image_cross_entropy_f16__sm_86:
     .incbin "sm_86/cross_entropy_f16.fatbin"
     .byte 0
 quern_image_cross_entropy_f16__sm_86_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end
+quern_image_cross_entropy_f16_full__sm_86:
+    .incbin "sm_86/cross_entropy_f16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_86_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end
 quern_image_cross_entropy_bf16__sm_86:
     .incbin "sm_86/cross_entropy_bf16.fatbin"
     .byte 0
 quern_image_cross_entropy_bf16__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end
+quern_image_cross_entropy_bf16_full__sm_86:
+    .incbin "sm_86/cross_entropy_bf16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end
 quern_image_cross_entropy_stages__sm_86:
@@ -132,17 +222,35 @@ quern_image_cross_entropy_f32__sm_80:
     .byte 0
 quern_image_cross_entropy_f32__sm_80_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end
+quern_image_cross_entropy_f32_full__sm_80:
+    .incbin "sm_80/cross_entropy_f32_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_80_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end
 quern_image_cross_entropy_f16__sm_80:
     .incbin "sm_80/cross_entropy_f16.fatbin"
     .byte 0
 quern_image_cross_entropy_f16__sm_80_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end
+quern_image_cross_entropy_f16_full__sm_80:
+    .incbin "sm_80/cross_entropy_f16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_80_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end
 quern_image_cross_entropy_bf16__sm_80:
     .incbin "sm_80/cross_entropy_bf16.fatbin"
     .byte 0
 quern_image_cross_entropy_bf16__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end
+quern_image_cross_entropy_bf16_full__sm_80:
+    .incbin "sm_80/cross_entropy_bf16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end
 quern_image_cross_entropy_stages__sm_80:
@@ -156,17 +264,35 @@ quern_image_cross_entropy_f32__sm_75:
     .byte 0
 quern_image_cross_entropy_f32__sm_75_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end
+quern_image_cross_entropy_f32_full__sm_75:
+    .incbin "sm_75/cross_entropy_f32_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_75_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end
 quern_image_cross_entropy_f16__sm_75:
     .incbin "sm_75/cross_entropy_f16.fatbin"
     .byte 0
 quern_image_cross_entropy_f16__sm_75_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end
+quern_image_cross_entropy_f16_full__sm_75:
+    .incbin "sm_75/cross_entropy_f16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_75_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end
 quern_image_cross_entropy_bf16__sm_75:
     .incbin "sm_75/cross_entropy_bf16.fatbin"
     .byte 0
 quern_image_cross_entropy_bf16__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end
+quern_image_cross_entropy_bf16_full__sm_75:
+    .incbin "sm_75/cross_entropy_bf16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end
 quern_image_cross_entropy_stages__sm_75:
@@ -180,17 +306,35 @@ quern_image_cross_entropy_f32__compute_90:
     .byte 0
 quern_image_cross_entropy_f32__compute_90_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end
+quern_image_cross_entropy_f32_full__compute_90:
+    .incbin "compute_90/cross_entropy_f32_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f32_full__compute_90_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end
 quern_image_cross_entropy_f16__compute_90:
     .incbin "compute_90/cross_entropy_f16.fatbin"
     .byte 0
 quern_image_cross_entropy_f16__compute_90_end = . - 1
     .balign 64
+    .global quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end
+quern_image_cross_entropy_f16_full__compute_90:
+    .incbin "compute_90/cross_entropy_f16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_f16_full__compute_90_end = . - 1
+    .balign 64
     .global quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end
 quern_image_cross_entropy_bf16__compute_90:
     .incbin "compute_90/cross_entropy_bf16.fatbin"
     .byte 0
 quern_image_cross_entropy_bf16__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end
+quern_image_cross_entropy_bf16_full__compute_90:
+    .incbin "compute_90/cross_entropy_bf16_full.fatbin"
+    .byte 0
+quern_image_cross_entropy_bf16_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end
 quern_image_cross_entropy_stages__compute_90:

@@ -14,6 +14,7 @@
 struct f32 {
     typedef uint32_t bits;
     enum { bytes = 4 };
+    static constexpr uint32_t minus_infinity = 0xff800000u;
     static __device__ __forceinline__ float widen(bits x) { return __uint_as_float(x); }
     static __device__ __forceinline__ bits nearest(float x) { return __float_as_uint(x); }
 };
@@ -21,6 +22,7 @@ struct f32 {
 struct f16 {
     typedef uint16_t bits;
     enum { bytes = 2 };
+    static constexpr uint32_t minus_infinity = 0xfc00u;
     static __device__ __forceinline__ float widen(bits x) {
         float wide;
         asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x));
@@ -47,6 +49,7 @@ struct f16 {
 struct bf16 {
     typedef uint16_t bits;
     enum { bytes = 2 };
+    static constexpr uint32_t minus_infinity = 0xff80u;
     static __device__ __forceinline__ float widen(bits x) { return __uint_as_float((uint32_t)x << 16); }
     static __device__ __forceinline__ float widen_low(uint32_t word) { return __uint_as_float(word << 16); }
     static __device__ __forceinline__ float widen_high(uint32_t word) { return __uint_as_float(word & 0xffff0000u); }

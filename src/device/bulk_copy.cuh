@@ -1,0 +1,43 @@
+/* Copies of any size from global to shared memory by one instruction, whose end an mbarrier tells (sm_90 and later). */
+#ifndef QUERN_DEVICE_BULK_COPY_CUH
+#define QUERN_DEVICE_BULK_COPY_CUH
+
+#include <stdint.h>
+
+__device__ __forceinline__ uint32_t shared_address(const void *shared) {
+    return (uint32_t)__cvta_generic_to_shared(shared);
+}
+
+/* For one arrival; made_mbarriers() and a barrier of the block must follow before anyone else uses it. */
+__device__ __forceinline__ void make_mbarrier(uint64_t *mbarrier) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(shared_address(mbarrier)) : "memory");
+}
+
+/* Shows new mbarriers to the copies. */
+__device__ __forceinline__ void made_mbarriers() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* Sets bytes, a multiple of 16 between addresses that are too, on their way; the mbarrier's only arrival. */
+__device__ __forceinline__ void bulk_copy(void *shared, const void *global, uint32_t bytes, uint64_t *mbarrier) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(mbarrier)), "r"(bytes) : "memory");
+    if (bytes > 0) {
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                     :: "r"(shared_address(shared)), "l"(global), "r"(bytes), "r"(shared_address(mbarrier)) : "memory");
+    }
+}
+
+/* Waits for the arrival and its bytes, which this thread can read then. */
+__device__ __forceinline__ void wait_mbarrier(uint64_t *mbarrier) {
+    uint32_t done;
+    do {
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n"
+                     "selp.u32 %0, 1, 0, p;\n"
+                     "}" : "=r"(done) : "r"(shared_address(mbarrier)) : "memory");
+    } while (!done);
+}
+
+#endif

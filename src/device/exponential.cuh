@@ -1,0 +1,66 @@
+/* Exponentials, infinity, and the reductions of a warp that a softmax needs. */
+#ifndef QUERN_DEVICE_EXPONENTIAL_CUH
+#define QUERN_DEVICE_EXPONENTIAL_CUH
+
+#include <float.h>
+#include <stdint.h>
+
+#define LOG2_E 1.44269504f
+#define INFINITY_F32 __uint_as_float(0x7f800000u)
+#define INFINITY_F64 __longlong_as_double(0x7ff0000000000000ll)
+
+/* 2^x; a result below 2^-126 is flushed to 0. */
+__device__ __forceinline__ float exp2_flushed(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+/* 1 / x for an x that is neither tiny nor huge, good to one unit in the last place. */
+__device__ __forceinline__ float reciprocal_approximate(float x) {
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+/* Trees over the lanes of a warp: the same bits in every lane. */
+
+__device__ __forceinline__ float largest_of_warp(float mine) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+        mine = fmaxf(mine, __shfl_xor_sync(0xffffffffu, mine, distance));
+    }
+    return mine;
+}
+
+template <class T> __device__ __forceinline__ T sum_of_warp(T mine) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+        mine += __shfl_xor_sync(0xffffffffu, mine, distance);
+    }
+    return mine;
+}
+
+/* A column and its value: the largest value, and of several the first column; column -1: none. */
+struct place_of_largest {
+    float value;
+    int64_t column;
+
+    __device__ __forceinline__ void take(float other_value, int64_t other_column) {
+        const bool is_better = column < 0 || other_value > value || (other_value == value && other_column < column);
+        if (other_column >= 0 && is_better) {
+            value = other_value;
+            column = other_column;
+        }
+    }
+    __device__ __forceinline__ void reduce_warp() {
+#pragma unroll
+        for (int distance = 16; distance > 0; distance /= 2) {
+            const float other_value = __shfl_xor_sync(0xffffffffu, value, distance);
+            const int64_t other_column = __shfl_xor_sync(0xffffffffu, column, distance);
+            take(other_value, other_column);
+        }
+    }
+};
+
+#endif
