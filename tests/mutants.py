@@ -17,6 +17,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import mutants_cross_entropy
+
 ROOT = Path(__file__).resolve().parent.parent
 EMULATED_TARGET, CAPABILITY = "sm_80", "8.0"
 
@@ -31,34 +33,7 @@ class Mutant:
 
 
 CPU = [
-    Mutant("shifted label", "templates/cross_entropy.c.j2",
-           "store_tail(row->grad + row->label, 1,", "store_tail(row->grad + (row->label + 1) % row->vocab, 1,",
-           "test_cross_entropy"),
-    Mutant("zero off-target gradient", "templates/cross_entropy.c.j2",
-           "piece_gradient(exponentials, end - column, piece->weight * factor,",
-           "piece_gradient(exponentials, end - column, 0.0 * factor,", "test_cross_entropy"),
-    Mutant("mean divided by all rows", "templates/cross_entropy.c.j2",
-           "scale / (double)*problem->counted_rows", "scale / (double)problem->rows", "test_cross_entropy"),
-    Mutant("mean loss divided by all rows", "src/cross_entropy.c",
-           "sum / (double)*problem->counted_rows", "sum / (double)problem->rows", "test_cross_entropy"),
-    Mutant("row 0's upstream gradient for all", "templates/cross_entropy.c.j2",
-           "problem->grad_loss[row * problem->grad_loss_stride]", "problem->grad_loss[0 * row]", "test_cross_entropy"),
-    Mutant("skipped tail", "templates/cross_entropy.c.j2",
-           "memcpy(grad, tail, (size_t)columns * sizeof(element));",
-           "memcpy(grad, tail, (size_t)(columns / 2 * 2) * sizeof(element));", "test_cross_entropy"),
-    Mutant("log-sum-exp less the logit", "templates/cross_entropy.c.j2",
-           "return log1p(result->others);", "return (double)(float)log(1 + (float)result->others);", "test_cross_entropy"),
-    Mutant("label gradient by cancellation", "templates/cross_entropy.c.j2",
-           "(float)(-(result->others / result->sum) * scale)",
-           "((float)(1 - result->others / result->sum) - 1.0f) * (float)scale", "test_cross_entropy"),
-    Mutant("label beyond the vocabulary", "templates/cross_entropy.c.j2",
-           "label < 0 || label >= problem->vocab ?", "label < 0 || label > problem->vocab ?", "test_cross_entropy_rows"),
-    Mutant("uncounted infinite rows", "src/cross_entropy.c",
-           "if (!report.bad_labels++) report.first_bad_row = row;", "report.bad_labels++; report.first_bad_row = row;",
-           "test_cross_entropy_rows"),
-    Mutant("32-bit row offset", "templates/cross_entropy.c.j2",
-           ".logits = (const element *)problem->logits + index * problem->logits_stride",
-           ".logits = (const element *)problem->logits + (int32_t)(index * problem->logits_stride)", "test_large"),
+    *(Mutant(*row) for row in mutants_cross_entropy.CPU),
     Mutant("v averaged as written in the paper", "templates/adam.c.j2",
            "vector_fma(c->one_minus_beta2, vector_fms(g, g, v), v)",
            "(vector_broadcast(1.0f) - c->one_minus_beta2) * v + c->one_minus_beta2 * g * g", "test_adam"),
@@ -76,8 +51,6 @@ CPU = [
            "test_adam_rounding"),
     Mutant("an empty tensor takes no place", "src/adam.c",
            "(uint32_t)place, first, end);", "(uint32_t)(place - (place > 3)), first, end);", "test_adam"),
-    Mutant("unchecked stride", "src/cross_entropy.c",
-           "if (stride < args->vocab)", "if (stride < 0)", "test_arguments"),
     Mutant("unchecked betas", "src/adam.c",
            "scalars[i].is_beta ? value < 1 : isfinite(value)", "isfinite(value)", "test_arguments"),
 ]
@@ -239,28 +212,7 @@ RANKS = [
 ]
 
 EMULATED = [
-    Mutant("no barrier before the label's element", "templates/cross_entropy.cu.j2",
-           "__syncthreads(); /* what the label's column holds by now is overwritten */", "", "test_cross_entropy"),
-    Mutant("no barrier in the block's sum", "templates/cross_entropy_stages.cu.j2",
-           "    for (int width = THREADS / 2; width > 0; width /= 2) {\n        __syncthreads();",
-           "    for (int width = THREADS / 2; width > 0; width /= 2) {", "test_cross_entropy"),
-    Mutant("no barrier in the row's sum", "src/device/softmax.cuh", "    __syncthreads();", "", "test_cross_entropy"),
-    Mutant("zero off-target gradient", "templates/cross_entropy.cu.j2",
-           "{others.offset, part, __fdiv_rn(scale, sum) * (1.0f + lost)}", "{others.offset, part, 0.0f}",
-           "test_cross_entropy"),
-    Mutant("wrong divisor", "templates/cross_entropy.cu.j2",
-           "(float)problem.counted_rows[0]", "(float)problem.rows", "test_cross_entropy"),
-    Mutant("shifted label", "templates/cross_entropy.cu.j2",
-           "store_element<${ logits }>(grad, label,", "store_element<${ logits }>(grad, (label + 1) % problem.vocab,",
-           "test_cross_entropy"),
-    Mutant("skipped edge", "templates/cross_entropy.cu.j2",
-           "store_element<${ logits }>(grad, column, ${ logits }::nearest(gradient(x)));",
-           "(void)x;", "test_cross_entropy"),
-    Mutant("no wait for the copies", "templates/cross_entropy.cu.j2",
-           "        async_wait<COPIES>();\n", "", "test_cross_entropy"),
-    Mutant("labels' low 32 bits", "templates/cross_entropy.cu.j2",
-           "(uint64_t)label >= (uint64_t)problem.vocab", "(uint32_t)label >= (uint64_t)problem.vocab",
-           "test_cross_entropy_rows"),
+    *(Mutant(*row) for row in mutants_cross_entropy.EMULATED),
     Mutant("skipped tail", "templates/adam.cu.j2", "                if (first + i < count) {",
            "                if (first + i + 1 < count) {", "test_adam"),
     Mutant("swapped random bits", "templates/adam.cu.j2",

@@ -134,7 +134,6 @@ static quern_cross_entropy_args of_shard(const struct cross_entropy_case *c, con
     args.logits_stride = cross_entropy_logits_stride(c);
     if (all->grad) args.grad = (char *)all->grad + bytes;
     if (all->grad) args.grad_stride = cross_entropy_grad_stride(c);
-    if (all->class_weights) args.class_weights = all->class_weights + first;
     return args;
 }
 
@@ -171,14 +170,28 @@ static void combine_as_two_ranks(struct step *step, const quern_cross_entropy_ar
     free(shards);
 }
 
-static void run_in_steps(struct step *step, const quern_cross_entropy_args *all, struct buffers *b) {
+/* A rank has the class weights of its own columns and of no others: guards stand around them. */
+static void open_shard_weights(const struct step *step, const struct cross_entropy_inputs *inputs, const int64_t *first,
+                               quern_cross_entropy_args *args, struct buffer *weights) {
+    for (int s = 0; s < step->shard_count; s++) {
+        const int64_t columns = step->c->has_weights ? first[s + 1] - first[s] : 0;
+        buffer_open(&weights[s], step->device, (size_t)columns * sizeof(float), (size_t)step->c->offset * sizeof(float),
+                    inputs->weights + first[s]);
+        if (columns) args[s].class_weights = weights[s].data;
+    }
+}
+
+static void run_in_steps(struct step *step, const quern_cross_entropy_args *all, const struct cross_entropy_inputs *inputs,
+                         struct buffers *b) {
     const struct cross_entropy_case *c = step->c;
     int64_t first[MOST_SHARDS + 1];
+    struct buffer weights[MOST_SHARDS];
     quern_cross_entropy_args args[MOST_SHARDS];
     step->shard_count = cross_entropy_split(c, first);
     step->shards = b->shards.data;
+    for (int s = 0; s < step->shard_count; s++) args[s] = of_shard(c, all, first[s], first[s + 1]);
+    open_shard_weights(step, inputs, first, args, weights);
     for (int s = 0; s < step->shard_count; s++) {
-        args[s] = of_shard(c, all, first[s], first[s + 1]);
         quern_cross_entropy_args own = args[s];
         own.stats = (quern_row_stats *)b->shards.data + s * c->rows;
         run(step, stats, &own);
@@ -187,6 +200,7 @@ static void run_in_steps(struct step *step, const quern_cross_entropy_args *all,
           "the stats of a shard are all that its first step writes");
     combine_as_two_ranks(step, &args[0], &args[step->shard_count - 1], b);
     for (int s = 0; s < step->shard_count && all->grad; s++) run(step, gradient, &args[s]);
+    for (int s = 0; s < step->shard_count; s++) buffer_close(&weights[s]);
 }
 
 /* ---- all of it ---- */
@@ -239,7 +253,7 @@ void cross_entropy_run(const struct test_device *device, const struct cross_entr
     open_inputs(device, c, inputs, &b);
     open_outputs(device, c, &b);
     const quern_cross_entropy_args args = with_pointers(c, inputs, &b);
-    if (c->shards) run_in_steps(&step, &args, &b);
+    if (c->shards) run_in_steps(&step, &args, inputs, &b);
     else if (c->later && args.grad) run_in_two(&step, &args);
     else run(&step, whole, &args);
     read_outputs(c, &b, outputs);
