@@ -241,6 +241,11 @@ static struct piece_sums plain_sums(const element *logits, int64_t columns, stru
 
 /* ---- forward with all options ---- */
 
+/* What is asked of a pass.  Where it is a constant, so are the branches that depend on it. */
+struct full_wants {
+    bool centred, kept, softcap, smoothing, class_weights, entropy;
+};
+
 /* A pass over a piece: what is asked for, and where things are. */
 struct full_pass {
     const element *logits;
@@ -248,10 +253,9 @@ struct full_pass {
     float *exponentials, *slopes;           /* NULL: not to be kept */
     struct exponential_bounds bounds;
     struct softcap softcap;
-    vector reference;                       /* what y is measured from in the moment; scaled, in the weighted sum */
-    vector scaled_reference;
-    float origin;
-    bool centred, has_softcap, has_smoothing, has_entropy;
+    vector reference, scaled_reference;     /* what y is measured from; with a minus and scaled, in the weighted sum */
+    float origin;                           /* the same */
+    struct full_wants wants;
 };
 
 /* Distances are summed in this scale, in which no sum over a piece can overflow. */
@@ -277,19 +281,12 @@ static inline void join_sums(struct full_sums *sums, const struct full_sums *mor
     sums->weights += more->weights;
 }
 
-/* The softcap of a few pairs: the far half of it only where one of the logits asks for it. */
-SPECIALISED void cap_pairs(const struct full_pass *pass, int pairs, struct vector_pair *x, float *slopes) {
-    vector reach = vector_broadcast(0.0f);
-    for (int k = 0; k < pairs; k++)
-        reach = vector_or(reach, vector_or(x[k].first, x[k].second));
-    const bool near = vector_all_at_most(vector_abs(reach), pass->softcap.near);
-    for (int k = 0; k < pairs; k++) {
-        const struct softcapped first = near ? softcap_near(x[k].first, &pass->softcap) : softcap_any(x[k].first, &pass->softcap);
-        const struct softcapped second = near ? softcap_near(x[k].second, &pass->softcap) : softcap_any(x[k].second, &pass->softcap);
-        x[k] = (struct vector_pair){first.value, second.value};
-        if (slopes)
-            store_pair(slopes + k * PAIR, (struct vector_pair){first.slope, second.slope});
-    }
+SPECIALISED struct vector_pair cap_pair(const struct full_pass *pass, struct vector_pair x, bool near, float *slopes) {
+    const struct softcapped first = near ? softcap_near(x.first, &pass->softcap) : softcap_any(x.first, &pass->softcap);
+    const struct softcapped second = near ? softcap_near(x.second, &pass->softcap) : softcap_any(x.second, &pass->softcap);
+    if (slopes)
+        store_pair(slopes, (struct vector_pair){first.slope, second.slope});
+    return (struct vector_pair){first.value, second.value};
 }
 
 /* Takes the columns beyond a tail out again, which the softcap has made finite. */
@@ -311,11 +308,12 @@ static void weigh_carefully(struct vector_pair y, struct vector_pair weights, fl
     }
 }
 
-SPECIALISED void weigh(const struct full_pass *pass, int64_t column, struct vector_pair y, struct full_sums *sums) {
+SPECIALISED void weigh(const struct full_pass *pass, int64_t column, struct vector_pair y, bool class_weights,
+                       struct full_sums *sums) {
     const vector scale = vector_broadcast(DISTANCE_SCALE);
     const vector first = vector_multiply_add(y.first, scale, pass->scaled_reference);
     const vector second = vector_multiply_add(y.second, scale, pass->scaled_reference);
-    if (!pass->class_weights) {
+    if (!class_weights) {
         sums->weighted += first + second;
         return;
     }
@@ -330,43 +328,61 @@ SPECIALISED vector moment_of(const struct full_pass *pass, vector y, vector expo
     return vector_max(vector_broadcast(LEAST_DISTANCE), y - pass->reference) * exponentials;
 }
 
+/* One pair, of which so many columns count; returns the sums of its lanes' exponentials. */
+SPECIALISED vector add_pair(const struct full_pass *pass, int64_t column, int64_t columns, bool near, struct full_wants wants,
+                            struct full_sums *sums) {
+    struct vector_pair y = load_pair(pass->logits + column, columns);
+    if (wants.softcap) {
+        y = cap_pair(pass, y, near, wants.kept ? pass->slopes + column : NULL);
+        if (columns < PAIR)
+            y = cut_off(y, columns);
+    }
+    const struct vector_pair e = pair_exponentials(y, &pass->bounds, wants.centred);
+    if (wants.kept)
+        store_pair(pass->exponentials + column, e);
+    if (wants.entropy)
+        sums->moment += moment_of(pass, y.first, e.first) + moment_of(pass, y.second, e.second);
+    if (wants.smoothing && columns >= PAIR)
+        weigh(pass, column, y, wants.class_weights, sums);
+    return e.first + e.second;
+}
+
 /* Up to GROUP columns.  Exponentials are summed in the order of the plain pass, so that their sum has the same bits. */
-SPECIALISED void add_group(const struct full_pass *pass, int64_t column, int64_t columns, vector *maximum, struct full_sums *run) {
-    const int pairs = (int)((columns + PAIR - 1) / PAIR);
-    struct vector_pair x[UNROLL];
-    vector sums[UNROLL];
+SPECIALISED void add_pairs(const struct full_pass *pass, int64_t column, int64_t columns, bool near, struct full_wants wants,
+                           struct full_sums *run) {
     struct full_sums group = no_sums();
-    for (int k = 0; k < pairs; k++) {
-        x[k] = load_pair(pass->logits + column + k * PAIR, columns - k * PAIR);
-        *maximum = vector_max(*maximum, vector_max(x[k].first, x[k].second));
-    }
-    if (pass->has_softcap) {
-        cap_pairs(pass, pairs, x, pass->slopes ? pass->slopes + column : NULL);
-        if (columns < pairs * PAIR)
-            x[pairs - 1] = cut_off(x[pairs - 1], columns - (pairs - 1) * PAIR);
-    }
-    for (int k = 0; k < pairs; k++) {
-        const struct vector_pair e = pair_exponentials(x[k], &pass->bounds, pass->centred);
-        if (pass->exponentials)
-            store_pair(pass->exponentials + column + k * PAIR, e);
-        sums[k] = e.first + e.second;
-        if (pass->has_entropy)
-            group.moment += moment_of(pass, x[k].first, e.first) + moment_of(pass, x[k].second, e.second);
-        if (pass->has_smoothing && columns >= (k + 1) * PAIR)
-            weigh(pass, column + k * PAIR, x[k], &group);
-    }
-    if (columns == GROUP)
+    vector sums[UNROLL];
+    if (columns < GROUP) {
+        for (int64_t k = 0; k < columns; k += PAIR)
+            run->exponentials += add_pair(pass, column + k, columns - k, near, wants, &group);
+    } else {
+        for (int k = 0; k < UNROLL; k++)
+            sums[k] = add_pair(pass, column + k * PAIR, PAIR, near, wants, &group);
         group.exponentials = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    for (int k = 0; k < pairs && columns < GROUP; k++)
-        run->exponentials += sums[k];
+    }
     join_sums(run, &group);
 }
 
-static struct vector_pair capped_pair(const struct full_pass *pass, int64_t column, int64_t columns) {
+/* The far half of the softcap is computed only where one of the group's logits asks for it. */
+SPECIALISED void add_group(const struct full_pass *pass, int64_t column, int64_t columns, struct full_wants wants, vector *maximum,
+                           struct full_sums *run) {
     struct vector_pair x = load_pair(pass->logits + column, columns);
-    if (pass->has_softcap)
-        cap_pairs(pass, 1, &x, NULL);
-    return x;
+    vector largest = vector_max(x.first, x.second), least = vector_min(x.first, x.second);
+    for (int64_t k = PAIR; k < columns; k += PAIR) {
+        x = load_pair(pass->logits + column + k, columns - k);
+        largest = vector_max(largest, vector_max(x.first, x.second));
+        least = vector_min(least, vector_min(x.first, x.second));
+    }
+    *maximum = vector_max(*maximum, largest);
+    if (wants.softcap && !vector_all_at_most(vector_max(largest, -least), pass->softcap.near))
+        add_pairs(pass, column, columns, false, wants, run);
+    else
+        add_pairs(pass, column, columns, true, wants, run);
+}
+
+static struct vector_pair capped_pair(const struct full_pass *pass, int64_t column, int64_t columns) {
+    const struct vector_pair x = load_pair(pass->logits + column, columns);
+    return pass->wants.softcap ? cap_pair(pass, x, false, NULL) : x;
 }
 
 /* The smoothing's sums from a column of a piece on. */
@@ -391,29 +407,47 @@ static void finish_weighing(const struct full_pass *pass, int64_t columns, const
     weigh_rest(pass, 0, columns, piece);
 }
 
-static struct piece_sums full_sums(const struct full_pass *pass, int64_t columns) {
+SPECIALISED struct piece_sums full_pass(struct full_pass pass, int64_t columns, struct full_wants wants) {
     vector maximum = vector_broadcast(-INFINITY);
     struct full_sums sums = no_sums(), run = sums;
     int64_t column = 0;
     for (; column + GROUP <= columns; column += GROUP) {
-        prefetch_ahead(pass->logits + column);
+        prefetch_ahead(pass.logits + column);
         if (column % RUN == 0) {
             join_sums(&sums, &run);
             run = no_sums();
         }
-        add_group(pass, column, GROUP, &maximum, &run);
+        add_group(&pass, column, GROUP, wants, &maximum, &run);
     }
     if (column < columns)
-        add_group(pass, column, columns - column, &maximum, &run);
+        add_group(&pass, column, columns - column, wants, &maximum, &run);
     join_sums(&sums, &run);
     struct piece_sums piece = {
         .maximum = vector_reduce_max(maximum),
         .exponentials = vector_reduce_add(sums.exponentials),
         .moment = vector_reduce_add(sums.moment),
     };
-    if (pass->has_smoothing)
-        finish_weighing(pass, columns, &sums, &piece);
+    if (wants.smoothing)
+        finish_weighing(&pass, columns, &sums, &piece);
     return piece;
+}
+
+/* What training asks for has loops of its own; one loop for all else. */
+static struct piece_sums full_sums(const struct full_pass *pass, int64_t columns) {
+    const struct full_wants wants = pass->wants;
+    if (wants.centred || wants.entropy || !wants.kept)
+        return full_pass(*pass, columns, wants);
+    if (wants.softcap && wants.smoothing && wants.class_weights)
+        return full_pass(*pass, columns, (struct full_wants){.kept = 1, .softcap = 1, .smoothing = 1, .class_weights = 1});
+    if (wants.softcap && wants.smoothing)
+        return full_pass(*pass, columns, (struct full_wants){.kept = 1, .softcap = 1, .smoothing = 1});
+    if (wants.softcap)
+        return full_pass(*pass, columns, (struct full_wants){.kept = 1, .softcap = 1});
+    if (wants.smoothing && wants.class_weights)
+        return full_pass(*pass, columns, (struct full_wants){.kept = 1, .smoothing = 1, .class_weights = 1});
+    if (wants.smoothing)
+        return full_pass(*pass, columns, (struct full_wants){.kept = 1, .smoothing = 1});
+    return full_pass(*pass, columns, wants);
 }
 
 /* ---- parts ---- */
@@ -464,10 +498,14 @@ SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, i
         .reference = vector_broadcast(reference),
         .scaled_reference = vector_broadcast(-reference * DISTANCE_SCALE),
         .origin = reference,
-        .centred = origin.of.centre != 0.0f,
-        .has_softcap = problem->softcap != 0.0f,
-        .has_smoothing = problem->label_smoothing != 0.0f,
-        .has_entropy = problem->entropy,
+        .wants = {
+            .centred = origin.of.centre != 0.0f,
+            .kept = exponentials,
+            .softcap = problem->softcap != 0.0f,
+            .smoothing = problem->label_smoothing != 0.0f,
+            .class_weights = problem->class_weights,
+            .entropy = problem->entropy,
+        },
     };
     return full_sums(&pass, columns);
 }
@@ -505,8 +543,16 @@ SPECIALISED quern_row_stats label_stats(const struct row *row, bool full) {
     return stats;
 }
 
-/* The first of the columns whose logit is a value; end when there is none. */
+/* The first of the columns whose logit is a value that none exceeds; end when there is none. */
 static int64_t find_first(const element *logits, int64_t column, int64_t end, float value) {
+    if (value == -INFINITY)
+        return column;
+    const vector below = vector_broadcast(nextafterf(value, -INFINITY));
+    for (; column + PAIR <= end; column += PAIR) {
+        const struct vector_pair x = pair_load_f32(logits + column);
+        if (!vector_all_at_most(vector_max(x.first, x.second), below))
+            break;
+    }
     for (; column < end; column++) {
         if (first_lane(load_tail(logits + column, 1).first) == value)
             break;

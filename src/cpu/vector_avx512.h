@@ -38,13 +38,12 @@ static inline vector vector_multiply_add(vector a, vector b, vector c) { return 
 /* The larger of each; b where either is NaN. */
 static inline vector vector_max(vector a, vector b) { return _mm512_max_ps(a, b); }
 
+static inline vector vector_min(vector a, vector b) { return _mm512_min_ps(a, b); }
+
 /* x - q * d, rounded once: what a quotient q leaves. */
 static inline vector vector_remainder(vector x, vector q, vector d) { return _mm512_fnmadd_ps(q, d, x); }
 
 static inline vector vector_abs(vector x) { return _mm512_abs_ps(x); }
-
-/* The union of the bits. */
-static inline vector vector_or(vector a, vector b) { return _mm512_or_ps(a, b); }
 
 /* Whether every a is at most b; no NaN is. */
 static inline int vector_all_at_most(vector a, vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ) == 0; }

@@ -35,6 +35,10 @@ static inline vector vector_max(vector a, vector b) {
     return (vector)vector_select(a > b, (vector_bits)a, (vector_bits)b);
 }
 
+static inline vector vector_min(vector a, vector b) {
+    return (vector)vector_select(a < b, (vector_bits)a, (vector_bits)b);
+}
+
 /* The product is exact in double. */
 static inline vector vector_remainder(vector x, vector q, vector d) {
     typedef double doubles __attribute__((vector_size(32)));
@@ -43,8 +47,6 @@ static inline vector vector_remainder(vector x, vector q, vector d) {
 }
 
 static inline vector vector_abs(vector x) { return (vector)((vector_bits)x & 0x7FFFFFFF); }
-
-static inline vector vector_or(vector a, vector b) { return (vector)((vector_bits)a | (vector_bits)b); }
 
 static inline int vector_all_at_most(vector a, vector b) {
     const vector_mask are = a <= b;
