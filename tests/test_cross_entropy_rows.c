@@ -39,8 +39,10 @@ static void check_everywhere(edit *change) {
                     .logits_dtype = row->key.cross_entropy.logits, .rows = 7, .vocab = vocabs[i], .padding = 2,
                     .reduction = (quern_reduction)(k % 3), .placement = (enum placement)(k / 3),
                     .labels_dtype = k % 2 ? QUERN_INT32 : QUERN_INT64, .has_upstream = k == 4, .seed = i + 3);
-                check_edited(&device, &c, change);
-                cross_entropy_add_options(&c, row, k % 2);
+                /* The emulator takes turns. */
+                if (!test_is_small() || (k + i) % 2) check_edited(&device, &c, change);
+                if (test_is_small() && (k + i) % 2) continue;
+                cross_entropy_add_options(&c, row, k % 4 < 2);
                 c.shards = k % 4 ? (int)(k + i) % 5 : 0;
                 c.split = (uint64_t)k;
                 c.later = k % 4 == 0;

@@ -165,12 +165,15 @@ static struct cross_entropy_value loss_of(const struct row *row, const struct cr
 
 /* ---- the gradient ---- */
 
-/* The relative error of the softcap's derivative: cosh turns the rounding of its argument into one. */
+/*
+ * The relative error of the softcap's derivative: cosh turns the rounding of its argument into one.  Where
+ * exp(-2 |x / cap|), a quarter of it, is no normal fp32 value it may be taken for 0.
+ */
 static struct cross_entropy_value slope_of(const struct row *row, int64_t column) {
     if (row->options->softcap == 0) return (struct cross_entropy_value){1, 0};
     const double u = row->x[column] / row->options->softcap, slope = isfinite(u) ? 1 / cosh(u) / cosh(u) : 0;
     return (struct cross_entropy_value){
-        slope, slope > 0 ? slope * (ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * 2 * fabs(u)) : 0};
+        slope, slope > 0x1p-124 ? slope * (ARITHMETIC_TOLERANCE + EXPONENT_TOLERANCE * 2 * fabs(u)) : 0x1p-124};
 }
 
 /* A probability's relative error, from its exponent and from the logits that were capped. */
