@@ -71,7 +71,7 @@ CPU = [
      "(float)(gradient->label * (double)first_lane(row->capped.slope))",
      "(float)(gradient->label + 0 * (double)first_lane(row->capped.slope))", OPTIONS),
     ("softcap of the columns beyond the row", KERNELS,
-     "            x[pairs - 1] = cut_off(x[pairs - 1], columns - (pairs - 1) * PAIR);",
+     "            y = cut_off(y, columns);",
      "            (void)cut_off;", OPTIONS),
     ("weights of the wrong columns", KERNELS,
      ".class_weights = problem->class_weights && gradient->uniform != 0 ? problem->class_weights + column : NULL,",
