@@ -190,6 +190,20 @@ static inline void store_pair(float *to, struct vector_pair x) {
     vector_store_f32(to + VECTOR_LANES, x.second);
 }
 
+/* What sums over columns run in. */
+typedef vector total;
+
+static inline total total_of(struct vector_pair x) {
+    return x.first + x.second;
+}
+
+static inline total total_of_products(struct vector_pair x, struct vector_pair y) {
+    return vector_multiply_add(x.first, y.first, x.second * y.second);
+}
+
+static inline double total_value(total x) {
+    return vector_reduce_add(x);
+}
 static inline void prefetch_ahead(const element *logits) {
     for (size_t byte = 0; byte < GROUP * sizeof(element); byte += CACHE_LINE)
         __builtin_prefetch((const void *)((uintptr_t)logits + AHEAD + byte));
@@ -199,15 +213,16 @@ static inline void prefetch_ahead(const element *logits) {
 SPECIALISED struct piece_sums plain_pass(const element *logits, int64_t columns, struct exponential_origin origin,
                                          float *exponentials, bool centred, bool keep) {
     const struct exponential_bounds bounds = bounds_of(origin);
-    vector sum = vector_broadcast(0.0f), run = sum, maximum = vector_broadcast(-INFINITY);
+    total sum = {0}, run = {0};
+    vector maximum = vector_broadcast(-INFINITY);
     int64_t column = 0;
     for (; column + GROUP <= columns; column += GROUP) {
         prefetch_ahead(logits + column);
         if (column % RUN == 0) {
             sum += run;
-            run = vector_broadcast(0.0f);
+            run = (total){0};
         }
-        vector sums[UNROLL];
+        total sums[UNROLL];
         for (int k = 0; k < UNROLL; k++) {
             int64_t here = column + k * PAIR;
             struct vector_pair x = pair_load_bf16(logits + here);
@@ -215,7 +230,7 @@ SPECIALISED struct piece_sums plain_pass(const element *logits, int64_t columns,
             x = pair_exponentials(x, &bounds, centred);
             if (keep)
                 store_pair(exponentials + here, x);
-            sums[k] = x.first + x.second;
+            sums[k] = total_of(x);
         }
         run += (sums[0] + sums[1]) + (sums[2] + sums[3]);
     }
@@ -225,9 +240,9 @@ SPECIALISED struct piece_sums plain_pass(const element *logits, int64_t columns,
         x = pair_exponentials(x, &bounds, centred);
         if (keep)
             store_pair(exponentials + column, x);
-        run += x.first + x.second;
+        run += total_of(x);
     }
-    return (struct piece_sums){.maximum = vector_reduce_max(maximum), .exponentials = vector_reduce_add(sum + run)};
+    return (struct piece_sums){.maximum = vector_reduce_max(maximum), .exponentials = total_value(sum + run)};
 }
 
 /* One loop for each case, so that none pays for another. */
@@ -266,12 +281,11 @@ struct full_pass {
 
 /* Of a group, a run or a piece. */
 struct full_sums {
-    vector exponentials, moment, weighted, weights;
+    total exponentials, moment, weighted, weights;
 };
 
 static inline struct full_sums no_sums(void) {
-    const vector zero = vector_broadcast(0.0f);
-    return (struct full_sums){zero, zero, zero, zero};
+    return (struct full_sums){{0}, {0}, {0}, {0}};
 }
 
 static inline void join_sums(struct full_sums *sums, const struct full_sums *more) {
@@ -311,25 +325,26 @@ static void weigh_carefully(struct vector_pair y, struct vector_pair weights, fl
 SPECIALISED void weigh(const struct full_pass *pass, int64_t column, struct vector_pair y, bool class_weights,
                        struct full_sums *sums) {
     const vector scale = vector_broadcast(DISTANCE_SCALE);
-    const vector first = vector_multiply_add(y.first, scale, pass->scaled_reference);
-    const vector second = vector_multiply_add(y.second, scale, pass->scaled_reference);
+    const struct vector_pair distances = {vector_multiply_add(y.first, scale, pass->scaled_reference),
+                                          vector_multiply_add(y.second, scale, pass->scaled_reference)};
     if (!class_weights) {
-        sums->weighted += first + second;
+        sums->weighted += total_of(distances);
         return;
     }
     const struct vector_pair weights = pair_load_beside_bf16(pass->class_weights + column);
-    sums->weighted = vector_multiply_add(weights.first, first, sums->weighted);
-    sums->weighted = vector_multiply_add(weights.second, second, sums->weighted);
-    sums->weights += weights.first + weights.second;
+    sums->weighted += total_of_products(weights, distances);
+    sums->weights += total_of(weights);
 }
 
 /* exp = 0 adds 0, however far away. */
-SPECIALISED vector moment_of(const struct full_pass *pass, vector y, vector exponentials) {
-    return vector_max(vector_broadcast(LEAST_DISTANCE), y - pass->reference) * exponentials;
+SPECIALISED total moment_of(const struct full_pass *pass, struct vector_pair y, struct vector_pair exponentials) {
+    const vector least = vector_broadcast(LEAST_DISTANCE);
+    const struct vector_pair distances = {vector_max(least, y.first - pass->reference), vector_max(least, y.second - pass->reference)};
+    return total_of_products(distances, exponentials);
 }
 
-/* One pair, of which so many columns count; returns the sums of its lanes' exponentials. */
-SPECIALISED vector add_pair(const struct full_pass *pass, int64_t column, int64_t columns, bool near, struct full_wants wants,
+/* One pair, of which so many columns count; returns the sum of its exponentials. */
+SPECIALISED total add_pair(const struct full_pass *pass, int64_t column, int64_t columns, bool near, struct full_wants wants,
                             struct full_sums *sums) {
     struct vector_pair y = load_pair(pass->logits + column, columns);
     if (wants.softcap) {
@@ -341,17 +356,17 @@ SPECIALISED vector add_pair(const struct full_pass *pass, int64_t column, int64_
     if (wants.kept)
         store_pair(pass->exponentials + column, e);
     if (wants.entropy)
-        sums->moment += moment_of(pass, y.first, e.first) + moment_of(pass, y.second, e.second);
+        sums->moment += moment_of(pass, y, e);
     if (wants.smoothing && columns >= PAIR)
         weigh(pass, column, y, wants.class_weights, sums);
-    return e.first + e.second;
+    return total_of(e);
 }
 
 /* Up to GROUP columns.  Exponentials are summed in the order of the plain pass, so that their sum has the same bits. */
 SPECIALISED void add_pairs(const struct full_pass *pass, int64_t column, int64_t columns, bool near, struct full_wants wants,
                            struct full_sums *run) {
     struct full_sums group = no_sums();
-    vector sums[UNROLL];
+    total sums[UNROLL];
     if (columns < GROUP) {
         for (int64_t k = 0; k < columns; k += PAIR)
             run->exponentials += add_pair(pass, column + k, columns - k, near, wants, &group);
@@ -397,8 +412,8 @@ static void weigh_rest(const struct full_pass *pass, int64_t column, int64_t col
 /* From vectors' sums; a weighted sum that is NaN may only be so for a weight of 0 at an infinite distance. */
 static void finish_weighing(const struct full_pass *pass, int64_t columns, const struct full_sums *sums, struct piece_sums *piece) {
     const int64_t whole = columns / PAIR * PAIR;
-    piece->weighted = vector_reduce_add(sums->weighted) * (1 / (double)DISTANCE_SCALE);
-    piece->weights = pass->class_weights ? vector_reduce_add(sums->weights) : (double)whole;
+    piece->weighted = total_value(sums->weighted) * (1 / (double)DISTANCE_SCALE);
+    piece->weights = pass->class_weights ? total_value(sums->weights) : (double)whole;
     if (!isnan(piece->weighted)) {
         weigh_rest(pass, whole, columns, piece);
         return;
@@ -424,8 +439,8 @@ SPECIALISED struct piece_sums full_pass(struct full_pass pass, int64_t columns, 
     join_sums(&sums, &run);
     struct piece_sums piece = {
         .maximum = vector_reduce_max(maximum),
-        .exponentials = vector_reduce_add(sums.exponentials),
-        .moment = vector_reduce_add(sums.moment),
+        .exponentials = total_value(sums.exponentials),
+        .moment = total_value(sums.moment),
     };
     if (wants.smoothing)
         finish_weighing(&pass, columns, &sums, &piece);

@@ -16,6 +16,8 @@ struct vector_pair {
     vector first, second;
 };
 
+typedef __m256d vector_wide;
+
 static inline vector vector_broadcast(float x) { return _mm256_set1_ps(x); }
 
 /* a * b + c, rounded once. */
@@ -44,12 +46,16 @@ static inline float vector_reduce_max(vector x) {
     return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
 }
 
-static inline double vector_reduce_add(vector x) {
-    const __m256d lower = _mm256_cvtps_pd(_mm256_castps256_ps128(x)), upper = _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
-    const __m256d sums = _mm256_add_pd(lower, upper);
-    const __m128d s = _mm_add_pd(_mm256_castpd256_pd128(sums), _mm256_extractf128_pd(sums, 1));
+static inline vector_wide vector_widen(vector x) {
+    return _mm256_cvtps_pd(_mm256_castps256_ps128(x)) + _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
+}
+
+static inline double wide_reduce_add(vector_wide x) {
+    const __m128d s = _mm256_castpd256_pd128(x) + _mm256_extractf128_pd(x, 1);
     return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
 }
+
+static inline double vector_reduce_add(vector x) { return wide_reduce_add(vector_widen(x)); }
 
 /* ---- f32 ---- */
 

@@ -27,6 +27,9 @@ struct vector_pair {
     vector first, second;
 };
 
+/* Half as many lanes of double. */
+typedef __m512d vector_wide;
+
 static inline vector vector_broadcast(float x) { return _mm512_set1_ps(x); }
 
 /* a * b + c, rounded once. */
@@ -55,11 +58,15 @@ static inline vector vector_if_above(vector a, vector b, vector yes, vector no) 
 
 static inline float vector_reduce_max(vector x) { return _mm512_reduce_max_ps(x); }
 
-/* The sum of the lanes, in double. */
-static inline double vector_reduce_add(vector x) {
-    const __m512d lower = _mm512_cvtps_pd(_mm512_castps512_ps256(x)), upper = _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
-    return _mm512_reduce_add_pd(_mm512_add_pd(lower, upper));
+/* The sum of both halves. */
+static inline vector_wide vector_widen(vector x) {
+    return _mm512_cvtps_pd(_mm512_castps512_ps256(x)) + _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
 }
+
+/* The sum of the lanes, in double. */
+static inline double wide_reduce_add(vector_wide x) { return _mm512_reduce_add_pd(x); }
+
+static inline double vector_reduce_add(vector x) { return wide_reduce_add(vector_widen(x)); }
 
 /* ---- f32 ---- */
 

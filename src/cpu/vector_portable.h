@@ -10,6 +10,7 @@
 #include <string.h>
 
 typedef float vector __attribute__((vector_size(16)));
+typedef double vector_wide __attribute__((vector_size(16)));
 typedef uint32_t vector_bits __attribute__((vector_size(16)));
 typedef int32_t vector_mask __attribute__((vector_size(16)));  /* what a comparison gives: all bits or none */
 
@@ -63,9 +64,13 @@ static inline float vector_reduce_max(vector x) {
     return a > b ? a : b;
 }
 
-static inline double vector_reduce_add(vector x) {
-    return ((double)x[0] + (double)x[2]) + ((double)x[1] + (double)x[3]);
+static inline vector_wide vector_widen(vector x) {
+    return (vector_wide){(double)x[0] + (double)x[2], (double)x[1] + (double)x[3]};
 }
+
+static inline double wide_reduce_add(vector_wide x) { return x[0] + x[1]; }
+
+static inline double vector_reduce_add(vector x) { return wide_reduce_add(vector_widen(x)); }
 
 /* ---- f32 ---- */
 
