@@ -126,7 +126,7 @@ ADAM_GEOMETRY = Geometry(threads=256, elements=256 * 16)
 # "resident" keeps the row in shared memory and so reads it once; "streamed" reads it twice and takes any vocab; "stats" and
 # "gradient" are its two passes for one part of a row; the others are the stages around them.  All that sum logits have the same
 # number of threads, on which the bits of the sums depend.
-_SUMMING = Geometry(threads=512, shared_fixed=1664, shared_options=2560)
+_SUMMING = Geometry(threads=512, shared_fixed=2688, shared_options=3072)
 CROSS_ENTROPY_GEOMETRY = {
     "resident": replace(_SUMMING, shared_columns=True),
     "streamed": replace(_SUMMING, shared_part=32768),  # QUERN_GPU_PART_BYTES

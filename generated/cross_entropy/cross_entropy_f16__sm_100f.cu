@@ -46,7 +46,7 @@ enum {
     PART_COLUMNS = QUERN_GPU_PART_BYTES / f16::bytes,
     PART_VECTORS = QUERN_GPU_PART_BYTES / VECTOR_BYTES / THREADS,   /* of a thread */
     BATCH = 64 / VECTOR_BYTES,              /* vectors that a thread loads to registers before it uses the first */
-    SUMS_BYTES = 1664,              /* of shared memory, before the row */
+    SUMS_BYTES = 2688,              /* of shared memory, before the row */
 };
 
 /* Vectors are taken in pieces of so many elements, which bounds the registers. */
@@ -210,9 +210,9 @@ struct lane_sums {
         sum += e[0];
     }
 
-    __device__ __forceinline__ warp_sums of_warp(const quern_cross_entropy_problem &problem) const {
+    __device__ __forceinline__ warp_sums of_warp(const quern_cross_entropy_problem &problem, float largest) const {
         warp_sums all;
-        all.largest = offset == -FLT_MAX ? -INFINITY_F32 : offset;
+        all.largest = largest;
         all.sum = sum_of_warp(sum);
         return all;
     }
@@ -235,7 +235,8 @@ static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_p
             largest = fmaxf(largest, x[j]);
         }
     }
-    lane_sums sums(options.capped(largest_of_warp(largest)));
+    largest = options.capped(largest_of_warp(largest));
+    lane_sums sums(largest);
     mine.read_again();
 #pragma unroll PART::unrolled
     for (int i = 0; i < PART_VECTORS; i++) {
@@ -256,7 +257,7 @@ static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_p
         float x = mine.rest;
         sums.add<1>(problem, options, part, &x, part.rest_column());
     }
-    return sums.of_warp(problem);
+    return sums.of_warp(problem, largest);
 }
 
 /*
@@ -283,8 +284,9 @@ static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_e
     const float origin = fmaxf(largest_of_warp(mine.largest), stats.label_value);
     const float below = mine.largest == origin ? 0.0f : mine.largest - origin;
     const float root = expf(0.5f * below); /* its square would be flushed to 0 */
+    const double factor = (double)root * root;
     stats.origin = origin;
-    stats.others = sum_of_warp((double)mine.sum * root * root);
+    stats.others = sum_of_warp(mine.sum * factor);
     return stats;
 }
 

@@ -47,7 +47,7 @@ enum {
     PART_COLUMNS = QUERN_GPU_PART_BYTES / f16::bytes,
     PART_VECTORS = QUERN_GPU_PART_BYTES / VECTOR_BYTES / THREADS,   /* of a thread */
     BATCH = 32 / VECTOR_BYTES,              /* vectors that a thread loads to registers before it uses the first */
-    SUMS_BYTES = 4224,              /* of shared memory, before the row */
+    SUMS_BYTES = 5760,              /* of shared memory, before the row */
 };
 
 /* Vectors are taken in pieces of so many elements, which bounds the registers that the options cost. */
@@ -59,7 +59,7 @@ enum { PIECE = VECTOR < 4 ? VECTOR : 4 };
 struct warp_sums {
     float largest;  /* -infinity: all are, or it has none */
     float sum;      /* of exp(y - largest) */
-    float moment;   /* of (y - largest) * exp(y - largest) */
+    float moment;   /* of (y - largest) times the exponential */
     float weighted; /* of weight * (y - largest) */
     float weights;
     float maximum;  /* the largest logit, and its column within the part; -1: none */
@@ -277,9 +277,9 @@ struct lane_sums {
         sum += e[0];
     }
 
-    __device__ __forceinline__ warp_sums of_warp(const quern_cross_entropy_problem &problem) const {
+    __device__ __forceinline__ warp_sums of_warp(const quern_cross_entropy_problem &problem, float largest) const {
         warp_sums all;
-        all.largest = offset == -FLT_MAX ? -INFINITY_F32 : offset;
+        all.largest = largest;
         all.sum = sum_of_warp(sum);
         all.moment = problem.entropy ? sum_of_warp(moment) : 0.0f;
         all.weighted = problem.label_smoothing != 0 ? sum_of_warp(weighted) : 0.0f;
@@ -311,7 +311,8 @@ static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_p
             largest = fmaxf(largest, x[j]);
         }
     }
-    lane_sums sums(options.capped(largest_of_warp(largest)));
+    largest = options.capped(largest_of_warp(largest));
+    lane_sums sums(largest);
     mine.read_again();
 #pragma unroll PART::unrolled
     for (int i = 0; i < PART_VECTORS; i++) {
@@ -332,7 +333,7 @@ static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_p
         float x = mine.rest;
         sums.add<1>(problem, options, part, &x, part.rest_column());
     }
-    return sums.of_warp(problem);
+    return sums.of_warp(problem, largest);
 }
 
 /*
@@ -360,11 +361,12 @@ static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_e
     const float origin = fmaxf(largest_of_warp(mine.largest), stats.label_value);
     const float below = mine.largest == origin ? 0.0f : mine.largest - origin;
     const float root = expf(0.5f * below); /* its square would be flushed to 0 */
+    const double factor = (double)root * root;
     stats.origin = origin;
-    stats.others = sum_of_warp((double)mine.sum * root * root);
+    stats.others = sum_of_warp(mine.sum * factor);
     if (problem.entropy) {
         const double moved = mine.sum != 0 ? mine.moment + (double)mine.sum * below : 0.0;
-        stats.moment = sum_of_warp(moved * root * root);
+        stats.moment = sum_of_warp(moved * factor);
     }
     if (problem.label_smoothing != 0) {
         const double moved = mine.weights != 0 ? mine.weighted + (double)mine.weights * below : 0.0;

@@ -46,7 +46,7 @@ enum {
     PART_COLUMNS = QUERN_GPU_PART_BYTES / f32::bytes,
     PART_VECTORS = QUERN_GPU_PART_BYTES / VECTOR_BYTES / THREADS,   /* of a thread */
     BATCH = 32 / VECTOR_BYTES,              /* vectors that a thread loads to registers before it uses the first */
-    SUMS_BYTES = 4224,              /* of shared memory, before the row */
+    SUMS_BYTES = 5760,              /* of shared memory, before the row */
 };
 
 /* Vectors are taken in pieces of so many elements, which bounds the registers that the options cost. */
@@ -57,8 +57,9 @@ enum { PIECE = VECTOR < 4 ? VECTOR : 4 };
 /* What a warp knows of its columns of one part, the label's left out; the sums' origin is the largest, or near it. */
 struct warp_sums {
     float largest;  /* -infinity: all are, or it has none */
-    float sum;      /* of exp(y - largest) */
-    float moment;   /* of (y - largest) * exp(y - largest) */
+    float scale;    /* the exponentials are those of y - shift_of(largest), times 2^-scale */
+    double sum;
+    float moment;   /* of (y - largest) times the exponential */
     float weighted; /* of weight * (y - largest) */
     float weights;
     float maximum;  /* the largest logit, and its column within the part; -1: none */
@@ -213,15 +214,37 @@ static __device__ __forceinline__ part_in_registers load_part(const char *logits
     return mine;
 }
 
+/*
+ * exp(y) * 2^-scale for an integer scale: whatever that is, the bits are the same but for the exponent.  So the sum of a row's
+ * exponentials does not depend on how its columns are spread over warps, parts and shards, other than by what sums have lost, and
+ * these are compensated: the gradients of shards are within a rounding of those of the whole row.
+ */
+static __device__ __forceinline__ float scaled_exponential(float y, float scale) {
+    const float power = y * LOG2_E;
+    const float lost = __fmaf_rn(y, LOG2_E_REST, __fmaf_rn(y, LOG2_E, -power));
+    const float e = exp2_flushed(power - scale);
+    return e != 0 ? __fmaf_rn(e, lost * LN_2, e) : 0.0f; /* of -infinity nothing is lost */
+}
+
+/* Where y * log2(e) would overflow y is taken relative to the largest; elsewhere to 0, as above. */
+static __device__ __forceinline__ float shift_of(float largest) {
+    return fabsf(largest) > FLT_MAX / 2 ? fmaxf(largest, -FLT_MAX) : 0.0f;
+}
+
 /* What one thread knows of its columns of a part. */
 struct lane_sums {
     float offset; /* what the exponentials are relative to */
     float sum;
+    float lost;   /* what the roundings of the sum have cut off */
+    float shift, scale;
     float moment, weighted, weights, maximum;
     int argmax;
     __device__ __forceinline__ explicit lane_sums(float largest) {
         offset = fmaxf(largest, -FLT_MAX); /* unlike -infinity it can be subtracted from -infinity */
         sum = 0.0f;
+        lost = 0.0f;
+        shift = shift_of(largest);
+        scale = rintf((offset - shift) * LOG2_E);
         moment = weighted = weights = 0.0f;
         maximum = -INFINITY_F32;
         argmax = -1;
@@ -248,7 +271,7 @@ struct lane_sums {
         }
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            e[i] = exp2_flushed((x[i] - offset) * LOG2_E);
+            e[i] = scaled_exponential(x[i] - shift, scale);
         }
         if (problem.entropy) {
 #pragma unroll
@@ -267,19 +290,19 @@ struct lane_sums {
             }
         }
 #pragma unroll
-        for (int width = COUNT / 2; width > 0; width /= 2) {
-#pragma unroll
-            for (int i = 0; i < width; i++) {
-                e[i] += e[i + width];
-            }
+        for (int i = 0; i < COUNT; i++) {
+            const float before = sum;
+            sum += e[i];
+            const float added = sum - before;
+            lost += (before - (sum - added)) + (e[i] - added);
         }
-        sum += e[0];
     }
 
-    __device__ __forceinline__ warp_sums of_warp(const quern_cross_entropy_problem &problem) const {
+    __device__ __forceinline__ warp_sums of_warp(const quern_cross_entropy_problem &problem, float largest) const {
         warp_sums all;
-        all.largest = offset == -FLT_MAX ? -INFINITY_F32 : offset;
-        all.sum = sum_of_warp(sum);
+        all.largest = largest;
+        all.scale = scale;
+        all.sum = sum_of_warp((double)sum + lost);
         all.moment = problem.entropy ? sum_of_warp(moment) : 0.0f;
         all.weighted = problem.label_smoothing != 0 ? sum_of_warp(weighted) : 0.0f;
         all.weights = problem.label_smoothing != 0 ? sum_of_warp(weights) : 0.0f;
@@ -310,7 +333,8 @@ static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_p
             largest = fmaxf(largest, x[j]);
         }
     }
-    lane_sums sums(options.capped(largest_of_warp(largest)));
+    largest = options.capped(largest_of_warp(largest));
+    lane_sums sums(largest);
     mine.read_again();
 #pragma unroll PART::unrolled
     for (int i = 0; i < PART_VECTORS; i++) {
@@ -331,7 +355,7 @@ static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_p
         float x = mine.rest;
         sums.add<1>(problem, options, part, &x, part.rest_column());
     }
-    return sums.of_warp(problem);
+    return sums.of_warp(problem, largest);
 }
 
 /*
@@ -358,12 +382,12 @@ static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_e
     }
     const float origin = fmaxf(largest_of_warp(mine.largest), stats.label_value);
     const float below = mine.largest == origin ? 0.0f : mine.largest - origin;
-    const float root = expf(0.5f * below); /* its square would be flushed to 0 */
+    const double factor = mine.sum != 0 ? exp(mine.scale * LN_2_F64 + ((double)shift_of(mine.largest) - origin)) : 0.0;
     stats.origin = origin;
-    stats.others = sum_of_warp((double)mine.sum * root * root);
+    stats.others = sum_of_warp(mine.sum * factor);
     if (problem.entropy) {
         const double moved = mine.sum != 0 ? mine.moment + (double)mine.sum * below : 0.0;
-        stats.moment = sum_of_warp(moved * root * root);
+        stats.moment = sum_of_warp(moved * factor);
     }
     if (problem.label_smoothing != 0) {
         const double moved = mine.weights != 0 ? mine.weighted + (double)mine.weights * below : 0.0;
@@ -408,6 +432,7 @@ struct row_layout {
  */
 struct row_gradient {
     float origin, coefficient, label_gradient;
+    float coefficient_rest;
     int64_t label;
     const quern_cross_entropy_problem &problem;
     const row_options &options;
@@ -417,7 +442,7 @@ struct row_gradient {
     __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &p, const row_options &o, const row_factors &factors,
                                             int64_t label_column, int64_t first_column)
         : origin(factors.origin), coefficient(factors.coefficient), label_gradient(factors.label),
-          label(label_column - first_column), problem(p), options(o), smoothing(factors.smoothing), first(first_column) {}
+          coefficient_rest(factors.coefficient_rest), label(label_column - first_column), problem(p), options(o), smoothing(factors.smoothing), first(first_column) {}
     /* COUNT logits from a column on become their gradients. */
     template <int COUNT> __device__ __forceinline__ void apply(float *x, int64_t column) const {
         float slope[COUNT];
@@ -430,7 +455,8 @@ struct row_gradient {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             const float root = exp2_flushed((x[i] - origin) * (0.5f * LOG2_E));
-            x[i] = root * coefficient * root;
+            const float half = root * coefficient; /* the product is rounded once, as nothing else would be with 16 bits */
+            x[i] = __fmaf_rn(half, root, root * (__fmaf_rn(root, coefficient, -half) + root * coefficient_rest));
         }
         if (smoothing != 0) {
             float weight[COUNT];

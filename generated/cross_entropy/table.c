@@ -121,9 +121,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24928},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24672},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end,
-                 512, 0, 4, 1664},
+                 512, 0, 4, 2688},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_120f",
@@ -131,7 +131,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f32_stats__sm_120f",
@@ -139,7 +139,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_120f",
@@ -153,9 +153,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident_full__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 24288},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 23904},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end,
-                 512, 0, 4, 4224},
+                 512, 0, 4, 5760},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_120f",
@@ -163,7 +163,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_120f",
@@ -171,7 +171,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_120f",
@@ -185,9 +185,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49856},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_120f",
@@ -195,7 +195,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f16_stats__sm_120f",
@@ -203,7 +203,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_120f",
@@ -217,9 +217,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident_full__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 48576},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_120f",
@@ -227,7 +227,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_120f",
@@ -235,7 +235,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_120f",
@@ -249,9 +249,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49856},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_120f",
@@ -259,7 +259,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_120f",
@@ -267,7 +267,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_120f",
@@ -281,9 +281,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident_full__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 48576},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_120f",
@@ -291,7 +291,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_120f",
@@ -299,7 +299,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_120f",
@@ -337,9 +337,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 57696},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 57440},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end,
-                 512, 0, 4, 1664},
+                 512, 0, 4, 2688},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_100f",
@@ -347,7 +347,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f32_stats__sm_100f",
@@ -355,7 +355,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_100f",
@@ -369,9 +369,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident_full__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 57056},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 56672},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end,
-                 512, 0, 4, 4224},
+                 512, 0, 4, 5760},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_100f",
@@ -379,7 +379,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_100f",
@@ -387,7 +387,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_100f",
@@ -401,9 +401,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 115392},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 114880},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_100f",
@@ -411,7 +411,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f16_stats__sm_100f",
@@ -419,7 +419,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_100f",
@@ -433,9 +433,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident_full__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 114112},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 113344},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_100f",
@@ -443,7 +443,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_100f",
@@ -451,7 +451,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_100f",
@@ -465,9 +465,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 115392},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 114880},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_100f",
@@ -475,7 +475,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_100f",
@@ -483,7 +483,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_100f",
@@ -497,9 +497,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident_full__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 114112},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 113344},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_100f",
@@ -507,7 +507,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_100f",
@@ -515,7 +515,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_100f",
@@ -553,9 +553,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 57696},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 57440},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end,
-                 512, 0, 4, 1664},
+                 512, 0, 4, 2688},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_90a",
@@ -563,7 +563,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f32_stats__sm_90a",
@@ -571,7 +571,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_90a",
@@ -585,9 +585,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident_full__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 57056},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 56672},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end,
-                 512, 0, 4, 4224},
+                 512, 0, 4, 5760},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_90a",
@@ -595,7 +595,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_90a",
@@ -603,7 +603,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_90a",
@@ -617,9 +617,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 115392},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 114880},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_90a",
@@ -627,7 +627,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f16_stats__sm_90a",
@@ -635,7 +635,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_90a",
@@ -649,9 +649,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident_full__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 114112},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 113344},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_90a",
@@ -659,7 +659,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_90a",
@@ -667,7 +667,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_90a",
@@ -681,9 +681,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 115392},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 114880},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_90a",
@@ -691,7 +691,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_90a",
@@ -699,7 +699,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_90a",
@@ -713,9 +713,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident_full__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 114112},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 113344},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_90a",
@@ -723,7 +723,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_90a",
@@ -731,7 +731,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_90a",
@@ -769,9 +769,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24928},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24672},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end,
-                 512, 0, 4, 1664},
+                 512, 0, 4, 2688},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_89",
@@ -779,7 +779,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f32_stats__sm_89",
@@ -787,7 +787,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_89",
@@ -801,9 +801,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident_full__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 24288},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 23904},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end,
-                 512, 0, 4, 4224},
+                 512, 0, 4, 5760},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_89",
@@ -811,7 +811,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_89",
@@ -819,7 +819,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_89",
@@ -833,9 +833,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49856},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_89",
@@ -843,7 +843,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f16_stats__sm_89",
@@ -851,7 +851,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_89",
@@ -865,9 +865,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident_full__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 48576},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_89",
@@ -875,7 +875,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_89",
@@ -883,7 +883,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_89",
@@ -897,9 +897,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49856},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_89",
@@ -907,7 +907,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_89",
@@ -915,7 +915,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_89",
@@ -929,9 +929,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident_full__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 48576},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_89",
@@ -939,7 +939,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_89",
@@ -947,7 +947,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_89",
@@ -985,9 +985,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24928},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24672},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end,
-                 512, 0, 4, 1664},
+                 512, 0, 4, 2688},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_86",
@@ -995,7 +995,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f32_stats__sm_86",
@@ -1003,7 +1003,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_86",
@@ -1017,9 +1017,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident_full__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 24288},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 23904},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end,
-                 512, 0, 4, 4224},
+                 512, 0, 4, 5760},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_86",
@@ -1027,7 +1027,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_86",
@@ -1035,7 +1035,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_86",
@@ -1049,9 +1049,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49856},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_86",
@@ -1059,7 +1059,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f16_stats__sm_86",
@@ -1067,7 +1067,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_86",
@@ -1081,9 +1081,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident_full__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 48576},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_86",
@@ -1091,7 +1091,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_86",
@@ -1099,7 +1099,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_86",
@@ -1113,9 +1113,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49856},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_86",
@@ -1123,7 +1123,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_86",
@@ -1131,7 +1131,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_86",
@@ -1145,9 +1145,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident_full__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 48576},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_86",
@@ -1155,7 +1155,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_86",
@@ -1163,7 +1163,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_86",
@@ -1201,9 +1201,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 41312},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 41056},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end,
-                 512, 0, 4, 1664},
+                 512, 0, 4, 2688},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_80",
@@ -1211,7 +1211,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f32_stats__sm_80",
@@ -1219,7 +1219,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_80",
@@ -1233,9 +1233,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident_full__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 40672},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 40288},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end,
-                 512, 0, 4, 4224},
+                 512, 0, 4, 5760},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_80",
@@ -1243,7 +1243,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_80",
@@ -1251,7 +1251,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_80",
@@ -1265,9 +1265,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 82624},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 82112},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_80",
@@ -1275,7 +1275,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f16_stats__sm_80",
@@ -1283,7 +1283,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_80",
@@ -1297,9 +1297,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident_full__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 81344},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 80576},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_80",
@@ -1307,7 +1307,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_80",
@@ -1315,7 +1315,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_80",
@@ -1329,9 +1329,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 82624},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 82112},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_80",
@@ -1339,7 +1339,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_80",
@@ -1347,7 +1347,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_80",
@@ -1361,9 +1361,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident_full__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 81344},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 80576},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_80",
@@ -1371,7 +1371,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_80",
@@ -1379,7 +1379,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_80",
@@ -1417,9 +1417,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 15968},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 15712},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end,
-                 512, 0, 4, 1664},
+                 512, 0, 4, 2688},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_75",
@@ -1427,7 +1427,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f32_stats__sm_75",
@@ -1435,7 +1435,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_75",
@@ -1449,9 +1449,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident_full__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 15328},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 14944},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end,
-                 512, 0, 4, 4224},
+                 512, 0, 4, 5760},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_75",
@@ -1459,7 +1459,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_75",
@@ -1467,7 +1467,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_75",
@@ -1481,9 +1481,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 31936},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 31424},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_75",
@@ -1491,7 +1491,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f16_stats__sm_75",
@@ -1499,7 +1499,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_75",
@@ -1513,9 +1513,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident_full__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 30656},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 29888},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_75",
@@ -1523,7 +1523,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_75",
@@ -1531,7 +1531,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_75",
@@ -1545,9 +1545,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 31936},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 31424},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_75",
@@ -1555,7 +1555,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_75",
@@ -1563,7 +1563,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_75",
@@ -1577,9 +1577,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident_full__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 30656},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 29888},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_75",
@@ -1587,7 +1587,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_75",
@@ -1595,7 +1595,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_75",
@@ -1633,9 +1633,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24928},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24672},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end,
-                 512, 0, 4, 1664},
+                 512, 0, 4, 2688},
     },
     {
         .name = "cross_entropy_f32_streamed__compute_90",
@@ -1643,7 +1643,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f32_stats__compute_90",
@@ -1651,7 +1651,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f32_gradient__compute_90",
@@ -1665,9 +1665,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f32_resident_full__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
-        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 24288},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 23904},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end,
-                 512, 0, 4, 4224},
+                 512, 0, 4, 5760},
     },
     {
         .name = "cross_entropy_f32_streamed_full__compute_90",
@@ -1675,7 +1675,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f32_stats_full__compute_90",
@@ -1683,7 +1683,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f32_gradient_full__compute_90",
@@ -1697,9 +1697,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49856},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_f16_streamed__compute_90",
@@ -1707,7 +1707,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_f16_stats__compute_90",
@@ -1715,7 +1715,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_f16_gradient__compute_90",
@@ -1729,9 +1729,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_f16_resident_full__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
-        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 48576},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_f16_streamed_full__compute_90",
@@ -1739,7 +1739,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_f16_stats_full__compute_90",
@@ -1747,7 +1747,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_f16_gradient_full__compute_90",
@@ -1761,9 +1761,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49856},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end,
-                 512, 0, 2, 1664},
+                 512, 0, 2, 2688},
     },
     {
         .name = "cross_entropy_bf16_streamed__compute_90",
@@ -1771,7 +1771,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end,
-                 512, 0, 0, 34432},
+                 512, 0, 0, 35456},
     },
     {
         .name = "cross_entropy_bf16_stats__compute_90",
@@ -1779,7 +1779,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end,
-                 512, 0, 0, 1664},
+                 512, 0, 0, 2688},
     },
     {
         .name = "cross_entropy_bf16_gradient__compute_90",
@@ -1793,9 +1793,9 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .name = "cross_entropy_bf16_resident_full__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
-        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 48576},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end,
-                 512, 0, 2, 4224},
+                 512, 0, 2, 5760},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__compute_90",
@@ -1803,7 +1803,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end,
-                 512, 0, 0, 36992},
+                 512, 0, 0, 38528},
     },
     {
         .name = "cross_entropy_bf16_stats_full__compute_90",
@@ -1811,7 +1811,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end,
-                 512, 0, 0, 4224},
+                 512, 0, 0, 5760},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__compute_90",

@@ -179,13 +179,15 @@ __device__ __forceinline__ float gradient_scale(const quern_cross_entropy_proble
 /* The factors of a row's gradient with respect to y; the scale is in all of them. */
 struct row_factors {
     float origin;
-    float coefficient;  /* of exp(y - origin) */
+    float coefficient;  /* of exp(y - origin), ... */
+    float coefficient_rest;  /* ... less what its rounding has cut off */
     float smoothing;    /* of a column's class weight, to be taken off */
     float label;        /* the gradient of the label's column */
 
     __device__ __forceinline__ row_factors(const quern_cross_entropy_problem &problem, const quern_row_stats &stats, float scale,
                                            bool full) {
         const row_sums sums(stats);
+        const double exact_sum = stats.others + sums.own;
         const float confidence = full ? (1.0f - problem.label_smoothing) * stats.label_weight : 1.0f;
         float rest = 0.0f; /* what the exponentials are multiplied with beside the confidence */
         origin = (float)stats.origin;
@@ -198,11 +200,14 @@ struct row_factors {
         if (problem.z_loss != 0) {
             rest += 2.0f * problem.z_loss * (float)(stats.origin + sums.log_sum());
         }
-        coefficient = __fdiv_rn((confidence + rest) * scale, sums.sum);
-        label = (rest * __fdiv_rn(sums.own, sums.sum) - confidence * __fdiv_rn(sums.others, sums.sum)) * scale;
-        if (full) {
-            label -= smoothing * stats.label_weight;
-        }
+        const float numerator = (confidence + rest) * scale;
+        coefficient = __fdiv_rn(numerator, sums.sum);
+        /* numerator / exact_sum - coefficient, by the residual of the division */
+        coefficient_rest = __fdiv_rn((float)(numerator - coefficient * exact_sum), sums.sum);
+        const float others = __fdiv_rn(sums.others, sums.sum);
+        const float others_rest = __fdiv_rn((float)(stats.others - others * exact_sum), sums.sum);
+        const float small = rest * scale * __fdiv_rn(sums.own, sums.sum) - others_rest * (confidence * scale);
+        label = __fmaf_rn(-others, confidence * scale, full ? small - smoothing * stats.label_weight : small);
     }
 };
 
