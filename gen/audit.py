@@ -22,7 +22,8 @@ ADAM_REGISTERS = 64  # more would leave fewer than 1024 threads on a multiproces
 
 ENTRY = re.compile(r"\.entry (\w+)\(.*?^\{(.*?)^\}", re.S | re.M)
 ACCESS = re.compile(r"(ld|st)\.global(?:\.(?!v\d)[\w:]+)*?(?:\.v(\d))?\.[busf](\d+)\s")
-COPY = re.compile(r"cp\.async\.\S+\s.*?(\d+)\s*;")
+COPY = re.compile(r"cp\.async\.c\S+\s.*?(\d+)\s*;")
+BULK_COPY = re.compile(r"cp\.async\.bulk\.\S+global")  # of any size: counted as that of a part
 REPORT = re.compile(r"Compiling entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
                     r"(\d+) bytes spill loads.*?Used (\d+) registers(?:.*?(\d+) bytes smem)?", re.S)
 
@@ -76,6 +77,8 @@ def blocks_of(body: str) -> dict[str, Block]:
                 widths.append(int(access[2] or 1) * int(access[3]) // 8)
             elif copy := COPY.search(text):
                 block.loads.append(int(copy[1]))
+            elif BULK_COPY.search(text):
+                block.loads.append(plan.GPU_PART_BYTES)
             block.reads_shared |= "ld.shared" in text
             branch = re.search(r"\bbra(?:\.uni)?\s+(\$\w+)", text)
             if branch:
@@ -190,8 +193,9 @@ def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
     if kernel.operation == "adam" and audit.registers > ADAM_REGISTERS:
         found.append(f"{audit.registers} registers, more than {ADAM_REGISTERS}")
     if kernel.operation == "adam" or kernel.key.get("logits"):
-        # Asynchronous copies have 16 bytes at most.
-        load_width = 16 if kernel.key.get("variant") == "resident" else width
+        # Asynchronous copies have 16 bytes at most, but for those in bulk.
+        copies = {"resident": 16, "streamed": 16, "cluster": plan.GPU_PART_BYTES}
+        load_width = copies.get(str(kernel.key.get("variant")), width)
         if not audit.loads.get(load_width):
             found.append(f"no load of {load_width} bytes")
         if not audit.stores.get(width) and kernel.key.get("variant") != "stats":

@@ -14,7 +14,7 @@ from gen.render import ROOT, Renderer
 
 MAGIC = b"QUERNPAK"
 HEADER = struct.Struct("<8sIIIIQQ32s")
-ROW = struct.Struct("<96s64sIii5iiiIIIIqQQ")
+ROW = struct.Struct("<96s64sIii5iiiIIIIIIqQQ")
 IMAGE_ALIGNMENT = 64
 
 # As in quern.h and kernel.h, whose constants a pack stores as numbers.
@@ -57,7 +57,7 @@ def _row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
     stage = STAGE_NUMBERS[plan.STAGES[str(kernel.key["variant"])]] if kernel.operation == "cross_entropy" else 0
     return ROW.pack(kernel.name.encode(), kernel.symbol.encode(), OPERATION_NUMBERS[kernel.operation],
                     target.cc_min, target.cc_max, *_dtypes(kernel), stage, int(bool(kernel.key.get("options"))), kernel.threads, kernel.elements,
-                    kernel.shared_per_column, kernel.shared_fixed, kernel.vocab_max, offset, size)
+                    kernel.shared_per_column, kernel.shared_fixed, kernel.cluster, 0, kernel.vocab_max, offset, size)
 
 
 def checksum(data: bytes) -> int:

@@ -29,7 +29,7 @@ CROSS_ENTROPY_KEYS = ("logits", "variant", "options")
 KEYS: dict[str, tuple[str, ...]] = {"adam": ADAM_KEYS, "cross_entropy": CROSS_ENTROPY_KEYS, "barrier": (), "ragged_all_to_all": ()}
 
 # The host code knows these as the stages of a GPU's cross-entropy.
-STAGES = {"resident": "QUERN_STAGE_ROWS", "streamed": "QUERN_STAGE_ROWS", "rows": "QUERN_STAGE_ROWS",
+STAGES = {"resident": "QUERN_STAGE_ROWS", "cluster": "QUERN_STAGE_ROWS", "streamed": "QUERN_STAGE_ROWS", "rows": "QUERN_STAGE_ROWS",
           "stats": "QUERN_STAGE_STATS", "gradient": "QUERN_STAGE_GRADIENT", "combine": "QUERN_STAGE_COMBINE",
           "labels": "QUERN_STAGE_LABELS", "reduce": "QUERN_STAGE_REDUCE"}
 
@@ -39,6 +39,7 @@ STAGES_WITHOUT_LOGITS = ("combine", "labels", "reduce")
 GEOMETRY = {"adam": ADAM_GEOMETRY, "barrier": BARRIER_GEOMETRY, "ragged_all_to_all": RAGGED_ALL_TO_ALL_GEOMETRY}
 
 INT64_MAX = 2**63 - 1
+GPU_PART_BYTES = 32768  # QUERN_GPU_PART_BYTES of src/problem.h
 
 
 def illegal(operation: str, key: Key, target: Target) -> str | None:
@@ -72,6 +73,8 @@ def _illegal_cross_entropy(key: Key, target: Target) -> str | None:
     variants = ("rows", "stats", "gradient") if target.kind == "cpu" else tuple(CROSS_ENTROPY_GEOMETRY)
     if key["variant"] not in variants:
         return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
+    if key["variant"] == "cluster" and "clusters" not in target.features:
+        return f"{target.name} has no clusters"
     touches_logits = key["variant"] not in STAGES_WITHOUT_LOGITS
     if (key["logits"] is not None) != touches_logits:
         return f"the {key['variant']} stage {'needs' if touches_logits else 'never touches'} logits"
@@ -150,6 +153,10 @@ class Kernel:
         return self.geometry.elements
 
     @property
+    def cluster(self) -> int:
+        return self.geometry.cluster
+
+    @property
     def shared_per_column(self) -> int:
         return DTYPES[str(self.key["logits"])].bits // 8 if self.geometry.shared_columns else 0
 
@@ -162,9 +169,13 @@ class Kernel:
     @property
     def vocab_max(self) -> int:
         """The longest row a cross-entropy kernel can hold."""
-        if not (isinstance(self.target, GpuTarget) and self.shared_per_column):
+        if not isinstance(self.target, GpuTarget) or not (self.shared_per_column or self.cluster):
             return INT64_MAX
-        return (self.target.shared_bytes - self.shared_fixed) // self.shared_per_column
+        room = self.target.shared_bytes - self.shared_fixed
+        if self.shared_per_column:
+            return room // self.shared_per_column
+        part_columns = GPU_PART_BYTES * 8 // DTYPES[str(self.key["logits"])].bits
+        return self.cluster * (room // GPU_PART_BYTES) * part_columns
 
     @property
     def cpu_member(self) -> str:

@@ -85,10 +85,11 @@ CPU_TARGETS = {
 #   bf16_convert   one instruction rounds two fp32 values to bf16 (sm_80+); without it integer arithmetic does
 #   async_copy     cp.async from global to shared memory (sm_80+)
 #   wide_vector    32-byte global loads and stores (sm_100+); without it 16-byte ones
+#   clusters       blocks with access to one another's shared memory, and bulk copies to it (sm_90+)
 #   multimem       one store reaches the memory of all ranks (sm_90+); without it one store for each
 _TURING = frozenset[str]()
 _AMPERE = _TURING | {"bf16_convert", "async_copy"}
-_HOPPER = _AMPERE | {"multimem"}
+_HOPPER = _AMPERE | {"clusters", "multimem"}
 _BLACKWELL = _HOPPER | {"wide_vector"}
 
 GPU_TARGETS = {
@@ -119,16 +120,18 @@ class Geometry:
     shared_fixed: int = 0   # ... and this many bytes before it,
     shared_options: int = 0 # and so many more with all options,
     shared_part: int = 0    # and so many more where the target has asynchronous copies
+    cluster: int = 0        # cross-entropy: the most blocks that keep the parts of one row together; 0: one block
 
 
 ADAM_GEOMETRY = Geometry(threads=256, elements=256 * 16)
 
-# "resident" keeps the row in shared memory and so reads it once; "streamed" reads it twice and takes any vocab; "stats" and
-# "gradient" are its two passes for one part of a row; the others are the stages around them.  All that sum logits have the same
-# number of threads, on which the bits of the sums depend.
+# "resident" keeps the row in shared memory and so reads it once, "cluster" in that of several blocks; "streamed" reads it twice and
+# takes any vocab; "stats" and "gradient" are its two passes for one part of a row; the others are the stages around them.  All that
+# sum logits have the same number of threads, on which the bits of the sums depend.
 _SUMMING = Geometry(threads=512, shared_fixed=2688, shared_options=3072)
 CROSS_ENTROPY_GEOMETRY = {
     "resident": replace(_SUMMING, shared_columns=True),
+    "cluster": replace(_SUMMING, cluster=8),  # as many as any generation has
     "streamed": replace(_SUMMING, shared_part=32768),  # QUERN_GPU_PART_BYTES
     "stats": _SUMMING,
     "gradient": Geometry(threads=_SUMMING.threads),

@@ -11,7 +11,7 @@ struct request {
     quern_dtype logits;
     enum quern_cross_entropy_stage stage;
     bool full;
-    int64_t vocab;
+    int64_t vocab, parts;
     int64_t shared_bytes;  /* of the device; a row made for a larger sibling may ask for more */
 };
 
@@ -44,6 +44,12 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
                        (long long)request->shared_bytes, (long long)request->vocab);
         return true;
     }
+    const int64_t cluster = kernel->cuda.cluster;
+    if (cluster && request->parts > cluster * ((request->shared_bytes - kernel->cuda.shared_fixed) / QUERN_GPU_PART_BYTES)) {
+        quern_text_add(why, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
+                       (long long)cluster, (long long)request->shared_bytes, (long long)request->vocab);
+        return true;
+    }
     return false;
 }
 
@@ -52,7 +58,7 @@ static const struct quern_operation operation = {"cross_entropy", QUERN_CROSS_EN
 static struct request state_request(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage) {
     const bool touches_logits = stage <= QUERN_STAGE_GRADIENT;
     return (struct request){touches_logits ? call->args.logits_dtype : QUERN_NO_DTYPE, stage, touches_logits && call->is_full,
-                            call->args.vocab, call->device->shared_bytes};
+                            call->args.vocab, quern_cross_entropy_parts(call->device, &call->args), call->device->shared_bytes};
 }
 
 quern_status quern_cross_entropy_select(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage,

@@ -1,8 +1,8 @@
 /*
  * Cross-entropy on a GPU: which stages a call runs, and their launches.
  *
- *   rows                        where there are rows enough for all multiprocessors
- *   stats, combine, gradient    where there are not: one block for each part of each row
+ *   rows                        where there are rows enough for all multiprocessors; a block for each, or a cluster of blocks
+ *   stats, combine, gradient    where there are not: a block for each part of each row
  *
  * Both give the same bits.
  */
@@ -10,13 +10,15 @@
 #include "dispatch.h"
 #include "status.h"
 
-enum { MAX_BLOCKS = 0x7fffffff };  /* in the grid's first dimension; what is left goes to the second */
+enum { MAX_BLOCKS = 0x7fffff00 };  /* in the grid's first dimension, room left for a whole cluster; what is left goes to the second */
 
 /* ---- what is to be launched ---- */
 
 struct launch {
     const struct quern_ready_kernel *ready;
     int64_t blocks;
+    int64_t cluster;  /* of so many blocks each; 1: none */
+    size_t shared;
 };
 
 /* All stages are found before the first is launched: a missing one must not leave half an answer. */
@@ -29,17 +31,57 @@ static quern_status add(struct launches *launches, const struct quern_cross_entr
                         enum quern_cross_entropy_stage stage, int64_t blocks) {
     struct launch *launch = &launches->list[launches->count];
     quern_status status = quern_cross_entropy_select(call, stage, &launch->ready);
+    if (status != QUERN_OK || !blocks) return status;
     launch->blocks = blocks;
-    if (status == QUERN_OK && blocks) launches->count++;
+    launch->cluster = 1;
+    launch->shared = launch->ready->kernel->cuda.shared_per_column * (size_t)call->problem.vocab + launch->ready->kernel->cuda.shared_fixed;
+    launches->count++;
+    return QUERN_OK;
+}
+
+/* ---- rows ---- */
+
+static int64_t divided_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/* The fewest blocks that keep all parts in so much shared memory each; 0: the most are too few. */
+static int64_t fewest_blocks(const struct quern_kernel *kernel, int64_t parts, int64_t shared_bytes) {
+    const int64_t each = (shared_bytes - kernel->cuda.shared_fixed) / QUERN_GPU_PART_BYTES;
+    for (int64_t blocks = 2; each > 0 && blocks <= kernel->cuda.cluster; blocks *= 2)
+        if (blocks * each >= parts) return blocks;
+    return 0;
+}
+
+/* The driver keeps 1 KiB of each block's shared memory for itself, beside what one block may use. */
+enum { RESERVED_SHARED_BYTES = 1024 };
+
+/* The blocks that a row is spread over: so many that two of them fit a multiprocessor, if that can be; one computes while one waits. */
+static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel) {
+    if (!kernel->cuda.cluster) return 1;
+    const int64_t alone = call->device->shared_bytes, paired = (alone + RESERVED_SHARED_BYTES) / 2 - RESERVED_SHARED_BYTES;
+    const int64_t blocks = fewest_blocks(kernel, call->problem.part_count, paired);
+    return blocks ? blocks : fewest_blocks(kernel, call->problem.part_count, alone);
+}
+
+static quern_status add_rows(struct launches *launches, const struct quern_cross_entropy_call *call) {
+    const int place = launches->count;
+    quern_status status = add(launches, call, QUERN_STAGE_ROWS, call->problem.rows);
+    if (place == launches->count) return status;
+    struct launch *launch = &launches->list[place];
+    launch->cluster = blocks_per_row(call, launch->ready->kernel);
+    launch->blocks *= launch->cluster;
+    if (launch->cluster > 1)
+        launch->shared += (size_t)divided_up(call->problem.part_count, launch->cluster) * QUERN_GPU_PART_BYTES;
     return status;
 }
+
+/* ---- the other stages ---- */
 
 static quern_status add_combine(struct launches *launches, const struct quern_cross_entropy_call *call) {
     const int place = launches->count;
     quern_status status = add(launches, call, QUERN_STAGE_COMBINE, call->problem.rows);
     if (place == launches->count) return status;
     const int64_t warps = launches->list[place].ready->kernel->cuda.threads / 32;  /* one for each row */
-    launches->list[place].blocks = (call->problem.rows - 1) / warps + 1;
+    launches->list[place].blocks = divided_up(call->problem.rows, warps);
     return status;
 }
 
@@ -64,14 +106,19 @@ static quern_status add_stats(struct launches *launches, const struct quern_cros
 
 /* ---- the steps ---- */
 
-/* A block for each row would leave multiprocessors idle; QUERN_KERNEL may have asked for one of those kernels all the same. */
+/*
+ * Split, a row is read twice; whole, few rows leave multiprocessors idle.  One in two can have nearly all of the memory's bandwidth.
+ * QUERN_KERNEL may have asked for a kernel of the rows stage all the same.
+ */
 static quern_status is_better_split(const struct quern_cross_entropy_call *call, bool *split) {
-    const struct quern_ready_kernel *stats;
+    const struct quern_ready_kernel *rows, *stats;
     *split = false;
-    if (call->problem.part_count < 2 || call->problem.rows >= call->device->multiprocessors) return QUERN_OK;
-    quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_STATS, &stats);
-    *split = status == QUERN_OK && quern_is_named(call->device, stats->kernel);
-    return status;
+    if (call->problem.part_count < 2) return QUERN_OK;
+    quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
+    if (status == QUERN_OK) status = quern_cross_entropy_select(call, QUERN_STAGE_STATS, &stats);
+    if (status != QUERN_OK || !quern_is_named(call->device, stats->kernel)) return status;
+    *split = call->problem.rows < divided_up(call->device->multiprocessors, 2 * blocks_per_row(call, rows->kernel));
+    return QUERN_OK;
 }
 
 static quern_status plan_split(struct launches *launches, struct quern_cross_entropy_call *call) {
@@ -86,7 +133,7 @@ static quern_status plan_whole(struct launches *launches, struct quern_cross_ent
     quern_status status = is_better_split(call, &split);
     if (status == QUERN_OK) status = add_labels(launches, call);
     if (status == QUERN_OK && (call->phases & QUERN_RUN_ROWS))
-        status = split ? plan_split(launches, call) : add(launches, call, QUERN_STAGE_ROWS, call->problem.rows);
+        status = split ? plan_split(launches, call) : add_rows(launches, call);
     return status == QUERN_OK ? add_reduce(launches, call) : status;
 }
 
@@ -120,12 +167,19 @@ static quern_status (*const plan_of_step[QUERN_STEPS])(struct launches *, struct
 
 static CUresult launch(const struct quern_cuda *cuda, const struct launch *launch, struct quern_cross_entropy_problem *problem,
                        CUstream stream) {
-    const struct quern_kernel *kernel = launch->ready->kernel;
     void *parameters[] = {problem};
-    const size_t shared = (size_t)kernel->cuda.shared_per_column * (size_t)problem->vocab + kernel->cuda.shared_fixed;
-    const int64_t layers = (launch->blocks - 1) / MAX_BLOCKS + 1, blocks = (launch->blocks - 1) / layers + 1;
-    return cuda->launch(launch->ready->function, (unsigned)blocks, (unsigned)layers, 1, kernel->cuda.threads, 1, 1, (unsigned)shared, stream,
-                        parameters, NULL);
+    const int64_t clusters = launch->blocks / launch->cluster, layers = divided_up(launch->blocks, MAX_BLOCKS);
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                   .value.cluster_dim = {(unsigned)launch->cluster, 1, 1}};
+    CUlaunchConfig config = {
+        .grid_x = (unsigned)(divided_up(clusters, layers) * launch->cluster), .grid_y = (unsigned)layers, .grid_z = 1,
+        .block_x = launch->ready->kernel->cuda.threads, .block_y = 1, .block_z = 1,
+        .shared_bytes = (unsigned)launch->shared,
+        .stream = stream,
+        .attributes = &attribute,
+        .attribute_count = launch->cluster > 1,
+    };
+    return cuda->launch_extended(&config, launch->ready->function, parameters, NULL);
 }
 
 static quern_status launch_all(const struct quern_cuda *cuda, const struct launches *launches,

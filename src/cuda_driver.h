@@ -52,6 +52,7 @@ enum {
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     CU_EVENT_DISABLE_TIMING = 2,
     CU_STREAM_NON_BLOCKING = 1,
+    CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
     CU_STREAM_CAPTURE_MODE_RELAXED = 2,
     CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS = 1
 };
@@ -93,6 +94,26 @@ typedef struct CUuuid {
     unsigned char bytes[16];
 } CUuuid;
 
+typedef struct CUlaunchAttribute {
+    int id;
+    int padding;
+    union {
+        char bytes[64];
+        struct {
+            unsigned x, y, z;
+        } cluster_dim;
+    } value;
+} CUlaunchAttribute;
+
+typedef struct CUlaunchConfig {
+    unsigned grid_x, grid_y, grid_z;
+    unsigned block_x, block_y, block_z;
+    unsigned shared_bytes;
+    CUstream stream;
+    CUlaunchAttribute *attributes;
+    unsigned attribute_count;
+} CUlaunchConfig;
+
 typedef struct CUipcMemHandle {
     unsigned char reserved[64];
 } CUipcMemHandle;
@@ -123,6 +144,8 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(launch, "cuLaunchKernel",                                                                                              \
       (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,           \
        unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters, void **extra))                           \
+    X(launch_extended, "cuLaunchKernelEx",                                                                                   \
+      (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))                                  \
     X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                                              \
       (int *blocks, CUfunction function, int threads, size_t dynamic_shared))                                                \
     X(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                                                        \

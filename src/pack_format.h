@@ -32,7 +32,8 @@ struct quern_pack_row {
     int32_t cc_min, cc_max;
     int32_t dtypes[5];      /* cross-entropy: logits; Adam: param, grad, m, v, master */
     int32_t stage, full;    /* cross-entropy */
-    uint32_t threads, elements, shared_per_column, shared_fixed;
+    uint32_t threads, elements, shared_per_column, shared_fixed, cluster;
+    uint32_t reserved;
     int64_t vocab_max;
     uint64_t image_offset;  /* from the beginning of the file, a multiple of 64 */
     uint64_t image_bytes;

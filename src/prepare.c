@@ -69,7 +69,7 @@ static quern_status load_function(struct preparation *work, const struct quern_k
     CUresult error = cuda->module_function(function, module, kernel->cuda.entry);
     if (error == CUDA_SUCCESS) error = cuda->function_load(*function);  /* now, not at the first launch */
     int fixed = 0;
-    if (error == CUDA_SUCCESS && kernel->cuda.shared_per_column) {
+    if (error == CUDA_SUCCESS && (kernel->cuda.shared_per_column || kernel->cuda.cluster)) {
         error = cuda->function_attribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, *function);
         if (error == CUDA_SUCCESS)
             error = cuda->function_set(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

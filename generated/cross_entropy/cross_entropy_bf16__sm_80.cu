@@ -436,17 +436,17 @@ struct part_in_shared {
     __device__ __forceinline__ void read_again() {}
 };
 
-/* Where a part lies: in its row, or where the one before it lay. */
-template <bool RESIDENT> static __device__ __forceinline__ uint4 *part_place(const row_part &part) {
-    return row_in_shared() + (RESIDENT ? part.first() * bf16::bytes / (int64_t)sizeof(uint4) : 0);
+/* Where a part lies that is the index-th of those that are kept. */
+static __device__ __forceinline__ uint4 *part_place(unsigned index) {
+    return row_in_shared() + index * (QUERN_GPU_PART_BYTES / sizeof(uint4));
 }
 
 /* Whether copies can take a part to shared memory; else its vectors are put together in registers. */
 static __device__ __forceinline__ bool can_be_copied(const char *logits) { return (uintptr_t)logits % 16 == 0; }
 
 /* Sets a part's vectors on their way to shared memory. */
-template <bool RESIDENT> static __device__ __forceinline__ void copy_part(const char *logits, const row_part &part) {
-    char *to = (char *)part_place<RESIDENT>(part);
+static __device__ __forceinline__ void copy_part(uint4 *place, const char *logits, const row_part &part) {
+    char *to = (char *)place;
 #pragma unroll
     for (int i = 0; i < PART_VECTORS; i++) {
         const int group = threadIdx.x + i * THREADS;
@@ -460,8 +460,8 @@ template <bool RESIDENT> static __device__ __forceinline__ void copy_part(const 
 }
 
 /* Takes the thread's columns of a part to shared memory, but for vectors that have been copied there. */
-template <bool RESIDENT> static __device__ __forceinline__ part_in_shared keep_part(const char *logits, const row_part &part) {
-    uint4 *to = part_place<RESIDENT>(part);
+template <bool RESIDENT>
+static __device__ __forceinline__ part_in_shared keep_part(uint4 *to, const char *logits, const row_part &part) {
     if ((uintptr_t)logits % 16) {
 #pragma unroll 1 /* a vector is many loads already */
         for (int group = threadIdx.x; group < part.groups(); group += THREADS) {
@@ -550,7 +550,7 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
     auto copy = [&](unsigned index) {
         if (can_be_copied(logits) && index < problem.part_count) {
             const row_part part(problem, index, -1);
-            copy_part<RESIDENT>(logits + part.first() * bf16::bytes, part);
+            copy_part(part_place(RESIDENT ? index : 0), logits + part.first() * bf16::bytes, part);
         }
         async_commit();
     };
@@ -566,7 +566,7 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
             copy(index + 2);
         }
         async_wait<RESIDENT ? 2 : 0>();
-        store_warp_sums(part, sum_warp(problem, options, part, keep_part<RESIDENT>(place, part)));
+        store_warp_sums(part, sum_warp(problem, options, part, keep_part<RESIDENT>(part_place(RESIDENT ? index : 0), place, part)));
         if (!RESIDENT) {
             copy(index + 1); /* to where the thread itself has read this part */
         }
@@ -582,17 +582,26 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
     return problem.part_count > 1 ? sums_in_shared().merged : sums_in_shared().of_part[0];
 }
 
+/* ---- the end of a row ---- */
+
+/* The columns of a row that a block writes; the first of a row's shares writes its outputs, the last the padding of its gradient. */
+struct row_share {
+    int64_t first, columns;
+    bool is_first, is_last;
+};
+
 static __device__ __forceinline__ void store_padding(const quern_cross_entropy_problem &problem, char *grad) {
     if (problem.padded_vocab > problem.vocab) {
         store_zeros(grad + problem.vocab * bf16::bytes, problem.padded_vocab - problem.vocab);
     }
 }
 
-static __device__ __forceinline__ void skip_row(const quern_cross_entropy_problem &problem, int64_t row) {
+static __device__ __forceinline__ void skip_row(const quern_cross_entropy_problem &problem, int64_t row, const row_share &share) {
     if (problem.grad) {
-        store_zeros(gradient_row_of(problem, row), problem.padded_vocab);
+        char *grad = gradient_row_of(problem, row);
+        store_zeros(grad + share.first * bf16::bytes, (share.is_last ? problem.padded_vocab - share.first : share.columns));
     }
-    if (threadIdx.x == 0) {
+    if (share.is_first && threadIdx.x == 0) {
         write_skipped_outputs(problem, row);
         if (problem.stats) {
             problem.stats[row] = empty_stats();
@@ -600,15 +609,11 @@ static __device__ __forceinline__ void skip_row(const quern_cross_entropy_proble
     }
 }
 
-template <bool RESIDENT>
-static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, const row_options &options,
-                                                         int64_t row) {
-    if (is_skipped(problem, label_of(problem, row))) {
-        skip_row(problem, row);
-        return;
-    }
-    const quern_row_stats stats = sum_row<RESIDENT>(problem, options, row);
-    if (threadIdx.x == 0) {
+/* STORE writes the gradient of the share's columns, which begin where it is told. */
+template <class STORE>
+static __device__ __forceinline__ void finish_row(const quern_cross_entropy_problem &problem, const row_options &options, int64_t row,
+                                                  const quern_row_stats &stats, const row_share &share, STORE store) {
+    if (share.is_first && threadIdx.x == 0) {
         write_row_outputs<false>(problem, row, stats);
         if (problem.stats) {
             problem.stats[row] = stats;
@@ -618,17 +623,33 @@ static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entro
         return;
     }
     char *grad = gradient_row_of(problem, row);
+    if (share.is_last) {
+        store_padding(problem, grad);
+    }
+    grad += share.first * bf16::bytes;
     if (is_all_infinite(stats)) {
-        store_zeros(grad, problem.padded_vocab);
+        store_zeros(grad, share.columns);
         return;
     }
     const row_factors factors(problem, stats, gradient_scale(problem, row), false);
-    const row_gradient gradient(problem, options, factors, label_column(problem, row), 0);
-    if (RESIDENT) {
-        store_resident_gradient(gradient, grad, problem.vocab);
-    } else
-    store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
-    store_padding(problem, grad);
+    store(row_gradient(problem, options, factors, label_column(problem, row), share.first), grad);
+}
+
+template <bool RESIDENT>
+static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                         int64_t row) {
+    const row_share share = {0, problem.vocab, true, true};
+    if (is_skipped(problem, label_of(problem, row))) {
+        skip_row(problem, row, share);
+        return;
+    }
+    const quern_row_stats stats = sum_row<RESIDENT>(problem, options, row);
+    finish_row(problem, options, row, stats, share, [&](const row_gradient &gradient, char *grad) {
+        if (RESIDENT) {
+            store_resident_gradient(gradient, grad, problem.vocab);
+        } else
+        store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
+    });
 }
 
 /* ---- a part of a row by one block ---- */

@@ -8,6 +8,7 @@
  *              each gradient written once (4 bytes per logit, 2 without the gradient);
  *   streamed   one block per row; takes rows that do not fit there and reads them twice, the second time backwards, so that it
  *              begins with what the L2 cache saw last;
+ *   cluster    the blocks of a cluster for each row, of which each keeps some parts: as resident, for rows far longer;
  *   stats      the first pass for one part of a row;
  *   gradient   the second pass for one part of a row.
  *
@@ -29,6 +30,8 @@
 #define QUERN_BF16_CONVERT 1
 
 #include "device/async_copy.cuh"
+#include "device/bulk_copy.cuh"
+#include "device/cluster.cuh"
 #include "device/dtype.cuh"
 #include "device/exponential.cuh"
 #include "device/row_stats.cuh"
@@ -64,6 +67,7 @@ struct shared_sums {
     warp_sums of_warp[MERGED_AT_ONCE][WARPS];
     quern_row_stats of_part[MERGED_AT_ONCE];
     quern_row_stats merged; /* the parts before those */
+    uint64_t arrived[MERGED_AT_ONCE]; /* mbarriers: each part of a block of a cluster */
 };
 
 /* The sums, then the row between the passes of a kernel that keeps it: its first column lies SUMS_BYTES from the beginning. */
@@ -436,17 +440,17 @@ struct part_in_shared {
     __device__ __forceinline__ void read_again() {}
 };
 
-/* Where a part lies: in its row, or where the one before it lay. */
-template <bool RESIDENT> static __device__ __forceinline__ uint4 *part_place(const row_part &part) {
-    return row_in_shared() + (RESIDENT ? part.first() * f16::bytes / (int64_t)sizeof(uint4) : 0);
+/* Where a part lies that is the index-th of those that are kept. */
+static __device__ __forceinline__ uint4 *part_place(unsigned index) {
+    return row_in_shared() + index * (QUERN_GPU_PART_BYTES / sizeof(uint4));
 }
 
 /* Whether copies can take a part to shared memory; else its vectors are put together in registers. */
 static __device__ __forceinline__ bool can_be_copied(const char *logits) { return (uintptr_t)logits % 16 == 0; }
 
 /* Sets a part's vectors on their way to shared memory. */
-template <bool RESIDENT> static __device__ __forceinline__ void copy_part(const char *logits, const row_part &part) {
-    char *to = (char *)part_place<RESIDENT>(part);
+static __device__ __forceinline__ void copy_part(uint4 *place, const char *logits, const row_part &part) {
+    char *to = (char *)place;
 #pragma unroll
     for (int i = 0; i < PART_VECTORS; i++) {
         const int group = threadIdx.x + i * THREADS;
@@ -460,8 +464,8 @@ template <bool RESIDENT> static __device__ __forceinline__ void copy_part(const 
 }
 
 /* Takes the thread's columns of a part to shared memory, but for vectors that have been copied there. */
-template <bool RESIDENT> static __device__ __forceinline__ part_in_shared keep_part(const char *logits, const row_part &part) {
-    uint4 *to = part_place<RESIDENT>(part);
+template <bool RESIDENT>
+static __device__ __forceinline__ part_in_shared keep_part(uint4 *to, const char *logits, const row_part &part) {
     if ((uintptr_t)logits % 16) {
 #pragma unroll 1 /* a vector is many loads already */
         for (int group = threadIdx.x; group < part.groups(); group += THREADS) {
@@ -550,7 +554,7 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
     auto copy = [&](unsigned index) {
         if (can_be_copied(logits) && index < problem.part_count) {
             const row_part part(problem, index, -1);
-            copy_part<RESIDENT>(logits + part.first() * f16::bytes, part);
+            copy_part(part_place(RESIDENT ? index : 0), logits + part.first() * f16::bytes, part);
         }
         async_commit();
     };
@@ -566,7 +570,7 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
             copy(index + 2);
         }
         async_wait<RESIDENT ? 2 : 0>();
-        store_warp_sums(part, sum_warp(problem, options, part, keep_part<RESIDENT>(place, part)));
+        store_warp_sums(part, sum_warp(problem, options, part, keep_part<RESIDENT>(part_place(RESIDENT ? index : 0), place, part)));
         if (!RESIDENT) {
             copy(index + 1); /* to where the thread itself has read this part */
         }
@@ -582,17 +586,26 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
     return problem.part_count > 1 ? sums_in_shared().merged : sums_in_shared().of_part[0];
 }
 
+/* ---- the end of a row ---- */
+
+/* The columns of a row that a block writes; the first of a row's shares writes its outputs, the last the padding of its gradient. */
+struct row_share {
+    int64_t first, columns;
+    bool is_first, is_last;
+};
+
 static __device__ __forceinline__ void store_padding(const quern_cross_entropy_problem &problem, char *grad) {
     if (problem.padded_vocab > problem.vocab) {
         store_zeros(grad + problem.vocab * f16::bytes, problem.padded_vocab - problem.vocab);
     }
 }
 
-static __device__ __forceinline__ void skip_row(const quern_cross_entropy_problem &problem, int64_t row) {
+static __device__ __forceinline__ void skip_row(const quern_cross_entropy_problem &problem, int64_t row, const row_share &share) {
     if (problem.grad) {
-        store_zeros(gradient_row_of(problem, row), problem.padded_vocab);
+        char *grad = gradient_row_of(problem, row);
+        store_zeros(grad + share.first * f16::bytes, (share.is_last ? problem.padded_vocab - share.first : share.columns));
     }
-    if (threadIdx.x == 0) {
+    if (share.is_first && threadIdx.x == 0) {
         write_skipped_outputs(problem, row);
         if (problem.stats) {
             problem.stats[row] = empty_stats();
@@ -600,15 +613,11 @@ static __device__ __forceinline__ void skip_row(const quern_cross_entropy_proble
     }
 }
 
-template <bool RESIDENT>
-static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, const row_options &options,
-                                                         int64_t row) {
-    if (is_skipped(problem, label_of(problem, row))) {
-        skip_row(problem, row);
-        return;
-    }
-    const quern_row_stats stats = sum_row<RESIDENT>(problem, options, row);
-    if (threadIdx.x == 0) {
+/* STORE writes the gradient of the share's columns, which begin where it is told. */
+template <class STORE>
+static __device__ __forceinline__ void finish_row(const quern_cross_entropy_problem &problem, const row_options &options, int64_t row,
+                                                  const quern_row_stats &stats, const row_share &share, STORE store) {
+    if (share.is_first && threadIdx.x == 0) {
         write_row_outputs<false>(problem, row, stats);
         if (problem.stats) {
             problem.stats[row] = stats;
@@ -618,17 +627,130 @@ static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entro
         return;
     }
     char *grad = gradient_row_of(problem, row);
+    if (share.is_last) {
+        store_padding(problem, grad);
+    }
+    grad += share.first * f16::bytes;
     if (is_all_infinite(stats)) {
-        store_zeros(grad, problem.padded_vocab);
+        store_zeros(grad, share.columns);
         return;
     }
     const row_factors factors(problem, stats, gradient_scale(problem, row), false);
-    const row_gradient gradient(problem, options, factors, label_column(problem, row), 0);
-    if (RESIDENT) {
-        store_resident_gradient(gradient, grad, problem.vocab);
-    } else
-    store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
-    store_padding(problem, grad);
+    store(row_gradient(problem, options, factors, label_column(problem, row), share.first), grad);
+}
+
+template <bool RESIDENT>
+static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                         int64_t row) {
+    const row_share share = {0, problem.vocab, true, true};
+    if (is_skipped(problem, label_of(problem, row))) {
+        skip_row(problem, row, share);
+        return;
+    }
+    const quern_row_stats stats = sum_row<RESIDENT>(problem, options, row);
+    finish_row(problem, options, row, stats, share, [&](const row_gradient &gradient, char *grad) {
+        if (RESIDENT) {
+            store_resident_gradient(gradient, grad, problem.vocab);
+        } else
+        store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
+    });
+}
+
+/* ---- a row by the blocks of a cluster ---- */
+
+/* The parts of a row that a block of a cluster keeps: each block but the last ones has as many. */
+struct cluster_share {
+    unsigned each, first;
+    int count; /* 0: the row has fewer parts than that */
+
+    __device__ __forceinline__ explicit cluster_share(const quern_cross_entropy_problem &problem) {
+        const unsigned parts = (unsigned)problem.part_count, blocks = blocks_of_cluster();
+        each = (parts + blocks - 1) / blocks;
+        first = rank_in_cluster() * each < parts ? rank_in_cluster() * each : parts;
+        count = (int)(parts - first < each ? parts - first : each);
+    }
+    __device__ __forceinline__ row_share columns(const quern_cross_entropy_problem &problem) const {
+        const int64_t begin = (int64_t)first * PART_COLUMNS, end = begin + (int64_t)count * PART_COLUMNS;
+        const bool is_last = count > 0 && first + count == (unsigned)problem.part_count;
+        return {begin, count == 0 ? 0 : (is_last ? problem.vocab : end) - begin, first == 0, is_last};
+    }
+};
+
+/* Sets the parts of this block on their way to shared memory, if they are aligned. */
+static __device__ __forceinline__ void copy_share(const quern_cross_entropy_problem &problem, const cluster_share &share,
+                                                  const char *logits) {
+    if (threadIdx.x == 0 && can_be_copied(logits)) {
+        for (int i = 0; i < share.count; i++) {
+            make_mbarrier(&sums_in_shared().arrived[i]);
+        }
+        made_mbarriers();
+        for (int i = 0; i < share.count; i++) {
+            const row_part part(problem, share.first + i, -1);
+            bulk_copy(part_place(i), logits + part.first() * f16::bytes, part.columns * f16::bytes / 16 * 16,
+                      &sums_in_shared().arrived[i]);
+        }
+    }
+    __syncthreads(); /* the mbarriers can be waited for */
+}
+
+/* The row's stats from those of all parts, wherever they are, in the same order as a single block merges them. */
+static __device__ __forceinline__ void merge_cluster(const quern_cross_entropy_problem &problem, const cluster_share &share) {
+    const unsigned lane = threadIdx.x, parts = (unsigned)problem.part_count;
+    if (lane < 32) {
+        quern_row_stats merged = empty_stats();
+        for (unsigned first = 0; first < parts; first += MERGED_AT_ONCE) {
+            quern_row_stats mine = empty_stats();
+            if (lane < MERGED_AT_ONCE && first + lane < parts) {
+                mine = *in_block(&sums_in_shared().of_part[slot_of(first + lane)], (first + lane) / share.each);
+            } else if (lane == MERGED_AT_ONCE) {
+                mine = merged;
+            }
+            merged = merge_in_warp<false>(problem, mine);
+        }
+        if (lane == 0) {
+            sums_in_shared().merged = merged;
+        }
+    }
+}
+
+/* The stats of a row, the same in all threads of all blocks.  A cluster_wait must follow: the others read this block's stats. */
+static __device__ __forceinline__ quern_row_stats sum_row_in_cluster(const quern_cross_entropy_problem &problem,
+                                                                     const row_options &options, const cluster_share &share,
+                                                                     int64_t row) {
+    const char *logits = row_of(problem, row);
+    const int64_t label = label_column(problem, row);
+    copy_share(problem, share, logits);
+#pragma unroll 1
+    for (int i = 0; i < share.count; i++) {
+        const row_part part(problem, share.first + i, label);
+        if (can_be_copied(logits)) {
+            wait_mbarrier(&sums_in_shared().arrived[i]);
+        }
+        const char *place = logits + part.first() * f16::bytes;
+        store_warp_sums(part, sum_warp(problem, options, part, keep_part<true>(part_place(i), place, part)));
+    }
+    sum_warps(problem, options, logits, share.first, share.count, label);
+    cluster_arrive();
+    cluster_wait(); /* for the stats of all parts */
+    merge_cluster(problem, share);
+    cluster_arrive(); /* this block has read the others' */
+    __syncthreads();
+    return sums_in_shared().merged;
+}
+
+static __device__ __forceinline__ void cross_entropy_row_in_cluster(const quern_cross_entropy_problem &problem,
+                                                                    const row_options &options, int64_t row) {
+    const cluster_share share(problem);
+    const row_share columns = share.columns(problem);
+    if (is_skipped(problem, label_of(problem, row))) {
+        skip_row(problem, row, columns);
+        return;
+    }
+    const quern_row_stats stats = sum_row_in_cluster(problem, options, share, row);
+    finish_row(problem, options, row, stats, columns, [&](const row_gradient &gradient, char *grad) {
+        store_resident_gradient(gradient, grad, columns.columns);
+    });
+    cluster_wait(); /* until all have read this block's stats */
 }
 
 /* ---- a part of a row by one block ---- */
@@ -675,6 +797,15 @@ cross_entropy_f16_resident(const __grid_constant__ quern_cross_entropy_problem p
     const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x;
     if (block < problem.rows) {
         cross_entropy_row<true>(problem, options, block);
+    }
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 3)
+cross_entropy_f16_cluster(const __grid_constant__ quern_cross_entropy_problem problem) {
+    const row_options options(problem);
+    const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x;
+    const int64_t row = block / blocks_of_cluster();
+    if (row < problem.rows) {
+        cross_entropy_row_in_cluster(problem, options, row);
     }
 }
 extern "C" __global__ void __launch_bounds__(THREADS, 2)

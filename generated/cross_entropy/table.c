@@ -123,7 +123,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24672},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end,
-                 512, 0, 4, 2688},
+                 512, 0, 4, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_f32_cluster__sm_120f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 196608},
+        .cuda = {"cross_entropy_f32_cluster", quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_120f",
@@ -131,7 +139,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f32_stats__sm_120f",
@@ -139,7 +147,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_120f",
@@ -147,7 +155,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident_full__sm_120f",
@@ -155,7 +163,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 23904},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end,
-                 512, 0, 4, 5760},
+                 512, 0, 4, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_f32_cluster_full__sm_120f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 131072},
+        .cuda = {"cross_entropy_f32_cluster_full", quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_120f",
@@ -163,7 +179,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_120f",
@@ -171,7 +187,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_120f",
@@ -179,7 +195,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident__sm_120f",
@@ -187,7 +203,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_f16_cluster__sm_120f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 393216},
+        .cuda = {"cross_entropy_f16_cluster", quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_120f",
@@ -195,7 +219,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f16_stats__sm_120f",
@@ -203,7 +227,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_120f",
@@ -211,7 +235,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident_full__sm_120f",
@@ -219,7 +243,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_f16_cluster_full__sm_120f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 262144},
+        .cuda = {"cross_entropy_f16_cluster_full", quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_120f",
@@ -227,7 +259,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_120f",
@@ -235,7 +267,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_120f",
@@ -243,7 +275,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident__sm_120f",
@@ -251,7 +283,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_bf16_cluster__sm_120f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 393216},
+        .cuda = {"cross_entropy_bf16_cluster", quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_120f",
@@ -259,7 +299,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_120f",
@@ -267,7 +307,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_120f",
@@ -275,7 +315,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident_full__sm_120f",
@@ -283,7 +323,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_bf16_cluster_full__sm_120f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 262144},
+        .cuda = {"cross_entropy_bf16_cluster_full", quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_120f",
@@ -291,7 +339,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_120f",
@@ -299,7 +347,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_120f",
@@ -307,7 +355,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_combine__sm_120f",
@@ -315,7 +363,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_COMBINE, 0, INT64_MAX},
         .cuda = {"cross_entropy_combine", quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end,
-                 256, 0, 0, 0},
+                 256, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_labels__sm_120f",
@@ -323,7 +371,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_LABELS, 0, INT64_MAX},
         .cuda = {"cross_entropy_labels", quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_reduce__sm_120f",
@@ -331,7 +379,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_REDUCE, 0, INT64_MAX},
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident__sm_100f",
@@ -339,7 +387,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 57440},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end,
-                 512, 0, 4, 2688},
+                 512, 0, 4, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_f32_cluster__sm_100f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 458752},
+        .cuda = {"cross_entropy_f32_cluster", quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_100f",
@@ -347,7 +403,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f32_stats__sm_100f",
@@ -355,7 +411,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_100f",
@@ -363,7 +419,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident_full__sm_100f",
@@ -371,7 +427,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 56672},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end,
-                 512, 0, 4, 5760},
+                 512, 0, 4, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_f32_cluster_full__sm_100f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 393216},
+        .cuda = {"cross_entropy_f32_cluster_full", quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_100f",
@@ -379,7 +443,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_100f",
@@ -387,7 +451,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_100f",
@@ -395,7 +459,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident__sm_100f",
@@ -403,7 +467,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 114880},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_f16_cluster__sm_100f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 917504},
+        .cuda = {"cross_entropy_f16_cluster", quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_100f",
@@ -411,7 +483,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f16_stats__sm_100f",
@@ -419,7 +491,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_100f",
@@ -427,7 +499,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident_full__sm_100f",
@@ -435,7 +507,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 113344},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_f16_cluster_full__sm_100f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 786432},
+        .cuda = {"cross_entropy_f16_cluster_full", quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_100f",
@@ -443,7 +523,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_100f",
@@ -451,7 +531,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_100f",
@@ -459,7 +539,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident__sm_100f",
@@ -467,7 +547,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 114880},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_bf16_cluster__sm_100f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 917504},
+        .cuda = {"cross_entropy_bf16_cluster", quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_100f",
@@ -475,7 +563,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_100f",
@@ -483,7 +571,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_100f",
@@ -491,7 +579,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident_full__sm_100f",
@@ -499,7 +587,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 113344},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_bf16_cluster_full__sm_100f",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 786432},
+        .cuda = {"cross_entropy_bf16_cluster_full", quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_100f",
@@ -507,7 +603,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_100f",
@@ -515,7 +611,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_100f",
@@ -523,7 +619,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_combine__sm_100f",
@@ -531,7 +627,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_COMBINE, 0, INT64_MAX},
         .cuda = {"cross_entropy_combine", quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end,
-                 256, 0, 0, 0},
+                 256, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_labels__sm_100f",
@@ -539,7 +635,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_LABELS, 0, INT64_MAX},
         .cuda = {"cross_entropy_labels", quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_reduce__sm_100f",
@@ -547,7 +643,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_REDUCE, 0, INT64_MAX},
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident__sm_90a",
@@ -555,7 +651,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 57440},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end,
-                 512, 0, 4, 2688},
+                 512, 0, 4, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_f32_cluster__sm_90a",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 458752},
+        .cuda = {"cross_entropy_f32_cluster", quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_90a",
@@ -563,7 +667,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f32_stats__sm_90a",
@@ -571,7 +675,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_90a",
@@ -579,7 +683,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident_full__sm_90a",
@@ -587,7 +691,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 56672},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end,
-                 512, 0, 4, 5760},
+                 512, 0, 4, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_f32_cluster_full__sm_90a",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 393216},
+        .cuda = {"cross_entropy_f32_cluster_full", quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_90a",
@@ -595,7 +707,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_90a",
@@ -603,7 +715,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_90a",
@@ -611,7 +723,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident__sm_90a",
@@ -619,7 +731,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 114880},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_f16_cluster__sm_90a",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 917504},
+        .cuda = {"cross_entropy_f16_cluster", quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_90a",
@@ -627,7 +747,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f16_stats__sm_90a",
@@ -635,7 +755,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_90a",
@@ -643,7 +763,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident_full__sm_90a",
@@ -651,7 +771,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 113344},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_f16_cluster_full__sm_90a",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 786432},
+        .cuda = {"cross_entropy_f16_cluster_full", quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_90a",
@@ -659,7 +787,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_90a",
@@ -667,7 +795,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_90a",
@@ -675,7 +803,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident__sm_90a",
@@ -683,7 +811,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 114880},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_bf16_cluster__sm_90a",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 917504},
+        .cuda = {"cross_entropy_bf16_cluster", quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_90a",
@@ -691,7 +827,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_90a",
@@ -699,7 +835,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_90a",
@@ -707,7 +843,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident_full__sm_90a",
@@ -715,7 +851,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 113344},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_bf16_cluster_full__sm_90a",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 786432},
+        .cuda = {"cross_entropy_bf16_cluster_full", quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_90a",
@@ -723,7 +867,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_90a",
@@ -731,7 +875,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_90a",
@@ -739,7 +883,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_combine__sm_90a",
@@ -747,7 +891,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_COMBINE, 0, INT64_MAX},
         .cuda = {"cross_entropy_combine", quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end,
-                 256, 0, 0, 0},
+                 256, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_labels__sm_90a",
@@ -755,7 +899,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_LABELS, 0, INT64_MAX},
         .cuda = {"cross_entropy_labels", quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_reduce__sm_90a",
@@ -763,7 +907,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_REDUCE, 0, INT64_MAX},
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident__sm_89",
@@ -771,7 +915,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24672},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end,
-                 512, 0, 4, 2688},
+                 512, 0, 4, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_89",
@@ -779,7 +923,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f32_stats__sm_89",
@@ -787,7 +931,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_89",
@@ -795,7 +939,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident_full__sm_89",
@@ -803,7 +947,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 23904},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end,
-                 512, 0, 4, 5760},
+                 512, 0, 4, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_89",
@@ -811,7 +955,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_89",
@@ -819,7 +963,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_89",
@@ -827,7 +971,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident__sm_89",
@@ -835,7 +979,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_89",
@@ -843,7 +987,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f16_stats__sm_89",
@@ -851,7 +995,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_89",
@@ -859,7 +1003,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident_full__sm_89",
@@ -867,7 +1011,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_89",
@@ -875,7 +1019,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_89",
@@ -883,7 +1027,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_89",
@@ -891,7 +1035,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident__sm_89",
@@ -899,7 +1043,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_89",
@@ -907,7 +1051,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_89",
@@ -915,7 +1059,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_89",
@@ -923,7 +1067,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident_full__sm_89",
@@ -931,7 +1075,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_89",
@@ -939,7 +1083,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_89",
@@ -947,7 +1091,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_89",
@@ -955,7 +1099,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_combine__sm_89",
@@ -963,7 +1107,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_COMBINE, 0, INT64_MAX},
         .cuda = {"cross_entropy_combine", quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end,
-                 256, 0, 0, 0},
+                 256, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_labels__sm_89",
@@ -971,7 +1115,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_LABELS, 0, INT64_MAX},
         .cuda = {"cross_entropy_labels", quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_reduce__sm_89",
@@ -979,7 +1123,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_REDUCE, 0, INT64_MAX},
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident__sm_86",
@@ -987,7 +1131,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24672},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end,
-                 512, 0, 4, 2688},
+                 512, 0, 4, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_86",
@@ -995,7 +1139,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f32_stats__sm_86",
@@ -1003,7 +1147,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_86",
@@ -1011,7 +1155,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident_full__sm_86",
@@ -1019,7 +1163,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 23904},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end,
-                 512, 0, 4, 5760},
+                 512, 0, 4, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_86",
@@ -1027,7 +1171,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_86",
@@ -1035,7 +1179,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_86",
@@ -1043,7 +1187,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident__sm_86",
@@ -1051,7 +1195,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_86",
@@ -1059,7 +1203,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f16_stats__sm_86",
@@ -1067,7 +1211,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_86",
@@ -1075,7 +1219,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident_full__sm_86",
@@ -1083,7 +1227,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_86",
@@ -1091,7 +1235,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_86",
@@ -1099,7 +1243,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_86",
@@ -1107,7 +1251,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident__sm_86",
@@ -1115,7 +1259,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_86",
@@ -1123,7 +1267,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_86",
@@ -1131,7 +1275,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_86",
@@ -1139,7 +1283,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident_full__sm_86",
@@ -1147,7 +1291,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_86",
@@ -1155,7 +1299,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_86",
@@ -1163,7 +1307,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_86",
@@ -1171,7 +1315,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_combine__sm_86",
@@ -1179,7 +1323,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_COMBINE, 0, INT64_MAX},
         .cuda = {"cross_entropy_combine", quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end,
-                 256, 0, 0, 0},
+                 256, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_labels__sm_86",
@@ -1187,7 +1331,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_LABELS, 0, INT64_MAX},
         .cuda = {"cross_entropy_labels", quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_reduce__sm_86",
@@ -1195,7 +1339,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_REDUCE, 0, INT64_MAX},
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident__sm_80",
@@ -1203,7 +1347,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 41056},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end,
-                 512, 0, 4, 2688},
+                 512, 0, 4, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_80",
@@ -1211,7 +1355,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f32_stats__sm_80",
@@ -1219,7 +1363,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_80",
@@ -1227,7 +1371,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident_full__sm_80",
@@ -1235,7 +1379,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 40288},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end,
-                 512, 0, 4, 5760},
+                 512, 0, 4, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_80",
@@ -1243,7 +1387,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_80",
@@ -1251,7 +1395,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_80",
@@ -1259,7 +1403,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident__sm_80",
@@ -1267,7 +1411,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 82112},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_80",
@@ -1275,7 +1419,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f16_stats__sm_80",
@@ -1283,7 +1427,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_80",
@@ -1291,7 +1435,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident_full__sm_80",
@@ -1299,7 +1443,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 80576},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_80",
@@ -1307,7 +1451,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_80",
@@ -1315,7 +1459,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_80",
@@ -1323,7 +1467,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident__sm_80",
@@ -1331,7 +1475,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 82112},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_80",
@@ -1339,7 +1483,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_80",
@@ -1347,7 +1491,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_80",
@@ -1355,7 +1499,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident_full__sm_80",
@@ -1363,7 +1507,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 80576},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_80",
@@ -1371,7 +1515,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_80",
@@ -1379,7 +1523,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_80",
@@ -1387,7 +1531,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_combine__sm_80",
@@ -1395,7 +1539,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_COMBINE, 0, INT64_MAX},
         .cuda = {"cross_entropy_combine", quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end,
-                 256, 0, 0, 0},
+                 256, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_labels__sm_80",
@@ -1403,7 +1547,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_LABELS, 0, INT64_MAX},
         .cuda = {"cross_entropy_labels", quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_reduce__sm_80",
@@ -1411,7 +1555,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_REDUCE, 0, INT64_MAX},
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident__sm_75",
@@ -1419,7 +1563,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 15712},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end,
-                 512, 0, 4, 2688},
+                 512, 0, 4, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_streamed__sm_75",
@@ -1427,7 +1571,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_stats__sm_75",
@@ -1435,7 +1579,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_gradient__sm_75",
@@ -1443,7 +1587,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident_full__sm_75",
@@ -1451,7 +1595,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 14944},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end,
-                 512, 0, 4, 5760},
+                 512, 0, 4, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_streamed_full__sm_75",
@@ -1459,7 +1603,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_stats_full__sm_75",
@@ -1467,7 +1611,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_gradient_full__sm_75",
@@ -1475,7 +1619,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident__sm_75",
@@ -1483,7 +1627,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 31424},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_streamed__sm_75",
@@ -1491,7 +1635,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_stats__sm_75",
@@ -1499,7 +1643,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_gradient__sm_75",
@@ -1507,7 +1651,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident_full__sm_75",
@@ -1515,7 +1659,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 29888},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_streamed_full__sm_75",
@@ -1523,7 +1667,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_stats_full__sm_75",
@@ -1531,7 +1675,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_gradient_full__sm_75",
@@ -1539,7 +1683,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident__sm_75",
@@ -1547,7 +1691,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 31424},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_streamed__sm_75",
@@ -1555,7 +1699,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_stats__sm_75",
@@ -1563,7 +1707,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient__sm_75",
@@ -1571,7 +1715,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident_full__sm_75",
@@ -1579,7 +1723,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 29888},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__sm_75",
@@ -1587,7 +1731,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_stats_full__sm_75",
@@ -1595,7 +1739,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__sm_75",
@@ -1603,7 +1747,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_combine__sm_75",
@@ -1611,7 +1755,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_COMBINE, 0, INT64_MAX},
         .cuda = {"cross_entropy_combine", quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end,
-                 256, 0, 0, 0},
+                 256, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_labels__sm_75",
@@ -1619,7 +1763,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_LABELS, 0, INT64_MAX},
         .cuda = {"cross_entropy_labels", quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_reduce__sm_75",
@@ -1627,7 +1771,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_REDUCE, 0, INT64_MAX},
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident__compute_90",
@@ -1635,7 +1779,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 24672},
         .cuda = {"cross_entropy_f32_resident", quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end,
-                 512, 0, 4, 2688},
+                 512, 0, 4, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_f32_cluster__compute_90",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, 196608},
+        .cuda = {"cross_entropy_f32_cluster", quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_f32_streamed__compute_90",
@@ -1643,7 +1795,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed", quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f32_stats__compute_90",
@@ -1651,7 +1803,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats", quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f32_gradient__compute_90",
@@ -1659,7 +1811,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32_resident_full__compute_90",
@@ -1667,7 +1819,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 23904},
         .cuda = {"cross_entropy_f32_resident_full", quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end,
-                 512, 0, 4, 5760},
+                 512, 0, 4, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_f32_cluster_full__compute_90",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
+        .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, 131072},
+        .cuda = {"cross_entropy_f32_cluster_full", quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_f32_streamed_full__compute_90",
@@ -1675,7 +1835,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_streamed_full", quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f32_stats_full__compute_90",
@@ -1683,7 +1843,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_stats_full", quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f32_gradient_full__compute_90",
@@ -1691,7 +1851,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident__compute_90",
@@ -1699,7 +1859,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_f16_resident", quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_f16_cluster__compute_90",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, 393216},
+        .cuda = {"cross_entropy_f16_cluster", quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_f16_streamed__compute_90",
@@ -1707,7 +1875,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed", quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_f16_stats__compute_90",
@@ -1715,7 +1883,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats", quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_f16_gradient__compute_90",
@@ -1723,7 +1891,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f16_resident_full__compute_90",
@@ -1731,7 +1899,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_f16_resident_full", quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_f16_cluster_full__compute_90",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
+        .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, 262144},
+        .cuda = {"cross_entropy_f16_cluster_full", quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_f16_streamed_full__compute_90",
@@ -1739,7 +1915,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_streamed_full", quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_f16_stats_full__compute_90",
@@ -1747,7 +1923,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_stats_full", quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_f16_gradient_full__compute_90",
@@ -1755,7 +1931,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident__compute_90",
@@ -1763,7 +1939,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 49344},
         .cuda = {"cross_entropy_bf16_resident", quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end,
-                 512, 0, 2, 2688},
+                 512, 0, 2, 2688, 0},
+    },
+    {
+        .name = "cross_entropy_bf16_cluster__compute_90",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, 393216},
+        .cuda = {"cross_entropy_bf16_cluster", quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end,
+                 512, 0, 0, 2688, 8},
     },
     {
         .name = "cross_entropy_bf16_streamed__compute_90",
@@ -1771,7 +1955,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed", quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end,
-                 512, 0, 0, 35456},
+                 512, 0, 0, 35456, 0},
     },
     {
         .name = "cross_entropy_bf16_stats__compute_90",
@@ -1779,7 +1963,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats", quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end,
-                 512, 0, 0, 2688},
+                 512, 0, 0, 2688, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient__compute_90",
@@ -1787,7 +1971,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 0, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_bf16_resident_full__compute_90",
@@ -1795,7 +1979,15 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 47808},
         .cuda = {"cross_entropy_bf16_resident_full", quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end,
-                 512, 0, 2, 5760},
+                 512, 0, 2, 5760, 0},
+    },
+    {
+        .name = "cross_entropy_bf16_cluster_full__compute_90",
+        .operation = QUERN_CROSS_ENTROPY,
+        .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
+        .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, 262144},
+        .cuda = {"cross_entropy_bf16_cluster_full", quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end,
+                 512, 0, 0, 5760, 8},
     },
     {
         .name = "cross_entropy_bf16_streamed_full__compute_90",
@@ -1803,7 +1995,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_ROWS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_streamed_full", quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end,
-                 512, 0, 0, 38528},
+                 512, 0, 0, 38528, 0},
     },
     {
         .name = "cross_entropy_bf16_stats_full__compute_90",
@@ -1811,7 +2003,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_STATS, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_stats_full", quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end,
-                 512, 0, 0, 5760},
+                 512, 0, 0, 5760, 0},
     },
     {
         .name = "cross_entropy_bf16_gradient_full__compute_90",
@@ -1819,7 +2011,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end,
-                 512, 0, 0, 0},
+                 512, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_combine__compute_90",
@@ -1827,7 +2019,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_COMBINE, 0, INT64_MAX},
         .cuda = {"cross_entropy_combine", quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end,
-                 256, 0, 0, 0},
+                 256, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_labels__compute_90",
@@ -1835,7 +2027,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_LABELS, 0, INT64_MAX},
         .cuda = {"cross_entropy_labels", quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_reduce__compute_90",
@@ -1843,7 +2035,7 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.cross_entropy = {QUERN_NO_DTYPE, QUERN_STAGE_REDUCE, 0, INT64_MAX},
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end,
-                 1024, 0, 0, 0},
+                 1024, 0, 0, 0, 0},
     },
     {
         .name = "cross_entropy_f32__avx512",
