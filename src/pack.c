@@ -108,6 +108,7 @@ static const char *row_fault(const struct file *file, const struct quern_pack_ro
         if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_REDUCE) return "an unknown stage";
         if ((row->stage <= QUERN_STAGE_GRADIENT) != is_float(row->dtypes[0])) return "an unknown dtype";
         if (row->full != 0 && row->full != 1) return "an unknown set of options";
+        if (row->cluster > 16 || (row->cluster & (row->cluster - 1))) return "a wrong number of blocks in a cluster";
     }
     if (row->threads == 0 || row->threads > 1024) return "a wrong number of threads";
     if (row->cc_min < 10 || row->cc_max < row->cc_min) return "a wrong range of compute capabilities";

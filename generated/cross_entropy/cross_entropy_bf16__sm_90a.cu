@@ -799,7 +799,7 @@ cross_entropy_bf16_resident(const __grid_constant__ quern_cross_entropy_problem 
         cross_entropy_row<true>(problem, options, block);
     }
 }
-extern "C" __global__ void __launch_bounds__(THREADS, 3)
+extern "C" __global__ void __launch_bounds__(THREADS, 2)
 cross_entropy_bf16_cluster(const __grid_constant__ quern_cross_entropy_problem problem) {
     const row_options options(problem);
     const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x;

@@ -396,7 +396,8 @@ static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_e
     }
     if (problem.label_smoothing != 0) {
         const double moved = mine.weights != 0 ? mine.weighted + (double)mine.weights * below : 0.0;
-        stats.weighted = sum_of_warp(moved) + (part.has_label() ? product_or_zero(stats.label_weight, stats.label_value - origin) : 0.0f);
+        const float label_below = stats.label_value == -INFINITY_F32 ? -INFINITY_F32 : stats.label_value - origin;
+        stats.weighted = sum_of_warp(moved) + product_or_zero(stats.label_weight, label_below);
         stats.weights = sum_of_warp((double)mine.weights) + stats.label_weight;
     }
     if (problem.argmax) {

@@ -21,11 +21,11 @@ __device__ __forceinline__ uint32_t blocks_of_cluster() {
  * may no longer touch the shared memory of a block that may since have exited, unless another arrival is still to come.
  */
 __device__ __forceinline__ void cluster_arrive() {
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
 
 __device__ __forceinline__ void cluster_wait() {
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
 /* What lies in the shared memory of another block where the pointer is in one's own. */
