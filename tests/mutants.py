@@ -20,7 +20,7 @@ from pathlib import Path
 import mutants_cross_entropy
 
 ROOT = Path(__file__).resolve().parent.parent
-EMULATED_TARGET, CAPABILITY = "sm_80", "8.0"
+EMULATED_TARGET, CAPABILITY = "sm_90a", "9.0"  # which has all there is: clusters, bulk and asynchronous copies
 
 
 @dataclass(frozen=True)
@@ -243,9 +243,9 @@ class Tree:
         else:
             self.environment.update(NVCC="none", QUERN_TEST_DEVICE="cpu")
 
-    def build(self, suite: str, base: bool) -> bool:
-        """False where the compiler already refuses.  A GPU's mutant needs its translated kernels only."""
-        programs = [f"build/tests/{suite}"] if base or not self.emulated else []
+    def build(self, suite: str, with_program: bool) -> bool:
+        """False where the compiler already refuses.  A mutant of a GPU's kernels needs these alone, translated."""
+        programs = [f"build/tests/{suite}"] if with_program else []
         kernels = ["build/emulator/libcuda.so.1", f"build/emulator/{EMULATED_TARGET}.so"] if self.emulated else []
         commands = [[sys.executable, "-m", "gen", "render"], ["ninja", "--quiet", *programs, *kernels]]
         return all(self.run(command) for command in commands)
@@ -266,7 +266,7 @@ def try_mutant(tree: Tree, mutant: Mutant) -> str:
         return f"{mutant.file} has its text {original.count(mutant.old)} times"
     path.write_text(original.replace(mutant.old, mutant.new))
     try:
-        if not tree.build(mutant.suite, base=False):
+        if not tree.build(mutant.suite, with_program=not tree.emulated or mutant.file.endswith(".c")):
             return "it does not compile"
         return f"{mutant.suite} passes" if tree.passes(mutant.suite) else "killed"
     finally:
@@ -297,7 +297,7 @@ def main() -> int:
         copy_tree(Path(directory), with_build=options.emulated)
         tree = Tree(Path(directory), options.emulated)
         for suite in sorted({m.suite for m in mutants}):
-            if not tree.build(suite, base=True) or not tree.passes(suite):
+            if not tree.build(suite, with_program=True) or not tree.passes(suite):
                 print(f"{suite} does not pass without any mutant")
                 return 1
         for mutant in mutants:
