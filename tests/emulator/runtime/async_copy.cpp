@@ -70,10 +70,11 @@ template <class F> void deliver_due(Block &b, F due) {
   b.deliveries.resize(kept);
 }
 
-// The destination is undefined from the issue on.
+// The destination is undefined from the issue on, and what comes to it comes after that.
 void hold_back(FiberThread &t, const Delivery &d) {
   if (d.kind == Delivery::copy || d.kind == Delivery::bulk_load) memset(d.to, 0xff, d.bytes);
   t.block->deliveries.push_back(d);
+  if (d.mbarrier) happens_before(d.mbarrier);
 }
 
 void require(bool condition, Thread &t, u32 error, const char *what, u32 line) {
@@ -104,7 +105,6 @@ void service_copy_arrive(Thread &thread, u64 *mbarrier, bool counted, u32 line) 
   FiberThread &t = fiber_thread(thread);
   Mbarrier &m = find_mbarrier(t, mbarrier, line);
   if (counted) mbarrier_add_pending(m);
-  happens_before(mbarrier);
   hold_back(t, {Delivery::arrive, t.linear, 0, nullptr, nullptr, 0, 0, mbarrier});
 }
 
@@ -134,7 +134,6 @@ void load_one(FiberThread &t, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, 
   require(find_mbarrier(t, mbarrier, line).is_fenced, t, 719,
           "no fence.mbarrier_init or fence.proxy.async between mbarrier.init and cp.async.bulk", line);
   check_async_view(t, destination, to, bytes, line);
-  happens_before(mbarrier);
   hold_back(t, {Delivery::bulk_load, t.linear, 0, to, from, bytes, bytes, mbarrier});
   note_async_write(destination, to, bytes);
 }

@@ -93,7 +93,10 @@ void meet_peer(FiberThread &t, const Block &b, u8 *at, u32 bytes, u32 access, u3
   u8 before[32];
   const u32 compared = access == peer_read ? bytes : 0;
   for (u32 i = 0; i < compared; i++) before[i] = at[i];
-  if (access == peer_read || (access == peer_write && stores_late())) wait(t, State::spinning, line, at);
+  if (access == peer_read || (access == peer_write && stores_late())) {
+    if (t.last_polled != at) note_progress();
+    wait(t, State::spinning, line, at);
+  }
   check_access(t, b, at, bytes, line);
   for (u32 i = 0; i < compared; i++)
     if (at[i] != before[i])

@@ -38,6 +38,7 @@ struct FiberThread : Thread {
   u32 cluster_arrive, cluster_wait;  // lines of the last ones, 0 unless .aligned
   const u64 *asked;      // mbarrier whose phase it last found open
   u64 asked_phase;
+  u32 found_open;        // how often so far
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
 };
 

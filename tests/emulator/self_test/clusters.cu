@@ -41,7 +41,7 @@ KERNEL addresses(uint32_t *out) {
   const uint32_t next = (rank() + 1) % ranks(), own = shared_address(here + 1), remote = map(own, next);
   uint32_t *generic = map(here + 1, next), got = 0;
   uint64_t converted, back;
-  here[1] = 100 + rank();
+  if (threadIdx.x == 0) here[1] = 100 + rank();
   cluster_sync();
   asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(got) : "r"(remote));
   bool ok = got == next;
@@ -175,8 +175,8 @@ KERNEL __cluster_dims__(4, 1, 1) cooperative(float *out) {
   cluster.sync();
 }
 
-KERNEL __cluster_dims__() any_cluster(uint32_t *out) { out[blockIdx.x] = ranks(); }
-KERNEL __launch_bounds__(64, 1, 4) bounded_cluster(uint32_t *out) { out[blockIdx.x] = ranks(); }
+KERNEL __cluster_dims__() any_cluster(uint32_t *out) { if (threadIdx.x == 0) out[blockIdx.x] = ranks(); }
+KERNEL __launch_bounds__(64, 1, 4) bounded_cluster(uint32_t *out) { if (threadIdx.x == 0) out[blockIdx.x] = ranks(); }
 
 // ---- mbarriers ----
 
@@ -354,8 +354,10 @@ KERNEL bulk_ways(const float *in, float *out, int fault) {
     asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
                  ::"r"(map(shared_address(sent), next)), "r"(shared_address(first)), "r"(map(b + 16, next)) : "memory");
   if (fault == 2 && rank() == 0) return;  // while the next block's copy still reads
-  wait_parity(b + 8, 0);
-  wait_parity(b + 16, 0);
+  for (bool here = false, sent_here = false; !here || !sent_here;) {  // by turns
+    here |= try_parity(b + 8, 0);
+    sent_here |= try_parity(b + 16, 0);
+  }
   float *o = out + 64 * 3 * rank();
   o[i] = first[i], o[64 + i] = all[i], o[128 + i] = sent[i];
   cluster_sync();
