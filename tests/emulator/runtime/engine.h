@@ -111,10 +111,10 @@ struct Block {
   std::vector<Mbarrier> mbarriers;
   AsyncView async_view;
   char sync_tag[named_barriers];
-  char exit_tag;
+  char begin_tag, exit_tag;
   char *mapping;
   size_t mapping_bytes, guard_bytes;
-  bool is_closed;  // its threads have exited, others of its cluster have not
+  bool has_begun, is_closed;  // among the others of its cluster: a thread of it has run; all have exited
 };
 
 struct Cluster {
@@ -180,6 +180,7 @@ void thread_exits_barriers(FiberThread &);
 void thread_exits_cluster(FiberThread &);
 Block *block_with(Cluster &, const void *address);  // in its shared memory, or null
 std::string describe_shared(const Block &own, const void *address);
+void begin_shared(Block &);            // by each of its threads
 void close_shared(Block &);
 void open_shared(Block &);
 void check_ended_block(Block &);       // once its threads have exited

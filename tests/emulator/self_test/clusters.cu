@@ -68,7 +68,7 @@ KERNEL addresses(uint32_t *out) {
 // ---- shared memory of another block ----
 
 enum ExchangeFault { exchange_right, no_first_barrier, no_last_barrier, no_last_barrier_generic, past_the_end, rank_too_large,
-                     mapped_as_own, misaligned_remote, mapa_of_global };
+                     mapped_as_own, misaligned_remote, mapa_of_global, no_barrier_at_first };
 
 KERNEL exchange(int *out, int fault) {
   __shared__ alignas(16) int box[64];
@@ -76,7 +76,7 @@ KERNEL exchange(int *out, int fault) {
   const uint32_t next = (rank() + 1) % ranks(), after = (rank() + 2) % ranks(), i = threadIdx.x;
   box[i] = -1;
   if (i == 0) sum = 0, most = -1;
-  cluster_sync();
+  if (fault != no_barrier_at_first) cluster_sync();
   asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(map(shared_address(box + i), next)), "r"(1000 * rank() + i) : "memory");
   asm volatile("red.shared::cluster.add.u32 [%0], %1;" ::"r"(map(shared_address(&sum), 0)), "r"(i) : "memory");
   atomicMax(map(&most, 0), int(rank() * 100 + i));
@@ -103,6 +103,15 @@ KERNEL vectors_of_peers(float4 *out) {
                "f"(base + .5f), "f"(base + .75f) : "memory");
   cluster_sync();
   out[blockIdx.x * 32 + i] = box[i];
+}
+
+// Everybody leaves something with rank 0, which must have begun.
+KERNEL gathered(int *out, int unsynchronised) {
+  __shared__ int box[16];
+  if (!unsynchronised) cluster_sync();
+  if (threadIdx.x == 0 && rank()) *map(box + rank(), 0) = 10 * rank();
+  cluster_sync();
+  if (threadIdx.x < ranks() && rank() == 0) out[threadIdx.x] = threadIdx.x ? box[threadIdx.x] : 0;
 }
 
 // A flag and a value in another block's memory, by release and acquire.
