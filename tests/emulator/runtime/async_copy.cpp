@@ -81,11 +81,18 @@ void require(bool condition, Thread &t, u32 error, const char *what, u32 line) {
   if (!condition) fail_thread(t, error, what, line);
 }
 
+// What is copied later is checked where the kernel asks for it.
+void check_memory(Thread &t, const u8 *at, u32 bytes, u32 line) {
+  require(!leaves_allocation(u64(at), bytes), t, 700, "asynchronous copy past the end of an allocation", line);
+  require(!is_poisoned(at, bytes), t, 700, "asynchronous copy of memory that AddressSanitizer has poisoned", line);
+}
+
 }  // namespace
 
 void service_copy_async(Thread &thread, u8 *to, const u8 *from, u32 bytes, u32 source_bytes, u32 line) {
   FiberThread &t = fiber_thread(thread);
   require((u64(to) | u64(from)) % bytes == 0, t, 716, "misaligned cp.async", line);
+  check_memory(t, from, std::min(bytes, source_bytes), line);
   hold_back(t, {Delivery::copy, t.linear, t.copy_groups, to, from, bytes, source_bytes, nullptr});
 }
 
@@ -148,6 +155,8 @@ void service_bulk_load(Thread &thread, u8 *to, const u8 *from, u32 bytes, u64 *m
   if (Block *source = block_with(c, from)) {
     require(source == t.block, t, 719, "cp.async.bulk from another block's shared memory", line);
     check_async_view(t, shared_range(t, from, bytes, line), from, bytes, line);
+  } else {
+    check_memory(t, from, bytes, line);
   }
   if (!ctas) return load_one(t, to, from, bytes, mbarrier, line);
   require(ctas >> c.blocks.size() == 0, t, 719, "cp.async.bulk: multicast to ranks that the cluster does not have", line);
@@ -164,6 +173,7 @@ void service_bulk_store(Thread &thread, u8 *to, const u8 *from, u32 bytes, u32 l
   require((u64(to) | u64(from) | bytes) % 16 == 0, t, 716, misaligned, line);
   require(&shared_range(t, from, bytes, line) == t.block, t, 719, "cp.async.bulk from another block's shared memory", line);
   require(!block_with(*t.block->cluster, to), t, 719, "cp.async.bulk to global memory with an address in shared memory", line);
+  check_memory(t, to, bytes, line);
   check_async_view(t, *t.block, from, bytes, line);
   hold_back(t, {Delivery::bulk_store, t.linear, t.bulk_groups, to, from, bytes, bytes, nullptr});
 }

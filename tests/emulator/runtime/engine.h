@@ -207,6 +207,7 @@ void synchronise_alias(u64 address, bool release);
 void take_away_from(int device);
 void give_back();
 std::string describe_address(u64 address, int device);
+bool leaves_allocation(u64 address, u64 bytes);  // false too where the driver knows none
 
 // services, by source file
 void service_barrier(Thread &, u32 id, u32 threads, u32 line);

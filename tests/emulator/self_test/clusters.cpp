@@ -258,7 +258,7 @@ static void test_mbarrier_faults() {
 
 static void test_row_faults() {
   enum { no_wait = 1, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned, size_of_8, no_mbarrier_fence, mbarrier_elsewhere,
-         past_the_end, exits_loading, remote_overwritten, exits_stored_to };
+         past_the_end, exits_loading, exits_stored_to, loads_too_far, stores_too_far };
   const auto in = numbers(4096);
   auto run = [&](int fault) {
     Pointer rows = memory(in.size() * 4);
@@ -274,6 +274,8 @@ static void test_row_faults() {
   FAILS(700, "past the end of the shared memory", run(past_the_end));
   FAILS(719, "still writes its shared memory", run(exits_loading));
   FAILS(719, "still writes its shared memory", run(exits_stored_to));
+  FAILS(700, "past the end of an allocation", run(loads_too_far));
+  FAILS(700, "past the end of an allocation", run(stores_too_far));
   // Nothing has arrived for who does not wait, or not long enough.
   FAILS(719, "still writes its shared memory", run(no_wait));
   FAILS(719, "still writes its shared memory", run(one_try));

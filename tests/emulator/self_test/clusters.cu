@@ -278,7 +278,7 @@ KERNEL counted_copies(const float *in, float *out) {
 // ---- bulk copies ----
 
 enum RowFault { row_right, no_wait, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned_bulk, size_of_8, no_mbarrier_fence,
-                mbarrier_elsewhere, bulk_past_the_end, exits_loading, remote_overwritten, exits_stored_to };
+                mbarrier_elsewhere, bulk_past_the_end, exits_loading, exits_stored_to, loads_too_far, stores_too_far };
 
 // A row of ranks() * 1024 numbers, divided by its sum, in place: each block has its part in shared memory.
 KERNEL row(float *rows, int fault) {
@@ -286,7 +286,7 @@ KERNEL row(float *rows, int fault) {
   __shared__ alignas(16) float sums[16][4];
   __shared__ uint64_t full, summed;
   const uint32_t i = threadIdx.x, f = shared_address(&full), s = shared_address(&summed), p = shared_address(part);
-  float *mine = rows + (size_t)blockIdx.x * 1024;
+  float *mine = rows + (size_t)blockIdx.x * 1024 + (fault == loads_too_far ? 4 : 0);
   if (i == 0) {
     init(f, 1), init(s, 1);
     if (fault != no_mbarrier_fence) asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -321,7 +321,7 @@ KERNEL row(float *rows, int fault) {
   if (fault != no_async_fence) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   if (i == 0) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 4096;" ::"l"(mine), "r"(p) : "memory");
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 4096;" ::"l"(mine + (fault == stores_too_far ? 1020 : 0)), "r"(p) : "memory");
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     if (fault == overwrites_early) part[3] = -1;
     if (fault != no_store_wait) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
