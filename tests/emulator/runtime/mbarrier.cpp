@@ -38,7 +38,6 @@ Block &owner_of(FiberThread &t, const u64 *word, u32 line) {
   if (u64(word) % 8) fail_thread(t, 716, "misaligned mbarrier", line);
   Block *b = block_with(*t.block->cluster, word);
   if (!b) fail_thread(t, 719, "mbarrier outside shared memory", line);
-  if (!b->live) fail_thread(t, 719, "mbarrier of a block of the cluster that has exited", line);
   return *b;
 }
 

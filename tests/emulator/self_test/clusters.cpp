@@ -292,6 +292,22 @@ static void test_bulk_faults() {
   FAILS(716, "misaligned st.async or red.async", launch_clusters("async_reductions", {4, 32, 4}, memory(64), 1));
   FAILS(719, "still writes its shared memory", launch_clusters("async_reductions", {4, 32, 4}, memory(64), 2));
 }
+
+static void test_mistakes() {
+  const struct { int code; const char *message; } mistakes[] = {
+      {719, "mbarrier.inval while copies are under way"}, {719, "mbarrier.init in another block's shared memory"},
+      {719, "from another block's shared memory"}, {719, "to global memory with an address in shared memory"},
+      {700, "asynchronous operation outside shared memory"}, {719, "mbarrier: count out of range"},
+      {719, "access to the shared memory of a block of the cluster that has exited"}, {719, "generic address outside the shared memory of the cluster"},
+      {716, "cp.async.bulk.prefetch not aligned"}, {719, "access to the shared memory of a block of the cluster that has exited"},
+      {719, "deadlock"}};
+  auto run = [](int mistake) { return launch_clusters("mistakes", {4, 32, 4}, memory(4096), mistake); };
+  OK(run(0));
+  OK(cuCtxSynchronize());
+  int mistake = 0;
+  for (auto &m : mistakes) FAILS(m.code, m.message, run(++mistake));
+  if (capability < 120) FAILS(719, "asynchronous operation on a block of the cluster that has exited", run(++mistake));
+}
 #endif
 
 // ---- the driver ----
@@ -453,6 +469,7 @@ int main(int count, char **arguments) {
 #ifndef SANITIZED
       {"faults of exchanges", test_exchange_faults}, {"faults of barriers", test_barrier_faults},
       {"faults of mbarriers", test_mbarrier_faults}, {"faults of rows", test_row_faults}, {"faults of bulk copies", test_bulk_faults},
+      {"mistakes", test_mistakes},
 #endif
   };
   for (const Test &t : tests) {

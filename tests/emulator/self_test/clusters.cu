@@ -401,3 +401,49 @@ KERNEL async_reductions(uint32_t *out, int fault) {
   }
   cluster_sync();
 }
+
+// ---- what no other kernel does wrong ----
+
+enum Mistake { none, invalidates_in_use, initialises_remotely, loads_from_peer, stores_to_shared, stores_from_peer, arrives_without_count,
+               arrives_too_late, ranks_global_memory, prefetches_misaligned, stores_too_late, waits_for_ever,
+               multicasts_too_late };
+
+KERNEL mistakes(float *memory, int mistake) {
+  __shared__ alignas(128) float tile[64];
+  __shared__ uint64_t bar;
+  const uint32_t b = shared_address(&bar), t = shared_address(tile), next = (rank() + 1) % ranks();
+  uint32_t unused = 0;
+  if (threadIdx.x == 0) {
+    init(b, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  cluster_sync();
+  if (mistake == waits_for_ever && rank()) asm volatile("barrier.sync 1, 64;" ::: "memory");
+  if ((mistake == arrives_too_late || mistake == stores_too_late || mistake == multicasts_too_late) && rank()) return;
+  if (threadIdx.x == 0 && rank() == 0) {
+    for (int i = 0; i < 20; i++) __nanosleep(100);  // the other blocks may end meanwhile
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(b) : "memory");
+    const float *from = mistake == loads_from_peer ? map(tile, next) : memory;
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];" ::"r"(t), "l"(from), "r"(b) : "memory");
+    if (mistake == invalidates_in_use) asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(b) : "memory");
+    wait_parity(b, 0);
+    if (mistake == initialises_remotely) asm volatile("mbarrier.init.b64 [%0], 1;" ::"l"(map(&bar, next)) : "memory");
+    if (mistake == stores_to_shared) asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;" ::"l"(tile), "r"(t) : "memory");
+    if (mistake == stores_from_peer)
+      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;" ::"l"(memory), "r"(map(t, next)) : "memory");
+    if (mistake == arrives_without_count) arrive(b, 0);
+    if (mistake == arrives_too_late)
+      asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(map(b, next)) : "memory");
+    if (mistake == ranks_global_memory) asm volatile("getctarank.u64 %0, %1;" : "=r"(unused) : "l"(memory));
+    if (mistake == prefetches_misaligned) asm volatile("cp.async.bulk.prefetch.L2.global [%0], 256;" ::"l"(memory + 1) : "memory");
+    if (mistake == stores_too_late)
+      asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], 1, [%1];" ::"r"(map(t, next)), "r"(map(b, next)) : "memory");
+#if __CUDA_ARCH__ < 1200
+    if (mistake == multicasts_too_late)
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], 256, [%2], %3;"
+                   ::"r"(t), "l"(memory), "r"(b), "h"((uint16_t)3) : "memory");
+#endif
+    memory[64] = tile[5] + unused;
+  }
+  cluster_sync();
+}
