@@ -162,10 +162,13 @@ static void test_mbarriers() {
   CHECK(o[3] == 4 && o[0] == 40 && o[1] == 41 && o[4 * 3 * 32 + 4 * 7 + 1] == 40 && o[4 * 5 * 32 + 4 * 7] == 41);
   OK(launch("mbarriers", {1, 32}, out.p, 0));
   CHECK(out.get()[4 * 31 + 1] == 40);
+  Buffer<int> numbers(4 * 32);
+  OK(launch_clusters("signalled", {4, 32, 4}, numbers.p, 0));
+  CHECK(numbers.get()[0] == 63 && numbers.get()[127] == 62);
   std::vector<float> in(256);
   for (int i = 0; i < 256; i++) in[size_t(i)] = float(i);
   Buffer<float> a(in), copied(256);
-  OK(launch("counted_copies", {1, 64}, a.p, copied.p));
+  OK(launch("counted_copies", {1, 64}, a.p, copied.p, 0));
   CHECK(copied.get()[0] == 17 && copied.get()[255] == 16);
 }
 
@@ -258,7 +261,8 @@ static void test_mbarrier_faults() {
 
 static void test_row_faults() {
   enum { no_wait = 1, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned, size_of_8, no_mbarrier_fence, mbarrier_elsewhere,
-         past_the_end, exits_loading, exits_stored_to, loads_too_far, stores_too_far };
+         past_the_end, exits_loading, exits_stored_to, loads_too_far, stores_too_far,
+         no_store_fence, misaligned_store };
   const auto in = numbers(4096);
   auto run = [&](int fault) {
     Pointer rows = memory(in.size() * 4);
@@ -266,6 +270,8 @@ static void test_row_faults() {
     return launch_clusters("row", {4, 128, 4}, rows, fault);
   };
   FAILS(719, "no fence.proxy.async", run(no_async_fence));
+  FAILS(719, "no fence.proxy.async", run(no_store_fence));
+  FAILS(716, "not aligned to 16 bytes", run(misaligned_store));
   FAILS(719, "while a bulk copy still reads its shared memory", run(no_store_wait));
   FAILS(716, "not aligned to 16 bytes", run(misaligned));
   FAILS(716, "not aligned to 16 bytes", run(size_of_8));
@@ -289,6 +295,9 @@ static void test_bulk_faults() {
   auto run = [](int fault) { return launch_clusters("bulk_ways", {4, 64, 4}, memory(8192), memory(8192), fault); };
   if (capability < 120) FAILS(719, "multicast to ranks that the cluster does not have", run(1));
   FAILS(719, "still writes its shared memory", run(2));
+  FAILS(719, "no fence.proxy.async", run(3));
+  FAILS(716, "misaligned cp.async", launch("counted_copies", {1, 64}, memory(2048), memory(1024), 1));
+  FAILS(700, "past the end of an allocation", launch("counted_copies", {1, 64}, memory(1024), memory(1024), 4));
   FAILS(716, "misaligned st.async or red.async", launch_clusters("async_reductions", {4, 32, 4}, memory(64), 1));
   FAILS(719, "still writes its shared memory", launch_clusters("async_reductions", {4, 32, 4}, memory(64), 2));
 }
@@ -300,7 +309,8 @@ static void test_mistakes() {
       {700, "asynchronous operation outside shared memory"}, {719, "mbarrier: count out of range"},
       {719, "access to the shared memory of a block of the cluster that has exited"}, {719, "generic address outside the shared memory of the cluster"},
       {716, "cp.async.bulk.prefetch not aligned"}, {719, "access to the shared memory of a block of the cluster that has exited"},
-      {719, "deadlock"}};
+      {719, "deadlock"}, {719, "wait at an mbarrier in another block's shared memory"}, {719, "cluster rank out of range"},
+      {719, "in another block than the destination"}};
   auto run = [](int mistake) { return launch_clusters("mistakes", {4, 32, 4}, memory(4096), mistake); };
   OK(run(0));
   OK(cuCtxSynchronize());
@@ -481,6 +491,8 @@ int main(int count, char **arguments) {
   test_race_is_found(arguments, "exchange", "1");
   test_race_is_found(arguments, "exchange", "2");
   test_race_is_found(arguments, "gathered", "1");
+  test_race_is_found(arguments, "signalled", "1");
+  test_race_is_found(arguments, "signalled", "2");
   test_race_is_found(arguments, "cluster_barriers", "5");
 #endif
   OK(cuLibraryUnload(library));

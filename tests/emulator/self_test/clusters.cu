@@ -262,14 +262,35 @@ KERNEL mbarriers(uint32_t *out, int fault) {
   cluster_sync();
 }
 
+// Each block leaves a number with the next and arrives at its mbarrier: 1 with too narrow a scope, 2 without an order.
+KERNEL signalled(int *out, int fault) {
+  __shared__ uint64_t bar;
+  __shared__ int box;
+  const uint32_t b = shared_address(&bar), next = (rank() + 1) % ranks(), there = map(b, next);
+  if (threadIdx.x == 0) {
+    init(b, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  cluster_sync();
+  if (threadIdx.x == 0) {
+    *map(&box, next) = 60 + rank();
+    if (fault == 1) asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+    else if (fault == 2) asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+    else asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+  }
+  wait_parity(b, 0);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = box;
+  cluster_sync();
+}
+
 // cp.async that an mbarrier counts.
-KERNEL counted_copies(const float *in, float *out) {
+KERNEL counted_copies(const float *in, float *out, int from) {
   __shared__ alignas(16) float tile[256];
   __shared__ uint64_t bar;
   const uint32_t b = shared_address(&bar), i = threadIdx.x;
   if (i == 0) init(b, 64);
   __syncthreads();
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(tile + 4 * i)), "l"(in + 4 * i) : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(tile + 4 * i)), "l"(in + 4 * i + from) : "memory");
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(b) : "memory");
   wait_parity(b, 0);
   for (int k = 0; k < 4; k++) out[4 * i + k] = tile[(4 * i + k + 17) % 256];
@@ -278,7 +299,8 @@ KERNEL counted_copies(const float *in, float *out) {
 // ---- bulk copies ----
 
 enum RowFault { row_right, no_wait, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned_bulk, size_of_8, no_mbarrier_fence,
-                mbarrier_elsewhere, bulk_past_the_end, exits_loading, exits_stored_to, loads_too_far, stores_too_far };
+                mbarrier_elsewhere, bulk_past_the_end, exits_loading, exits_stored_to, loads_too_far, stores_too_far,
+                no_store_fence, misaligned_store };
 
 // A row of ranks() * 1024 numbers, divided by its sum, in place: each block has its part in shared memory.
 KERNEL row(float *rows, int fault) {
@@ -318,10 +340,10 @@ KERNEL row(float *rows, int fault) {
   for (uint32_t r = 0; r < ranks(); r++) sum += sums[r][i & 3];
   __syncthreads();
   for (int k = i; k < 1024; k += blockDim.x) part[k] /= sum;
-  if (fault != no_async_fence) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  if (fault != no_store_fence) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   if (i == 0) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 4096;" ::"l"(mine + (fault == stores_too_far ? 1020 : 0)), "r"(p) : "memory");
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 4096;" ::"l"(mine + (fault == stores_too_far ? 1020 : fault == misaligned_store ? 2 : 0)), "r"(p) : "memory");
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     if (fault == overwrites_early) part[3] = -1;
     if (fault != no_store_wait) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
@@ -359,6 +381,7 @@ KERNEL bulk_ways(const float *in, float *out, int fault) {
   }
   wait_parity(b, 0);
   const uint32_t next = (rank() + 1) % ranks();
+  if (fault == 3 && i == 0) first[7] = -first[7] - 1;  // without a fence before the copy
   if (i == 0)
     asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
                  ::"r"(map(shared_address(sent), next)), "r"(shared_address(first)), "r"(map(b + 16, next)) : "memory");
@@ -406,7 +429,7 @@ KERNEL async_reductions(uint32_t *out, int fault) {
 
 enum Mistake { none, invalidates_in_use, initialises_remotely, loads_from_peer, stores_to_shared, stores_from_peer, arrives_without_count,
                arrives_too_late, ranks_global_memory, prefetches_misaligned, stores_too_late, waits_for_ever,
-               multicasts_too_late };
+               waits_by_generic_address, maps_too_far, completes_elsewhere, multicasts_too_late };
 
 KERNEL mistakes(float *memory, int mistake) {
   __shared__ alignas(128) float tile[64];
@@ -438,6 +461,11 @@ KERNEL mistakes(float *memory, int mistake) {
     if (mistake == prefetches_misaligned) asm volatile("cp.async.bulk.prefetch.L2.global [%0], 256;" ::"l"(memory + 1) : "memory");
     if (mistake == stores_too_late)
       asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], 1, [%1];" ::"r"(map(t, next)), "r"(map(b, next)) : "memory");
+    if (mistake == waits_by_generic_address)
+      asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }" : "=r"(unused) : "l"(map(&bar, next)));
+    if (mistake == maps_too_far) memory[65] = *map(tile, ranks());
+    if (mistake == completes_elsewhere)
+      asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], 1, [%1];" ::"r"(map(t, next)), "r"(b) : "memory");
 #if __CUDA_ARCH__ < 1200
     if (mistake == multicasts_too_late)
       asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], 256, [%2], %3;"
