@@ -208,7 +208,8 @@ static void test_bulk_ways() {
   int wrong = 0;
   for (size_t r = 0; r < 4; r++)
     for (size_t i = 0; i < 64; i++)
-      wrong += o[192 * r + i] != in[64 * r + i] || o[192 * r + 64 + i] != in[1024 + i] || o[192 * r + 128 + i] != in[64 * ((r + 3) % 4) + i];
+      wrong += o[192 * r + i] != in[64 * r + i] || o[192 * r + 64 + i] != in[1024 + i] ||
+               o[192 * r + 128 + i] != in[64 * ((r + 3) % 4) + i];
   CHECK(wrong == 0);
   Buffer<uint32_t> words(5);
   OK(launch_clusters("async_reductions", {4, 32, 4}, words.p, 0));
@@ -226,8 +227,8 @@ static Pointer memory(size_t bytes) {
 }
 
 static void test_exchange_faults() {
-  enum { no_first_barrier = 1, no_last_barrier, no_last_barrier_generic, past_the_end, rank_too_large, mapped_as_own, misaligned, mapa_of_global,
-         no_barrier_at_first };
+  enum { no_first_barrier = 1, no_last_barrier, no_last_barrier_generic, past_the_end, rank_too_large, mapped_as_own, misaligned,
+         mapa_of_global, no_barrier_at_first };
   auto run = [](int fault) { return launch_clusters("exchange", {4, 64, 4}, memory(1 << 16), fault); };
   FAILS(719, "of a block of the cluster that has not begun", run(no_barrier_at_first));
   FAILS(719, "changes while it is read", run(no_first_barrier));
@@ -260,8 +261,8 @@ static void test_mbarrier_faults() {
 }
 
 static void test_row_faults() {
-  enum { no_wait = 1, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned, size_of_8, no_mbarrier_fence, mbarrier_elsewhere,
-         past_the_end, exits_loading, exits_stored_to, loads_too_far, stores_too_far,
+  enum { no_wait = 1, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned, size_of_8, no_mbarrier_fence,
+         mbarrier_elsewhere, past_the_end, exits_loading, exits_stored_to, loads_too_far, stores_too_far,
          no_store_fence, misaligned_store };
   const auto in = numbers(4096);
   auto run = [&](int fault) {
@@ -307,7 +308,8 @@ static void test_mistakes() {
       {719, "mbarrier.inval while copies are under way"}, {719, "mbarrier.init in another block's shared memory"},
       {719, "from another block's shared memory"}, {719, "to global memory with an address in shared memory"},
       {700, "asynchronous operation outside shared memory"}, {719, "mbarrier: count out of range"},
-      {719, "access to the shared memory of a block of the cluster that has exited"}, {719, "generic address outside the shared memory of the cluster"},
+      {719, "access to the shared memory of a block of the cluster that has exited"},
+      {719, "generic address outside the shared memory of the cluster"},
       {716, "cp.async.bulk.prefetch not aligned"}, {719, "access to the shared memory of a block of the cluster that has exited"},
       {719, "deadlock"}, {719, "wait at an mbarrier in another block's shared memory"}, {719, "cluster rank out of range"},
       {719, "in another block than the destination"}};
@@ -475,10 +477,12 @@ int main(int count, char **arguments) {
   const Test tests[] = {
       {"registers", test_registers}, {"addresses", test_addresses}, {"exchange", test_exchange}, {"barriers", test_barriers},
       {"cooperative groups", test_cooperative}, {"mbarriers", test_mbarriers}, {"rows", test_rows}, {"bulk copies", test_bulk_ways},
-      {"launches", test_launches}, {"occupancy", test_occupancy}, {"capture", test_capture}, {"large clusters", test_large_clusters},
+      {"launches", test_launches}, {"occupancy", test_occupancy}, {"capture", test_capture},
+      {"large clusters", test_large_clusters},
 #ifndef SANITIZED
       {"faults of exchanges", test_exchange_faults}, {"faults of barriers", test_barrier_faults},
-      {"faults of mbarriers", test_mbarrier_faults}, {"faults of rows", test_row_faults}, {"faults of bulk copies", test_bulk_faults},
+      {"faults of mbarriers", test_mbarrier_faults}, {"faults of rows", test_row_faults},
+      {"faults of bulk copies", test_bulk_faults},
       {"mistakes", test_mistakes},
 #endif
   };
