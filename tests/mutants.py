@@ -221,6 +221,44 @@ EMULATED = [
            "const uint32_t place = batch.place[index];", "const uint32_t place = index;", "test_adam"),
 ]
 
+EMULATED_RANKS = [
+    Mutant("slot of the peer", "src/device/barrier.cuh",
+           "device_pad(links.pad[threadIdx.x], links.ranks).pair(links.rank)",
+           "device_pad(links.pad[threadIdx.x], links.ranks).pair(threadIdx.x)", "test_barrier_cuda"),
+    Mutant("uncounted meeting", "src/device/barrier.cuh",
+           "            *own.count(threadIdx.x) = expected;\n", "", "test_barrier_cuda"),
+    Mutant("not a member, but signalled", "src/device/barrier.cuh",
+           "return rank != links.rank && is_member(links, rank);", "return rank != links.rank && rank < links.ranks;",
+           "test_barrier_cuda"),
+    Mutant("calls not compared", "src/device/barrier.cuh",
+           "(quern_signal_tag(seen) & ~QUERN_TAG_DISSENTS) != tag", "false", "test_barrier_cuda"),
+    Mutant("poison that nobody sees", "src/device/barrier.cuh",
+           "store_release_system(links.poison, (uint32_t)status);", "", "test_barrier_cuda"),
+    Mutant("missing rank without its epoch", "src/device/barrier.cuh",
+           "            incident->seen[threadIdx.x] = seen;\n", "", "test_barrier_cuda"),
+    Mutant("blocks that do not wait", "templates/ragged_all_to_all.cu.j2",
+           "agreed = gate.await_release();", "agreed = !has_ended(problem.links);", "test_ragged_cuda"),
+    Mutant("verdict ignored", "templates/ragged_all_to_all.cu.j2",
+           "return !result.ended && result.dissenter < 0;", "return !result.ended;", "test_ragged_faults_cuda"),
+    Mutant("slice that begins at the byte missed", "templates/ragged_all_to_all.cu.j2",
+           "slice[first + probe].begin <= byte;", "slice[first + probe].begin < byte;", "test_ragged_cuda"),
+    Mutant("every warp the first share", "templates/ragged_all_to_all.cu.j2",
+           "block + threadIdx.x / WARP * of_warp;", "block + threadIdx.x / (2 * WARP) * of_warp;", "test_ragged_cuda"),
+    Mutant("tail not copied", "src/device/warp_copy.cuh",
+           "    copy_vectors<aligned_source<BYTES>>(to + head, from + head, vectors, 0);\n"
+           "    copy_edge(to + tail, from + tail, bytes - tail);",
+           "    copy_vectors<aligned_source<BYTES>>(to + head, from + head, vectors, 0);", "test_ragged_cuda"),
+    Mutant("shifted by words only", "src/device/warp_copy.cuh", "8 * (shift & 3)", "8 * (shift & 2)", "test_ragged_cuda"),
+    Mutant("metadata of 64 bits read as 32", "src/device/ragged_metadata.cuh",
+           "return problem.metadata_is_int64 ?", "return false ?", "test_ragged_cuda"),
+    Mutant("one row beyond the output", "src/device/ragged_metadata.cuh",
+           "offer.size) > problem.output_rows ?", "offer.size) > problem.output_rows + 1 ?", "test_ragged_faults_cuda"),
+    Mutant("disagreement unnoticed", "src/device/ragged_metadata.cuh",
+           "offer.size != expected  ", "false  ", "test_ragged_faults_cuda"),
+    Mutant("offset in bytes", "src/device/ragged_metadata.cuh",
+           "problem.input + entry.input_offset * problem.row_bytes", "problem.input + entry.input_offset", "test_ragged_cuda"),
+]
+
 
 def copy_tree(to: Path, with_build: bool) -> None:
     ignored = [".git", "__pycache__"] + ([] if with_build else ["build", "libquern.a", ".ninja_log", ".ninja_deps"])
@@ -275,7 +313,7 @@ def try_mutant(tree: Tree, mutant: Mutant) -> str:
 
 def check() -> int:
     """Whether every mutant still finds what it wants to break: quick enough for every test run."""
-    every = [*CPU, *RANKS, *EMULATED]
+    every = [*CPU, *RANKS, *EMULATED, *EMULATED_RANKS]
     stale = [m for m in every if (ROOT / m.file).read_text().count(m.old) != 1]
     for mutant in stale:
         print(f"{mutant.name}: {mutant.file} does not hold its text exactly once")
@@ -291,7 +329,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.check:
         return check()
-    mutants = [m for m in (EMULATED if options.emulated else [*CPU, *RANKS]) if fnmatch.fnmatch(m.name, options.only)]
+    every = [*EMULATED, *EMULATED_RANKS] if options.emulated else [*CPU, *RANKS]
+    mutants = [m for m in every if fnmatch.fnmatch(m.name, options.only)]
     survivors = 0
     with tempfile.TemporaryDirectory() as directory:
         copy_tree(Path(directory), with_build=options.emulated)

@@ -133,6 +133,55 @@ Test(ragged_cuda, worked_examples) {
     close_bench(&bench);
 }
 
+/* ---- completeness ---- */
+
+enum { LONG = 100000 };
+
+static void enqueue_one_way(const struct gpu_ragged *bench, int rank, int sender) {
+    const struct test_device *device = &bench->group->device[rank];
+    int32_t zeros[2] = {0, 0}, gives[2] = {0, 0}, takes[2] = {0, 0};
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    if (rank == sender) gives[1 - sender] = LONG;
+    else takes[sender] = LONG;
+    device_use(device);
+    args.input = bench->pool[rank][RAGGED_PRIVATE], args.output = bench->pool[rank][RAGGED_SYMMETRIC];
+    args.input_rows = args.output_rows = LONG, args.row_bytes = 1, args.multiprocessors = 1;
+    args.input_offsets = args.output_offsets = zeros, args.send_sizes = gives, args.recv_sizes = takes;
+    check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], bench->workspace_bytes, device->stream));
+}
+
+/* The receiver's stream copies its output as soon as its own operation has ended. */
+static void check_completeness(struct gpu_ragged *bench, int sender, unsigned char *sent, unsigned char *found) {
+    const struct test_device *from = &bench->group->device[sender], *to = &bench->group->device[1 - sender];
+    const cuda_pointer output = (uintptr_t)bench->pool[1 - sender][RAGGED_SYMMETRIC];
+    const cuda_pointer copy = (uintptr_t)bench->pool[1 - sender][RAGGED_PRIVATE];
+    for (int i = 0; i < LONG; i++) sent[i] = (unsigned char)random_bits((uint64_t)sender, (uint64_t)i);
+    device_use(from);
+    CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[sender][RAGGED_PRIVATE], sent, LONG, from->stream));
+    device_synchronize(from);
+    for (int rank = 0; rank < 2; rank++) enqueue_one_way(bench, rank, sender);
+    device_use(to);
+    CUDA(cuMemcpyDtoDAsync_v2(copy, output, LONG, to->stream));
+    device_synchronize(to);  /* before the sender: the emulator does the rest of a stream's work when it is waited for */
+    gpu_group_synchronize(bench->group);
+    device_use(to);
+    CUDA(cuMemcpyDtoHAsync_v2(found, copy, LONG, to->stream));
+    device_synchronize(to);
+    check(!memcmp(sent, found, LONG), "rank %d's operation ended before all had come", 1 - sender);
+}
+
+/* Whoever comes first to the entry comes last to the verdict, and then has ended before the other copies: so each is the sender. */
+Test(ragged_cuda, an_output_is_complete_when_the_operation_ends) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 2});
+    unsigned char *sent = malloc(LONG), *found = malloc(LONG);
+    for (int sender = 0; sender < 2; sender++) check_completeness(&bench, sender, sent, found);
+    free(found);
+    free(sent);
+    close_bench(&bench);
+}
+
 /* ---- copies ---- */
 
 /* A case of one member whose slices are bytes: slice i comes from and goes to any place within 32 bytes, and has any length. */

@@ -51,7 +51,7 @@ static void negative_output_offset(struct call *call) { rank_1(call)->output_off
 static void negative_recv_size(struct call *call) { rank_1(call)->recv_sizes[entry(0, 1)] = -7; }
 static void beyond_input(struct call *call) { rank_1(call)->input_offsets[entry(2, 1)] = 16; }
 static void far_beyond_input(struct call *call) { rank_1(call)->input_offsets[entry(2, 1)] = INT64_MAX; }
-static void beyond_output(struct call *call) { rank_1(call)->output_offsets[entry(2, 0)] = 17; }
+static void beyond_output(struct call *call) { rank_1(call)->output_offsets[entry(2, 0)] = 16; }
 static void far_beyond_output(struct call *call) { rank_1(call)->output_offsets[entry(2, 0)] = INT64_MAX - 1; }
 static void sends_less(struct call *call) { rank_1(call)->send_sizes[entry(0, 0)] = 2; }
 static void expects_more(struct call *call) { rank_1(call)->recv_sizes[entry(2, 1)] = 4; }
@@ -79,7 +79,7 @@ static const struct mistake in_metadata[] = {
      "rank 1, peer 2, update 1: the slice ends at input row 19, expected at most input_rows, 18", QUERN_OK},
     {far_beyond_input, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 1: the slice ends at input row 9223372036854775807", QUERN_OK},
     {beyond_output, QUERN_INVALID_SHAPE,
-     "rank 2, peer 1, update 0: the slice ends at output row 20, expected at most the receiver's output_rows, 18", QUERN_OK},
+     "rank 2, peer 1, update 0: the slice ends at output row 19, expected at most the receiver's output_rows, 18", QUERN_OK},
     {far_beyond_output, QUERN_INVALID_SHAPE, "rank 2, peer 1, update 0: the slice ends at output row 9223372036854775807", QUERN_OK},
     {sends_less, QUERN_PEER_MISMATCH,
      "rank 0, peer 1, update 0: the sender's send_sizes is 2, the receiver's recv_sizes is 3", QUERN_OK},

@@ -69,6 +69,11 @@ void give_back() {
   taken = nullptr;
 }
 
+bool leaves_allocation(u64 p, u64 bytes) {
+  if (!bytes) return false;
+  return find_allocation(p) ? !find_allocation(p + bytes - 1) : find_allocation_before(p) != nullptr;
+}
+
 std::string describe_address(u64 p, int device) {
   const Device &d = *device_of(device);
   if (Allocation *a = find_allocation(p)) {

@@ -9,6 +9,7 @@ WEAK void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, 
 WEAK void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size);
 WEAK void __asan_poison_memory_region(const volatile void *, size_t);
 WEAK void __asan_unpoison_memory_region(const volatile void *, size_t);
+WEAK void *__asan_region_is_poisoned(void *, size_t);
 WEAK void *__tsan_get_current_fiber(void);
 WEAK void *__tsan_create_fiber(unsigned flags);
 WEAK void __tsan_destroy_fiber(void *);
@@ -31,6 +32,9 @@ inline void happens_after(void *at) { if (&__tsan_acquire) __tsan_acquire(at); }
 
 inline void poison(void *p, size_t n) { if (under_asan() && n) __asan_poison_memory_region(p, n); }
 inline void unpoison(void *p, size_t n) { if (under_asan() && n) __asan_unpoison_memory_region(p, n); }
+
+// The runtime itself is not instrumented: what it copies for a kernel it must ask about.
+inline bool is_poisoned(const void *p, size_t n) { return under_asan() && n && __asan_region_is_poisoned(const_cast<void *>(p), n); }
 
 inline void note_read(const void *p, size_t n) { if (&__tsan_read_range && n) __tsan_read_range(const_cast<void *>(p), n); }
 inline void note_write(void *p, size_t n) { if (&__tsan_write_range && n) __tsan_write_range(p, n); }

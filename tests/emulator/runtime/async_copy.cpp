@@ -70,14 +70,21 @@ template <class F> void deliver_due(Block &b, F due) {
   b.deliveries.resize(kept);
 }
 
-// The destination is undefined from the issue on.
+// The destination is undefined from the issue on, and what comes to it comes after that.
 void hold_back(FiberThread &t, const Delivery &d) {
   if (d.kind == Delivery::copy || d.kind == Delivery::bulk_load) memset(d.to, 0xff, d.bytes);
   t.block->deliveries.push_back(d);
+  if (d.mbarrier) happens_before(d.mbarrier);
 }
 
 void require(bool condition, Thread &t, u32 error, const char *what, u32 line) {
   if (!condition) fail_thread(t, error, what, line);
+}
+
+// What is copied later is checked where the kernel asks for it.
+void check_memory(Thread &t, const u8 *at, u32 bytes, u32 line) {
+  require(!leaves_allocation(u64(at), bytes), t, 700, "asynchronous copy past the end of an allocation", line);
+  require(!is_poisoned(at, bytes), t, 700, "asynchronous copy of memory that AddressSanitizer has poisoned", line);
 }
 
 }  // namespace
@@ -85,6 +92,7 @@ void require(bool condition, Thread &t, u32 error, const char *what, u32 line) {
 void service_copy_async(Thread &thread, u8 *to, const u8 *from, u32 bytes, u32 source_bytes, u32 line) {
   FiberThread &t = fiber_thread(thread);
   require((u64(to) | u64(from)) % bytes == 0, t, 716, "misaligned cp.async", line);
+  check_memory(t, from, std::min(bytes, source_bytes), line);
   hold_back(t, {Delivery::copy, t.linear, t.copy_groups, to, from, bytes, source_bytes, nullptr});
 }
 
@@ -104,7 +112,6 @@ void service_copy_arrive(Thread &thread, u64 *mbarrier, bool counted, u32 line) 
   FiberThread &t = fiber_thread(thread);
   Mbarrier &m = find_mbarrier(t, mbarrier, line);
   if (counted) mbarrier_add_pending(m);
-  happens_before(mbarrier);
   hold_back(t, {Delivery::arrive, t.linear, 0, nullptr, nullptr, 0, 0, mbarrier});
 }
 
@@ -134,7 +141,6 @@ void load_one(FiberThread &t, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, 
   require(find_mbarrier(t, mbarrier, line).is_fenced, t, 719,
           "no fence.mbarrier_init or fence.proxy.async between mbarrier.init and cp.async.bulk", line);
   check_async_view(t, destination, to, bytes, line);
-  happens_before(mbarrier);
   hold_back(t, {Delivery::bulk_load, t.linear, 0, to, from, bytes, bytes, mbarrier});
   note_async_write(destination, to, bytes);
 }
@@ -149,6 +155,8 @@ void service_bulk_load(Thread &thread, u8 *to, const u8 *from, u32 bytes, u64 *m
   if (Block *source = block_with(c, from)) {
     require(source == t.block, t, 719, "cp.async.bulk from another block's shared memory", line);
     check_async_view(t, shared_range(t, from, bytes, line), from, bytes, line);
+  } else {
+    check_memory(t, from, bytes, line);
   }
   if (!ctas) return load_one(t, to, from, bytes, mbarrier, line);
   require(ctas >> c.blocks.size() == 0, t, 719, "cp.async.bulk: multicast to ranks that the cluster does not have", line);
@@ -165,6 +173,7 @@ void service_bulk_store(Thread &thread, u8 *to, const u8 *from, u32 bytes, u32 l
   require((u64(to) | u64(from) | bytes) % 16 == 0, t, 716, misaligned, line);
   require(&shared_range(t, from, bytes, line) == t.block, t, 719, "cp.async.bulk from another block's shared memory", line);
   require(!block_with(*t.block->cluster, to), t, 719, "cp.async.bulk to global memory with an address in shared memory", line);
+  check_memory(t, to, bytes, line);
   check_async_view(t, *t.block, from, bytes, line);
   hold_back(t, {Delivery::bulk_store, t.linear, t.bulk_groups, to, from, bytes, bytes, nullptr});
 }

@@ -79,6 +79,7 @@ void check_rank(FiberThread &t, u32 rank, u32 line) {
 }
 
 void check_access(FiberThread &t, const Block &b, const u8 *at, u32 bytes, u32 line) {
+  if (!b.has_begun) fail_thread(t, 719, "access to the shared memory of a block of the cluster that has not begun", line);
   if (!b.live) fail_thread(t, 719, "access to the shared memory of a block of the cluster that has exited", line);
   if (at + bytes > b.view.shared + b.view.shared_bytes)
     fail_thread(t, 700, "access past the end of the shared memory of a block of the cluster", line);
@@ -93,7 +94,10 @@ void meet_peer(FiberThread &t, const Block &b, u8 *at, u32 bytes, u32 access, u3
   u8 before[32];
   const u32 compared = access == peer_read ? bytes : 0;
   for (u32 i = 0; i < compared; i++) before[i] = at[i];
-  if (access == peer_read || (access == peer_write && stores_late())) wait(t, State::spinning, line, at);
+  if (access == peer_read || (access == peer_write && stores_late())) {
+    if (t.last_polled != at) note_progress();
+    wait(t, State::spinning, line, at);
+  }
   check_access(t, b, at, bytes, line);
   for (u32 i = 0; i < compared; i++)
     if (at[i] != before[i])
@@ -175,10 +179,18 @@ u32 service_cluster_rank(Thread &thread, u32 address, u32 line) {
   return block_of(fiber_thread(thread), address, line).view.cluster_ctarank;
 }
 
-// ---- the end of a block whose cluster goes on ----
+// ---- the beginning and the end of a block among others ----
 
-// From here on its shared memory may be used by nobody. For ThreadSanitizer that is a write to all
-// of it, which comes after everything the block's own threads did.
+// For ThreadSanitizer each is a write to all of its shared memory, which comes before or after everything
+// that the block's own threads do.
+void begin_shared(Block &b) {
+  if (b.has_begun) return happens_after(&b.begin_tag);
+  note_write(b.view.shared, b.view.shared_bytes);
+  happens_before(&b.begin_tag);
+  b.has_begun = true;
+}
+
+// From here on its shared memory may be used by nobody.
 void close_shared(Block &b) {
   happens_after(&b.exit_tag);
   note_write(b.view.shared, b.view.shared_bytes);

@@ -38,6 +38,7 @@ struct FiberThread : Thread {
   u32 cluster_arrive, cluster_wait;  // lines of the last ones, 0 unless .aligned
   const u64 *asked;      // mbarrier whose phase it last found open
   u64 asked_phase;
+  u32 found_open;        // how often so far
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
 };
 
@@ -110,10 +111,10 @@ struct Block {
   std::vector<Mbarrier> mbarriers;
   AsyncView async_view;
   char sync_tag[named_barriers];
-  char exit_tag;
+  char begin_tag, exit_tag;
   char *mapping;
   size_t mapping_bytes, guard_bytes;
-  bool is_closed;  // its threads have exited, others of its cluster have not
+  bool has_begun, is_closed;  // among the others of its cluster: a thread of it has run; all have exited
 };
 
 struct Cluster {
@@ -179,6 +180,7 @@ void thread_exits_barriers(FiberThread &);
 void thread_exits_cluster(FiberThread &);
 Block *block_with(Cluster &, const void *address);  // in its shared memory, or null
 std::string describe_shared(const Block &own, const void *address);
+void begin_shared(Block &);            // by each of its threads
 void close_shared(Block &);
 void open_shared(Block &);
 void check_ended_block(Block &);       // once its threads have exited
@@ -205,6 +207,7 @@ void synchronise_alias(u64 address, bool release);
 void take_away_from(int device);
 void give_back();
 std::string describe_address(u64 address, int device);
+bool leaves_allocation(u64 address, u64 bytes);  // false too where the driver knows none
 
 // services, by source file
 void service_barrier(Thread &, u32 id, u32 threads, u32 line);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr u32 most_arrivals = (1 << 20) - 1;
 constexpr s32 most_bytes = (1 << 20) - 1;
+constexpr u32 most_at_once = 8;  // that a thread looks at by turns
 
 // Bit 0: parity of the phase; 1-20: arrivals still expected; 21-40: arrivals per phase; 41-61: bytes still expected.
 // Of a phase that an arrival returns: bit 0 and 21-63 number it, 1-20 are as above.
@@ -37,7 +38,6 @@ Block &owner_of(FiberThread &t, const u64 *word, u32 line) {
   if (u64(word) % 8) fail_thread(t, 716, "misaligned mbarrier", line);
   Block *b = block_with(*t.block->cluster, word);
   if (!b) fail_thread(t, 719, "mbarrier outside shared memory", line);
-  if (!b->live) fail_thread(t, 719, "mbarrier of a block of the cluster that has exited", line);
   return *b;
 }
 
@@ -146,14 +146,14 @@ void service_mbarrier_complete(Thread &thread, u64 *word, u32 bytes, u32 line) {
 }
 
 // True if the phase has completed. Who finds it open is told so, even if it completes while the others
-// go on as far as they can; copies that complete it arrive when a thread asks again.
+// go on as far as they can; copies that complete it arrive when a thread asks again, be it after others.
 bool service_mbarrier_test(Thread &thread, u64 *word, u64 phase, u32 options, u32 line) {
   FiberThread &t = fiber_thread(thread);
   Mbarrier &m = find_own(t, word, "wait at an mbarrier in another block's shared memory", line);
-  const bool asks_again = t.asked == word && t.asked_phase == m.phase;
+  const bool asks_again = (t.asked == word && t.asked_phase == m.phase) || t.found_open % most_at_once == most_at_once - 1;
   if (asks_again && !has_completed(t, m, phase, options, line)) deliver_bound_to(t, word);
   if (has_completed(t, m, phase, options, line)) return acquire(m, options), true;
-  t.asked = word, t.asked_phase = m.phase;
+  t.asked = word, t.asked_phase = m.phase, t.found_open++;
   if (is_bound(*t.block->cluster, word)) note_progress();
   wait(t, State::spinning, line, reinterpret_cast<u8 *>(word));
   return false;

@@ -135,6 +135,7 @@ void fiber_entry() {
   arrived_in_fiber(host);
   for (;;) {
     FiberThread &t = *current;
+    if (t.block->cluster->blocks.size() > 1) begin_shared(*t.block);
     t.block->grid->kernel->run(t);
     thread_exits(t);
     FiberThread *next = pick(*t.block);
@@ -169,7 +170,7 @@ std::unique_ptr<Block> make_block(Grid &g, Cluster &c, const Dim &cluster_id, u3
   v.is_explicit_cluster = g.is_explicit_cluster;
   v.nsmid = g.limits.multiprocessors, v.smid = u32((g.next_cluster + rank) % v.nsmid), v.gridid = g.id;
   v.param = g.params.data(), v.runtime = &runtime_services;
-  b->grid = &g, b->cluster = &c;
+  b->grid = &g, b->cluster = &c, b->has_begun = v.cluster_nctarank == 1;
   b->threads = b->live = g.block.x * g.block.y * g.block.z;
   b->warp_count = v.nwarpid = (b->threads + warp_size - 1) / warp_size;
   map_shared(*b, *g.kernel, g.dynamic_shared);

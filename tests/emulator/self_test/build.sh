@@ -40,6 +40,9 @@ refused() {
 }
 refused 'frobnicate.b32 %r1, %r1'
 refused 'add.frobnicated.s32 %r1, %r1, %r1'
+refused 'mbarrier.inval.shared::cluster.b64 [%r1]'
+refused 'mbarrier.frobnicate.shared::cta.b64 [%r1]'
+refused 'cp.async.bulk.global.shared::cta [%r1], [%r1], 16'
 
 images= rank_images= cluster_images=
 for a in $architectures; do

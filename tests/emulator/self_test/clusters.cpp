@@ -131,6 +131,8 @@ static void test_exchange() {
   auto f = floats.get();
   CHECK(f[0] == 300 && f[4 * 32 + 4 * 5 + 3] == 5.75f && f[4 * 96 + 2] == 200.5f);
   Buffer<int> flags(4);
+  OK(launch_clusters("gathered", {4, 32, 4}, flags.p, 0));
+  CHECK(flags.get() == (std::vector<int>{0, 10, 20, 30}));
   OK(launch_clusters("flags_of_peers", {4, 32, 4}, flags.p));
   CHECK(flags.get() == (std::vector<int>{10, 7, 8, 9}));
 }
@@ -160,10 +162,13 @@ static void test_mbarriers() {
   CHECK(o[3] == 4 && o[0] == 40 && o[1] == 41 && o[4 * 3 * 32 + 4 * 7 + 1] == 40 && o[4 * 5 * 32 + 4 * 7] == 41);
   OK(launch("mbarriers", {1, 32}, out.p, 0));
   CHECK(out.get()[4 * 31 + 1] == 40);
+  Buffer<int> numbers(4 * 32);
+  OK(launch_clusters("signalled", {4, 32, 4}, numbers.p, 0));
+  CHECK(numbers.get()[0] == 63 && numbers.get()[127] == 62);
   std::vector<float> in(256);
   for (int i = 0; i < 256; i++) in[size_t(i)] = float(i);
   Buffer<float> a(in), copied(256);
-  OK(launch("counted_copies", {1, 64}, a.p, copied.p));
+  OK(launch("counted_copies", {1, 64}, a.p, copied.p, 0));
   CHECK(copied.get()[0] == 17 && copied.get()[255] == 16);
 }
 
@@ -203,7 +208,8 @@ static void test_bulk_ways() {
   int wrong = 0;
   for (size_t r = 0; r < 4; r++)
     for (size_t i = 0; i < 64; i++)
-      wrong += o[192 * r + i] != in[64 * r + i] || o[192 * r + 64 + i] != in[1024 + i] || o[192 * r + 128 + i] != in[64 * ((r + 3) % 4) + i];
+      wrong += o[192 * r + i] != in[64 * r + i] || o[192 * r + 64 + i] != in[1024 + i] ||
+               o[192 * r + 128 + i] != in[64 * ((r + 3) % 4) + i];
   CHECK(wrong == 0);
   Buffer<uint32_t> words(5);
   OK(launch_clusters("async_reductions", {4, 32, 4}, words.p, 0));
@@ -221,8 +227,10 @@ static Pointer memory(size_t bytes) {
 }
 
 static void test_exchange_faults() {
-  enum { no_first_barrier = 1, no_last_barrier, no_last_barrier_generic, past_the_end, rank_too_large, mapped_as_own, misaligned, mapa_of_global };
+  enum { no_first_barrier = 1, no_last_barrier, no_last_barrier_generic, past_the_end, rank_too_large, mapped_as_own, misaligned,
+         mapa_of_global, no_barrier_at_first };
   auto run = [](int fault) { return launch_clusters("exchange", {4, 64, 4}, memory(1 << 16), fault); };
+  FAILS(719, "of a block of the cluster that has not begun", run(no_barrier_at_first));
   FAILS(719, "changes while it is read", run(no_first_barrier));
   FAILS(719, "of a block of the cluster that has exited", run(no_last_barrier));
   FAILS(719, "of a block of the cluster that has exited", run(no_last_barrier_generic));
@@ -253,8 +261,9 @@ static void test_mbarrier_faults() {
 }
 
 static void test_row_faults() {
-  enum { no_wait = 1, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned, size_of_8, no_mbarrier_fence, mbarrier_elsewhere,
-         past_the_end, exits_loading, remote_overwritten, exits_stored_to };
+  enum { no_wait = 1, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned, size_of_8, no_mbarrier_fence,
+         mbarrier_elsewhere, past_the_end, exits_loading, exits_stored_to, loads_too_far, stores_too_far,
+         no_store_fence, misaligned_store };
   const auto in = numbers(4096);
   auto run = [&](int fault) {
     Pointer rows = memory(in.size() * 4);
@@ -262,6 +271,8 @@ static void test_row_faults() {
     return launch_clusters("row", {4, 128, 4}, rows, fault);
   };
   FAILS(719, "no fence.proxy.async", run(no_async_fence));
+  FAILS(719, "no fence.proxy.async", run(no_store_fence));
+  FAILS(716, "not aligned to 16 bytes", run(misaligned_store));
   FAILS(719, "while a bulk copy still reads its shared memory", run(no_store_wait));
   FAILS(716, "not aligned to 16 bytes", run(misaligned));
   FAILS(716, "not aligned to 16 bytes", run(size_of_8));
@@ -270,6 +281,8 @@ static void test_row_faults() {
   FAILS(700, "past the end of the shared memory", run(past_the_end));
   FAILS(719, "still writes its shared memory", run(exits_loading));
   FAILS(719, "still writes its shared memory", run(exits_stored_to));
+  FAILS(700, "past the end of an allocation", run(loads_too_far));
+  FAILS(700, "past the end of an allocation", run(stores_too_far));
   // Nothing has arrived for who does not wait, or not long enough.
   FAILS(719, "still writes its shared memory", run(no_wait));
   FAILS(719, "still writes its shared memory", run(one_try));
@@ -283,8 +296,29 @@ static void test_bulk_faults() {
   auto run = [](int fault) { return launch_clusters("bulk_ways", {4, 64, 4}, memory(8192), memory(8192), fault); };
   if (capability < 120) FAILS(719, "multicast to ranks that the cluster does not have", run(1));
   FAILS(719, "still writes its shared memory", run(2));
+  FAILS(719, "no fence.proxy.async", run(3));
+  FAILS(716, "misaligned cp.async", launch("counted_copies", {1, 64}, memory(2048), memory(1024), 1));
+  FAILS(700, "past the end of an allocation", launch("counted_copies", {1, 64}, memory(1024), memory(1024), 4));
   FAILS(716, "misaligned st.async or red.async", launch_clusters("async_reductions", {4, 32, 4}, memory(64), 1));
   FAILS(719, "still writes its shared memory", launch_clusters("async_reductions", {4, 32, 4}, memory(64), 2));
+}
+
+static void test_mistakes() {
+  const struct { int code; const char *message; } mistakes[] = {
+      {719, "mbarrier.inval while copies are under way"}, {719, "mbarrier.init in another block's shared memory"},
+      {719, "from another block's shared memory"}, {719, "to global memory with an address in shared memory"},
+      {700, "asynchronous operation outside shared memory"}, {719, "mbarrier: count out of range"},
+      {719, "access to the shared memory of a block of the cluster that has exited"},
+      {719, "generic address outside the shared memory of the cluster"},
+      {716, "cp.async.bulk.prefetch not aligned"}, {719, "access to the shared memory of a block of the cluster that has exited"},
+      {719, "deadlock"}, {719, "wait at an mbarrier in another block's shared memory"}, {719, "cluster rank out of range"},
+      {719, "in another block than the destination"}};
+  auto run = [](int mistake) { return launch_clusters("mistakes", {4, 32, 4}, memory(4096), mistake); };
+  OK(run(0));
+  OK(cuCtxSynchronize());
+  int mistake = 0;
+  for (auto &m : mistakes) FAILS(m.code, m.message, run(++mistake));
+  if (capability < 120) FAILS(719, "asynchronous operation on a block of the cluster that has exited", run(++mistake));
 }
 #endif
 
@@ -295,6 +329,7 @@ static void test_launches() {
   void *k = kernel("registers");
   Buffer<uint32_t> large(20 * 64);
   auto run = [&](unsigned grid, unsigned cluster) { return launch_clusters("registers", {grid, 32, cluster}, large.p); };
+  OK(run(5, 0));
   OK(run(16, 8));
   GIVES(912, run(12, 8));
   GIVES(912, run(16, 16));
@@ -400,12 +435,13 @@ static void test_large_clusters() {
 }
 
 #ifdef THREAD_SANITIZER
-// A fault that only ThreadSanitizer sees in every order ends the child with its status.
+// A fault that ThreadSanitizer sees, even where nothing else does, ends the child with its status.
 static void test_race_is_found(char **arguments, const char *name, const char *fault) {
   fflush(stdout);
   pid_t child = fork();
   if (child == 0) {
     setenv("TSAN_OPTIONS", "exitcode=66", 1);
+    setenv("QUERN_EMULATOR_ORDER", "forward", 1);
     execl(arguments[0], arguments[0], arguments[1], "fault", name, fault, nullptr);
     _exit(1);
   }
@@ -441,10 +477,13 @@ int main(int count, char **arguments) {
   const Test tests[] = {
       {"registers", test_registers}, {"addresses", test_addresses}, {"exchange", test_exchange}, {"barriers", test_barriers},
       {"cooperative groups", test_cooperative}, {"mbarriers", test_mbarriers}, {"rows", test_rows}, {"bulk copies", test_bulk_ways},
-      {"launches", test_launches}, {"occupancy", test_occupancy}, {"capture", test_capture}, {"large clusters", test_large_clusters},
+      {"launches", test_launches}, {"occupancy", test_occupancy}, {"capture", test_capture},
+      {"large clusters", test_large_clusters},
 #ifndef SANITIZED
       {"faults of exchanges", test_exchange_faults}, {"faults of barriers", test_barrier_faults},
-      {"faults of mbarriers", test_mbarrier_faults}, {"faults of rows", test_row_faults}, {"faults of bulk copies", test_bulk_faults},
+      {"faults of mbarriers", test_mbarrier_faults}, {"faults of rows", test_row_faults},
+      {"faults of bulk copies", test_bulk_faults},
+      {"mistakes", test_mistakes},
 #endif
   };
   for (const Test &t : tests) {
@@ -455,6 +494,9 @@ int main(int count, char **arguments) {
   test_name = "races";
   test_race_is_found(arguments, "exchange", "1");
   test_race_is_found(arguments, "exchange", "2");
+  test_race_is_found(arguments, "gathered", "1");
+  test_race_is_found(arguments, "signalled", "1");
+  test_race_is_found(arguments, "signalled", "2");
   test_race_is_found(arguments, "cluster_barriers", "5");
 #endif
   OK(cuLibraryUnload(library));

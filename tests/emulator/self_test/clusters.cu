@@ -41,7 +41,7 @@ KERNEL addresses(uint32_t *out) {
   const uint32_t next = (rank() + 1) % ranks(), own = shared_address(here + 1), remote = map(own, next);
   uint32_t *generic = map(here + 1, next), got = 0;
   uint64_t converted, back;
-  here[1] = 100 + rank();
+  if (threadIdx.x == 0) here[1] = 100 + rank();
   cluster_sync();
   asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(got) : "r"(remote));
   bool ok = got == next;
@@ -68,7 +68,7 @@ KERNEL addresses(uint32_t *out) {
 // ---- shared memory of another block ----
 
 enum ExchangeFault { exchange_right, no_first_barrier, no_last_barrier, no_last_barrier_generic, past_the_end, rank_too_large,
-                     mapped_as_own, misaligned_remote, mapa_of_global };
+                     mapped_as_own, misaligned_remote, mapa_of_global, no_barrier_at_first };
 
 KERNEL exchange(int *out, int fault) {
   __shared__ alignas(16) int box[64];
@@ -76,7 +76,7 @@ KERNEL exchange(int *out, int fault) {
   const uint32_t next = (rank() + 1) % ranks(), after = (rank() + 2) % ranks(), i = threadIdx.x;
   box[i] = -1;
   if (i == 0) sum = 0, most = -1;
-  cluster_sync();
+  if (fault != no_barrier_at_first) cluster_sync();
   asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(map(shared_address(box + i), next)), "r"(1000 * rank() + i) : "memory");
   asm volatile("red.shared::cluster.add.u32 [%0], %1;" ::"r"(map(shared_address(&sum), 0)), "r"(i) : "memory");
   atomicMax(map(&most, 0), int(rank() * 100 + i));
@@ -99,10 +99,19 @@ KERNEL vectors_of_peers(float4 *out) {
   const uint32_t next = (rank() + 1) % ranks(), i = threadIdx.x;
   cluster_sync();
   const float base = 100.f * rank() + i;
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(map(shared_address(box + i), next)), "f"(base), "f"(base + .25f),
-               "f"(base + .5f), "f"(base + .75f) : "memory");
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(map(shared_address(box + i), next)), "f"(base),
+               "f"(base + .25f), "f"(base + .5f), "f"(base + .75f) : "memory");
   cluster_sync();
   out[blockIdx.x * 32 + i] = box[i];
+}
+
+// Everybody leaves something with rank 0, which must have begun.
+KERNEL gathered(int *out, int unsynchronised) {
+  __shared__ int box[16];
+  if (!unsynchronised) cluster_sync();
+  if (threadIdx.x == 0 && rank()) *map(box + rank(), 0) = 10 * rank();
+  cluster_sync();
+  if (threadIdx.x < ranks() && rank() == 0) out[threadIdx.x] = threadIdx.x ? box[threadIdx.x] : 0;
 }
 
 // A flag and a value in another block's memory, by release and acquire.
@@ -171,12 +180,13 @@ KERNEL __cluster_dims__(4, 1, 1) cooperative(float *out) {
   atomicAdd(cluster.map_shared_rank(&sum, 0), float(cluster.query_shared_rank(peer)));
   auto token = cluster.barrier_arrive();
   cluster.barrier_wait(static_cast<decltype(token) &&>(token));
-  out[cluster.num_threads() * (blockIdx.x / 4) + cluster.thread_rank()] = v + *cluster.map_shared_rank(&sum, 0) + cluster.dim_blocks().x;
+  out[cluster.num_threads() * (blockIdx.x / 4) + cluster.thread_rank()] =
+      v + *cluster.map_shared_rank(&sum, 0) + cluster.dim_blocks().x;
   cluster.sync();
 }
 
-KERNEL __cluster_dims__() any_cluster(uint32_t *out) { out[blockIdx.x] = ranks(); }
-KERNEL __launch_bounds__(64, 1, 4) bounded_cluster(uint32_t *out) { out[blockIdx.x] = ranks(); }
+KERNEL __cluster_dims__() any_cluster(uint32_t *out) { if (threadIdx.x == 0) out[blockIdx.x] = ranks(); }
+KERNEL __launch_bounds__(64, 1, 4) bounded_cluster(uint32_t *out) { if (threadIdx.x == 0) out[blockIdx.x] = ranks(); }
 
 // ---- mbarriers ----
 
@@ -203,8 +213,8 @@ __device__ __forceinline__ bool try_parity(uint32_t bar, uint32_t parity) {
 __device__ __forceinline__ void wait_parity(uint32_t bar, uint32_t parity) { while (!try_parity(bar, parity)) {} }
 
 enum MbarrierFault { mbarrier_right, not_initialised, too_many_arrivals, no_complete_completes, initialised_twice, written_over,
-                     misaligned_mbarrier, waits_remotely, stale_state, parity_of_two, count_of_zero, used_after_inval, never_completed,
-                     too_many_bytes, mbarrier_in_global };
+                     misaligned_mbarrier, waits_remotely, stale_state, parity_of_two, count_of_zero, used_after_inval,
+                     never_completed, too_many_bytes, mbarrier_in_global };
 
 KERNEL mbarriers(uint32_t *out, int fault) {
   __shared__ uint64_t bars[3];
@@ -225,7 +235,8 @@ KERNEL mbarriers(uint32_t *out, int fault) {
     ok += test(b + 16, first) && test(b + 16, second);
     asm volatile("mbarrier.arrive.noComplete.shared::cta.b64 %0, [%1], %2;" : "=l"(second)
                  : "r"(b + 16), "r"(fault == no_complete_completes ? 2 : 1) : "memory");
-    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(b + 16), "r"(fault == too_many_bytes ? 1 << 20 : 40) : "memory");
+    const uint32_t bytes = fault == too_many_bytes ? 1 << 20 : 40;
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(b + 16), "r"(bytes) : "memory");
     arrive(b + 16);
     ok += !test(b + 16, second);
     asm volatile("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%0], 40;" ::"r"(b + 16) : "memory");
@@ -253,14 +264,35 @@ KERNEL mbarriers(uint32_t *out, int fault) {
   cluster_sync();
 }
 
+// Each block leaves a number with the next and arrives at its mbarrier: 1 with too narrow a scope, 2 without an order.
+KERNEL signalled(int *out, int fault) {
+  __shared__ uint64_t bar;
+  __shared__ int box;
+  const uint32_t b = shared_address(&bar), next = (rank() + 1) % ranks(), there = map(b, next);
+  if (threadIdx.x == 0) {
+    init(b, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  cluster_sync();
+  if (threadIdx.x == 0) {
+    *map(&box, next) = 60 + rank();
+    if (fault == 1) asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+    else if (fault == 2) asm volatile("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+    else asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
+  }
+  wait_parity(b, 0);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = box;
+  cluster_sync();
+}
+
 // cp.async that an mbarrier counts.
-KERNEL counted_copies(const float *in, float *out) {
+KERNEL counted_copies(const float *in, float *out, int from) {
   __shared__ alignas(16) float tile[256];
   __shared__ uint64_t bar;
   const uint32_t b = shared_address(&bar), i = threadIdx.x;
   if (i == 0) init(b, 64);
   __syncthreads();
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(tile + 4 * i)), "l"(in + 4 * i) : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(tile + 4 * i)), "l"(in + 4 * i + from) : "memory");
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(b) : "memory");
   wait_parity(b, 0);
   for (int k = 0; k < 4; k++) out[4 * i + k] = tile[(4 * i + k + 17) % 256];
@@ -268,8 +300,27 @@ KERNEL counted_copies(const float *in, float *out) {
 
 // ---- bulk copies ----
 
-enum RowFault { row_right, no_wait, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned_bulk, size_of_8, no_mbarrier_fence,
-                mbarrier_elsewhere, bulk_past_the_end, exits_loading, remote_overwritten, exits_stored_to };
+__device__ __forceinline__ void bulk_load(uint32_t to, const float *from, uint32_t bytes, uint32_t bar) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+               ::"r"(to), "l"(from), "r"(bytes), "r"(bar) : "memory");
+}
+__device__ __forceinline__ void bulk_multicast(uint32_t to, const float *from, uint32_t bytes, uint32_t bar, uint16_t ctas) {
+#if __CUDA_ARCH__ < 1200  // where ptxas advises against it
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;"
+               ::"r"(to), "l"(from), "r"(bytes), "r"(bar), "h"(ctas) : "memory");
+#endif
+}
+__device__ __forceinline__ void bulk_store(float *to, uint32_t from, uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void async_store(uint32_t to, uint32_t value, uint32_t bar) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];"
+               ::"r"(to), "r"(value), "r"(bar) : "memory");
+}
+
+enum RowFault { row_right, no_wait, one_try, no_async_fence, no_store_wait, overwrites_early, misaligned_bulk, size_of_8,
+                no_mbarrier_fence, mbarrier_elsewhere, bulk_past_the_end, exits_loading, exits_stored_to, loads_too_far,
+                stores_too_far, no_store_fence, misaligned_store };
 
 // A row of ranks() * 1024 numbers, divided by its sum, in place: each block has its part in shared memory.
 KERNEL row(float *rows, int fault) {
@@ -277,7 +328,7 @@ KERNEL row(float *rows, int fault) {
   __shared__ alignas(16) float sums[16][4];
   __shared__ uint64_t full, summed;
   const uint32_t i = threadIdx.x, f = shared_address(&full), s = shared_address(&summed), p = shared_address(part);
-  float *mine = rows + (size_t)blockIdx.x * 1024;
+  float *mine = rows + (size_t)blockIdx.x * 1024 + (fault == loads_too_far ? 4 : 0);
   if (i == 0) {
     init(f, 1), init(s, 1);
     if (fault != no_mbarrier_fence) asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -286,7 +337,8 @@ KERNEL row(float *rows, int fault) {
   if (fault == no_async_fence) part[i] = 1;
   cluster_sync();
   if (i == 0) {
-    const uint32_t bytes = fault == size_of_8 ? 8 : 4096, to = fault == bulk_past_the_end ? p + (1 << 16) : fault == misaligned_bulk ? p + 8 : p;
+    const uint32_t bytes = fault == size_of_8 ? 8 : 4096;
+    const uint32_t to = p + (fault == bulk_past_the_end ? 1 << 16 : fault == misaligned_bulk ? 8 : 0);
     const uint32_t bar = fault == mbarrier_elsewhere ? map(f, (rank() + 1) % ranks()) : f;
     asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(f), "r"(bytes) : "memory");
     asm volatile("{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
@@ -309,10 +361,10 @@ KERNEL row(float *rows, int fault) {
   for (uint32_t r = 0; r < ranks(); r++) sum += sums[r][i & 3];
   __syncthreads();
   for (int k = i; k < 1024; k += blockDim.x) part[k] /= sum;
-  if (fault != no_async_fence) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  if (fault != no_store_fence) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   if (i == 0) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 4096;" ::"l"(mine), "r"(p) : "memory");
+    bulk_store(mine + (fault == stores_too_far ? 1020 : fault == misaligned_store ? 2 : 0), p, 4096);
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     if (fault == overwrites_early) part[3] = -1;
     if (fault != no_store_wait) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
@@ -336,34 +388,34 @@ KERNEL bulk_ways(const float *in, float *out, int fault) {
   }
   cluster_sync();
   if (i == 0) {
-    asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];" ::"r"(shared_address(first)),
-                 "l"(in + 64 * rank()), "r"(b) : "memory");
-#if __CUDA_ARCH__ < 1200  // where ptxas advises against a multicast
-    const uint16_t to = uint16_t((fault == 1 ? 2 : 1) * (1 << ranks()) - 1);
-    if (rank() == 0)
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], 256, [%2], %3;"
-                   ::"r"(shared_address(all)), "l"(in + 1024), "r"(b + 8), "h"(to) : "memory");
+    asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+                 ::"r"(shared_address(first)), "l"(in + 64 * rank()), "r"(b) : "memory");
+#if __CUDA_ARCH__ < 1200
+    if (rank() == 0) bulk_multicast(shared_address(all), in + 1024, 256, b + 8, (fault == 1 ? 2 : 1) * (1 << ranks()) - 1);
 #else
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];" ::"r"(shared_address(all)),
-                 "l"(in + 1024), "r"(b + 8) : "memory");
+    bulk_load(shared_address(all), in + 1024, 256, b + 8);
 #endif
   }
   wait_parity(b, 0);
   const uint32_t next = (rank() + 1) % ranks();
+  if (fault == 3 && i == 0) first[7] = -first[7] - 1;  // without a fence before the copy
   if (i == 0)
     asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
                  ::"r"(map(shared_address(sent), next)), "r"(shared_address(first)), "r"(map(b + 16, next)) : "memory");
   if (fault == 2 && rank() == 0) return;  // while the next block's copy still reads
-  wait_parity(b + 8, 0);
-  wait_parity(b + 16, 0);
+  for (bool here = false, sent_here = false; !here || !sent_here;) {  // by turns
+    here |= try_parity(b + 8, 0);
+    sent_here |= try_parity(b + 16, 0);
+  }
   float *o = out + 64 * 3 * rank();
   o[i] = first[i], o[64 + i] = all[i], o[128 + i] = sent[i];
   cluster_sync();
 }
 
 // Asynchronous reductions into the shared memory of rank 0.
-#define RED(operation, to, value) \
-  asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." operation " [%0], %1, [%2];" ::"r"(to), value, "r"(bar) : "memory")
+#define RED(operation, to, value)                                                                                   \
+  asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." operation " [%0], %1, [%2];" \
+               ::"r"(to), value, "r"(bar) : "memory")
 
 KERNEL async_reductions(uint32_t *out, int fault) {
   __shared__ uint32_t word[4];
@@ -387,6 +439,51 @@ KERNEL async_reductions(uint32_t *out, int fault) {
   if (rank() == 0 && threadIdx.x == 0) {
     for (int k = 0; k < 4; k++) out[k] = word[k];
     out[4] = uint32_t(wide >> 40);
+  }
+  cluster_sync();
+}
+
+// ---- what no other kernel does wrong ----
+
+enum Mistake { none, invalidates_in_use, initialises_remotely, loads_from_peer, stores_to_shared, stores_from_peer,
+               arrives_without_count, arrives_too_late, ranks_global_memory, prefetches_misaligned, stores_too_late, waits_for_ever,
+               waits_by_generic_address, maps_too_far, completes_elsewhere, multicasts_too_late };
+
+KERNEL mistakes(float *memory, int mistake) {
+  __shared__ alignas(128) float tile[64];
+  __shared__ uint64_t bar;
+  const uint32_t b = shared_address(&bar), t = shared_address(tile), next = (rank() + 1) % ranks();
+  uint32_t unused = 0;
+  if (threadIdx.x == 0) {
+    init(b, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  cluster_sync();
+  if (mistake == waits_for_ever && rank()) asm volatile("barrier.sync 1, 64;" ::: "memory");
+  if ((mistake == arrives_too_late || mistake == stores_too_late || mistake == multicasts_too_late) && rank()) return;
+  if (threadIdx.x == 0 && rank() == 0) {
+    for (int i = 0; i < 20; i++) __nanosleep(100);  // the other blocks may end meanwhile
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 256;" ::"r"(b) : "memory");
+    const float *from = mistake == loads_from_peer ? map(tile, next) : memory;
+    bulk_load(t, from, 256, b);
+    if (mistake == invalidates_in_use) asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(b) : "memory");
+    wait_parity(b, 0);
+    if (mistake == initialises_remotely) asm volatile("mbarrier.init.b64 [%0], 1;" ::"l"(map(&bar, next)) : "memory");
+    if (mistake == stores_to_shared) bulk_store(tile, t, 256);
+    if (mistake == stores_from_peer) bulk_store(memory, map(t, next), 256);
+    if (mistake == arrives_without_count) arrive(b, 0);
+    if (mistake == arrives_too_late)
+      asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(map(b, next)) : "memory");
+    if (mistake == ranks_global_memory) asm volatile("getctarank.u64 %0, %1;" : "=r"(unused) : "l"(memory));
+    if (mistake == prefetches_misaligned) asm volatile("cp.async.bulk.prefetch.L2.global [%0], 256;" ::"l"(memory + 1) : "memory");
+    if (mistake == stores_too_late) async_store(map(t, next), 1, map(b, next));
+    if (mistake == waits_by_generic_address)
+      asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                   : "=r"(unused) : "l"(map(&bar, next)));
+    if (mistake == maps_too_far) memory[65] = *map(tile, ranks());
+    if (mistake == completes_elsewhere) async_store(map(t, next), 1, b);
+    if (mistake == multicasts_too_late) bulk_multicast(t, memory, 256, b, 3);
+    memory[64] = tile[5] + unused;
   }
   cluster_sync();
 }

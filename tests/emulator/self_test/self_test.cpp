@@ -416,6 +416,15 @@ static void test_launch_limits() {
   GIVES(1, launch("large_shared", {1, 1025}, out.p));
   GIVES(1, launch("large_shared", {0, 32}, out.p));
   OK(cuCtxSynchronize());
+  LaunchAttribute cluster = {};
+  cluster.id = 4, cluster.x = 2, cluster.y = cluster.z = 1;
+  LaunchConfig config = {{4, 1, 1}, {32, 1, 1}, 0, nullptr, &cluster, 1};
+  int clusters = -1;
+  void *params[] = {&out.p};
+  OK(cuDeviceGetAttribute(&clusters, 120, device));
+  CHECK(clusters == (capability >= 90));
+  GIVES(clusters ? 0 : 801, cuLaunchKernelEx(&config, kernel("early_exit"), params, nullptr));
+  GIVES(clusters ? 0 : 801, cuOccupancyMaxPotentialClusterSize(&clusters, kernel("early_exit"), &config));
   Buffer<float> u(64);
   OK(launch("uninitialised_shared", {1, 64, 256}, u.p));
   CHECK(std::isnan(u.get()[9]));
