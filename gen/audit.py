@@ -20,7 +20,7 @@ from gen.spec import DTYPES, GpuTarget
 BUILD = Path(__file__).resolve().parent.parent / "build"
 ADAM_REGISTERS = 64  # more would leave fewer than 1024 threads on a multiprocessor
 
-ENTRY = re.compile(r"\.entry (\w+)\(.*?^\{(.*?)^\}", re.S | re.M)
+ENTRY = re.compile(r"\.entry (\w+)\(.*?^\{(.*?)^\}(?!\n\t// end inline asm)", re.S | re.M)
 ACCESS = re.compile(r"(ld|st)\.global(?:\.(?!v\d)[\w:]+)*?(?:\.v(\d))?\.[busf](\d+)\s")
 COPY = re.compile(r"cp\.async\.c\S+\s.*?(\d+)\s*;")
 BULK_COPY = re.compile(r"cp\.async\.bulk\.\S+global")  # of any size: counted as that of a part
