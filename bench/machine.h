@@ -25,7 +25,7 @@ struct optimizer_arrays {
     size_t param_bytes, grad_bytes, m_bytes, v_bytes;  /* of one element */
 };
 
-enum { MAX_MARKS = 8 };
+enum { MAX_MARKS = 16 };
 
 struct machine {
     quern_device *quern;
