@@ -168,18 +168,23 @@ static quern_status (*const plan_of_step[QUERN_STEPS])(struct launches *, struct
 static CUresult launch(const struct quern_cuda *cuda, const struct launch *launch, struct quern_cross_entropy_problem *problem,
                        CUstream stream) {
     void *parameters[] = {problem};
-    const int64_t clusters = launch->blocks / launch->cluster, layers = divided_up(launch->blocks, MAX_BLOCKS);
+    const struct quern_ready_kernel *ready = launch->ready;
+    const int64_t layers = divided_up(launch->blocks, MAX_BLOCKS), clusters = divided_up(launch->blocks / launch->cluster, layers);
+    const unsigned width = (unsigned)(clusters * launch->cluster), threads = ready->kernel->cuda.threads;
+    if (launch->cluster == 1)
+        return cuda->launch(ready->function, width, (unsigned)layers, 1, threads, 1, 1, (unsigned)launch->shared, stream, parameters,
+                            NULL);
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                    .value.cluster_dim = {(unsigned)launch->cluster, 1, 1}};
-    CUlaunchConfig config = {
-        .grid_x = (unsigned)(divided_up(clusters, layers) * launch->cluster), .grid_y = (unsigned)layers, .grid_z = 1,
-        .block_x = launch->ready->kernel->cuda.threads, .block_y = 1, .block_z = 1,
+    const CUlaunchConfig config = {
+        .grid_x = width, .grid_y = (unsigned)layers, .grid_z = 1,
+        .block_x = threads, .block_y = 1, .block_z = 1,
         .shared_bytes = (unsigned)launch->shared,
         .stream = stream,
         .attributes = &attribute,
-        .attribute_count = launch->cluster > 1,
+        .attribute_count = 1,
     };
-    return cuda->launch_extended(&config, launch->ready->function, parameters, NULL);
+    return cuda->launch_extended(&config, ready->function, parameters, NULL);
 }
 
 static quern_status launch_all(const struct quern_cuda *cuda, const struct launches *launches,

@@ -98,6 +98,8 @@ static void check_distributions(const struct test_device *device, const struct q
     };
     for (size_t i = 0; i < COUNT(distributions); i++) {
         for (int option = is_full(row) ? 0 : 1; option < (is_full(row) ? 5 : 2); option++) {
+            /* On the emulator they take turns. */
+            if (test_is_small() && is_full(row) && (option + (int)i) % 5 > 1) continue;
             struct cross_entropy_case c = CROSS_ENTROPY_CASE(
                 .logits_dtype = row->key.cross_entropy.logits, .rows = 4, .vocab = option % 2 ? 50 : test_size(1500, 600),
                 .center = distributions[i].center, .spread = distributions[i].spread, .peak = distributions[i].peak,
@@ -128,7 +130,8 @@ static void check_shapes(const struct test_device *device, const struct quern_ke
             .placement = i % 2 ? IN_PLACE : OUT_OF_PLACE, .reduction = QUERN_REDUCTION_MEAN);
         cross_entropy_add_options(&c, row, i % 2);
         c.filled = (int64_t)(i * 5) % 70;
-        cross_entropy_check_case(device, &c);
+        if (!test_is_small() || i % 3) cross_entropy_check_case(device, &c);
+        if (test_is_small() && i % 3) continue;
         c.later = true;
         c.placement = OUT_OF_PLACE;
         cross_entropy_check_case(device, &c);
@@ -141,9 +144,10 @@ Test(cross_entropy_options, vocabs_and_alignments) {
 
 /* Several parts to a row, with the label in each, and so many rows that each worker has some. */
 static void check_long_rows(const struct test_device *device, const struct quern_kernel *row) {
+    const int64_t longest = row->key.cross_entropy.vocab_max, wanted = test_size(100003, 20011);
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(
-        .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(3, 9), .vocab = test_size(100003, 20011), .spread = 3,
-        .peak = 2);
+        .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(3, 9), .vocab = wanted < longest ? wanted : longest,
+        .spread = 3, .peak = 2);
     cross_entropy_add_options(&c, row, false);
     cross_entropy_check_case(device, &c);
     c.rows = 1;

@@ -30,9 +30,10 @@ static int64_t any_size(struct dice *dice, int64_t bits) {
     return power + below(dice, power) + (power > 1 ? below(dice, 2) : 0);
 }
 
-static void draw_shape(struct dice *dice, struct cross_entropy_case *c) {
+static void draw_shape(struct dice *dice, struct cross_entropy_case *c, int64_t longest) {
     c->vocab = any_size(dice, test_size(12, 11));
     if (one_in(dice, 40)) c->vocab = 5000 + below(dice, test_size(70000, 15000));
+    if (c->vocab > longest) c->vocab = longest;
     c->rows = c->vocab > 5000 ? 1 + below(dice, 3) : 1 + below(dice, 9);
     c->filled = one_in(dice, 2) ? below(dice, 40) : 0;
     c->padding = one_in(dice, 2) ? below(dice, 9) : 0;
@@ -78,7 +79,7 @@ static void draw_logits(struct dice *dice, struct cross_entropy_case *c) {
 
 static struct cross_entropy_case draw(struct dice *dice, const struct quern_kernel *row) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits);
-    draw_shape(dice, &c);
+    draw_shape(dice, &c, row->key.cross_entropy.vocab_max);
     draw_call(dice, &c);
     draw_options(dice, &c, row->key.cross_entropy.full);
     draw_logits(dice, &c);

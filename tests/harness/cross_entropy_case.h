@@ -128,7 +128,7 @@ void cross_entropy_check_case(const struct test_device *device, const struct cro
 void cross_entropy_check_same(const struct cross_entropy_case *c, const struct cross_entropy_outputs *a,
                               const struct cross_entropy_outputs *b, const char *what);
 
-/* Fails unless the values of two runs are within an ulp of each other; stats are not compared. */
+/* Fails unless the values of two runs are neighbours, or as near as cross_entropy_compare.c says; stats are not compared. */
 void cross_entropy_check_near(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
                               const struct cross_entropy_outputs *a, const struct cross_entropy_outputs *b, const char *what);
 
