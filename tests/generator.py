@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ("gen", "templates", "generated")
+PARTS = ("gen", "templates", "generated", "src")
 
 
 def gen(tree: Path, *arguments: str) -> tuple[int, str]:
@@ -70,6 +70,11 @@ def test_a_template_renders_only_its_kernels(tree: Path) -> None:
     changed = {name for name, text in contents(tree).items() if before.get(name) != text}
     strangers = {name for name in changed if not name.startswith("generated/adam/adam_") or not name.endswith(".c")}
     assert len(changed) == 28 and strangers == {"generated/inputs.sha256"}, changed
+
+
+def test_a_new_source_belongs_to_the_build(tree: Path) -> None:
+    (tree / "src/new.c").write_text("")
+    expect(1, "stale: generated/host.ninja", gen(tree, "check"))
 
 
 def test_a_misspelt_name_in_a_template_is_an_error(tree: Path) -> None:
