@@ -196,46 +196,59 @@ Test(ragged_faults_cuda, mistakes_in_the_metadata) { make_all(in_metadata, COUNT
 
 Test(ragged_faults_cuda, mistakes_in_the_arguments) { make_all(in_arguments, COUNT(in_arguments)); }
 
-/* ---- what is no mistake ---- */
+/* ---- one group and one case, ready to be called ---- */
 
-Test(ragged_faults_cuda, overlaps_are_looked_for_on_request_only) {
+struct scene {
     struct gpu_group group;
     struct gpu_ragged bench;
     struct ragged_case c;
     struct arguments all;
-    open_bench(&bench, &group);
-    open_case(&c, 0);
-    c.check_overlap = false;
-    c.members[1].output_offsets[entry(0, 1)] -= 1;
-    gpu_ragged_fill(&bench, &c, 0);
-    gather(&all, &bench, &c, METADATA_ON_HOST, NULL);
-    for (int rank = 0; rank < RANKS; rank++)
-        check_ok(quern_ragged_all_to_all(group.group[rank], &all.args[rank], all.workspace[rank], all.bytes[rank], group.device[rank].stream));
-    gpu_group_synchronize(&group);
-    for (int rank = 0; rank < RANKS; rank++) check_ok(quern_group_status(group.group[rank]));
-    ragged_case_close(&c);
-    close_bench(&bench);
+};
+
+static void open_scene(struct scene *s) {
+    open_bench(&s->bench, &s->group);
+    open_case(&s->c, 0);
+}
+
+static void close_scene(struct scene *s) {
+    ragged_case_close(&s->c);
+    close_bench(&s->bench);
+}
+
+static void call_on(struct scene *s, int rank) {
+    check_ok(quern_ragged_all_to_all(s->group.group[rank], &s->all.args[rank], s->all.workspace[rank], s->all.bytes[rank],
+                                     s->group.device[rank].stream));
+}
+
+/* ---- what is no mistake ---- */
+
+Test(ragged_faults_cuda, overlaps_are_looked_for_on_request_only) {
+    struct scene s;
+    open_scene(&s);
+    s.c.check_overlap = false;
+    s.c.members[1].output_offsets[entry(0, 1)] -= 1;
+    gpu_ragged_fill(&s.bench, &s.c, 0);
+    gather(&s.all, &s.bench, &s.c, METADATA_ON_HOST, NULL);
+    for (int rank = 0; rank < RANKS; rank++) call_on(&s, rank);
+    gpu_group_synchronize(&s.group);
+    for (int rank = 0; rank < RANKS; rank++) check_ok(quern_group_status(s.group.group[rank]));
+    close_scene(&s);
 }
 
 /* If all ranks make the same mistake each of them knows, and the group can be used. */
 Test(ragged_faults_cuda, a_mistake_of_all_ranks_poisons_nothing) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    struct ragged_case c;
-    struct arguments all;
-    open_bench(&bench, &group);
-    open_case(&c, 0);
-    gather(&all, &bench, &c, METADATA_ON_HOST, NULL);
+    struct scene s;
+    open_scene(&s);
+    gather(&s.all, &s.bench, &s.c, METADATA_ON_HOST, NULL);
     for (int rank = 0; rank < RANKS; rank++) {
-        all.args[rank].output = bench.pool[rank][RAGGED_PRIVATE];
-        check_status(quern_ragged_all_to_all(group.group[rank], &all.args[rank], all.workspace[rank], all.bytes[rank],
-                                             group.device[rank].stream), QUERN_INVALID_ARGUMENT);
+        s.all.args[rank].output = s.bench.pool[rank][RAGGED_PRIVATE];
+        check_status(quern_ragged_all_to_all(s.group.group[rank], &s.all.args[rank], s.all.workspace[rank], s.all.bytes[rank],
+                                             s.group.device[rank].stream), QUERN_INVALID_ARGUMENT);
     }
-    gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
-    gpu_group_barrier(&group, ~0ull);
-    gpu_group_synchronize(&group);
-    ragged_case_close(&c);
-    close_bench(&bench);
+    gpu_ragged_run(&s.bench, &s.c, METADATA_ON_HOST);
+    gpu_group_barrier(&s.group, ~0ull);
+    gpu_group_synchronize(&s.group);
+    close_scene(&s);
 }
 
 /* ---- ranks that do not come, or come to something else ---- */
@@ -248,102 +261,75 @@ static void expect_poison(const struct gpu_ragged *bench, quern_status status, c
     }
 }
 
-static void call_on(struct gpu_ragged *bench, const struct arguments *all, int rank) {
-    check_ok(quern_ragged_all_to_all(bench->group->group[rank], &all->args[rank], all->workspace[rank], all->bytes[rank],
-                                     bench->group->device[rank].stream));
-}
-
 Test(ragged_faults_cuda, a_missing_rank_is_named) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    struct ragged_case c;
-    struct arguments all;
-    open_bench(&bench, &group);
-    open_case(&c, 0);
-    gpu_ragged_fill(&bench, &c, 0);
-    gather(&all, &bench, &c, METADATA_ON_HOST, NULL);
-    for (int rank = 0; rank < RANKS; rank++) all.args[rank].timeout = 0.2;
-    call_on(&bench, &all, 0);
-    call_on(&bench, &all, 2);
-    expect_poison(&bench, QUERN_PEER_TIMEOUT, "rank 1 (");
+    struct scene s;
+    open_scene(&s);
+    gpu_ragged_fill(&s.bench, &s.c, 0);
+    gather(&s.all, &s.bench, &s.c, METADATA_ON_HOST, NULL);
+    for (int rank = 0; rank < RANKS; rank++) s.all.args[rank].timeout = 0.2;
+    call_on(&s, 0);
+    call_on(&s, 2);
+    expect_poison(&s.bench, QUERN_PEER_TIMEOUT, "rank 1 (");
     expect_detail("quern_ragged_all_to_all (entry)");
-    gpu_ragged_compare(&bench, &c, "a rank is missing");
-    ragged_case_close(&c);
-    close_bench(&bench);
+    gpu_ragged_compare(&s.bench, &s.c, "a rank is missing");
+    close_scene(&s);
 }
 
 Test(ragged_faults_cuda, a_barrier_is_another_call) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    struct ragged_case c;
-    struct arguments all;
-    open_bench(&bench, &group);
-    open_case(&c, 0);
-    gpu_ragged_fill(&bench, &c, 0);
-    gather(&all, &bench, &c, METADATA_ON_HOST, NULL);
-    call_on(&bench, &all, 0);
-    check_ok(quern_barrier(group.group[1], NULL, group.device[1].stream));
-    call_on(&bench, &all, 2);
-    expect_poison(&bench, QUERN_PEER_MISMATCH, "another call");
-    gpu_ragged_compare(&bench, &c, "a rank is elsewhere");
-    ragged_case_close(&c);
-    close_bench(&bench);
+    struct scene s;
+    open_scene(&s);
+    gpu_ragged_fill(&s.bench, &s.c, 0);
+    gather(&s.all, &s.bench, &s.c, METADATA_ON_HOST, NULL);
+    call_on(&s, 0);
+    check_ok(quern_barrier(s.group.group[1], NULL, s.group.device[1].stream));
+    call_on(&s, 2);
+    expect_poison(&s.bench, QUERN_PEER_MISMATCH, "another call");
+    gpu_ragged_compare(&s.bench, &s.c, "a rank is elsewhere");
+    close_scene(&s);
 }
 
 Test(ragged_faults_cuda, a_plan_is_not_the_call_without_one) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    struct ragged_case c;
-    struct arguments all;
+    struct scene s;
     quern_ragged_plan *plans[MOST_GPU_RANKS];
-    open_bench(&bench, &group);
-    open_case(&c, 0);
-    gpu_ragged_plan(&bench, &c, plans);
-    gather(&all, &bench, &c, METADATA_ON_HOST, NULL);
-    all.args[0].timeout = 5;
-    check_ok(quern_ragged_plan_run(plans[1], group.device[1].stream));
-    check_ok(quern_ragged_plan_run(plans[2], group.device[2].stream));
-    call_on(&bench, &all, 0);
-    expect_poison(&bench, QUERN_PEER_MISMATCH, "another call");
-    ragged_case_close(&c);
-    close_bench(&bench);
+    open_scene(&s);
+    gpu_ragged_plan(&s.bench, &s.c, plans);
+    gather(&s.all, &s.bench, &s.c, METADATA_ON_HOST, NULL);
+    s.all.args[0].timeout = 5;
+    check_ok(quern_ragged_plan_run(plans[1], s.group.device[1].stream));
+    check_ok(quern_ragged_plan_run(plans[2], s.group.device[2].stream));
+    call_on(&s, 0);
+    expect_poison(&s.bench, QUERN_PEER_MISMATCH, "another call");
+    close_scene(&s);
 }
 
 /* ---- plans whose time has passed ---- */
 
 Test(ragged_faults_cuda, a_plan_notices_that_its_memory_was_freed) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    struct ragged_case c;
+    struct scene s;
     quern_ragged_plan *plans[MOST_GPU_RANKS];
-    open_bench(&bench, &group);
-    open_case(&c, 0);
-    gpu_ragged_plan(&bench, &c, plans);
-    check_ok(quern_symmetric_free(group.group[1], bench.pool[1][RAGGED_SYMMETRIC], group.device[1].stream));
-    check_ok(quern_ragged_plan_run(plans[0], group.device[0].stream));
-    check_status(quern_ragged_plan_run(plans[1], group.device[1].stream), QUERN_INVALID_ARGUMENT);
+    open_scene(&s);
+    gpu_ragged_plan(&s.bench, &s.c, plans);
+    check_ok(quern_symmetric_free(s.group.group[1], s.bench.pool[1][RAGGED_SYMMETRIC], s.group.device[1].stream));
+    check_ok(quern_ragged_plan_run(plans[0], s.group.device[0].stream));
+    check_status(quern_ragged_plan_run(plans[1], s.group.device[1].stream), QUERN_INVALID_ARGUMENT);
     expect_detail("the plan's output is in symmetric memory that was freed");
-    check_ok(quern_ragged_plan_run(plans[2], group.device[2].stream));
-    expect_poison(&bench, QUERN_PEER_MISMATCH, "rank 1 refused its own arguments");
+    check_ok(quern_ragged_plan_run(plans[2], s.group.device[2].stream));
+    expect_poison(&s.bench, QUERN_PEER_MISMATCH, "rank 1 refused its own arguments");
     for (int rank = 0; rank < RANKS; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
-    ragged_case_close(&c);
-    close_bench(&bench);
+    close_scene(&s);
 }
 
 Test(ragged_faults_cuda, a_plan_may_outlive_its_group) {
-    struct gpu_group group;
-    struct gpu_ragged bench;
-    struct ragged_case c;
+    struct scene s;
     quern_ragged_plan *plans[MOST_GPU_RANKS];
-    open_bench(&bench, &group);
-    open_case(&c, 0);
-    gpu_ragged_plan(&bench, &c, plans);
-    gpu_ragged_close(&bench);
-    gpu_group_destroy(&group);
-    check_status(quern_ragged_plan_run(plans[0], group.device[0].stream), QUERN_INVALID_ARGUMENT);
+    open_scene(&s);
+    gpu_ragged_plan(&s.bench, &s.c, plans);
+    gpu_ragged_close(&s.bench);
+    gpu_group_destroy(&s.group);
+    check_status(quern_ragged_plan_run(plans[0], s.group.device[0].stream), QUERN_INVALID_ARGUMENT);
     for (int rank = 0; rank < RANKS; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
     check_status(quern_ragged_plan_destroy(plans[0]), QUERN_INVALID_ARGUMENT);
-    ragged_case_close(&c);
+    ragged_case_close(&s.c);
 }
 
 /* ---- no room ---- */

@@ -130,7 +130,9 @@ proctype rank(byte me) {
             pass_verdict();
             copy();
             announce(false);
+#ifndef EXIT_NOT_AWAITED
             await();
+#endif
             return_from_call(CALL)
         fi;
 next:

@@ -112,6 +112,7 @@ BROKEN = [
     ("ragged", "RANKS=3 ROUNDS=2 FETCH", "NOTICES_BEFORE_EXIT", "notices["),
     ("ragged", "RANKS=3 ROUNDS=2", "NO_EXIT_AFTER_BAD_VERDICT", "verdict["),
     ("ragged", "RANKS=3 ROUNDS=2", "INBOX_BY_PLACE", "inbox["),
+    ("ragged_gpu", "RANKS=2 ROUNDS=2", "EXIT_NOT_AWAITED", "output["),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "GROUP_GOES_ON", "report["),
     ("ragged_gpu", "RANKS=2 ROUNDS=2", "DISSENT_LOST_WHEN_AHEAD", "judgement["),
     ("expiry", "RANKS=2 ROUNDS=2", "EXPIRY_WITHOUT_POISON", "failed"),

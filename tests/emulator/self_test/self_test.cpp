@@ -8,16 +8,7 @@
 #include <thread>
 
 #include "driver.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ADDRESS_SANITIZER 1
-#elif __has_feature(thread_sanitizer)
-#define THREAD_SANITIZER 1
-#endif
-#endif
+#include "sanitizer.h"
 
 static std::string directory;
 static std::vector<void *> contexts;
