@@ -5,7 +5,9 @@ static const struct {
     const char *name;
     size_t bytes;
 } dtypes[] = {
-    {QUERN_F32, "f32", 4}, {QUERN_F16, "f16", 2}, {QUERN_BF16, "bf16", 2}, {QUERN_INT32, "int32", 4}, {QUERN_INT64, "int64", 8},
+    {QUERN_F32, "f32", 4}, {QUERN_F16, "f16", 2}, {QUERN_BF16, "bf16", 2},
+    {QUERN_E4M3, "e4m3", 1}, {QUERN_E5M2, "e5m2", 1}, {QUERN_REMAINDER, "remainder", 2},
+    {QUERN_INT32, "int32", 4}, {QUERN_INT64, "int64", 8},
 };
 
 const char *quern_dtype_name(quern_dtype dtype) {

@@ -135,11 +135,14 @@ typedef enum quern_dtype {
     QUERN_F32 = 1,
     QUERN_F16 = 2,   /* IEEE binary16 */
     QUERN_BF16 = 3,  /* the upper half of a binary32 */
+    QUERN_E4M3 = 4,  /* OCP 8-bit floating point: 4 bits of exponent, no infinity, largest 448 */
+    QUERN_E5M2 = 5,  /* OCP 8-bit floating point: 5 bits of exponent, largest 57,344 */
+    QUERN_REMAINDER = 6,  /* the low 16 bits of a binary32 whose upper half, rounded, is a bf16 beside it: see quern_adam */
     QUERN_INT32 = 16,
     QUERN_INT64 = 17
 } quern_dtype;
 
-/* "f32", "f16", "bf16", "int32", "int64"; "unknown dtype" for anything else. */
+/* "f32", "f16", "bf16", "e4m3", "e5m2", "remainder", "int32", "int64"; "unknown dtype" for anything else. */
 const char *quern_dtype_name(quern_dtype dtype);
 
 /* The bytes of one element; 0 for anything that is no dtype. */
@@ -478,48 +481,101 @@ typedef enum quern_adam_mode {
     QUERN_ADAM_L2 = 1   /* weight decay added to the gradient (Kingma and Ba 2015 with an L2 term) */
 } quern_adam_mode;
 
-/* How a 16-bit value is rounded when it is stored. */
+/* Where eps stands: beside the root of the second moment, as in the paper, or below it, as in some early implementations. */
+typedef enum quern_adam_eps_mode {
+    QUERN_EPS_OUTSIDE = 0,  /* sqrt(v / bias2) + eps */
+    QUERN_EPS_INSIDE = 1    /* sqrt(v / bias2 + eps) */
+} quern_adam_eps_mode;
+
+/* How a value is rounded when it is stored in fewer bits than it was computed in. */
 typedef enum quern_rounding {
-    QUERN_ROUND_DEFAULT = 0,     /* m: nearest; v: stochastic; parameters: stochastic without a master, else nearest */
+    QUERN_ROUND_DEFAULT = 0,     /* m: nearest, but stochastic in 8 bits; v: stochastic; parameters: stochastic without a master,
+                                    else nearest */
     QUERN_ROUND_NEAREST = 1,     /* to nearest, ties to even */
     QUERN_ROUND_STOCHASTIC = 2   /* up with the probability of the fraction cut off */
 } quern_rounding;
 
-/* One tensor and its optimizer state, each with `count` elements without gaps, none overlapping another. */
+/*
+ * Moments in F16, E4M3 and E5M2 are scaled: every QUERN_SCALE_BLOCK elements share a power of two, kept in one byte beside them
+ * (the E8M0 scale of the OCP Microscaling formats, 2023).  The value of element i is code[i] * 2^(scale[i / 32] - 127).  Quern
+ * chooses the scale anew in each step, by the largest finite magnitude of the block, so that nothing overflows and a tiny v, of
+ * gradients of 1e-4 for instance, is not lost; in a scaled type a v above zero is never stored as zero, which would make the next
+ * update huge.  All bytes zero is a valid state of zeros.  NaN and infinity stay with their element (E4M3 has no infinity: NaN).
+ */
+enum { QUERN_SCALE_BLOCK = 32 };
+
+/*
+ * One tensor and its optimizer state, each with `count` elements without gaps, none overlapping another, all in the memory of the
+ * device; a scale has (count + 31) / 32 bytes.  What the arguments do not ask for is ignored.
+ */
 typedef struct quern_adam_tensor {
-    void *param;         /* args.param_dtype; with a master it is only written */
-    const void *grad;    /* args.grad_dtype */
+    void *param;         /* args.param_dtype; with an F32 master it is only written */
+    void *grad;          /* args.grad_dtype; only read unless args.zero_grads */
     void *m;             /* args.m_dtype: first moment (exp_avg) */
     void *v;             /* args.v_dtype: second moment (exp_avg_sq) */
-    float *master;       /* fp32 master copy of param, when args.master_dtype is F32; else NULL */
+    void *master;        /* args.master_dtype: F32: fp32 master copy of param; REMAINDER: its low 16 bits */
     int64_t count;       /* 0 is fine */
+    uint8_t *m_scale;    /* when m is F16, E4M3 or E5M2 */
+    uint8_t *v_scale;    /* when v is F16, E4M3 or E5M2 */
+    void *v_max;         /* args.v_dtype, when args.amsgrad: the largest v so far (max_exp_avg_sq) */
+    uint8_t *v_max_scale;/* when v_max is F16, E4M3 or E5M2 */
+    void *copy;          /* args.copy_dtype: receives the new parameters once more */
+    const float *copy_scale;  /* one number: what the copy is multiplied with before it is rounded; NULL: 1.  For 8-bit copies. */
+    float *copy_max;     /* one number: raised to the largest finite magnitude of the new parameters, before the scale; NULL: no */
+    float lr_multiplier;            /* with args.use_multipliers: args.lr is multiplied with it for this tensor; 0 freezes it */
+    float weight_decay_multiplier;  /* with args.use_multipliers: the same for args.weight_decay */
 } quern_adam_tensor;
+
+/*
+ * Step control in the memory of the device, so that a captured graph can be replayed while its numbers change.  A pointer that is
+ * NULL leaves the matter to the field of the arguments.
+ */
+typedef struct quern_adam_control {
+    const float *lr;           /* instead of args.lr */
+    int64_t *step;             /* the steps taken so far: the call takes step *step + 1 and stores that, once however many tensors
+                                  there are, none included; args.step is then ignored */
+    const float *grad_scale;   /* instead of args.grad_scale */
+    const float *clip;         /* gradients are multiplied with it as well: the coefficient of quern_gradient_norm */
+    const float *found_inf;    /* not 0: the step is skipped; param, states, master, copy and step stay as they are */
+} quern_adam_control;
+
+/* A list of tensors made ready once: see quern_adam_plan_create. */
+typedef struct quern_adam_plan quern_adam_plan;
 
 /*
  * One step of Adam over a list of tensors, in fp32 with the bias correction in double:
  *
+ *   g = grad * clip / grad_scale, negated by maximize
  *   L2 mode:  g = g + weight_decay * p
  *   m = m + (1 - beta1) * (g - m)
  *   v = v + (1 - beta2) * (g * g - v)
+ *   amsgrad:  v_max = max(v_max, v), which stands for v below (Reddi et al. 2018)
  *   p = p - (lr * m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + eps) [- lr * weight_decay * p, AdamW mode]
  *
  * p is the master where there is one, and the parameter is rounded from it.  The update uses m and v before they are rounded
- * for storage.  Random bits for stochastic rounding come from Philox4x32 (Salmon et al. 2011), keyed by
- * (seed, step, tensor's place in the list, element's place in the tensor): CPU and GPU, any thread count and any split of the
- * work give the same bits.  Eight elements share a block of eight 16-bit values; m, v and the parameter of an element take
- * different ones.  bf16 v needs it: with beta2 = 0.999 a change of v in one step is less than half a bf16 step,
- * so nearest rounding would freeze v.
+ * for storage; v_max is always rounded to nearest, since it only moves when v exceeds it.  Random bits for stochastic rounding come
+ * from Philox4x32 (Salmon et al. 2011), keyed by (seed, step, tensor's place in the list, element's place in the tensor): CPU and
+ * GPU, any thread count and any split of the work give the same bits.  Eight elements share a block of eight 16-bit values; m, v
+ * and the parameter of an element take different ones.  bf16 v needs it: with beta2 = 0.999 a change of v in one step is less than
+ * half a bf16 step, so nearest rounding would freeze v.
+ *
+ * master_dtype REMAINDER: a bf16 parameter and its remainder are together an fp32 master, in 4 bytes instead of 6.  The parameter
+ * is the master rounded to nearest, ties toward zero (with ties to even a parameter would stand for 65,537 masters, one more than
+ * 16 bits can tell apart); the remainder is the master's low 16 bits.  A remainder of zeros means that the parameter is exact.
+ *
+ * The copy is rounded to nearest even from the master or, without one, from the parameter as it was stored; in an 8-bit type what
+ * is too large becomes the largest finite value.
  */
 typedef struct quern_adam_args {
     uint32_t size;
     uint32_t tensor_size;        /* sizeof(quern_adam_tensor), set by the initialiser: lets the tensor struct grow too */
     quern_dtype param_dtype;     /* F32, F16 or BF16 */
     quern_dtype grad_dtype;      /* F32, F16 or BF16 */
-    quern_dtype m_dtype;         /* F32 or BF16 */
-    quern_dtype v_dtype;         /* F32 or BF16 */
-    quern_dtype master_dtype;    /* NO_DTYPE or F32 (only for 16-bit parameters) */
+    quern_dtype m_dtype;         /* F32, BF16, F16, E4M3 or E5M2 */
+    quern_dtype v_dtype;         /* F32, BF16, F16, E4M3 or E5M2 */
+    quern_dtype master_dtype;    /* NO_DTYPE, F32 (only for 16-bit parameters) or REMAINDER (only for BF16) */
     quern_adam_mode mode;
-    const quern_adam_tensor *tensors;  /* [tensor_count], in host memory, read before the call returns */
+    const quern_adam_tensor *tensors;  /* [tensor_count], in host memory, read before the call returns; NULL with a plan */
     int64_t tensor_count;
     double lr;                   /* >= 0 */
     double beta1;                /* in [0, 1); the initialiser sets 0.9 */
@@ -531,25 +587,144 @@ typedef struct quern_adam_args {
     quern_rounding param_rounding;
     quern_rounding m_rounding;
     quern_rounding v_rounding;
+    quern_adam_eps_mode eps_mode;
+    int32_t amsgrad;             /* 1: AMSGrad; the tensors have v_max */
+    int32_t maximize;            /* 1: gradients point uphill */
+    int32_t zero_grads;          /* 1: gradients are set to zero after use, also when found_inf skips the step */
+    int32_t use_multipliers;     /* 1: each tensor has its own lr_multiplier and weight_decay_multiplier */
+    quern_dtype copy_dtype;      /* NO_DTYPE, F16, BF16, E4M3 or E5M2 */
+    double grad_scale;           /* what gradients were multiplied with and are divided by; 0 means 1 */
+    quern_adam_control control;
+    quern_adam_plan *plan;       /* instead of tensors; made with the same dtypes, amsgrad, zero_grads, use_multipliers, copy_dtype */
 } quern_adam_args;
 
 #define QUERN_ADAM_ARGS_INIT \
     { .size = sizeof(quern_adam_args), .tensor_size = sizeof(quern_adam_tensor), \
       .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8 }
 
-/* The bytes of workspace that quern_adam needs (0 so far). */
+/* The bytes of workspace that quern_adam needs: 0 with a plan, and without control.step. */
 quern_status quern_adam_workspace(const quern_device *device, const quern_adam_args *args, size_t *bytes);
 
 /*
  * Takes the step described above.  Bytes moved per element: all-bf16 14, bf16 with fp32 master 20, all-fp32 28.
+ * On a GPU a list of up to 512 tensors is one launch, a longer one a launch for each 512; with a plan it is always one.
  * Errors: all 1xxx about the arguments (step 0, beta outside [0, 1), NULL in a tensor that is not empty, ...),
- * QUERN_NOT_PREPARED, QUERN_NO_KERNEL, QUERN_CUDA_ERROR.
+ * QUERN_NOT_PREPARED, QUERN_NO_KERNEL (the detail names the kernel that `quern gen add` would build), QUERN_CUDA_ERROR.
  */
 quern_status quern_adam(quern_device *device, const quern_adam_args *args,
                         void *workspace, size_t workspace_bytes, void *stream);
 
 /* Writes which kernel would serve these arguments and why not the rows before it; same buffer convention as quern_error_detail. */
 size_t quern_adam_explain(const quern_device *device, const quern_adam_args *args, char *buffer, size_t bytes);
+
+/*
+ * Makes a list of tensors ready for any number of steps: checks it once, divides it into pieces of equal work and, on a GPU, puts
+ * the table into device memory, which the plan owns (about 8 bytes for every 2,048 elements and 128 for every tensor).  Reads
+ * tensors, tensor_count, tensor_size, the dtypes, amsgrad, zero_grads, use_multipliers and copy_dtype of the arguments.  A plan
+ * does not change; its tensors must stay where they are.  Blocks until the table is there; not to be captured.
+ * A plan may be used by several threads, but not in two streams at the same time.
+ * Errors: those of quern_adam about the list; QUERN_OUT_OF_MEMORY.
+ */
+quern_status quern_adam_plan_create(quern_device *device, const quern_adam_args *args, quern_adam_plan **plan);
+
+/* Frees a plan; all its work must have completed.  NULL is fine. */
+void quern_adam_plan_destroy(quern_adam_plan *plan);
+
+/* ---- gradients: norm and accumulation ---- */
+
+/* A list of gradients, or of what is added to them, each with `count` elements without gaps. */
+typedef struct quern_gradient {
+    void *grad;          /* args.grad_dtype */
+    float *main_grad;    /* quern_accumulate: what grad is added to */
+    int64_t count;       /* 0 is fine */
+} quern_gradient;
+
+/*
+ * The global norm of a list of gradients, for clipping and for finding overflows, in one pass that reads them once:
+ *
+ *   norm = sqrt(sum of grad^2) / grad_scale
+ *   clip = max_norm / (norm + 1e-6) where that is below 1, else 1 (as torch.nn.utils.clip_grad_norm_); 1 when max_norm is 0
+ *   found_inf = 1 where any gradient is infinite or NaN, else it stays as it is
+ *
+ * Squares are summed without overflow or loss in a fixed order: the same bits from run to run and for any number of threads.
+ * Where found_inf becomes 1, clip is 0 and norm is infinite or NaN.
+ */
+typedef struct quern_gradient_norm_args {
+    uint32_t size;
+    uint32_t gradient_size;      /* sizeof(quern_gradient), set by the initialiser */
+    quern_dtype grad_dtype;      /* F32, F16 or BF16 */
+    const quern_gradient *gradients;  /* [gradient_count], in host memory, read before the call returns; main_grad is not used */
+    int64_t gradient_count;
+    const quern_adam_plan *plan; /* instead of gradients: the gradients of the plan */
+    double max_norm;             /* >= 0 */
+    double grad_scale;           /* > 0; 0 means 1 */
+    const float *grad_scale_pointer;  /* instead of grad_scale, in the memory of the device; NULL: not used */
+    float *norm;                 /* in the memory of the device; NULL: not wanted */
+    float *clip;
+    float *found_inf;
+} quern_gradient_norm_args;
+
+#define QUERN_GRADIENT_NORM_ARGS_INIT { .size = sizeof(quern_gradient_norm_args), .gradient_size = sizeof(quern_gradient) }
+
+/* The bytes of workspace that quern_gradient_norm needs, 16-byte aligned. */
+quern_status quern_gradient_norm_workspace(const quern_device *device, const quern_gradient_norm_args *args, size_t *bytes);
+
+/* Computes the norm described above; QUERN_ADAM must be prepared.  Errors: as quern_adam; QUERN_WORKSPACE_TOO_SMALL. */
+quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm_args *args,
+                                 void *workspace, size_t workspace_bytes, void *stream);
+
+/*
+ * main_grad = main_grad + scale * grad for a list of gradients, in fp32, rounded once: what data parallelism with 16-bit gradients
+ * and fp32 accumulation needs.  Moves 10 bytes per 16-bit element, 12 with zero_grads.
+ */
+typedef struct quern_accumulate_args {
+    uint32_t size;
+    uint32_t gradient_size;      /* sizeof(quern_gradient), set by the initialiser */
+    quern_dtype grad_dtype;      /* F32, F16 or BF16 */
+    int32_t zero_grads;          /* 1: grad is set to zero after use */
+    const quern_gradient *gradients;  /* [gradient_count], in host memory, read before the call returns */
+    int64_t gradient_count;
+    double scale;                /* the initialiser sets 1 */
+} quern_accumulate_args;
+
+#define QUERN_ACCUMULATE_ARGS_INIT { .size = sizeof(quern_accumulate_args), .gradient_size = sizeof(quern_gradient), .scale = 1 }
+
+/* Adds as described above; QUERN_ADAM must be prepared.  Errors: as quern_adam. */
+quern_status quern_accumulate(quern_device *device, const quern_accumulate_args *args, void *stream);
+
+/* ---- saving and loading a state ---- */
+
+/*
+ * A saved state is one block of bytes, little-endian, the same for the same state on any device:
+ *
+ *   header, 64 bytes:  "QUERNADM", uint32 version (1), uint32 dtypes of param, m, v, master, uint32 amsgrad, int64 tensor_count,
+ *                      int64 step, uint64 seed, 8 bytes zero
+ *   counts:            int64 for each tensor, then zeros up to a multiple of 64 bytes
+ *   each tensor:       m, m_scale, v, v_scale, v_max, v_max_scale, master (those that are there), each followed by zeros up to a
+ *                      multiple of 64 bytes
+ *   closing:           uint64, the FNV-1a hash (64-bit) of all before it
+ *
+ * Parameters are the engine's own and are not saved, except that with a REMAINDER master their 16 bits are saved before it.
+ */
+
+/* The bytes of the saved state of these tensors.  Reads what quern_adam_plan_create reads. */
+quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam_args *args, size_t *bytes);
+
+/*
+ * Saves the state of args.tensors (with args.step and args.seed, which are only kept) to host memory of `bytes` bytes.  Blocks;
+ * work on the tensors must have completed.  Saving what was loaded gives the same bytes.
+ */
+quern_status quern_adam_save(quern_device *device, const quern_adam_args *args, void *saved, size_t bytes);
+
+/*
+ * Loads a saved state into args.tensors and gives back its step and seed (either may be NULL).  The tensors' counts must be those
+ * saved; the dtypes of m, v and master may differ: values are then converted through fp32, to nearest, whatever args.*_rounding
+ * says.  A saved F32 or REMAINDER master is rounded to param too; where none was saved, a master begins as param.
+ * v_max begins as v where none was saved.
+ * Errors: QUERN_INVALID_ARGUMENT when the bytes are not a saved state, damaged, or of other tensors: nothing was written.
+ */
+quern_status quern_adam_load(quern_device *device, const quern_adam_args *args, const void *saved, size_t bytes,
+                             int64_t *step, uint64_t *seed);
 
 /* ---------------------------------------------------------------------------------------------- */
 /* Ranks                                                                                          */
