@@ -185,6 +185,11 @@ def cross_entropy_instructions(blocks: dict[str, Block], element_bytes: int) -> 
     return total
 
 
+def _streams(kernel: plan.Kernel) -> bool:
+    """Whether its work is to read or write arrays of elements from end to end."""
+    return bool(kernel.key.get("logits")) or kernel.operation == "adam" and kernel.key["variant"] != "gradient_norm_combine"
+
+
 def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
     """What --check complains about."""
     found = []
@@ -192,13 +197,13 @@ def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
         found.append(f"{audit.spills} bytes spilled, {audit.stack} bytes of stack")
     if kernel.operation == "adam" and audit.registers > ADAM_REGISTERS:
         found.append(f"{audit.registers} registers, more than {ADAM_REGISTERS}")
-    if kernel.operation == "adam" or kernel.key.get("logits"):
+    if _streams(kernel):
         # Asynchronous copies have 16 bytes at most, but for those in bulk.
         copies = {"resident": 16, "streamed": 16, "cluster": plan.GPU_PART_BYTES}
         load_width = copies.get(str(kernel.key.get("variant")), width)
         if not audit.loads.get(load_width):
             found.append(f"no load of {load_width} bytes")
-        if not audit.stores.get(width) and kernel.key.get("variant") != "stats":
+        if not audit.stores.get(width) and kernel.key.get("variant") not in ("stats", "gradient_norm"):
             found.append(f"no store of {width} bytes")
     return found
 
@@ -219,8 +224,9 @@ def audit_unit(unit: plan.Unit) -> list[Audit]:
         blocks = bodies[kernel.symbol]
         stack, spill_stores, spill_loads, registers, shared = numbers[kernel.symbol]
         logits = kernel.key.get("logits")
-        per_element = (adam_instructions(blocks, width // 16) if kernel.operation == "adam" else
-                       cross_entropy_instructions(blocks, DTYPES[logits].bits // 8) if logits else 0.0)
+        per_element = (0.0 if not _streams(kernel) else
+                       cross_entropy_instructions(blocks, DTYPES[logits].bits // 8) if logits else
+                       adam_instructions(blocks, width // 16))
         audit = Audit(kernel.name, registers, spill_stores + spill_loads, stack, shared,
                       dict(Counter(b for block in blocks.values() for b in block.loads)),
                       dict(Counter(b for block in blocks.values() for b in block.stores)), round(per_element, 1), [])

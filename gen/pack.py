@@ -19,7 +19,8 @@ IMAGE_ALIGNMENT = 64
 
 # As in quern.h and kernel.h, whose constants a pack stores as numbers.
 OPERATION_NUMBERS = {"cross_entropy": 1, "adam": 2, "barrier": 4, "ragged_all_to_all": 8}
-DTYPE_NUMBERS = {None: 0, "f32": 1, "f16": 2, "bf16": 3}
+DTYPE_NUMBERS = {None: 0, "f32": 1, "f16": 2, "bf16": 3, "e4m3": 4, "e5m2": 5, "remainder": 6}
+TASK_NUMBERS = {"QUERN_ADAM_STEP": 0, "QUERN_GRADIENT_NORM": 1, "QUERN_GRADIENT_NORM_COMBINE": 2, "QUERN_GRADIENT_ACCUMULATE": 3}
 STAGE_NUMBERS = {"QUERN_STAGE_ROWS": 0, "QUERN_STAGE_STATS": 1, "QUERN_STAGE_GRADIENT": 2, "QUERN_STAGE_COMBINE": 3,
                  "QUERN_STAGE_LABELS": 4, "QUERN_STAGE_REDUCE": 5}
 
@@ -51,13 +52,18 @@ def _dtypes(kernel: plan.Kernel) -> list[int]:
     return numbers + [0] * (5 - len(numbers))
 
 
+def _stage(kernel: plan.Kernel) -> int:
+    if kernel.operation == "cross_entropy":
+        return STAGE_NUMBERS[plan.STAGES[str(kernel.key["variant"])]]
+    return TASK_NUMBERS[plan.TASKS[kernel.key["variant"]]] if kernel.operation == "adam" else 0
+
+
 def _row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
     target = kernel.target
     assert isinstance(target, spec.GpuTarget)
-    stage = STAGE_NUMBERS[plan.STAGES[str(kernel.key["variant"])]] if kernel.operation == "cross_entropy" else 0
     return ROW.pack(kernel.name.encode(), kernel.symbol.encode(), OPERATION_NUMBERS[kernel.operation],
-                    target.cc_min, target.cc_max, *_dtypes(kernel), stage, int(bool(kernel.key.get("options"))), kernel.threads, kernel.elements,
-                    kernel.shared_per_column, kernel.shared_fixed, kernel.cluster, 0, kernel.vocab_max, offset, size)
+                    target.cc_min, target.cc_max, *_dtypes(kernel), _stage(kernel), int(bool(kernel.key.get("options"))),
+                    kernel.threads, kernel.elements, kernel.shared_per_column, kernel.shared_fixed, kernel.cluster, 0, kernel.vocab_max, offset, size)
 
 
 def checksum(data: bytes) -> int:

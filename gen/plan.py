@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from gen.spec import (
+    ADAM_DEFAULTS,
     ADAM_GEOMETRY,
     BARRIER_GEOMETRY,
     CPU_TARGETS,
     CROSS_ENTROPY_GEOMETRY,
     DTYPES,
+    FLOATS,
     GPU_TARGETS,
     OPERATIONS,
     RAGGED_ALL_TO_ALL_GEOMETRY,
+    SCALED,
     CpuTarget,
     Geometry,
     GpuTarget,
@@ -23,7 +28,7 @@ from gen.spec import (
 Target = CpuTarget | GpuTarget
 Key = dict[str, str | None]
 
-ADAM_KEYS = ("param", "grad", "m", "v", "master")
+ADAM_KEYS = ("param", "grad", "m", "v", "master", "variant", "options")
 CROSS_ENTROPY_KEYS = ("logits", "variant", "options")
 # One kernel per target has no key: it serves every request of its operation.
 KEYS: dict[str, tuple[str, ...]] = {"adam": ADAM_KEYS, "cross_entropy": CROSS_ENTROPY_KEYS, "barrier": (), "ragged_all_to_all": ()}
@@ -33,10 +38,17 @@ STAGES = {"resident": "QUERN_STAGE_ROWS", "cluster": "QUERN_STAGE_ROWS", "stream
           "stats": "QUERN_STAGE_STATS", "gradient": "QUERN_STAGE_GRADIENT", "combine": "QUERN_STAGE_COMBINE",
           "labels": "QUERN_STAGE_LABELS", "reduce": "QUERN_STAGE_REDUCE"}
 
+# What a kernel of Adam computes, by its variant; None is the step.
+TASKS = {None: "QUERN_ADAM_STEP", "gradient_norm": "QUERN_GRADIENT_NORM", "gradient_norm_combine": "QUERN_GRADIENT_NORM_COMBINE",
+         "gradient_accumulate": "QUERN_GRADIENT_ACCUMULATE"}
+
 # Those that touch no logits: one kernel serves all dtypes and options.
 STAGES_WITHOUT_LOGITS = ("combine", "labels", "reduce")
 
-GEOMETRY = {"adam": ADAM_GEOMETRY, "barrier": BARRIER_GEOMETRY, "ragged_all_to_all": RAGGED_ALL_TO_ALL_GEOMETRY}
+GEOMETRY = {"barrier": BARRIER_GEOMETRY, "ragged_all_to_all": RAGGED_ALL_TO_ALL_GEOMETRY}
+
+# Step kernels beside the library's own, by their names without a target: written by `python -m gen add`.
+ADDED_KERNELS = Path(__file__).resolve().parent / "added_kernels.txt"
 
 INT64_MAX = 2**63 - 1
 GPU_PART_BYTES = 32768  # QUERN_GPU_PART_BYTES of src/problem.h
@@ -55,18 +67,47 @@ def illegal(operation: str, key: Key, target: Target) -> str | None:
     return judge(key, target) if judge else None
 
 
+_PENDING = {"cpu", "gpu"}  # kinds of targets whose templates know only plain steps without remainder
+
+
 def _illegal_adam(key: Key, target: Target) -> str | None:
-    for name in ("param", "grad", "m", "v"):
-        if key.get(name) is None:
-            return f"adam needs a dtype for {name}"
+    if target.kind in _PENDING and (key["variant"] or key["options"] or key["master"] == "remainder"):
+        return f"the {target.kind} templates do not know it yet"
+    if key["variant"] not in TASKS:
+        return f"variant is {key['variant']!r}; there are {', '.join(variant for variant in TASKS if variant)}, and none for the step"
+    if key["variant"]:
+        return _illegal_gradient_task(key, target)
+    for name in ("param", "grad"):
+        if key[name] not in FLOATS:
+            return f"{name} is {key[name] or 'none'}: it must be one of {', '.join(FLOATS)}"
     for name in ("m", "v"):
-        if key[name] not in ("f32", "bf16"):
-            return f"{name} is {key[name]}: the moments are f32 or bf16 (f16 loses v's range)"
-    if key["master"] not in (None, "f32"):
-        return f"master is {key['master']}: a master copy is f32 or absent"
-    if key["master"] and key["param"] == "f32":
+        if key[name] not in ("bf16", "f32", *SCALED):
+            return f"{name} is {key[name] or 'none'}: a moment must be one of f32, bf16, {', '.join(SCALED)}"
+        if key[name] in SCALED and not key["options"]:
+            return f"{name} is {key[name]}, which is scaled: only a full kernel knows scales"
+    return _illegal_master(key)
+
+
+def _illegal_master(key: Key) -> str | None:
+    if key["master"] not in (None, "f32", "remainder"):
+        return f"master is {key['master']}: a master copy is f32, remainder or absent"
+    if key["master"] == "f32" and key["param"] == "f32":
         return "a master copy of f32 parameters would hold the same values twice"
+    if key["master"] == "remainder" and key["param"] != "bf16":
+        return f"param is {key['param']}: only bf16 and its remainder make up an fp32"
     return None
+
+
+def _illegal_gradient_task(key: Key, target: Target) -> str | None:
+    variant = key["variant"]
+    for name in ("param", "m", "v", "master", "options"):
+        if key[name] is not None:
+            return f"the {variant} task has no {name}"
+    if variant == "gradient_norm_combine":
+        if target.kind == "cpu":
+            return "a CPU combines the sums in the host code"
+        return "the gradient_norm_combine task touches no gradients" if key["grad"] else None
+    return None if key["grad"] in FLOATS else f"grad is {key['grad'] or 'none'}: it must be one of {', '.join(FLOATS)}"
 
 
 def _illegal_cross_entropy(key: Key, target: Target) -> str | None:
@@ -76,6 +117,8 @@ def _illegal_cross_entropy(key: Key, target: Target) -> str | None:
     if key["variant"] == "cluster" and "clusters" not in target.features:
         return f"{target.name} has no clusters"
     touches_logits = key["variant"] not in STAGES_WITHOUT_LOGITS
+    if key["logits"] not in (None, *FLOATS):
+        return f"logits is {key['logits']}: it must be one of {', '.join(FLOATS)}"
     if (key["logits"] is not None) != touches_logits:
         return f"the {key['variant']} stage {'needs' if touches_logits else 'never touches'} logits"
     if key["options"] and not touches_logits:
@@ -94,11 +137,18 @@ def name(operation: str, key: Key, target: Target) -> str:
 
 def _base_name(operation: str, key: Key) -> str:
     if operation == "adam":
-        base = "adam_p{param}_g{grad}_m{m}_v{v}".format(**key)
-        return base + ("_master32" if key["master"] else "")
+        return _adam_name(key)
     if operation != "cross_entropy":
         return operation
     parts = [operation, key["logits"], None if key["variant"] == "rows" else key["variant"], key["options"]]
+    return "_".join(part for part in parts if part)
+
+
+def _adam_name(key: Key) -> str:
+    if key["variant"]:
+        return "_".join(part for part in ("adam", key["variant"], key["grad"]) if part)
+    master = {None: None, "f32": "master32", "remainder": "remainder"}[key["master"]]
+    parts = ["adam_p{param}_g{grad}_m{m}_v{v}".format(**key), master, key["options"]]
     return "_".join(part for part in parts if part)
 
 
@@ -127,7 +177,9 @@ class Kernel:
     def stem(self) -> str:
         """The source file it shares with kernels that differ only in what is compiled at once."""
         if self.operation == "adam":
-            return "adam_p{param}_g{grad}".format(**self.key)
+            if self.key["variant"]:
+                return str(self.key["variant"])
+            return "adam_p{param}_g{grad}".format(**self.key) + ("_full" if self.key["options"] else "")
         if self.operation == "cross_entropy":
             parts = [self.operation, self.key["logits"] or "stages", self.key["options"] if self.target.kind == "gpu" else None]
             return "_".join(part for part in parts if part)
@@ -136,13 +188,14 @@ class Kernel:
     @property
     def template(self) -> str:
         extension = "c" if self.target.kind == "cpu" else "cu"
-        return "cross_entropy_stages.cu.j2" if self.stem.endswith("stages") else f"{self.operation}.{extension}.j2"
+        own = self.stem == "cross_entropy_stages" or self.operation == "adam" and self.key["variant"]
+        return f"{self.stem if own else self.operation}.{extension}.j2"
 
     @property
     def geometry(self) -> Geometry:
         if self.operation == "cross_entropy":
             return CROSS_ENTROPY_GEOMETRY[str(self.key["variant"])]
-        return GEOMETRY[self.operation]
+        return ADAM_GEOMETRY[self.key["variant"]] if self.operation == "adam" else GEOMETRY[self.operation]
 
     @property
     def threads(self) -> int:
@@ -180,9 +233,11 @@ class Kernel:
     @property
     def cpu_member(self) -> str:
         """Its place in the union of CPU functions of src/kernel.h."""
-        if self.operation != "cross_entropy":
-            return self.operation
-        return "cross_entropy_rows" if self.key["variant"] == "rows" else "cross_entropy_part"
+        if self.operation == "cross_entropy":
+            return "cross_entropy_rows" if self.key["variant"] == "rows" else "cross_entropy_part"
+        if self.operation == "adam" and self.key["variant"]:
+            return str(self.key["variant"])
+        return self.operation
 
     @property
     def cpu_type(self) -> str:
@@ -203,14 +258,44 @@ def targets(include: frozenset[str] = frozenset()) -> list[Target]:
     return [*gpus, *CPU_TARGETS.values()]
 
 
-def _keys(operation: str, target: Target) -> Iterator[Key]:
+def added() -> list[str]:
+    """The names in gen/added_kernels.txt, sorted."""
+    lines = ADDED_KERNELS.read_text().splitlines() if ADDED_KERNELS.exists() else []
+    return sorted({line.strip() for line in lines if line.strip() and not line.startswith("#")})
+
+
+def adam_key(base_name: str) -> Key:
+    """The key of a step kernel from its name without a target; KeyError when it is no such name."""
+    return _adam_keys_by_name()[base_name]
+
+
+@functools.cache
+def _adam_keys_by_name() -> dict[str, Key]:
     dtypes: list[str | None] = [*DTYPES]
+    products = itertools.product(dtypes, dtypes, dtypes, dtypes, (None, "f32", "remainder"), (None,), (None, "full"))
+    keys = (dict(zip(ADAM_KEYS, values)) for values in products)
+    return {_adam_name(key): key for key in keys}
+
+
+def _adam_keys() -> Iterator[Key]:
+    """The steps, plain ones first, since a full kernel serves what a plain one does; then the tasks on gradients."""
+    steps = [(*values[:5], None, values[5]) for rows in ADAM_DEFAULTS for values in rows.keys()]
+    steps += [tuple(adam_key(name).values()) for name in added()]
+    order = [*DTYPES]
+    for values in sorted(dict.fromkeys(steps), key=lambda step: (step[6] is not None, *(order.index(d) if d else -1 for d in step[:5]))):
+        yield dict(zip(ADAM_KEYS, values))
+    for variant in TASKS:
+        for grad in (*FLOATS, None):
+            if variant:
+                yield {**dict.fromkeys(ADAM_KEYS), "grad": grad, "variant": variant}
+
+
+def _keys(operation: str) -> Iterator[Key]:
     if operation == "adam":
-        for values in itertools.product(dtypes, dtypes, dtypes, dtypes, (None, "f32")):
-            yield dict(zip(ADAM_KEYS, values))
+        yield from _adam_keys()
     elif operation == "cross_entropy":
         for variant in STAGES:
-            for logits in (*dtypes, None):
+            for logits in (*FLOATS, None):
                 for options in (None, "full"):
                     yield {"logits": logits, "variant": variant, "options": options}
     else:
@@ -222,7 +307,7 @@ def kernels(operation: str, chosen: list[Target] | None = None) -> list[Kernel]:
     return [
         Kernel(operation, target, tuple(key.items()))
         for target in (targets() if chosen is None else chosen)
-        for key in _keys(operation, target)
+        for key in _keys(operation)
         if illegal(operation, key, target) is None
     ]
 

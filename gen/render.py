@@ -22,7 +22,7 @@ TALKING = ("cross_entropy", "barrier", "ragged_all_to_all")
 
 def inputs() -> list[str]:
     """The files that decide what is rendered, relative to the root, sorted."""
-    paths = [*(ROOT / "gen").glob("*.py"), *TEMPLATES.glob("*.j2")]
+    paths = [*(ROOT / "gen").glob("*.py"), *TEMPLATES.glob("*.j2"), plan.ADDED_KERNELS]
     return sorted(str(path.relative_to(ROOT)) for path in paths)
 
 
@@ -57,9 +57,10 @@ class Renderer:
             keep_trailing_newline=True,
         )
         self.environment.filters["continued"] = " $\n    ".join  # a list over several lines of a ninja file
+        self.environment.filters["constant"] = lambda dtype: spec.DTYPES[dtype].constant if dtype else "QUERN_NO_DTYPE"
 
     def __call__(self, template: str, **values: object) -> str:
-        return self.environment.get_template(template).render(dtypes=spec.DTYPES, stages=plan.STAGES,
+        return self.environment.get_template(template).render(dtypes=spec.DTYPES, stages=plan.STAGES, tasks=plan.TASKS,
                                                               int64_max=plan.INT64_MAX, **values)
 
     def unit(self, unit: plan.Unit) -> str:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 # Raised whenever the layout of a table row or of a kernel pack changes: packs of another version are refused.
-PACK_VERSION = 2
+PACK_VERSION = 3
 
 
 @dataclass(frozen=True)
 class Dtype:
-    """A floating-point element type."""
+    """An element type."""
 
     name: str      # as it appears in kernel names
     constant: str  # quern_dtype in quern.h
@@ -27,8 +27,17 @@ DTYPES = {
         Dtype("f32", "QUERN_F32", 32),
         Dtype("f16", "QUERN_F16", 16),
         Dtype("bf16", "QUERN_BF16", 16),
+        Dtype("e4m3", "QUERN_E4M3", 8),
+        Dtype("e5m2", "QUERN_E5M2", 8),
+        Dtype("remainder", "QUERN_REMAINDER", 16),
     )
 }
+
+# Those that stand for values of their own: what logits, parameters and gradients can be.
+FLOATS = ("f32", "f16", "bf16")
+
+# Moments in these have a scale for each 32 elements: only full kernels know them.
+SCALED = ("f16", "e4m3", "e5m2")
 
 
 @dataclass(frozen=True)
@@ -115,7 +124,7 @@ class Geometry:
     """How a GPU kernel is launched: facts that the host code and the template must agree on."""
 
     threads: int            # per block
-    elements: int = 0       # Adam: elements per block
+    elements: int = 0       # Adam: elements of a tile, the work of one warp
     shared_columns: bool = False  # cross-entropy: dynamic shared memory holds one row in its own type, ...
     shared_fixed: int = 0   # ... and this many bytes before it,
     shared_options: int = 0 # and so many more with all options,
@@ -123,7 +132,44 @@ class Geometry:
     cluster: int = 0        # cross-entropy: the most blocks that keep the parts of one row together; 0: one block
 
 
-ADAM_GEOMETRY = Geometry(threads=256, elements=256 * 16)
+# By variant; None is the step.  The tile is QUERN_ADAM_TILE of src/problem.h.
+ADAM_GEOMETRY = {
+    None: Geometry(threads=256, elements=2048),
+    "gradient_norm": Geometry(threads=256, elements=2048),
+    "gradient_norm_combine": Geometry(threads=1024),
+    "gradient_accumulate": Geometry(threads=256, elements=2048),
+}
+
+
+@dataclass(frozen=True)
+class AdamRows:
+    """Step kernels that the library has from the start: every state with every form."""
+
+    options: str | None                       # "full": knows amsgrad, copies, zero_grads and scaled types
+    states: tuple[tuple[str, str], ...]       # m, v
+    forms: tuple[tuple[str, str, str | None], ...]  # param, grad, master
+
+    def keys(self) -> list[tuple[str | None, ...]]:
+        """Each kernel's param, grad, m, v, master and options."""
+        return [(param, grad, m, v, master, self.options) for param, grad, master in self.forms for m, v in self.states]
+
+
+_SAME = (("f32", "f32"), ("bf16", "bf16"))
+_MIXED = (("bf16", "f32"), ("f32", "bf16"))
+_SCALED = (("f16", "f16"), ("e4m3", "e4m3"), ("e5m2", "e5m2"), ("bf16", "e4m3"))
+_BF16 = (("bf16", "bf16", None), ("bf16", "bf16", "f32"), ("bf16", "bf16", "remainder"))
+
+# The library's own step kernels.  Any other legal one is named in gen/added_kernels.txt, by `python -m gen add`.
+ADAM_DEFAULTS = (
+    AdamRows(None, _SAME, (("f32", "f32", None), ("f32", "bf16", None), ("f32", "f16", None), *_BF16,
+                           ("bf16", "f32", None), ("bf16", "f32", "f32"), ("bf16", "f32", "remainder"),
+                           ("f16", "f16", None), ("f16", "f16", "f32"), ("f16", "f32", None), ("f16", "f32", "f32"))),
+    AdamRows(None, _MIXED, (("f32", "f32", None), *_BF16, ("bf16", "f32", "f32"))),
+    AdamRows("full", _SAME, (("f32", "f32", None), ("f32", "bf16", None), *_BF16, ("bf16", "f32", "f32"),
+                             ("bf16", "f32", "remainder"), ("f16", "f16", "f32"))),
+    AdamRows("full", _SCALED, (("f32", "f32", None), ("bf16", "bf16", None), ("bf16", "bf16", "remainder"),
+                               ("bf16", "f32", "f32"))),
+)
 
 # "resident" keeps the row in shared memory and so reads it once, "cluster" in that of several blocks; "streamed" reads it twice and
 # takes any vocab; "stats" and "gradient" are its two passes for one part of a row; the others are the stages around them.  All that

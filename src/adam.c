@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "adam_scalars.h"
 #include "arguments.h"
 #include "dispatch.h"
 #include "status.h"
@@ -24,7 +25,7 @@ static bool refused(const struct quern_kernel *kernel, const void *request, stru
            dtype_refused("grad", kernel->key.adam.grad, args->grad_dtype, why) ||
            dtype_refused("m", kernel->key.adam.m, args->m_dtype, why) ||
            dtype_refused("v", kernel->key.adam.v, args->v_dtype, why) ||
-           dtype_refused("master", kernel->key.adam.master, args->master_dtype, why);
+           dtype_refused("master", kernel->key.adam.master, args->master_dtype, why) || kernel->key.adam.task != QUERN_ADAM_STEP;
 }
 
 static const struct quern_operation operation = {"adam", QUERN_ADAM, quern_adam_kernels, refused};
@@ -128,35 +129,37 @@ static quern_status check_tensors(const quern_device *device, const quern_adam_a
 
 /* ---- the scalars of the step ---- */
 
-/* 1 - beta^step without the cancellation of the plain formula when beta is close to 1. */
-static double bias(double beta, int64_t step) {
-    return -expm1((double)step * log(beta));
-}
-
 static bool stochastic(quern_rounding rounding, bool by_default) {
     return rounding == QUERN_ROUND_DEFAULT ? by_default : rounding == QUERN_ROUND_STOCHASTIC;
 }
 
 static struct quern_adam_step state_step(const quern_adam_args *args) {
-    return (struct quern_adam_step){
+    const struct quern_adam_rates rates = {
+        .lr = args->lr,
+        .beta1 = args->beta1,
+        .beta2 = args->beta2,
+        .decoupled_decay = args->mode == QUERN_ADAMW ? args->weight_decay : 0,
+        .grad_scale = 1,
+        .clip = 1,
+        .step = (uint64_t)args->step,
+    };
+    struct quern_adam_step step = {
         .one_minus_beta1 = (float)(1 - args->beta1),
         .one_minus_beta2 = (float)(1 - args->beta2),
-        .step_size = (float)(args->lr / bias(args->beta1, args->step)),
-        .inverse_sqrt_bias2 = (float)(1 / sqrt(bias(args->beta2, args->step))),
         .eps = (float)args->eps,
-        .decoupled_decay = args->mode == QUERN_ADAMW ? (float)(args->lr * args->weight_decay) : 0,
         .l2_decay = args->mode == QUERN_ADAM_L2 ? (float)args->weight_decay : 0,
-        .step = (uint32_t)args->step,
         .stochastic_param = stochastic(args->param_rounding, !args->master_dtype),
         .stochastic_m = stochastic(args->m_rounding, false),
         .stochastic_v = stochastic(args->v_rounding, true),
         .seed = {(uint32_t)args->seed, (uint32_t)(args->seed >> 32)},
     };
+    quern_adam_set_scalars(&rates, &step);
+    return step;
 }
 
 static struct quern_adam_slice slice_of(const quern_adam_tensor *tensor, const quern_adam_args *args) {
     return (struct quern_adam_slice){tensor->param, tensor->grad, tensor->m, tensor->v, args->master_dtype ? tensor->master : NULL,
-                                     tensor->count};
+                                     tensor->count, 1, 1};
 }
 
 /* ---- CPU ---- */
@@ -202,7 +205,7 @@ static void run_share(void *context, int64_t task) {
         const quern_adam_tensor *listed = &call->args->tensors[place];
         int64_t first = cut_inside(from, begin, listed->count), end = cut_inside(to, begin, listed->count);
         struct quern_adam_slice tensor = slice_of(listed, call->args);
-        if (first < end) call->kernel(&call->step, &tensor, (uint32_t)place, first, end);
+        if (first < end) call->kernel(&call->step, &tensor, NULL, (uint32_t)place, first, end);
         begin += listed->count;
     }
 }
@@ -228,8 +231,8 @@ static quern_status run_on_cpu(quern_device *device, const struct quern_ready_ke
 
 /* ---- CUDA ---- */
 
-/* The grid's first dimension, far from its limit so that sums of blocks cannot pass 32 bits. */
-enum { MAX_BLOCKS = 1 << 30 };
+/* In one launch: as many as 32 bits number, with room for the last tensor's. */
+enum { MAX_TILES = 1 << 30 };
 
 struct cuda_call {
     quern_device *device;
@@ -241,53 +244,54 @@ struct cuda_call {
 
 /* Launches the tensors gathered so far and begins the next batch. */
 static quern_status flush(struct cuda_call *call) {
-    struct quern_adam_batch *batch = &call->batch;
-    if (!batch->tensor_count) return QUERN_OK;
-    void *parameters[] = {batch};
-    CUresult error = call->cuda->launch(call->ready->function, batch->first_block[batch->tensor_count], 1, 1,
-                                        call->ready->kernel->cuda.threads, 1, 1, 0, call->stream, parameters, NULL);
-    batch->tensor_count = 0;
+    struct quern_adam_launch *launch = &call->batch.launch;
+    const unsigned threads = call->ready->kernel->cuda.threads, warps = threads / 32;
+    const int64_t blocks = (launch->tile_count + warps - 1) / warps;
+    void *parameters[] = {&call->batch};
+    CUresult error = CUDA_SUCCESS;
+    if (blocks)
+        error = call->cuda->launch(call->ready->function, (unsigned)blocks, 1, 1, threads, 1, 1, 0, call->stream, parameters, NULL);
+    launch->first_place += launch->tensor_count;
+    launch->tensor_count = 0;
+    launch->tile_count = 0;
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
 }
 
-static int64_t blocks_of(const struct quern_ready_kernel *ready, int64_t count) {
-    int64_t elements = ready->kernel->cuda.elements;
-    return count / elements + (count % elements != 0);
+static int64_t tiles_of(int64_t count) {
+    return count / QUERN_ADAM_TILE + (count % QUERN_ADAM_TILE != 0);
 }
 
 /* Before the first launch: a tensor beyond the grid must not leave half a step taken. */
-static quern_status check_grids(const quern_device *device, const struct quern_ready_kernel *ready, const quern_adam_args *args) {
+static quern_status check_tiles(const quern_device *device, const quern_adam_args *args) {
     for (int64_t place = 0; place < args->tensor_count; place++)
-        if (blocks_of(ready, args->tensors[place].count) > MAX_BLOCKS)
-            return quern_fail(device, QUERN_NOT_SUPPORTED, "args.tensors[%lld].count is %lld: %s takes up to %lld", (long long)place,
-                              (long long)args->tensors[place].count, ready->kernel->name,
-                              (long long)ready->kernel->cuda.elements * MAX_BLOCKS);
+        if (tiles_of(args->tensors[place].count) > MAX_TILES)
+            return quern_fail(device, QUERN_NOT_SUPPORTED, "args.tensors[%lld].count is %lld: a GPU takes up to %lld", (long long)place,
+                              (long long)args->tensors[place].count, (long long)QUERN_ADAM_TILE * MAX_TILES);
     return QUERN_OK;
 }
 
-static quern_status gather(struct cuda_call *call, const struct quern_adam_slice *tensor, uint32_t place) {
-    struct quern_adam_batch *batch = &call->batch;
-    int64_t blocks = blocks_of(call->ready, tensor->count);
+static quern_status gather(struct cuda_call *call, const struct quern_adam_slice *tensor) {
+    struct quern_adam_launch *launch = &call->batch.launch;
     quern_status status = QUERN_OK;
-    if (batch->tensor_count == QUERN_ADAM_BATCH || batch->first_block[batch->tensor_count] + blocks > MAX_BLOCKS) status = flush(call);
-    uint32_t slot = batch->tensor_count++;
-    batch->tensors[slot] = *tensor;
-    batch->place[slot] = place;
-    batch->first_block[slot + 1] = batch->first_block[slot] + (uint32_t)blocks;
+    if (launch->tensor_count == QUERN_ADAM_BATCH || launch->tile_count + tiles_of(tensor->count) > MAX_TILES) status = flush(call);
+    call->batch.slices[launch->tensor_count] = *tensor;
+    call->batch.first_tile[launch->tensor_count] = (uint32_t)launch->tile_count;
+    launch->tensor_count++;
+    launch->tile_count += tiles_of(tensor->count);
     return status;
 }
 
 static quern_status run_on_cuda(quern_device *device, const struct quern_ready_kernel *ready, const quern_adam_args *args,
                                 CUstream stream) {
-    struct cuda_call call = {.device = device, .ready = ready, .stream = stream, .batch.step = state_step(args)};
-    quern_status status = check_grids(device, ready, args);
+    struct cuda_call call = {.device = device, .ready = ready, .stream = stream, .batch.launch.step = state_step(args)};
+    quern_status status = check_tiles(device, args);
     if (status == QUERN_OK) status = quern_cuda_open(&call.cuda);
     if (status != QUERN_OK) return status;
     CUresult error = call.cuda->context_push(device->context);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuCtxPushCurrent");
     for (int64_t place = 0; place < args->tensor_count && status == QUERN_OK; place++) {
         struct quern_adam_slice tensor = slice_of(&args->tensors[place], args);
-        if (tensor.count) status = gather(&call, &tensor, (uint32_t)place);
+        status = gather(&call, &tensor);
     }
     if (status == QUERN_OK) status = flush(&call);
     CUcontext popped;

@@ -41,15 +41,26 @@ bool quern_is_named(const quern_device *device, const struct quern_kernel *kerne
     return fnmatch(device->kernel_glob, kernel->name, 0) == 0;
 }
 
+/* The kernels that QUERN_KERNEL chooses among: of cross-entropy those of the rows stage, of Adam the steps. */
+static bool is_chosen_by_name(const struct quern_kernel *kernel) {
+    if (kernel->operation == QUERN_CROSS_ENTROPY) return kernel->key.cross_entropy.stage == QUERN_STAGE_ROWS;
+    return kernel->operation != QUERN_ADAM || kernel->key.adam.task == QUERN_ADAM_STEP;
+}
+
+/* Those that have one kernel for all and nothing to choose. */
+static bool is_indispensable(const struct quern_kernel *kernel) {
+    if (kernel->operation == QUERN_CROSS_ENTROPY) return kernel->key.cross_entropy.stage > QUERN_STAGE_GRADIENT;
+    return kernel->key.adam.task == QUERN_GRADIENT_NORM_COMBINE;
+}
+
 /*
- * Of cross-entropy QUERN_KERNEL chooses among the kernels of the rows stage; those that do the same in steps follow it to its target,
- * so that they give the same bits, and the stages without logits have one kernel each and nothing to choose.
+ * Kernels that cannot be chosen by their names follow the choice to its target: so those of cross-entropy that do in steps what the
+ * rows stage does give the same bits.
  */
 bool quern_forced_away(const quern_device *device, const struct quern_kernel *kernel) {
     const bool is_named = quern_is_named(device, kernel);
-    if (kernel->operation != QUERN_CROSS_ENTROPY || kernel->key.cross_entropy.stage == QUERN_STAGE_ROWS || is_named) return !is_named;
-    return kernel->key.cross_entropy.stage <= QUERN_STAGE_GRADIENT &&
-           fnmatch(target_glob(device->kernel_glob), kernel->target.name, 0) != 0;
+    if (is_named || is_chosen_by_name(kernel)) return !is_named;
+    return !is_indispensable(kernel) && fnmatch(target_glob(device->kernel_glob), kernel->target.name, 0) != 0;
 }
 
 /* Groups the rows that a device refuses for the same reason, so that a walk past 600 rows reads as a few lines. */

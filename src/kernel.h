@@ -46,9 +46,25 @@ typedef void quern_cross_entropy_rows_kernel(const struct quern_cross_entropy_pr
 /* One part of one row: columns [part, part + 1) * QUERN_CPU_PART_COLUMNS. */
 typedef void quern_cross_entropy_part_kernel(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part,
                                              void *scratch);
-/* Elements [first, end) of the tensor that stands at `place` in the caller's list; first is a multiple of 256. */
-typedef void quern_adam_cpu_kernel(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place,
-                                   int64_t first, int64_t end);
+
+/* What a kernel of Adam computes. */
+enum quern_adam_task {
+    QUERN_ADAM_STEP = 0,
+    QUERN_GRADIENT_NORM = 1,           /* the sums of the squares of gradients */
+    QUERN_GRADIENT_NORM_COMBINE = 2,   /* GPU: from these to the norm; a CPU does it in the host code */
+    QUERN_GRADIENT_ACCUMULATE = 3
+};
+
+/*
+ * Elements [first, end) of the tensor that stands at `place` in the caller's list; first is a multiple of 256.  The step is not one
+ * that found_inf skips.  extras is NULL for a kernel that is not a full one.
+ */
+typedef void quern_adam_cpu_kernel(const struct quern_adam_step *step, const struct quern_adam_slice *tensor,
+                                   const struct quern_adam_extras *extras, uint32_t place, int64_t first, int64_t end);
+/* The sum of the squares of up to QUERN_GRADIENT_CHUNK gradients, infinite or NaN if one of them is and never else. */
+typedef double quern_gradient_norm_cpu_kernel(const void *grad, int64_t count);
+/* main_grad = main_grad + scale * grad, rounded once; then zeros in grad where zero_grads. */
+typedef void quern_gradient_accumulate_cpu_kernel(float *main_grad, void *grad, int64_t count, float scale, int zero_grads);
 
 /*
  * Copies bytes that do not overlap; streaming: past the caches, which have no use for them.  Such stores must be fenced
@@ -68,13 +84,17 @@ struct quern_kernel {
             int64_t vocab_max;   /* longest row the kernel can hold; INT64_MAX: any */
         } cross_entropy;
         struct {
-            quern_dtype param, grad, m, v, master;
+            quern_dtype param, grad, m, v, master;  /* the tasks on gradients alone have no other, the combining one none */
+            enum quern_adam_task task;
+            int full;            /* 1: knows amsgrad, copies, zero_grads and scaled types */
         } adam;
     } key;
     union {
         quern_cross_entropy_rows_kernel *cross_entropy_rows;
         quern_cross_entropy_part_kernel *cross_entropy_part;  /* stats, gradient */
         quern_adam_cpu_kernel *adam;
+        quern_gradient_norm_cpu_kernel *gradient_norm;
+        quern_gradient_accumulate_cpu_kernel *gradient_accumulate;
         quern_ragged_all_to_all_cpu_kernel *ragged_all_to_all;
     } cpu;
     struct {
@@ -82,7 +102,7 @@ struct quern_kernel {
         const unsigned char *image;   /* a fatbin with code for just this target; empty when the library was built without nvcc */
         const unsigned char *image_end;
         uint32_t threads;             /* per block */
-        uint32_t elements;            /* Adam: elements per block, a multiple of 8 */
+        uint32_t elements;            /* Adam, but for the combining task: elements of a tile, which is the work of one warp */
         uint32_t shared_per_column;   /* cross-entropy: dynamic shared memory is this times vocab, ... */
         uint32_t shared_fixed;        /* ... plus this */
         uint32_t cluster;             /* cross-entropy: up to so many blocks of a cluster share a row, each with whole parts of it in

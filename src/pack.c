@@ -93,6 +93,22 @@ static bool is_float(int32_t dtype) {
     return dtype == QUERN_F32 || dtype == QUERN_F16 || dtype == QUERN_BF16;
 }
 
+static bool is_moment(int32_t dtype) {
+    return is_float(dtype) || dtype == QUERN_E4M3 || dtype == QUERN_E5M2;
+}
+
+static const char *adam_fault(const struct quern_pack_row *row) {
+    const int32_t *dtypes = row->dtypes, master = dtypes[4];
+    if (row->stage < QUERN_ADAM_STEP || row->stage > QUERN_GRADIENT_ACCUMULATE) return "an unknown task";
+    if (row->full != 0 && row->full != 1) return "an unknown set of options";
+    if ((row->stage != QUERN_GRADIENT_NORM_COMBINE) != is_float(dtypes[1])) return "an unknown dtype";
+    if (row->stage == QUERN_ADAM_STEP && (!is_float(dtypes[0]) || !is_moment(dtypes[2]) || !is_moment(dtypes[3]) ||
+                                          (master && master != QUERN_F32 && master != QUERN_REMAINDER)))
+        return "an unknown dtype";
+    const uint32_t elements = row->stage == QUERN_GRADIENT_NORM_COMBINE ? 0 : QUERN_ADAM_TILE;
+    return row->elements == elements ? NULL : "a wrong number of elements in a tile";
+}
+
 /* What is wrong with a row, or NULL. */
 static const char *row_fault(const struct file *file, const struct quern_pack_row *row) {
     if (!memchr(row->name, 0, sizeof row->name) || !row->name[0]) return "no name";
@@ -100,10 +116,8 @@ static const char *row_fault(const struct file *file, const struct quern_pack_ro
     if (row->operation != QUERN_CROSS_ENTROPY && row->operation != QUERN_ADAM && row->operation != QUERN_BARRIER &&
         row->operation != QUERN_RAGGED_ALL_TO_ALL)
         return "an unknown operation";
-    if (row->operation == QUERN_ADAM)
-        for (int i = 0; i < 4; i++)
-            if (!is_float(row->dtypes[i])) return "an unknown dtype";
-    if (row->operation == QUERN_ADAM && (row->elements == 0 || row->elements % 8)) return "a wrong number of elements per block";
+    const char *fault = row->operation == QUERN_ADAM ? adam_fault(row) : NULL;
+    if (fault) return fault;
     if (row->operation == QUERN_CROSS_ENTROPY) {
         if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_REDUCE) return "an unknown stage";
         if ((row->stage <= QUERN_STAGE_GRADIENT) != is_float(row->dtypes[0])) return "an unknown dtype";
@@ -132,6 +146,8 @@ static struct quern_kernel row_kernel(const struct file *file, const struct quer
         kernel.key.adam.m = (quern_dtype)row->dtypes[2];
         kernel.key.adam.v = (quern_dtype)row->dtypes[3];
         kernel.key.adam.master = (quern_dtype)row->dtypes[4];
+        kernel.key.adam.task = (enum quern_adam_task)row->stage;
+        kernel.key.adam.full = row->full;
     } else if (row->operation == QUERN_CROSS_ENTROPY) {
         kernel.key.cross_entropy.logits = (quern_dtype)row->dtypes[0];
         kernel.key.cross_entropy.stage = (enum quern_cross_entropy_stage)row->stage;

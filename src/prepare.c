@@ -104,7 +104,8 @@ static bool covers(const struct quern_kernel *kernel, const struct quern_kernel 
     if (kernel->operation != QUERN_ADAM) return true;  /* one row per target */
     return kernel->key.adam.param == other->key.adam.param && kernel->key.adam.grad == other->key.adam.grad &&
            kernel->key.adam.m == other->key.adam.m && kernel->key.adam.v == other->key.adam.v &&
-           kernel->key.adam.master == other->key.adam.master;
+           kernel->key.adam.master == other->key.adam.master && kernel->key.adam.task == other->key.adam.task &&
+           kernel->key.adam.full >= other->key.adam.full;
 }
 
 /* A row that an earlier one covers is never chosen: loading it, or having the driver compile its PTX, would be for nothing. */

@@ -86,20 +86,45 @@ static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab, float sof
 /* Philox4x32 is safe from 7 rounds on: the fewest that pass BigCrush (Salmon et al. 2011, table 2). */
 enum { QUERN_RANDOM_ROUNDS = 7 };
 
-/* The scalars of one step: computed in double on the host, each rounded to fp32 once. */
+/* What the scalars of a step are computed from: see src/adam_scalars.h. */
+struct quern_adam_rates {
+    double lr, beta1, beta2;
+    double decoupled_decay;            /* weight_decay in AdamW mode, else 0 */
+    double grad_scale, clip;
+    uint64_t step;
+    int32_t maximize;
+};
+
+/* The scalars of one step, each computed in double and rounded to fp32 once. */
 struct quern_adam_step {
     float one_minus_beta1;
     float one_minus_beta2;
     float step_size;                   /* lr / (1 - beta1^step) */
     float inverse_sqrt_bias2;          /* 1 / sqrt(1 - beta2^step) */
+    float inverse_bias2;               /* 1 / (1 - beta2^step): where eps stands below the root */
     float eps;
     float decoupled_decay;             /* lr * weight_decay in AdamW mode, else 0 */
     float l2_decay;                    /* weight_decay in L2 mode, else 0 */
+    float grad_factor;                 /* clip / grad_scale, negated by maximize: gradients are always multiplied with it */
     uint32_t step;                     /* low 32 bits: counter word 2 of the random numbers */
     uint32_t seed[2];                  /* key of the random numbers */
     int32_t stochastic_param;          /* 1: stochastic, 0: nearest; meaningless for fp32 */
     int32_t stochastic_m;
     int32_t stochastic_v;
+    int32_t eps_inside;                /* 1: sqrt(v * inverse_bias2 + eps), 0: sqrt(v) * inverse_sqrt_bias2 + eps */
+
+    /* What only a full kernel knows; 0 for the others. */
+    int32_t amsgrad;
+    int32_t zero_grads;
+    int32_t copy_dtype;                /* quern_dtype */
+};
+
+/* Step control in the memory of the device, as in quern.h; NULL: the rates have it. */
+struct quern_adam_pointers {
+    const float *lr;
+    int64_t *step;                     /* the steps taken so far */
+    const float *grad_scale, *clip;
+    const float *found_inf;            /* not 0: nothing is written but the zeros of zero_grads, and *step stays */
 };
 
 /*
@@ -109,24 +134,116 @@ struct quern_adam_step {
  */
 enum { QUERN_RANDOM_TURN_V = 0, QUERN_RANDOM_TURN_M = 2, QUERN_RANDOM_TURN_PARAM = 4 };
 
+/* What every kernel needs of a tensor. */
 struct quern_adam_slice {
     void *param;
-    const void *grad;
+    void *grad;
     void *m;
     void *v;
-    float *master;
+    void *master;                      /* fp32, or the remainder; NULL: none */
+    int64_t count;
+    float lr_multiplier;               /* 1 and 1 where the call has no multipliers */
+    float weight_decay_multiplier;
+};
+
+/* What only full kernels need of it; a pointer that the call does not ask for is NULL. */
+struct quern_adam_extras {
+    uint8_t *m_scale, *v_scale;        /* of scaled types: one E8M0 byte for each 32 elements */
+    void *v_max;
+    uint8_t *v_max_scale;
+    void *copy;
+    const float *copy_scale;           /* NULL: 1 */
+    float *copy_max;                   /* NULL: not wanted */
+};
+
+/* The unit of work on a GPU: so many elements of a tensor, for one warp. */
+enum { QUERN_ADAM_TILE = 2048 };
+
+/* Elements [number * QUERN_ADAM_TILE, ...) of the tensor that stands at `tensor` in the plan's list. */
+struct quern_adam_tile {
+    uint32_t tensor;
+    uint32_t number;
+};
+
+/*
+ * A GPU launch takes its tensors from a plan's tables in the memory of the device, or from the kernel's parameters, which hold up to
+ * 32,764 bytes.  Warp w of W takes the tiles w, w + W, ...; there may be none at all.
+ */
+struct quern_adam_launch {
+    struct quern_adam_step step;                /* complete, unless has_control */
+    struct quern_adam_rates rates;              /* with has_control: each block reads the control and computes the step from these */
+    struct quern_adam_pointers control;
+    uint32_t has_control;
+
+    /*
+     * Not NULL: the last launch of a call with control.step.  Each block counts itself here when it has read the control and done its
+     * work; the last one sets it to zero again and, unless found_inf is set, stores the step that was taken.
+     */
+    uint32_t *ticket;
+
+    /* A plan's tables; NULL: the batch behind this. */
+    const struct quern_adam_tile *tiles;
+    const struct quern_adam_slice *slices;
+    const struct quern_adam_extras *extras;     /* for full kernels */
+
+    /* Without a plan: tensors from first_place on in the caller's list, empty ones included. */
+    uint32_t first_place;                       /* the place of slices[0]; places are part of the random numbers' counter */
+    uint32_t tensor_count;
+    int64_t tile_count;
+};
+
+enum { QUERN_ADAM_BATCH = 512, QUERN_ADAM_FULL_BATCH = 256 };
+
+/* What a plain kernel takes by value, ... */
+struct quern_adam_batch {
+    struct quern_adam_launch launch;
+    struct quern_adam_slice slices[QUERN_ADAM_BATCH];
+    uint32_t first_tile[QUERN_ADAM_BATCH];      /* the tiles of the tensors before it: an empty tensor begins where the next one does */
+};
+
+/* ... and a full one. */
+struct quern_adam_full_batch {
+    struct quern_adam_launch launch;
+    struct quern_adam_slice slices[QUERN_ADAM_FULL_BATCH];
+    struct quern_adam_extras extras[QUERN_ADAM_FULL_BATCH];
+    uint32_t first_tile[QUERN_ADAM_FULL_BATCH];
+};
+
+/* ---- gradients: norm and accumulation ---- */
+
+/* A CPU sums the squares of so many elements of a tensor at a time, and then all such sums in their order. */
+enum { QUERN_GRADIENT_CHUNK = 1 << 16 };
+
+struct quern_gradient_slice {
+    void *grad;
+    float *main_grad;                  /* accumulation only */
     int64_t count;
 };
 
-/* A GPU launch handles up to this many tensors; their table travels in the kernel's parameters, which hold 32,764 bytes. */
-enum { QUERN_ADAM_BATCH = 512 };
+enum { QUERN_GRADIENT_BATCH = 1024 };
 
-struct quern_adam_batch {
-    struct quern_adam_step step;
+/* What the norm and accumulation kernels take by value; tiles are those of Adam, of the same size. */
+struct quern_gradient_batch {
+    const struct quern_adam_tile *tiles;        /* norm: of a plan, whose gradients are meant; NULL: the tensors below */
+    const struct quern_adam_slice *slices;
+    double *squares;                            /* norm: receives the sum of each tile's squares, at the tile's number in the call */
+    int64_t first_square;                       /* norm: where this launch's first tile stores it */
+    float scale;                                /* accumulation */
+    int32_t zero_grads;
     uint32_t tensor_count;
-    struct quern_adam_slice tensors[QUERN_ADAM_BATCH];  /* none empty; sorted as in the caller's list */
-    uint32_t place[QUERN_ADAM_BATCH];             /* tensors[i]'s place in the caller's list: part of the random numbers' counter */
-    uint32_t first_block[QUERN_ADAM_BATCH + 1];   /* first_block[i]: first thread block of tensors[i]; last: number of blocks */
+    int64_t tile_count;
+    struct quern_gradient_slice gradients[QUERN_GRADIENT_BATCH];
+    uint32_t first_tile[QUERN_GRADIENT_BATCH];  /* as in quern_adam_batch */
+};
+
+/* From the sums of squares to the norm, the clip coefficient and found_inf: what the norm's last kernel takes by value. */
+struct quern_gradient_norm_problem {
+    const double *squares;             /* summed in a fixed order */
+    int64_t square_count;
+    double max_norm;                   /* 0: no clipping */
+    double grad_scale;
+    const float *grad_scale_pointer;   /* NULL: grad_scale */
+    float *norm, *clip, *found_inf;    /* each may be NULL */
 };
 
 #endif

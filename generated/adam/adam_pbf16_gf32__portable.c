@@ -125,12 +125,12 @@ static inline const uint16_t *at(const uint16_t *bits, int64_t offset) {
 /* A tensor from element `first` on. */
 static struct quern_adam_slice from_element(const struct quern_adam_slice *tensor, struct sizes size, int64_t first) {
     return (struct quern_adam_slice){
-        (char *)tensor->param + first * size.param,
-        (const char *)tensor->grad + first * size.grad,
-        (char *)tensor->m + first * size.m,
-        (char *)tensor->v + first * size.v,
-        size.master ? tensor->master + first : NULL,
-        tensor->count - first,
+        .param = (char *)tensor->param + first * size.param,
+        .grad = (char *)tensor->grad + first * size.grad,
+        .m = (char *)tensor->m + first * size.m,
+        .v = (char *)tensor->v + first * size.v,
+        .master = size.master ? (char *)tensor->master + first * size.master : NULL,
+        .count = tensor->count - first,
     };
 }
 
@@ -168,7 +168,7 @@ typedef void groups_function(const struct quern_adam_step *step, const struct qu
 static void run_rest(const struct quern_adam_step *step, const struct quern_adam_slice *slice, struct sizes size,
                      uint32_t place, int64_t first, int64_t count, groups_function *groups) {
     struct rest rest;
-    const struct quern_adam_slice copy = {rest.param, rest.grad, rest.m, rest.v, rest.master, GROUP};
+    const struct quern_adam_slice copy = {rest.param, rest.grad, rest.m, rest.v, rest.master, GROUP, 1, 1};
     load_rest(&rest, slice, size, count);
     groups(step, &copy, place, first, GROUP);
     store_rest(&rest, slice, size, count);
@@ -246,7 +246,9 @@ static void quern_adam_pbf16_gf32_mf32_vf32__portable_groups(
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32__portable;
 
 void quern_adam_pbf16_gf32_mf32_vf32__portable(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
+    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct quern_adam_extras *extras,
+    uint32_t place, int64_t first, int64_t end) {
+    (void)extras;
     run(step, tensor, quern_adam_pbf16_gf32_mf32_vf32__portable_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vf32__portable_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mf32_vf32_master32__portable_sizes = {
@@ -310,70 +312,10 @@ static void quern_adam_pbf16_gf32_mf32_vf32_master32__portable_groups(
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_master32__portable;
 
 void quern_adam_pbf16_gf32_mf32_vf32_master32__portable(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
+    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct quern_adam_extras *extras,
+    uint32_t place, int64_t first, int64_t end) {
+    (void)extras;
     run(step, tensor, quern_adam_pbf16_gf32_mf32_vf32_master32__portable_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vf32_master32__portable_groups);
-}
-static const struct sizes quern_adam_pbf16_gf32_mf32_vbf16__portable_sizes = {
-    2, 4, 4, 2, 0
-};
-
-static void quern_adam_pbf16_gf32_mf32_vbf16__portable_groups(
-    const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place, int64_t first, int64_t count) {
-    const struct constants c = broadcast(step);
-    struct random_source source;
-    struct pending pending;
-    uint16_t *param = slice->param;
-    const float *grad = slice->grad;
-    float *m = slice->m;
-    uint16_t *v = slice->v;
-
-    open_source(&source, step, quern_adam_pbf16_gf32_mf32_vbf16__portable_sizes, place);
-    const uint16_t *random_param = source.has_param ? source.param.bits : NULL;
-    const uint16_t *random_m = source.has_m ? source.m.bits : NULL;
-    const uint16_t *random_v = source.has_v ? source.v.bits : NULL;
-    for (int64_t block = 0; block < count; block += BLOCK) {
-        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
-        draw(&source, first + block, (int)(end - block));
-        for (int64_t i = block; i < end; i += PAIR) {
-            struct vector_pair g = ordered_load_f32(grad + i);
-            struct vector_pair new_m = ordered_load_f32(m + i);
-            struct vector_pair old_v = ordered_load_bf16(v + i);
-            struct vector_pair new_v, divisor;
-            if (c.has_l2_decay) {
-                struct vector_pair p = ordered_load_bf16(param + i);
-                g.first = vector_fma(c.l2_decay, p.first, g.first);
-                g.second = vector_fma(c.l2_decay, p.second, g.second);
-            }
-            new_m.first = next_m(&c, new_m.first, g.first);
-            new_v.first = next_v(&c, old_v.first, g.first);
-            new_m.second = next_m(&c, new_m.second, g.second);
-            new_v.second = next_v(&c, old_v.second, g.second);
-            if (__builtin_expect(pair_has_nan(new_m) | pair_has_nan(new_v), 0))
-                settle_moments(&new_m, NAN_F32, &new_v, NAN_BF16, old_v);
-            divisor.first = denominator(&c, new_v.first);
-            divisor.second = denominator(&c, new_v.second);
-            pair_store_f32(pending.m + (i - block), new_m);
-            pair_store_f32(pending.denominator + (i - block), divisor);
-            ordered_round_f32(m + i, new_m, at(random_m, i - block));
-            ordered_round_bf16(v + i, new_v, at(random_v, i - block));
-        }
-        for (int64_t i = block; i < end; i += PAIR) {
-            struct vector_pair p = ordered_load_bf16(param + i);
-            struct vector_pair new_m = pair_load_f32(pending.m + (i - block));
-            struct vector_pair divisor = pair_load_f32(pending.denominator + (i - block));
-            p.first = next_p(&c, p.first, new_m.first, divisor.first);
-            p.second = next_p(&c, p.second, new_m.second, divisor.second);
-            p = pair_settle(p, NAN_BF16);
-            ordered_round_bf16(param + i, p, at(random_param, i - block));
-        }
-    }
-}
-
-quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vbf16__portable;
-
-void quern_adam_pbf16_gf32_mf32_vbf16__portable(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
-    run(step, tensor, quern_adam_pbf16_gf32_mf32_vbf16__portable_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vbf16__portable_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mf32_vbf16_master32__portable_sizes = {
     2, 4, 4, 2, 4
@@ -436,70 +378,10 @@ static void quern_adam_pbf16_gf32_mf32_vbf16_master32__portable_groups(
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vbf16_master32__portable;
 
 void quern_adam_pbf16_gf32_mf32_vbf16_master32__portable(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
+    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct quern_adam_extras *extras,
+    uint32_t place, int64_t first, int64_t end) {
+    (void)extras;
     run(step, tensor, quern_adam_pbf16_gf32_mf32_vbf16_master32__portable_sizes, place, first, end, quern_adam_pbf16_gf32_mf32_vbf16_master32__portable_groups);
-}
-static const struct sizes quern_adam_pbf16_gf32_mbf16_vf32__portable_sizes = {
-    2, 4, 2, 4, 0
-};
-
-static void quern_adam_pbf16_gf32_mbf16_vf32__portable_groups(
-    const struct quern_adam_step *step, const struct quern_adam_slice *slice, uint32_t place, int64_t first, int64_t count) {
-    const struct constants c = broadcast(step);
-    struct random_source source;
-    struct pending pending;
-    uint16_t *param = slice->param;
-    const float *grad = slice->grad;
-    uint16_t *m = slice->m;
-    float *v = slice->v;
-
-    open_source(&source, step, quern_adam_pbf16_gf32_mbf16_vf32__portable_sizes, place);
-    const uint16_t *random_param = source.has_param ? source.param.bits : NULL;
-    const uint16_t *random_m = source.has_m ? source.m.bits : NULL;
-    const uint16_t *random_v = source.has_v ? source.v.bits : NULL;
-    for (int64_t block = 0; block < count; block += BLOCK) {
-        const int64_t end = count - block < BLOCK ? count : block + BLOCK;
-        draw(&source, first + block, (int)(end - block));
-        for (int64_t i = block; i < end; i += PAIR) {
-            struct vector_pair g = ordered_load_f32(grad + i);
-            struct vector_pair new_m = ordered_load_bf16(m + i);
-            struct vector_pair old_v = ordered_load_f32(v + i);
-            struct vector_pair new_v, divisor;
-            if (c.has_l2_decay) {
-                struct vector_pair p = ordered_load_bf16(param + i);
-                g.first = vector_fma(c.l2_decay, p.first, g.first);
-                g.second = vector_fma(c.l2_decay, p.second, g.second);
-            }
-            new_m.first = next_m(&c, new_m.first, g.first);
-            new_v.first = next_v(&c, old_v.first, g.first);
-            new_m.second = next_m(&c, new_m.second, g.second);
-            new_v.second = next_v(&c, old_v.second, g.second);
-            if (__builtin_expect(pair_has_nan(new_m) | pair_has_nan(new_v), 0))
-                settle_moments(&new_m, NAN_BF16, &new_v, NAN_F32, old_v);
-            divisor.first = denominator(&c, new_v.first);
-            divisor.second = denominator(&c, new_v.second);
-            pair_store_f32(pending.m + (i - block), new_m);
-            pair_store_f32(pending.denominator + (i - block), divisor);
-            ordered_round_bf16(m + i, new_m, at(random_m, i - block));
-            ordered_round_f32(v + i, new_v, at(random_v, i - block));
-        }
-        for (int64_t i = block; i < end; i += PAIR) {
-            struct vector_pair p = ordered_load_bf16(param + i);
-            struct vector_pair new_m = pair_load_f32(pending.m + (i - block));
-            struct vector_pair divisor = pair_load_f32(pending.denominator + (i - block));
-            p.first = next_p(&c, p.first, new_m.first, divisor.first);
-            p.second = next_p(&c, p.second, new_m.second, divisor.second);
-            p = pair_settle(p, NAN_BF16);
-            ordered_round_bf16(param + i, p, at(random_param, i - block));
-        }
-    }
-}
-
-quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vf32__portable;
-
-void quern_adam_pbf16_gf32_mbf16_vf32__portable(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
-    run(step, tensor, quern_adam_pbf16_gf32_mbf16_vf32__portable_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vf32__portable_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mbf16_vf32_master32__portable_sizes = {
     2, 4, 2, 4, 4
@@ -562,7 +444,9 @@ static void quern_adam_pbf16_gf32_mbf16_vf32_master32__portable_groups(
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vf32_master32__portable;
 
 void quern_adam_pbf16_gf32_mbf16_vf32_master32__portable(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
+    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct quern_adam_extras *extras,
+    uint32_t place, int64_t first, int64_t end) {
+    (void)extras;
     run(step, tensor, quern_adam_pbf16_gf32_mbf16_vf32_master32__portable_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vf32_master32__portable_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mbf16_vbf16__portable_sizes = {
@@ -624,7 +508,9 @@ static void quern_adam_pbf16_gf32_mbf16_vbf16__portable_groups(
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16__portable;
 
 void quern_adam_pbf16_gf32_mbf16_vbf16__portable(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
+    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct quern_adam_extras *extras,
+    uint32_t place, int64_t first, int64_t end) {
+    (void)extras;
     run(step, tensor, quern_adam_pbf16_gf32_mbf16_vbf16__portable_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vbf16__portable_groups);
 }
 static const struct sizes quern_adam_pbf16_gf32_mbf16_vbf16_master32__portable_sizes = {
@@ -688,6 +574,8 @@ static void quern_adam_pbf16_gf32_mbf16_vbf16_master32__portable_groups(
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_master32__portable;
 
 void quern_adam_pbf16_gf32_mbf16_vbf16_master32__portable(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
+    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct quern_adam_extras *extras,
+    uint32_t place, int64_t first, int64_t end) {
+    (void)extras;
     run(step, tensor, quern_adam_pbf16_gf32_mbf16_vbf16_master32__portable_sizes, place, first, end, quern_adam_pbf16_gf32_mbf16_vbf16_master32__portable_groups);
 }

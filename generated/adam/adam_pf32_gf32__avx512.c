@@ -125,12 +125,12 @@ static inline const uint16_t *at(const uint16_t *bits, int64_t offset) {
 /* A tensor from element `first` on. */
 static struct quern_adam_slice from_element(const struct quern_adam_slice *tensor, struct sizes size, int64_t first) {
     return (struct quern_adam_slice){
-        (char *)tensor->param + first * size.param,
-        (const char *)tensor->grad + first * size.grad,
-        (char *)tensor->m + first * size.m,
-        (char *)tensor->v + first * size.v,
-        size.master ? tensor->master + first : NULL,
-        tensor->count - first,
+        .param = (char *)tensor->param + first * size.param,
+        .grad = (char *)tensor->grad + first * size.grad,
+        .m = (char *)tensor->m + first * size.m,
+        .v = (char *)tensor->v + first * size.v,
+        .master = size.master ? (char *)tensor->master + first * size.master : NULL,
+        .count = tensor->count - first,
     };
 }
 
@@ -168,7 +168,7 @@ typedef void groups_function(const struct quern_adam_step *step, const struct qu
 static void run_rest(const struct quern_adam_step *step, const struct quern_adam_slice *slice, struct sizes size,
                      uint32_t place, int64_t first, int64_t count, groups_function *groups) {
     struct rest rest;
-    const struct quern_adam_slice copy = {rest.param, rest.grad, rest.m, rest.v, rest.master, GROUP};
+    const struct quern_adam_slice copy = {rest.param, rest.grad, rest.m, rest.v, rest.master, GROUP, 1, 1};
     load_rest(&rest, slice, size, count);
     groups(step, &copy, place, first, GROUP);
     store_rest(&rest, slice, size, count);
@@ -246,7 +246,9 @@ static void quern_adam_pf32_gf32_mf32_vf32__avx512_groups(
 quern_adam_cpu_kernel quern_adam_pf32_gf32_mf32_vf32__avx512;
 
 void quern_adam_pf32_gf32_mf32_vf32__avx512(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
+    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct quern_adam_extras *extras,
+    uint32_t place, int64_t first, int64_t end) {
+    (void)extras;
     run(step, tensor, quern_adam_pf32_gf32_mf32_vf32__avx512_sizes, place, first, end, quern_adam_pf32_gf32_mf32_vf32__avx512_groups);
 }
 static const struct sizes quern_adam_pf32_gf32_mf32_vbf16__avx512_sizes = {
@@ -308,7 +310,9 @@ static void quern_adam_pf32_gf32_mf32_vbf16__avx512_groups(
 quern_adam_cpu_kernel quern_adam_pf32_gf32_mf32_vbf16__avx512;
 
 void quern_adam_pf32_gf32_mf32_vbf16__avx512(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
+    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct quern_adam_extras *extras,
+    uint32_t place, int64_t first, int64_t end) {
+    (void)extras;
     run(step, tensor, quern_adam_pf32_gf32_mf32_vbf16__avx512_sizes, place, first, end, quern_adam_pf32_gf32_mf32_vbf16__avx512_groups);
 }
 static const struct sizes quern_adam_pf32_gf32_mbf16_vf32__avx512_sizes = {
@@ -370,7 +374,9 @@ static void quern_adam_pf32_gf32_mbf16_vf32__avx512_groups(
 quern_adam_cpu_kernel quern_adam_pf32_gf32_mbf16_vf32__avx512;
 
 void quern_adam_pf32_gf32_mbf16_vf32__avx512(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
+    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct quern_adam_extras *extras,
+    uint32_t place, int64_t first, int64_t end) {
+    (void)extras;
     run(step, tensor, quern_adam_pf32_gf32_mbf16_vf32__avx512_sizes, place, first, end, quern_adam_pf32_gf32_mbf16_vf32__avx512_groups);
 }
 static const struct sizes quern_adam_pf32_gf32_mbf16_vbf16__avx512_sizes = {
@@ -432,6 +438,8 @@ static void quern_adam_pf32_gf32_mbf16_vbf16__avx512_groups(
 quern_adam_cpu_kernel quern_adam_pf32_gf32_mbf16_vbf16__avx512;
 
 void quern_adam_pf32_gf32_mbf16_vbf16__avx512(
-    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, uint32_t place, int64_t first, int64_t end) {
+    const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct quern_adam_extras *extras,
+    uint32_t place, int64_t first, int64_t end) {
+    (void)extras;
     run(step, tensor, quern_adam_pf32_gf32_mbf16_vbf16__avx512_sizes, place, first, end, quern_adam_pf32_gf32_mbf16_vbf16__avx512_groups);
 }

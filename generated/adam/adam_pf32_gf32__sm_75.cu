@@ -7,8 +7,8 @@
  * 8 consecutive elements, of which a 16-bit array holds 16 bytes, one access, and issues the loads before the
  * arithmetic that waits for them.
  *
- * The table of tensors travels in the kernel's parameters.  A block finds its tensor by its own number; all its elements
- * belong to that one tensor.
+ * The table of tensors travels in the kernel's parameters.  A warp finds its tensor by the number of its tile; all elements
+ * of a tile belong to that one tensor.
  *
  * Rendered by gen/ from templates/adam.cu.j2; do not edit.
  */
@@ -20,7 +20,6 @@
 
 enum {
     THREADS = 256,
-    BLOCK_ELEMENTS = 4096,
     GROUPS = 1,            /* groups of 8 elements, one call of the random generator, that a thread has at once */
     VECTOR_BYTES = 16 * GROUPS,
 };
@@ -163,12 +162,12 @@ template <class Param, class Grad, class M, class V, bool HAS_MASTER> struct sha
     }
 };
 
-/* The tensor that a block works on: the last one that begins at or before it. */
-static __device__ __forceinline__ uint32_t find_tensor(const quern_adam_batch &batch, uint32_t block) {
-    uint32_t low = 0, high = batch.tensor_count;
+/* The tensor that a tile of the batch belongs to: the last one that begins at or before it. */
+static __device__ __forceinline__ uint32_t find_tensor(const quern_adam_batch &batch, uint32_t tile) {
+    uint32_t low = 0, high = batch.launch.tensor_count;
     while (high - low > 1) {
         uint32_t middle = (low + high) / 2;
-        if (batch.first_block[middle] <= block) {
+        if (batch.first_tile[middle] <= tile) {
             low = middle;
         } else {
             high = middle;
@@ -178,19 +177,15 @@ static __device__ __forceinline__ uint32_t find_tensor(const quern_adam_batch &b
 }
 
 template <class Param, class Grad, class M, class V, bool HAS_MASTER>
-static __device__ __forceinline__ void adam(const quern_adam_batch &batch) {
-    const uint32_t index = find_tensor(batch, blockIdx.x);
-    const quern_adam_slice &tensor = batch.tensors[index];
-    const quern_adam_step &step = batch.step;
-    const uint32_t place = batch.place[index];
+static __device__ __forceinline__ void adam_tile(const quern_adam_step &step, const quern_adam_slice &tensor, uint32_t place,
+                                                 int64_t tile_first) {
     const uintptr_t addresses = (uintptr_t)tensor.param | (uintptr_t)tensor.grad | (uintptr_t)tensor.m |
                                 (uintptr_t)tensor.v | (HAS_MASTER ? (uintptr_t)tensor.master : 0);
     const bool aligned_tensor = addresses % VECTOR_BYTES == 0;
-    const int64_t block_first = (int64_t)(blockIdx.x - batch.first_block[index]) * BLOCK_ELEMENTS;
 
 #pragma unroll 1
-    for (int offset = threadIdx.x * 8 * GROUPS; offset < BLOCK_ELEMENTS; offset += THREADS * 8 * GROUPS) {
-        const int64_t first = block_first + offset;
+    for (int offset = threadIdx.x % 32 * 8 * GROUPS; offset < QUERN_ADAM_TILE; offset += 32 * 8 * GROUPS) {
+        const int64_t first = tile_first + offset;
         if (first >= tensor.count) {
             return;
         }
@@ -207,6 +202,17 @@ static __device__ __forceinline__ void adam(const quern_adam_batch &batch) {
             share.next_group();
         }
         share.template store<true>(tensor, first, aligned);
+    }
+}
+
+template <class Param, class Grad, class M, class V, bool HAS_MASTER>
+static __device__ __forceinline__ void adam(const quern_adam_batch &batch) {
+    const uint32_t warps = gridDim.x * (THREADS / 32);
+#pragma unroll 1
+    for (int64_t tile = blockIdx.x * (THREADS / 32) + threadIdx.x / 32; tile < batch.launch.tile_count; tile += warps) {
+        const uint32_t index = find_tensor(batch, (uint32_t)tile);
+        adam_tile<Param, Grad, M, V, HAS_MASTER>(batch.launch.step, batch.slices[index], batch.launch.first_place + index,
+                                                 (tile - batch.first_tile[index]) * QUERN_ADAM_TILE);
     }
 }
 

@@ -36,23 +36,11 @@ quern_image_adam_pf16_gf16__sm_120f:
     .byte 0
 quern_image_adam_pf16_gf16__sm_120f_end = . - 1
     .balign 64
-    .global quern_image_adam_pf16_gbf16__sm_120f, quern_image_adam_pf16_gbf16__sm_120f_end
-quern_image_adam_pf16_gbf16__sm_120f:
-    .incbin "sm_120f/adam_pf16_gbf16.fatbin"
-    .byte 0
-quern_image_adam_pf16_gbf16__sm_120f_end = . - 1
-    .balign 64
     .global quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end
 quern_image_adam_pbf16_gf32__sm_120f:
     .incbin "sm_120f/adam_pbf16_gf32.fatbin"
     .byte 0
 quern_image_adam_pbf16_gf32__sm_120f_end = . - 1
-    .balign 64
-    .global quern_image_adam_pbf16_gf16__sm_120f, quern_image_adam_pbf16_gf16__sm_120f_end
-quern_image_adam_pbf16_gf16__sm_120f:
-    .incbin "sm_120f/adam_pbf16_gf16.fatbin"
-    .byte 0
-quern_image_adam_pbf16_gf16__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end
 quern_image_adam_pbf16_gbf16__sm_120f:
@@ -90,23 +78,11 @@ quern_image_adam_pf16_gf16__sm_100f:
     .byte 0
 quern_image_adam_pf16_gf16__sm_100f_end = . - 1
     .balign 64
-    .global quern_image_adam_pf16_gbf16__sm_100f, quern_image_adam_pf16_gbf16__sm_100f_end
-quern_image_adam_pf16_gbf16__sm_100f:
-    .incbin "sm_100f/adam_pf16_gbf16.fatbin"
-    .byte 0
-quern_image_adam_pf16_gbf16__sm_100f_end = . - 1
-    .balign 64
     .global quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end
 quern_image_adam_pbf16_gf32__sm_100f:
     .incbin "sm_100f/adam_pbf16_gf32.fatbin"
     .byte 0
 quern_image_adam_pbf16_gf32__sm_100f_end = . - 1
-    .balign 64
-    .global quern_image_adam_pbf16_gf16__sm_100f, quern_image_adam_pbf16_gf16__sm_100f_end
-quern_image_adam_pbf16_gf16__sm_100f:
-    .incbin "sm_100f/adam_pbf16_gf16.fatbin"
-    .byte 0
-quern_image_adam_pbf16_gf16__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end
 quern_image_adam_pbf16_gbf16__sm_100f:
@@ -144,23 +120,11 @@ quern_image_adam_pf16_gf16__sm_90a:
     .byte 0
 quern_image_adam_pf16_gf16__sm_90a_end = . - 1
     .balign 64
-    .global quern_image_adam_pf16_gbf16__sm_90a, quern_image_adam_pf16_gbf16__sm_90a_end
-quern_image_adam_pf16_gbf16__sm_90a:
-    .incbin "sm_90a/adam_pf16_gbf16.fatbin"
-    .byte 0
-quern_image_adam_pf16_gbf16__sm_90a_end = . - 1
-    .balign 64
     .global quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end
 quern_image_adam_pbf16_gf32__sm_90a:
     .incbin "sm_90a/adam_pbf16_gf32.fatbin"
     .byte 0
 quern_image_adam_pbf16_gf32__sm_90a_end = . - 1
-    .balign 64
-    .global quern_image_adam_pbf16_gf16__sm_90a, quern_image_adam_pbf16_gf16__sm_90a_end
-quern_image_adam_pbf16_gf16__sm_90a:
-    .incbin "sm_90a/adam_pbf16_gf16.fatbin"
-    .byte 0
-quern_image_adam_pbf16_gf16__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end
 quern_image_adam_pbf16_gbf16__sm_90a:
@@ -198,23 +162,11 @@ quern_image_adam_pf16_gf16__sm_89:
     .byte 0
 quern_image_adam_pf16_gf16__sm_89_end = . - 1
     .balign 64
-    .global quern_image_adam_pf16_gbf16__sm_89, quern_image_adam_pf16_gbf16__sm_89_end
-quern_image_adam_pf16_gbf16__sm_89:
-    .incbin "sm_89/adam_pf16_gbf16.fatbin"
-    .byte 0
-quern_image_adam_pf16_gbf16__sm_89_end = . - 1
-    .balign 64
     .global quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end
 quern_image_adam_pbf16_gf32__sm_89:
     .incbin "sm_89/adam_pbf16_gf32.fatbin"
     .byte 0
 quern_image_adam_pbf16_gf32__sm_89_end = . - 1
-    .balign 64
-    .global quern_image_adam_pbf16_gf16__sm_89, quern_image_adam_pbf16_gf16__sm_89_end
-quern_image_adam_pbf16_gf16__sm_89:
-    .incbin "sm_89/adam_pbf16_gf16.fatbin"
-    .byte 0
-quern_image_adam_pbf16_gf16__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end
 quern_image_adam_pbf16_gbf16__sm_89:
@@ -252,23 +204,11 @@ quern_image_adam_pf16_gf16__sm_86:
     .byte 0
 quern_image_adam_pf16_gf16__sm_86_end = . - 1
     .balign 64
-    .global quern_image_adam_pf16_gbf16__sm_86, quern_image_adam_pf16_gbf16__sm_86_end
-quern_image_adam_pf16_gbf16__sm_86:
-    .incbin "sm_86/adam_pf16_gbf16.fatbin"
-    .byte 0
-quern_image_adam_pf16_gbf16__sm_86_end = . - 1
-    .balign 64
     .global quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end
 quern_image_adam_pbf16_gf32__sm_86:
     .incbin "sm_86/adam_pbf16_gf32.fatbin"
     .byte 0
 quern_image_adam_pbf16_gf32__sm_86_end = . - 1
-    .balign 64
-    .global quern_image_adam_pbf16_gf16__sm_86, quern_image_adam_pbf16_gf16__sm_86_end
-quern_image_adam_pbf16_gf16__sm_86:
-    .incbin "sm_86/adam_pbf16_gf16.fatbin"
-    .byte 0
-quern_image_adam_pbf16_gf16__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end
 quern_image_adam_pbf16_gbf16__sm_86:
@@ -306,23 +246,11 @@ quern_image_adam_pf16_gf16__sm_80:
     .byte 0
 quern_image_adam_pf16_gf16__sm_80_end = . - 1
     .balign 64
-    .global quern_image_adam_pf16_gbf16__sm_80, quern_image_adam_pf16_gbf16__sm_80_end
-quern_image_adam_pf16_gbf16__sm_80:
-    .incbin "sm_80/adam_pf16_gbf16.fatbin"
-    .byte 0
-quern_image_adam_pf16_gbf16__sm_80_end = . - 1
-    .balign 64
     .global quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end
 quern_image_adam_pbf16_gf32__sm_80:
     .incbin "sm_80/adam_pbf16_gf32.fatbin"
     .byte 0
 quern_image_adam_pbf16_gf32__sm_80_end = . - 1
-    .balign 64
-    .global quern_image_adam_pbf16_gf16__sm_80, quern_image_adam_pbf16_gf16__sm_80_end
-quern_image_adam_pbf16_gf16__sm_80:
-    .incbin "sm_80/adam_pbf16_gf16.fatbin"
-    .byte 0
-quern_image_adam_pbf16_gf16__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end
 quern_image_adam_pbf16_gbf16__sm_80:
@@ -360,23 +288,11 @@ quern_image_adam_pf16_gf16__sm_75:
     .byte 0
 quern_image_adam_pf16_gf16__sm_75_end = . - 1
     .balign 64
-    .global quern_image_adam_pf16_gbf16__sm_75, quern_image_adam_pf16_gbf16__sm_75_end
-quern_image_adam_pf16_gbf16__sm_75:
-    .incbin "sm_75/adam_pf16_gbf16.fatbin"
-    .byte 0
-quern_image_adam_pf16_gbf16__sm_75_end = . - 1
-    .balign 64
     .global quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end
 quern_image_adam_pbf16_gf32__sm_75:
     .incbin "sm_75/adam_pbf16_gf32.fatbin"
     .byte 0
 quern_image_adam_pbf16_gf32__sm_75_end = . - 1
-    .balign 64
-    .global quern_image_adam_pbf16_gf16__sm_75, quern_image_adam_pbf16_gf16__sm_75_end
-quern_image_adam_pbf16_gf16__sm_75:
-    .incbin "sm_75/adam_pbf16_gf16.fatbin"
-    .byte 0
-quern_image_adam_pbf16_gf16__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end
 quern_image_adam_pbf16_gbf16__sm_75:
@@ -414,23 +330,11 @@ quern_image_adam_pf16_gf16__compute_90:
     .byte 0
 quern_image_adam_pf16_gf16__compute_90_end = . - 1
     .balign 64
-    .global quern_image_adam_pf16_gbf16__compute_90, quern_image_adam_pf16_gbf16__compute_90_end
-quern_image_adam_pf16_gbf16__compute_90:
-    .incbin "compute_90/adam_pf16_gbf16.fatbin"
-    .byte 0
-quern_image_adam_pf16_gbf16__compute_90_end = . - 1
-    .balign 64
     .global quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end
 quern_image_adam_pbf16_gf32__compute_90:
     .incbin "compute_90/adam_pbf16_gf32.fatbin"
     .byte 0
 quern_image_adam_pbf16_gf32__compute_90_end = . - 1
-    .balign 64
-    .global quern_image_adam_pbf16_gf16__compute_90, quern_image_adam_pbf16_gf16__compute_90_end
-quern_image_adam_pbf16_gf16__compute_90:
-    .incbin "compute_90/adam_pbf16_gf16.fatbin"
-    .byte 0
-quern_image_adam_pbf16_gf16__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end
 quern_image_adam_pbf16_gbf16__compute_90:
