@@ -6,16 +6,21 @@
 #include "status.h"
 #include "text.h"
 
-quern_status quern_check_struct(const quern_device *device, const char *name, const void *arguments, size_t known) {
+quern_status quern_check_grown_struct(const quern_device *device, const char *name, const void *arguments, size_t oldest,
+                                      size_t known) {
     if (!arguments) return quern_fail(device, QUERN_NULL_POINTER, "%s is NULL", name);
     uint32_t size;
     memcpy(&size, arguments, sizeof size);
-    if (size == known) return QUERN_OK;
+    if (size >= oldest && size <= known && size % sizeof(uint32_t) == 0) return QUERN_OK;
     if (size == 0)
         return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is 0: expected %zu (use the struct's initialiser macro)", name,
                           known);
     return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is %u: expected %zu%s", name, size, known,
                       size > known ? " (was the program compiled against a newer quern.h?)" : "");
+}
+
+quern_status quern_check_struct(const quern_device *device, const char *name, const void *arguments, size_t known) {
+    return quern_check_grown_struct(device, name, arguments, known, known);
 }
 
 quern_status quern_check_dtype(const quern_device *device, const char *name, quern_dtype dtype, const quern_dtype *allowed,
@@ -36,6 +41,10 @@ quern_status quern_check_pointer(const quern_device *device, const char *name, c
     if ((uintptr_t)pointer % alignment == 0) return QUERN_OK;
     return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is not at a multiple of %zu bytes, the size of its elements", name,
                       alignment);
+}
+
+quern_status quern_check_optional(const quern_device *device, const char *name, const void *pointer, size_t alignment) {
+    return pointer ? quern_check_pointer(device, name, pointer, alignment) : QUERN_OK;
 }
 
 quern_status quern_check_not_negative(const quern_device *device, const char *name, int64_t value) {

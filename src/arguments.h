@@ -9,6 +9,10 @@
 /* An argument struct, whose first field is its size: not NULL, initialised, and not from a newer header than this library. */
 quern_status quern_check_struct(const quern_device *device, const char *name, const void *arguments, size_t known);
 
+/* The same for a struct that has grown: `oldest` bytes were the first that a header had. */
+quern_status quern_check_grown_struct(const quern_device *device, const char *name, const void *arguments, size_t oldest,
+                                      size_t known);
+
 /* One of a list of dtypes that is closed by QUERN_NO_DTYPE; optional also takes QUERN_NO_DTYPE itself. */
 quern_status quern_check_dtype(const quern_device *device, const char *name, quern_dtype dtype, const quern_dtype *allowed,
                                bool optional);
@@ -24,6 +28,9 @@ quern_status quern_check_choice(const quern_device *device, const char *name, in
 
 /* The workspace that an operation was given. */
 quern_status quern_check_workspace(const quern_device *device, const void *workspace, size_t given, size_t needed);
+
+/* A place for results or control in the memory of the device, which may be NULL. */
+quern_status quern_check_optional(const quern_device *device, const char *name, const void *pointer, size_t alignment);
 
 /* A CPU works on the calling thread and takes no stream. */
 quern_status quern_check_stream(const quern_device *device, const void *stream);

@@ -10,7 +10,7 @@ static bool refused(const struct quern_kernel *kernel, const void *request, stru
     return false;
 }
 
-static const struct quern_operation operation = {"barrier", QUERN_BARRIER, quern_barrier_kernels, refused};
+static const struct quern_operation operation = {"barrier", QUERN_BARRIER, quern_barrier_kernels, refused, NULL};
 
 static uint64_t nanoseconds(double seconds) {
     return seconds < 9e9 ? (uint64_t)(seconds * 1e9) : UINT64_MAX / 2;

@@ -53,7 +53,7 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
     return false;
 }
 
-static const struct quern_operation operation = {"cross_entropy", QUERN_CROSS_ENTROPY, quern_cross_entropy_kernels, refused};
+static const struct quern_operation operation = {"cross_entropy", QUERN_CROSS_ENTROPY, quern_cross_entropy_kernels, refused, NULL};
 
 static struct request state_request(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage) {
     const bool touches_logits = stage <= QUERN_STAGE_GRADIENT;

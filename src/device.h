@@ -15,6 +15,7 @@ enum { QUERN_OPERATION_COUNT = 4 };
 struct quern_ready_kernel {
     const struct quern_kernel *kernel;
     CUfunction function;  /* CUDA only */
+    unsigned resident;    /* Adam on CUDA: how many of its blocks run on the device at once */
     bool chosen_before;   /* its first use has been logged; atomic access */
 };
 

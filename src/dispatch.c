@@ -115,21 +115,46 @@ static bool explain_row(const struct quern_kernel *kernel, void *context) {
     return !walk->found;
 }
 
+struct search {
+    const struct quern_operation *operation;
+    const void *request;
+    bool found;
+};
+
+static bool search_row(const struct quern_kernel *kernel, void *context) {
+    struct search *search = context;
+    search->found = !search->operation->refused(kernel, search->request, NULL);
+    return !search->found;
+}
+
+/* That no row serves the request here, and what would help if none does anywhere. */
+static void add_absence(const quern_device *device, const struct quern_operation *operation, const void *request,
+                        struct quern_text *text) {
+    struct search search = {.operation = operation, .request = request};
+    quern_text_add(text, "no %s kernel serves this request on %s", operation->name, device->label);
+    if (operation->advise) quern_walk(operation->bit, operation->table, search_row, &search);
+    if (operation->advise && !search.found) operation->advise(request, text);
+}
+
 size_t quern_explain(const quern_device *device, const struct quern_operation *operation, const void *request, char *buffer,
                      size_t bytes) {
     struct explanation walk = {.device = device, .operation = operation, .request = request,
                                .text = quern_text_begin(buffer, buffer ? bytes : 0)};
     quern_walk(operation->bit, operation->table, explain_row, &walk);
     close_group(&walk);
-    if (!walk.found) quern_text_add(&walk.text, "no %s kernel serves this request on %s\n", operation->name, device->label);
+    if (!walk.found) {
+        add_absence(device, operation, request, &walk.text);
+        quern_text_add(&walk.text, "\n");
+    }
     return walk.text.length;
 }
 
 static quern_status no_kernel(const quern_device *device, const struct quern_operation *operation, const void *request) {
-    char walk[800];
+    char absence[400], walk[800];
+    struct quern_text text = quern_text_begin(absence, sizeof absence);
+    add_absence(device, operation, request, &text);
     quern_explain(device, operation, request, walk, sizeof walk);
-    return quern_fail(device, QUERN_NO_KERNEL, "no %s kernel serves this request on %s:\n%s", operation->name, device->label,
-                      walk);
+    return quern_fail(device, QUERN_NO_KERNEL, "%s:\n%s", absence, walk);
 }
 
 static void log_choice(const quern_device *device, const struct quern_operation *operation, const void *request,

@@ -9,13 +9,14 @@
 
 /*
  * An operation as the dispatcher sees it.  refused tells whether a row cannot serve a request, and appends the reason to *why
- * unless that is NULL.
+ * unless that is NULL.  advise, which may be NULL, says how to come by a row where no target has one for the request.
  */
 struct quern_operation {
     const char *name;
     unsigned bit;
     const struct quern_kernel *table;
     bool (*refused)(const struct quern_kernel *kernel, const void *request, struct quern_text *why);
+    void (*advise)(const void *request, struct quern_text *text);
 };
 
 /*

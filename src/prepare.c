@@ -61,13 +61,23 @@ static quern_status load_image(struct preparation *work, const struct quern_kern
     return QUERN_OK;
 }
 
-static quern_status load_function(struct preparation *work, const struct quern_kernel *kernel, CUfunction *function) {
+/* Adam's warps take tiles until there are none left: more blocks than fit at once would only begin later. */
+static CUresult count_resident(const struct preparation *work, const struct quern_kernel *kernel, struct quern_ready_kernel *ready) {
+    int each = 0;
+    CUresult error = work->cuda->occupancy(&each, ready->function, (int)kernel->cuda.threads, 0);
+    ready->resident = (unsigned)(each > 0 ? each : 1) * (unsigned)work->device->multiprocessors;
+    return error;
+}
+
+static quern_status load_function(struct preparation *work, const struct quern_kernel *kernel, struct quern_ready_kernel *ready) {
     const struct quern_cuda *cuda = work->cuda;
+    CUfunction *function = &ready->function;
     CUmodule module;
     quern_status status = load_image(work, kernel, &module);
     if (status != QUERN_OK) return status;
     CUresult error = cuda->module_function(function, module, kernel->cuda.entry);
     if (error == CUDA_SUCCESS) error = cuda->function_load(*function);  /* now, not at the first launch */
+    if (error == CUDA_SUCCESS && kernel->operation == QUERN_ADAM) error = count_resident(work, kernel, ready);
     int fixed = 0;
     if (error == CUDA_SUCCESS && (kernel->cuda.shared_per_column || kernel->cuda.cluster)) {
         error = cuda->function_attribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, *function);
@@ -123,7 +133,7 @@ static bool prepare_row(const struct quern_kernel *kernel, void *context) {
         return false;
     }
     struct quern_ready_kernel ready = {.kernel = kernel};
-    if (kernel->target.kind == QUERN_CUDA) work->status = load_function(work, kernel, &ready.function);
+    if (kernel->target.kind == QUERN_CUDA) work->status = load_function(work, kernel, &ready);
     if (work->status == QUERN_OK) work->list->kernels[work->list->count++] = ready;
     work->answers |= answers_requests(kernel);
     return work->status == QUERN_OK;

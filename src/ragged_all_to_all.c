@@ -15,7 +15,7 @@ static bool refused(const struct quern_kernel *kernel, const void *request, stru
 }
 
 static const struct quern_operation operation = {"ragged_all_to_all", QUERN_RAGGED_ALL_TO_ALL, quern_ragged_all_to_all_kernels,
-                                                 refused};
+                                                 refused, NULL};
 
 /* ---- who takes part: without that a rank cannot even tell the others that something is wrong ---- */
 
