@@ -165,6 +165,7 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(memory_free, "cuMemFree_v2", (CUdeviceptr pointer))                                                                    \
     X(memory_set_async, "cuMemsetD8Async", (CUdeviceptr pointer, unsigned char value, size_t bytes, CUstream stream))        \
     X(copy_to_device_async, "cuMemcpyHtoDAsync_v2", (CUdeviceptr to, const void *from, size_t bytes, CUstream stream))       \
+    X(copy_to_host_async, "cuMemcpyDtoHAsync_v2", (void *to, CUdeviceptr from, size_t bytes, CUstream stream))               \
     X(copy_on_device_async, "cuMemcpyDtoDAsync_v2", (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))       \
     X(address_range, "cuMemGetAddressRange_v2", (CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer))                     \
     X(pointer_attribute, "cuPointerGetAttribute", (void *value, int attribute, CUdeviceptr pointer))                         \

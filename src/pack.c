@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "checksum.h"
 #include "dispatch.h"
 #include "log.h"
 #include "status.h"
@@ -59,13 +60,11 @@ static quern_status read_file(const char *path, struct file *file) {
 }
 
 static uint64_t checksum(const struct file *file) {
-    size_t field = offsetof(struct quern_pack_header, checksum);
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < file->count; i++) {
-        bool own = i >= field && i < field + sizeof(uint64_t);
-        hash = (hash ^ (own ? 0 : file->bytes[i])) * 0x100000001b3u;
-    }
-    return hash;
+    static const uint64_t taken_as_zero;
+    const size_t field = offsetof(struct quern_pack_header, checksum), behind = field + sizeof taken_as_zero;
+    uint64_t hash = quern_checksum(QUERN_CHECKSUM_BEGIN, file->bytes, field);
+    hash = quern_checksum(hash, &taken_as_zero, sizeof taken_as_zero);
+    return quern_checksum(hash, file->bytes + behind, file->count - behind);
 }
 
 static quern_status check_header(const char *path, const struct file *file, const struct quern_pack_header *header) {
