@@ -67,7 +67,7 @@ def illegal(operation: str, key: Key, target: Target) -> str | None:
     return judge(key, target) if judge else None
 
 
-_PENDING = {"cpu", "gpu"}  # kinds of targets whose templates know only plain steps without remainder
+_PENDING = {"gpu"}  # kinds of targets whose templates know only plain steps without remainder
 
 
 def _illegal_adam(key: Key, target: Target) -> str | None:

@@ -80,18 +80,62 @@ quern_adam_cpu_kernel quern_adam_pf16_gf16_mbf16_vbf16__avx512;
 quern_adam_cpu_kernel quern_adam_pf16_gf16_mbf16_vbf16_master32__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_master32__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_remainder__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vbf16_master32__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vf32_master32__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_remainder__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_master32__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_remainder__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vbf16__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vbf16_master32__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vbf16_remainder__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vf32__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vf32_master32__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vf32_remainder__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16__avx512;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_master32__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_remainder__avx512;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mf32_vf32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mf16_vf16_full__avx512;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mbf16_vbf16_full__avx512;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mbf16_ve4m3_full__avx512;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_me4m3_ve4m3_full__avx512;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_me5m2_ve5m2_full__avx512;
+quern_adam_cpu_kernel quern_adam_pf32_gbf16_mf32_vf32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pf32_gbf16_mbf16_vbf16_full__avx512;
+quern_adam_cpu_kernel quern_adam_pf16_gf16_mf32_vf32_master32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pf16_gf16_mbf16_vbf16_master32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_master32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_remainder_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf16_vf16_master32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_master32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_remainder_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_ve4m3_master32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_me4m3_ve4m3_master32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_me5m2_ve5m2_master32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_master32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_remainder_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf16_vf16_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf16_vf16_remainder_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_master32_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_remainder_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_ve4m3_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me4m3_ve4m3_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me5m2_ve5m2_full__avx512;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__avx512;
+quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_f32__avx512;
+quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_f16__avx512;
+quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_bf16__avx512;
+quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_f32__avx512;
+quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_f16__avx512;
+quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_bf16__avx512;
 quern_adam_cpu_kernel quern_adam_pf32_gf32_mf32_vf32__avx2;
 quern_adam_cpu_kernel quern_adam_pf32_gf32_mf32_vbf16__avx2;
 quern_adam_cpu_kernel quern_adam_pf32_gf32_mbf16_vf32__avx2;
@@ -110,18 +154,62 @@ quern_adam_cpu_kernel quern_adam_pf16_gf16_mbf16_vbf16__avx2;
 quern_adam_cpu_kernel quern_adam_pf16_gf16_mbf16_vbf16_master32__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_master32__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_remainder__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vbf16_master32__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vf32_master32__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_remainder__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_master32__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_remainder__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vbf16__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vbf16_master32__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vbf16_remainder__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vf32__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vf32_master32__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vf32_remainder__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16__avx2;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_master32__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_remainder__avx2;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mf32_vf32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mf16_vf16_full__avx2;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mbf16_vbf16_full__avx2;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mbf16_ve4m3_full__avx2;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_me4m3_ve4m3_full__avx2;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_me5m2_ve5m2_full__avx2;
+quern_adam_cpu_kernel quern_adam_pf32_gbf16_mf32_vf32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pf32_gbf16_mbf16_vbf16_full__avx2;
+quern_adam_cpu_kernel quern_adam_pf16_gf16_mf32_vf32_master32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pf16_gf16_mbf16_vbf16_master32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_master32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_remainder_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf16_vf16_master32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_master32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_remainder_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_ve4m3_master32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_me4m3_ve4m3_master32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_me5m2_ve5m2_master32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_master32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_remainder_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf16_vf16_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf16_vf16_remainder_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_master32_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_remainder_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_ve4m3_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me4m3_ve4m3_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me5m2_ve5m2_full__avx2;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__avx2;
+quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_f32__avx2;
+quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_f16__avx2;
+quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_bf16__avx2;
+quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_f32__avx2;
+quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_f16__avx2;
+quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_bf16__avx2;
 quern_adam_cpu_kernel quern_adam_pf32_gf32_mf32_vf32__portable;
 quern_adam_cpu_kernel quern_adam_pf32_gf32_mf32_vbf16__portable;
 quern_adam_cpu_kernel quern_adam_pf32_gf32_mbf16_vf32__portable;
@@ -140,18 +228,62 @@ quern_adam_cpu_kernel quern_adam_pf16_gf16_mbf16_vbf16__portable;
 quern_adam_cpu_kernel quern_adam_pf16_gf16_mbf16_vbf16_master32__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_master32__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_remainder__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vbf16_master32__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vf32_master32__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_master32__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_remainder__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_master32__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_remainder__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vbf16__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vbf16_master32__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vbf16_remainder__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vf32__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vf32_master32__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vf32_remainder__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16__portable;
 quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_master32__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_remainder__portable;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mf32_vf32_full__portable;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mf16_vf16_full__portable;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mbf16_vbf16_full__portable;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_mbf16_ve4m3_full__portable;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_me4m3_ve4m3_full__portable;
+quern_adam_cpu_kernel quern_adam_pf32_gf32_me5m2_ve5m2_full__portable;
+quern_adam_cpu_kernel quern_adam_pf32_gbf16_mf32_vf32_full__portable;
+quern_adam_cpu_kernel quern_adam_pf32_gbf16_mbf16_vbf16_full__portable;
+quern_adam_cpu_kernel quern_adam_pf16_gf16_mf32_vf32_master32_full__portable;
+quern_adam_cpu_kernel quern_adam_pf16_gf16_mbf16_vbf16_master32_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_master32_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf32_vf32_remainder_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mf16_vf16_master32_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_master32_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_vbf16_remainder_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_mbf16_ve4m3_master32_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_me4m3_ve4m3_master32_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gf32_me5m2_ve5m2_master32_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_master32_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf32_vf32_remainder_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf16_vf16_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mf16_vf16_remainder_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_master32_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_vbf16_remainder_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_ve4m3_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me4m3_ve4m3_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me5m2_ve5m2_full__portable;
+quern_adam_cpu_kernel quern_adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__portable;
+quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_f32__portable;
+quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_f16__portable;
+quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_bf16__portable;
+quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_f32__portable;
+quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_f16__portable;
+quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_bf16__portable;
 const struct quern_kernel quern_adam_kernels[] = {
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_120f",
@@ -2200,6 +2332,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_master32__avx512,
     },
     {
+        .name = "adam_pbf16_gf32_mf32_vf32_remainder__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_remainder__avx512,
+    },
+    {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__avx512",
         .operation = QUERN_ADAM,
         .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
@@ -2228,6 +2367,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx512,
     },
     {
+        .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_remainder__avx512,
+    },
+    {
         .name = "adam_pbf16_gbf16_mf32_vf32__avx512",
         .operation = QUERN_ADAM,
         .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
@@ -2240,6 +2386,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_master32__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_remainder__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_remainder__avx512,
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__avx512",
@@ -2256,6 +2409,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gbf16_mf32_vbf16_master32__avx512,
     },
     {
+        .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vbf16_remainder__avx512,
+    },
+    {
         .name = "adam_pbf16_gbf16_mbf16_vf32__avx512",
         .operation = QUERN_ADAM,
         .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
@@ -2270,6 +2430,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vf32_master32__avx512,
     },
     {
+        .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vf32_remainder__avx512,
+    },
+    {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__avx512",
         .operation = QUERN_ADAM,
         .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
@@ -2282,6 +2449,279 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_master32__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_remainder__avx512,
+    },
+    {
+        .name = "adam_pf32_gf32_mf32_vf32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mf32_vf32_full__avx512,
+    },
+    {
+        .name = "adam_pf32_gf32_mf16_vf16_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mf16_vf16_full__avx512,
+    },
+    {
+        .name = "adam_pf32_gf32_mbf16_vbf16_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mbf16_vbf16_full__avx512,
+    },
+    {
+        .name = "adam_pf32_gf32_mbf16_ve4m3_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mbf16_ve4m3_full__avx512,
+    },
+    {
+        .name = "adam_pf32_gf32_me4m3_ve4m3_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_me4m3_ve4m3_full__avx512,
+    },
+    {
+        .name = "adam_pf32_gf32_me5m2_ve5m2_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_me5m2_ve5m2_full__avx512,
+    },
+    {
+        .name = "adam_pf32_gbf16_mf32_vf32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gbf16_mf32_vf32_full__avx512,
+    },
+    {
+        .name = "adam_pf32_gbf16_mbf16_vbf16_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gbf16_mbf16_vbf16_full__avx512,
+    },
+    {
+        .name = "adam_pf16_gf16_mf32_vf32_master32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf16_gf16_mf32_vf32_master32_full__avx512,
+    },
+    {
+        .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf16_gf16_mbf16_vbf16_master32_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gf32_mf32_vf32_master32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_master32_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_remainder_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gf32_mf16_vf16_master32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mf16_vf16_master32_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_master32_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_remainder_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_ve4m3_master32_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_me4m3_ve4m3_master32_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_me5m2_ve5m2_master32_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_master32_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_remainder_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf16_vf16_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf16_vf16_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf16_vf16_remainder_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_master32_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_remainder_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_ve4m3_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me4m3_ve4m3_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me5m2_ve5m2_full__avx512,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__avx512,
+    },
+    {
+        .name = "adam_gradient_norm_f32__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
+        .cpu.gradient_norm = quern_adam_gradient_norm_f32__avx512,
+    },
+    {
+        .name = "adam_gradient_norm_f16__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
+        .cpu.gradient_norm = quern_adam_gradient_norm_f16__avx512,
+    },
+    {
+        .name = "adam_gradient_norm_bf16__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
+        .cpu.gradient_norm = quern_adam_gradient_norm_bf16__avx512,
+    },
+    {
+        .name = "adam_gradient_accumulate_f32__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
+        .cpu.gradient_accumulate = quern_adam_gradient_accumulate_f32__avx512,
+    },
+    {
+        .name = "adam_gradient_accumulate_f16__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
+        .cpu.gradient_accumulate = quern_adam_gradient_accumulate_f16__avx512,
+    },
+    {
+        .name = "adam_gradient_accumulate_bf16__avx512",
+        .operation = QUERN_ADAM,
+        .target = {"avx512", QUERN_CPU, QUERN_CPU_AVX2 | QUERN_CPU_AVX512, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
+        .cpu.gradient_accumulate = quern_adam_gradient_accumulate_bf16__avx512,
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__avx2",
@@ -2410,6 +2850,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_master32__avx2,
     },
     {
+        .name = "adam_pbf16_gf32_mf32_vf32_remainder__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_remainder__avx2,
+    },
+    {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__avx2",
         .operation = QUERN_ADAM,
         .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
@@ -2438,6 +2885,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_master32__avx2,
     },
     {
+        .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_remainder__avx2,
+    },
+    {
         .name = "adam_pbf16_gbf16_mf32_vf32__avx2",
         .operation = QUERN_ADAM,
         .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
@@ -2450,6 +2904,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_master32__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_remainder__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_remainder__avx2,
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__avx2",
@@ -2466,6 +2927,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gbf16_mf32_vbf16_master32__avx2,
     },
     {
+        .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vbf16_remainder__avx2,
+    },
+    {
         .name = "adam_pbf16_gbf16_mbf16_vf32__avx2",
         .operation = QUERN_ADAM,
         .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
@@ -2480,6 +2948,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vf32_master32__avx2,
     },
     {
+        .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vf32_remainder__avx2,
+    },
+    {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__avx2",
         .operation = QUERN_ADAM,
         .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
@@ -2492,6 +2967,279 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_master32__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_remainder__avx2,
+    },
+    {
+        .name = "adam_pf32_gf32_mf32_vf32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mf32_vf32_full__avx2,
+    },
+    {
+        .name = "adam_pf32_gf32_mf16_vf16_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mf16_vf16_full__avx2,
+    },
+    {
+        .name = "adam_pf32_gf32_mbf16_vbf16_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mbf16_vbf16_full__avx2,
+    },
+    {
+        .name = "adam_pf32_gf32_mbf16_ve4m3_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mbf16_ve4m3_full__avx2,
+    },
+    {
+        .name = "adam_pf32_gf32_me4m3_ve4m3_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_me4m3_ve4m3_full__avx2,
+    },
+    {
+        .name = "adam_pf32_gf32_me5m2_ve5m2_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_me5m2_ve5m2_full__avx2,
+    },
+    {
+        .name = "adam_pf32_gbf16_mf32_vf32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gbf16_mf32_vf32_full__avx2,
+    },
+    {
+        .name = "adam_pf32_gbf16_mbf16_vbf16_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gbf16_mbf16_vbf16_full__avx2,
+    },
+    {
+        .name = "adam_pf16_gf16_mf32_vf32_master32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf16_gf16_mf32_vf32_master32_full__avx2,
+    },
+    {
+        .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf16_gf16_mbf16_vbf16_master32_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gf32_mf32_vf32_master32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_master32_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_remainder_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gf32_mf16_vf16_master32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mf16_vf16_master32_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_master32_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_remainder_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_ve4m3_master32_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_me4m3_ve4m3_master32_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_me5m2_ve5m2_master32_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_master32_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_remainder_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf16_vf16_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf16_vf16_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf16_vf16_remainder_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_master32_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_remainder_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_ve4m3_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me4m3_ve4m3_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me5m2_ve5m2_full__avx2,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__avx2,
+    },
+    {
+        .name = "adam_gradient_norm_f32__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
+        .cpu.gradient_norm = quern_adam_gradient_norm_f32__avx2,
+    },
+    {
+        .name = "adam_gradient_norm_f16__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
+        .cpu.gradient_norm = quern_adam_gradient_norm_f16__avx2,
+    },
+    {
+        .name = "adam_gradient_norm_bf16__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
+        .cpu.gradient_norm = quern_adam_gradient_norm_bf16__avx2,
+    },
+    {
+        .name = "adam_gradient_accumulate_f32__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
+        .cpu.gradient_accumulate = quern_adam_gradient_accumulate_f32__avx2,
+    },
+    {
+        .name = "adam_gradient_accumulate_f16__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
+        .cpu.gradient_accumulate = quern_adam_gradient_accumulate_f16__avx2,
+    },
+    {
+        .name = "adam_gradient_accumulate_bf16__avx2",
+        .operation = QUERN_ADAM,
+        .target = {"avx2", QUERN_CPU, QUERN_CPU_AVX2, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
+        .cpu.gradient_accumulate = quern_adam_gradient_accumulate_bf16__avx2,
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__portable",
@@ -2620,6 +3368,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_master32__portable,
     },
     {
+        .name = "adam_pbf16_gf32_mf32_vf32_remainder__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_remainder__portable,
+    },
+    {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__portable",
         .operation = QUERN_ADAM,
         .target = {"portable", QUERN_CPU, 0, 0, 0},
@@ -2648,6 +3403,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_master32__portable,
     },
     {
+        .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_remainder__portable,
+    },
+    {
         .name = "adam_pbf16_gbf16_mf32_vf32__portable",
         .operation = QUERN_ADAM,
         .target = {"portable", QUERN_CPU, 0, 0, 0},
@@ -2660,6 +3422,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"portable", QUERN_CPU, 0, 0, 0},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_master32__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_remainder__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_remainder__portable,
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__portable",
@@ -2676,6 +3445,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gbf16_mf32_vbf16_master32__portable,
     },
     {
+        .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vbf16_remainder__portable,
+    },
+    {
         .name = "adam_pbf16_gbf16_mbf16_vf32__portable",
         .operation = QUERN_ADAM,
         .target = {"portable", QUERN_CPU, 0, 0, 0},
@@ -2690,6 +3466,13 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vf32_master32__portable,
     },
     {
+        .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vf32_remainder__portable,
+    },
+    {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__portable",
         .operation = QUERN_ADAM,
         .target = {"portable", QUERN_CPU, 0, 0, 0},
@@ -2702,6 +3485,279 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"portable", QUERN_CPU, 0, 0, 0},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_master32__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_remainder__portable,
+    },
+    {
+        .name = "adam_pf32_gf32_mf32_vf32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mf32_vf32_full__portable,
+    },
+    {
+        .name = "adam_pf32_gf32_mf16_vf16_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mf16_vf16_full__portable,
+    },
+    {
+        .name = "adam_pf32_gf32_mbf16_vbf16_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mbf16_vbf16_full__portable,
+    },
+    {
+        .name = "adam_pf32_gf32_mbf16_ve4m3_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_mbf16_ve4m3_full__portable,
+    },
+    {
+        .name = "adam_pf32_gf32_me4m3_ve4m3_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_me4m3_ve4m3_full__portable,
+    },
+    {
+        .name = "adam_pf32_gf32_me5m2_ve5m2_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gf32_me5m2_ve5m2_full__portable,
+    },
+    {
+        .name = "adam_pf32_gbf16_mf32_vf32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gbf16_mf32_vf32_full__portable,
+    },
+    {
+        .name = "adam_pf32_gbf16_mbf16_vbf16_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf32_gbf16_mbf16_vbf16_full__portable,
+    },
+    {
+        .name = "adam_pf16_gf16_mf32_vf32_master32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf16_gf16_mf32_vf32_master32_full__portable,
+    },
+    {
+        .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pf16_gf16_mbf16_vbf16_master32_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gf32_mf32_vf32_master32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_master32_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mf32_vf32_remainder_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gf32_mf16_vf16_master32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mf16_vf16_master32_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_master32_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_remainder_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_mbf16_ve4m3_master32_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_me4m3_ve4m3_master32_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gf32_me5m2_ve5m2_master32_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_master32_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf32_vf32_remainder_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf16_vf16_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf16_vf16_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mf16_vf16_remainder_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_master32_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_remainder_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_ve4m3_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me4m3_ve4m3_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me5m2_ve5m2_full__portable,
+    },
+    {
+        .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
+        .cpu.adam = quern_adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__portable,
+    },
+    {
+        .name = "adam_gradient_norm_f32__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
+        .cpu.gradient_norm = quern_adam_gradient_norm_f32__portable,
+    },
+    {
+        .name = "adam_gradient_norm_f16__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
+        .cpu.gradient_norm = quern_adam_gradient_norm_f16__portable,
+    },
+    {
+        .name = "adam_gradient_norm_bf16__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
+        .cpu.gradient_norm = quern_adam_gradient_norm_bf16__portable,
+    },
+    {
+        .name = "adam_gradient_accumulate_f32__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
+        .cpu.gradient_accumulate = quern_adam_gradient_accumulate_f32__portable,
+    },
+    {
+        .name = "adam_gradient_accumulate_f16__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
+        .cpu.gradient_accumulate = quern_adam_gradient_accumulate_f16__portable,
+    },
+    {
+        .name = "adam_gradient_accumulate_bf16__portable",
+        .operation = QUERN_ADAM,
+        .target = {"portable", QUERN_CPU, 0, 0, 0},
+        .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
+        .cpu.gradient_accumulate = quern_adam_gradient_accumulate_bf16__portable,
     },
     {.name = ""},
 };

@@ -21,6 +21,11 @@ static inline vector vector_keep_infinite(vector a, vector b) {
     return _mm256_blendv_ps(b, a, _mm256_cmp_ps(magnitude, infinity, _CMP_EQ_OQ));
 }
 
+static inline vector vector_raise(vector a, vector b) {
+    vector above = _mm256_or_ps(_mm256_cmp_ps(b, a, _CMP_GT_OQ), _mm256_cmp_ps(b, b, _CMP_UNORD_Q));
+    return _mm256_blendv_ps(a, b, above);
+}
+
 /* The NaN of each type as fp32, which the roundings below leave as it is. */
 enum { NAN_F32 = 0x7FFFFFFF, NAN_F16 = 0x7FFFE000, NAN_BF16 = 0x7FFF0000 };
 
@@ -118,6 +123,48 @@ static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uin
         _mm256_storeu_si256((__m256i *)to, pair_round_stochastic(x, _mm256_loadu_si256((const __m256i *)random)));
     else
         pair_store_bf16(to, x);
+}
+
+/* ---- bf16 with a remainder: the parameter is one above the master's upper half where the remainder is more than a half ---- */
+
+/* -1 there, else 0. */
+static inline __m256i remainder_is_above_half(__m256i remainder) {
+    __m256i moved = _mm256_xor_si256(remainder, _mm256_set1_epi16((int16_t)0x8000));
+    return _mm256_cmpgt_epi16(moved, _mm256_setzero_si256());
+}
+
+static inline struct vector_pair ordered_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    __m256i lower = _mm256_loadu_si256((const __m256i *)remainder), upper = _mm256_loadu_si256((const __m256i *)param);
+    upper = _mm256_permute4x64_epi64(_mm256_add_epi16(upper, remainder_is_above_half(lower)), 0xD8);
+    lower = _mm256_permute4x64_epi64(lower, 0xD8);
+    return (struct vector_pair){_mm256_castsi256_ps(_mm256_unpacklo_epi16(lower, upper)),
+                                _mm256_castsi256_ps(_mm256_unpackhi_epi16(lower, upper))};
+}
+
+static inline void store_remainder_halves(uint16_t *param, uint16_t *remainder, __m256i upper, __m256i lower) {
+    _mm256_storeu_si256((__m256i *)remainder, lower);
+    _mm256_storeu_si256((__m256i *)param, _mm256_sub_epi16(upper, remainder_is_above_half(lower)));
+}
+
+static inline void ordered_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    __m256i first = _mm256_castps_si256(x.first), second = _mm256_castps_si256(x.second);
+    __m256i upper = _mm256_packus_epi32(_mm256_srli_epi32(first, 16), _mm256_srli_epi32(second, 16));
+    __m256i lower = _mm256_packus_epi32(_mm256_blend_epi16(first, _mm256_setzero_si256(), 0xAA),
+                                        _mm256_blend_epi16(second, _mm256_setzero_si256(), 0xAA));
+    store_remainder_halves(param, remainder, _mm256_permute4x64_epi64(upper, 0xD8), _mm256_permute4x64_epi64(lower, 0xD8));
+}
+
+static inline struct vector_pair pair_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    __m256i lower = _mm256_loadu_si256((const __m256i *)remainder), upper = _mm256_loadu_si256((const __m256i *)param);
+    upper = _mm256_add_epi16(upper, remainder_is_above_half(lower));
+    return (struct vector_pair){_mm256_castsi256_ps(_mm256_blend_epi16(lower, _mm256_slli_epi32(upper, 16), 0xAA)),
+                                _mm256_castsi256_ps(_mm256_blend_epi16(_mm256_srli_epi32(lower, 16), upper, 0xAA))};
+}
+
+static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    __m256i even = _mm256_castps_si256(x.first), odd = _mm256_castps_si256(x.second);
+    __m256i upper = _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xAA);
+    store_remainder_halves(param, remainder, upper, _mm256_blend_epi16(even, _mm256_slli_epi32(odd, 16), 0xAA));
 }
 
 /* ---- f16 ---- */

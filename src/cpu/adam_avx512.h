@@ -7,11 +7,14 @@
  *   vector_sqrt
  *   vector_divide_or_zero       a / b, but +0 where a is zero
  *   vector_keep_infinite        a where a is infinite, else b
+ *   vector_raise                b where b is above a or NaN, else a
  *   ordered_load_*              2 * VECTOR_LANES consecutive elements at any address, in their order
  *   ordered_round_*             the same; `random` has 16 random bits for each element and asks for stochastic rounding (up
  *                               with the probability of what is cut off; a finite value stays finite), NULL for rounding to
  *                               nearest, ties to even.  Infinity stays infinity; a NaN must be the type's own.
  *   pair_round_bf16             the same in the order of pair_load_bf16
+ *   *_load_remainder            fp32 values from their bf16 and remainders (see quern_adam in quern.h)
+ *   *_store_remainder           the reverse; a NaN must be that of bf16
  *   pair_has_nan                whether there is any NaN: rare, so that all further care about it is taken out of the way
  *   pair_replace_nan            every NaN becomes that of the type the value will be stored in
  *   pair_settle                 both
@@ -32,6 +35,11 @@ static inline vector vector_divide_or_zero(vector a, vector b) {
 static inline vector vector_keep_infinite(vector a, vector b) {
     enum { POSITIVE_INFINITY = 0x08, NEGATIVE_INFINITY = 0x10 };
     return _mm512_mask_mov_ps(b, _mm512_fpclass_ps_mask(a, POSITIVE_INFINITY | NEGATIVE_INFINITY), a);
+}
+
+static inline vector vector_raise(vector a, vector b) {
+    __mmask16 above = _mm512_cmp_ps_mask(b, a, _CMP_GT_OQ) | _mm512_cmp_ps_mask(b, b, _CMP_UNORD_Q);
+    return _mm512_mask_mov_ps(a, above, b);
 }
 
 /*
@@ -127,6 +135,47 @@ static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uin
         _mm512_storeu_si512(to, pair_round_stochastic(x, _mm512_loadu_si512(random)));
     else
         pair_store_bf16(to, x);
+}
+
+/* ---- bf16 with a remainder: the parameter is one above the master's upper half where the remainder is more than a half ---- */
+
+static inline __mmask32 remainder_is_above_half(__m512i remainder) {
+    return _mm512_cmpgt_epu16_mask(remainder, _mm512_set1_epi16((int16_t)0x8000));
+}
+
+static inline struct vector_pair ordered_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    __m512i lower = _mm512_loadu_si512(remainder), upper = _mm512_loadu_si512(param);
+    upper = _mm512_mask_sub_epi16(upper, remainder_is_above_half(lower), upper, _mm512_set1_epi16(1));
+    __m512i first = _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(upper)), 16);
+    __m512i second = _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(upper, 1)), 16);
+    first = _mm512_or_si512(first, _mm512_cvtepu16_epi32(_mm512_castsi512_si256(lower)));
+    second = _mm512_or_si512(second, _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(lower, 1)));
+    return (struct vector_pair){_mm512_castsi512_ps(first), _mm512_castsi512_ps(second)};
+}
+
+static inline void store_remainder_halves(uint16_t *param, uint16_t *remainder, __m512i upper, __m512i lower) {
+    _mm512_storeu_si512(remainder, lower);
+    _mm512_storeu_si512(param, _mm512_mask_add_epi16(upper, remainder_is_above_half(lower), upper, _mm512_set1_epi16(1)));
+}
+
+static inline void ordered_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    store_remainder_halves(param, remainder, pair_halves(x, 1), pair_halves(x, 0));
+}
+
+static inline struct vector_pair pair_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    const __mmask32 odd_elements = 0xAAAAAAAA;
+    __m512i lower = _mm512_loadu_si512(remainder), upper = _mm512_loadu_si512(param);
+    upper = _mm512_mask_sub_epi16(upper, remainder_is_above_half(lower), upper, _mm512_set1_epi16(1));
+    __m512i even = _mm512_mask_mov_epi16(lower, odd_elements, _mm512_slli_epi32(upper, 16));
+    __m512i odd = _mm512_mask_mov_epi16(_mm512_srli_epi32(lower, 16), odd_elements, upper);
+    return (struct vector_pair){_mm512_castsi512_ps(even), _mm512_castsi512_ps(odd)};
+}
+
+static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    const __mmask32 odd_elements = 0xAAAAAAAA;
+    __m512i even = _mm512_castps_si512(x.first), odd = _mm512_castps_si512(x.second);
+    __m512i upper = _mm512_mask_mov_epi16(_mm512_srli_epi32(even, 16), odd_elements, odd);
+    store_remainder_halves(param, remainder, upper, _mm512_mask_mov_epi16(even, odd_elements, _mm512_slli_epi32(odd, 16)));
 }
 
 /* ---- f16 ---- */

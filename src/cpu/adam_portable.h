@@ -59,6 +59,10 @@ static inline vector vector_keep_infinite(vector a, vector b) {
     return (vector)vector_select(((vector_bits)a & 0x7FFFFFFF) == 0x7F800000, (vector_bits)a, (vector_bits)b);
 }
 
+static inline vector vector_raise(vector a, vector b) {
+    return (vector)vector_select((b > a) | (b != b), (vector_bits)b, (vector_bits)a);
+}
+
 /* The NaN of each type as fp32. */
 enum { NAN_F32 = 0x7FFFFFFF, NAN_F16 = 0x7FFFE000, NAN_BF16 = 0x7FFF0000 };
 
@@ -142,6 +146,48 @@ static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uin
     } else {
         pair_store_bf16(to, x);
     }
+}
+
+/* ---- bf16 with a remainder: the parameter is one above the master's upper half where the remainder is more than a half ---- */
+
+/* -1 there, else 0. */
+static inline vector_bits remainder_is_above_half(vector_bits remainder) { return (vector_bits)((vector_mask)remainder > 0x8000); }
+
+static inline vector vector_from_remainder(vector_bits param, vector_bits remainder) {
+    return (vector)((param + remainder_is_above_half(remainder)) << 16 | remainder);
+}
+
+static inline struct vector_pair ordered_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    return (struct vector_pair){
+        vector_from_remainder(vector_load_u16(param), vector_load_u16(remainder)),
+        vector_from_remainder(vector_load_u16(param + VECTOR_LANES), vector_load_u16(remainder + VECTOR_LANES)),
+    };
+}
+
+/* What is to be the parameter in the lower halves; its upper halves are not zero. */
+static inline vector_bits remainder_param(vector x) {
+    vector_bits bits = (vector_bits)x;
+    return (bits >> 16) - remainder_is_above_half(bits & 0xFFFF);
+}
+
+static inline void ordered_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    vector_store_u16(param, remainder_param(x.first));
+    vector_store_u16(param + VECTOR_LANES, remainder_param(x.second));
+    vector_store_u16(remainder, (vector_bits)x.first);
+    vector_store_u16(remainder + VECTOR_LANES, (vector_bits)x.second);
+}
+
+static inline struct vector_pair pair_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    vector_bits halves = vector_load_halves(param), lower = vector_load_halves(remainder);
+    return (struct vector_pair){
+        vector_from_remainder(halves & 0xFFFF, lower & 0xFFFF),
+        vector_from_remainder(halves >> 16, lower >> 16),
+    };
+}
+
+static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    vector_store_halves(param, remainder_param(x.first) & 0xFFFF, remainder_param(x.second));
+    vector_store_halves(remainder, (vector_bits)x.first & 0xFFFF, (vector_bits)x.second);
 }
 
 /* ---- f16 ---- */

@@ -1,0 +1,42 @@
+/*
+ * The 8-bit floating-point formats of the OCP (2023), as the conversions of narrow_*.h need them: bits of the fraction, bias of
+ * the exponent, and what is stored for infinity and the largest finite value.  NaN is stored as 0x7F, in E4M3 the only one.
+ */
+#ifndef QUERN_CPU_NARROW_H
+#define QUERN_CPU_NARROW_H
+
+#include <stdint.h>
+
+#include "quern.h"
+
+struct narrow_format {
+    int fraction, bias;
+    uint32_t infinity, largest;  /* E4M3 has no infinity: NaN */
+};
+
+static const struct narrow_format narrow_e4m3 = {3, 7, 0x7F, 0x7E}, narrow_e5m2 = {2, 15, 0x7C, 0x7B};
+
+enum { NARROW_NAN = 0x7F, NARROW_SIGN = 0x80, F32_INFINITY = 0x7F800000 };
+
+/* The fraction bits of fp32 that a normal value loses, and the two biases' difference at their place in fp32. */
+static inline int narrow_cut(struct narrow_format format) { return 23 - format.fraction; }
+
+static inline int32_t narrow_rebias(struct narrow_format format) { return (127 - format.bias) << 23; }
+
+/* 2^exponent of an fp32 that is normal, as bits. */
+static inline int32_t narrow_power(int exponent) { return (127 + exponent) << 23; }
+
+/* The exponents of the smallest normal value and of the step between subnormal values. */
+static inline int narrow_smallest(struct narrow_format format) { return 1 - format.bias; }
+
+static inline int narrow_step(struct narrow_format format) { return 1 - format.bias - format.fraction; }
+
+/* The largest finite value as fp32. */
+static inline int32_t narrow_largest(struct narrow_format format) {
+    return ((int32_t)format.largest << narrow_cut(format)) + narrow_rebias(format);
+}
+
+/* What is stored for infinity of a sign: E4M3's NaN has none. */
+static inline uint32_t narrow_infinity_sign(struct narrow_format format) { return format.infinity == NARROW_NAN ? 0 : NARROW_SIGN; }
+
+#endif
