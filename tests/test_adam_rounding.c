@@ -1,6 +1,7 @@
 /*
- * Adam's rounding: that of every 16-bit value at its boundaries, its statistics, and what it does to a long run.  The values
- * are brought to the rounding unchanged: master to param with a learning rate of 0, gradient to m with beta1 = 0.
+ * Adam's rounding: that of every 16-bit value at its boundaries, and its statistics.  The values are brought to the rounding
+ * unchanged: master to param with a learning rate of 0, gradient to m with beta1 = 0.  Scaled moments: test_adam_scaled.c; what
+ * rounding does to a long run: test_adam_long.c.
  */
 #include <math.h>
 #include <stdint.h>
@@ -12,17 +13,6 @@
 #include "harness/random.h"
 #include "oracle/adam.h"
 #include "oracle/dtype.h"
-
-/* The row of the target with these types. */
-static const struct quern_kernel *find_row(quern_dtype param, quern_dtype grad, quern_dtype m, quern_dtype v,
-                                           quern_dtype master) {
-    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row))
-        if (row->key.adam.param == param && row->key.adam.grad == grad && row->key.adam.m == m && row->key.adam.v == v
-            && row->key.adam.master == master)
-            return row;
-    cr_assert_fail("%s has no row for these types", test_target());
-    return NULL;
-}
 
 /* fp32 values around everything that rounding may stumble over: ties, carries, subnormals, the ends of the ranges. */
 static int64_t make_boundaries(float *values, int64_t room) {
@@ -46,7 +36,7 @@ static int64_t make_boundaries(float *values, int64_t room) {
 enum { ROOM = 8192 };
 
 static void check_boundaries(quern_dtype dtype, quern_rounding rounding) {
-    const struct quern_kernel *row = find_row(dtype, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32);
+    const struct quern_kernel *row = find_adam_row(dtype, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, false);
     static float values[ROOM];
     const int64_t counts[] = {make_boundaries(values, ROOM - 32)};
     quern_adam_args args = adam_args_of(row);
@@ -56,7 +46,7 @@ static void check_boundaries(quern_dtype dtype, quern_rounding rounding) {
     adam_make(&problem, &args, counts, 1);
     quern_adam_tensor *t = &problem.tensors[0];
     for (int64_t i = 0; i < counts[0]; i++) {
-        t->master[i] = values[i];
+        ((float *)t->master)[i] = values[i];
         ((float *)t->grad)[i] = isfinite(values[i]) ? values[i] : 1;
         dtype_store(QUERN_BF16, t->m, i, 0);
         dtype_store(QUERN_BF16, t->v, i, 1);
@@ -89,14 +79,14 @@ Test(adam_rounding, boundaries_stochastic) {
 
 /* The share of values rounded up is the fraction cut off, within four standard deviations. */
 static void check_share(quern_dtype dtype, double value, uint64_t seed) {
-    const struct quern_kernel *row = find_row(dtype, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32);
+    const struct quern_kernel *row = find_adam_row(dtype, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, false);
     const int64_t counts[] = {test_size(100000, 10000)};
     quern_adam_args args = adam_args_of(row);
     args.lr = 0, args.weight_decay = 0, args.param_rounding = QUERN_ROUND_STOCHASTIC, args.seed = seed;
     struct adam_problem problem;
     adam_make(&problem, &args, counts, 1);
     quern_adam_tensor *t = &problem.tensors[0];
-    for (int64_t i = 0; i < counts[0]; i++) t->master[i] = (float)value;
+    for (int64_t i = 0; i < counts[0]; i++) ((float *)t->master)[i] = (float)value;
     struct test_device device;
     device_open_row(&device, 0, row);
     adam_run(&device, &problem);
@@ -124,7 +114,7 @@ Test(adam_rounding, stochastic_shares) {
 
 /* Neighbours, steps, tensors, seeds and the three values of an element have unrelated random bits. */
 Test(adam_rounding, random_bits_are_unrelated) {
-    const struct quern_kernel *row = find_row(QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, 0);
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, 0, false);
     enum { SIZE = 4096, RUNS = 5 };
     static const int64_t counts[] = {SIZE, SIZE};
     static unsigned char up[RUNS * 2][SIZE];
@@ -161,73 +151,4 @@ Test(adam_rounding, random_bits_are_unrelated) {
         }
     }
     device_close(&device);
-}
-
-/* ---- long runs: what nearest rounding does to v and to parameters, and stochastic rounding does not ---- */
-
-static double mean_v_after(const struct quern_kernel *row, quern_rounding rounding, int64_t steps) {
-    enum { SIZE = 256 };
-    static const int64_t counts[] = {SIZE};
-    quern_adam_args args = adam_args_of(row);
-    args.v_rounding = rounding;
-    args.lr = 1e-6;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
-    quern_adam_tensor *t = &problem.tensors[0];
-    for (int64_t i = 0; i < SIZE; i++) dtype_store(args.v_dtype, t->v, i, 0);
-    struct test_device device;
-    device_open_row(&device, 0, row);
-    for (int64_t step = 1; step <= steps; step++) {
-        for (int64_t i = 0; i < SIZE; i++)
-            ((float *)t->grad)[i] = (float)random_normal(77, (uint64_t)(step % 512 * SIZE + (i + step) % SIZE));
-        problem.args.step = step;
-        check_ok(quern_adam(device.quern, &problem.args, NULL, 0, NULL));
-    }
-    double mean = 0;
-    for (int64_t i = 0; i < SIZE; i++) mean += dtype_load(args.v_dtype, t->v, i) / SIZE;
-    device_close(&device);
-    adam_free(&problem);
-    return mean;
-}
-
-Test(adam_rounding, v_follows_the_gradients_only_with_stochastic_rounding) {
-    if (test_kind() == QUERN_CUDA) cr_skip_test("20,000 steps: on CPUs; the bits are the same on GPUs");
-    const struct quern_kernel *row = find_row(QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, 0);
-    double by_default = mean_v_after(row, QUERN_ROUND_DEFAULT, 20000);
-    double nearest = mean_v_after(row, QUERN_ROUND_NEAREST, 20000);
-    check(fabs(by_default - 1) < 0.05, "by default, v comes to %g instead of 1", by_default);
-    check(nearest > 1.8, "nearest rounding should freeze v above 1, and the documentation says so; it came to %g", nearest);
-}
-
-static double param_after(quern_rounding rounding, int64_t steps) {
-    const struct quern_kernel *row = find_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, 0);
-    enum { SIZE = 256 };
-    static const int64_t counts[] = {SIZE};
-    quern_adam_args args = adam_args_of(row);
-    args.param_rounding = rounding;
-    args.lr = 1e-3, args.weight_decay = 0.1;
-    struct adam_problem problem;
-    adam_make(&problem, &args, counts, 1);
-    quern_adam_tensor *t = &problem.tensors[0];
-    for (int64_t i = 0; i < SIZE; i++) {
-        dtype_store(QUERN_BF16, t->param, i, 1);
-        dtype_store(QUERN_BF16, (void *)t->grad, i, 0);
-        dtype_store(QUERN_BF16, t->m, i, 0);
-    }
-    struct test_device device;
-    device_open_row(&device, 0, row);
-    for (problem.args.step = 1; problem.args.step <= steps; problem.args.step++)
-        check_ok(quern_adam(device.quern, &problem.args, NULL, 0, NULL));
-    double mean = 0;
-    for (int64_t i = 0; i < SIZE; i++) mean += dtype_load(QUERN_BF16, t->param, i) / SIZE;
-    device_close(&device);
-    adam_free(&problem);
-    return mean;
-}
-
-Test(adam_rounding, weight_decay_reaches_bf16_parameters_only_with_stochastic_rounding) {
-    if (test_kind() == QUERN_CUDA) cr_skip_test("10,000 steps: on CPUs; the bits are the same on GPUs");
-    double by_default = param_after(QUERN_ROUND_DEFAULT, 10000), nearest = param_after(QUERN_ROUND_NEAREST, 10000);
-    check(fabs(by_default - 0.3679) < 0.01, "1 decays to %g instead of 0.368", by_default);
-    check(nearest == 1, "nearest rounding should leave 1 where it is; it came to %g", nearest);
 }

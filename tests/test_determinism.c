@@ -205,7 +205,7 @@ Test(determinism, cross_entropy_with_any_threads) {
 static void make_long_problem(const struct quern_kernel *row, struct adam_problem *problem) {
     const int64_t counts[] = {3, test_size(300011, 20011), 17, 0, test_size(70000, 3000)};
     quern_adam_args args = adam_args_of(row);
-    args.param_rounding = args.m_rounding = args.v_rounding = QUERN_ROUND_STOCHASTIC;
+    adam_set_rounding(&args, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC);
     adam_make(problem, &args, counts, COUNT(counts));
 }
 
@@ -272,7 +272,7 @@ Test(determinism, adam_of_a_prefix) {
         struct adam_problem problem, whole, part;
         device_open_row(&device, 0, row);
         quern_adam_args args = adam_args_of(row);
-        args.param_rounding = args.m_rounding = args.v_rounding = QUERN_ROUND_STOCHASTIC;
+        adam_set_rounding(&args, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC);
         adam_make(&problem, &args, counts, 1);
         adam_copy(&whole, &problem);
         adam_run(&device, &whole);

@@ -24,12 +24,11 @@ struct calls {
     struct cross_entropy_case c;
     struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs outputs;  /* of the same call, made the ordinary way */
-    struct buffer logits, labels, grad, loss, workspace, arena[ARENAS];
+    struct buffer logits, labels, grad, loss, workspace;
     size_t workspace_bytes;
     quern_cross_entropy_args args;
     struct adam_problem problem;
-    quern_adam_tensor tensors[2];
-    quern_adam_args adam;
+    struct adam_session adam;
 };
 
 static void open_cross_entropy(struct calls *calls) {
@@ -52,28 +51,9 @@ static void open_cross_entropy(struct calls *calls) {
 
 static void open_adam(struct calls *calls) {
     static const int64_t counts[] = {700, 33};
-    calls->adam = adam_args_of(next_adam_row(NULL));
-    adam_make(&calls->problem, &calls->adam, counts, 2);
-    calls->adam.tensors = calls->tensors;
-    calls->adam.tensor_count = 2;
-    for (int a = 0; a < ARENAS; a++)
-        if (calls->problem.arena[a])
-            buffer_open(&calls->arena[a], &calls->device, calls->problem.bytes[a], 0, calls->problem.arena[a]);
-    for (int i = 0; i < 2; i++) {
-        const quern_adam_tensor *t = &calls->problem.tensors[i];
-        unsigned char *const *from = calls->problem.arena;
-        struct buffer *to = calls->arena;
-        calls->tensors[i] = (quern_adam_tensor){
-            .param = (char *)to[ARENA_PARAM].data + ((unsigned char *)t->param - from[ARENA_PARAM]),
-            .grad = (char *)to[ARENA_GRAD].data + ((const unsigned char *)t->grad - from[ARENA_GRAD]),
-            .m = (char *)to[ARENA_M].data + ((unsigned char *)t->m - from[ARENA_M]),
-            .v = (char *)to[ARENA_V].data + ((unsigned char *)t->v - from[ARENA_V]),
-            .count = t->count,
-        };
-        if (from[ARENA_MASTER])
-            calls->tensors[i].master =
-                (float *)((char *)to[ARENA_MASTER].data + ((unsigned char *)t->master - from[ARENA_MASTER]));
-    }
+    const quern_adam_args args = adam_args_of(next_adam_row(NULL));
+    adam_make(&calls->problem, &args, counts, 2);
+    adam_session_open(&calls->adam, &calls->device, &calls->problem);
 }
 
 static void open_calls(struct calls *calls) {
@@ -89,7 +69,7 @@ static void call_cross_entropy(struct calls *calls, void *stream) {
 }
 
 static void call_adam(struct calls *calls, void *stream) {
-    check_ok(quern_adam(calls->device.quern, &calls->adam, NULL, 0, stream));
+    check_ok(quern_adam(calls->device.quern, &calls->adam.args, NULL, 0, stream));
 }
 
 static void check_cross_entropy(struct calls *calls) {
@@ -99,10 +79,12 @@ static void check_cross_entropy(struct calls *calls) {
 
 /* What the arenas hold is what the model has after a number of steps. */
 static void check_adam(struct calls *calls, int steps) {
+    struct adam_problem got;
+    adam_copy(&got, &calls->problem);
+    adam_session_read(&calls->adam, &got);
     for (int i = 0; i < steps; i++) adam_model_step(&calls->problem.args);
-    for (int a = 0; a < ARENAS; a++)
-        if (calls->problem.arena[a])
-            check(!memcmp(buffer_read(&calls->arena[a]), calls->problem.arena[a], calls->problem.bytes[a]), "arena %d", a);
+    adam_check_same(&got, &calls->problem, "on a stream");
+    adam_free(&got);
 }
 
 /* ---- asynchrony ---- */
@@ -185,7 +167,7 @@ Test(stream, a_captured_adam_step_can_be_replayed) {
     struct calls calls;
     open_calls(&calls);
     void *executable = capture(&calls, call_adam);
-    memset(calls.tensors, 0, sizeof calls.tensors);
+    memset(calls.adam.tensors, 0, 2 * sizeof *calls.adam.tensors);
     for (int i = 0; i < 100; i++) CUDA(cuGraphLaunch(executable, calls.device.stream));
     check_adam(&calls, 100);
     CUDA(cuGraphExecDestroy(executable));
@@ -223,7 +205,7 @@ Test(stream, a_refused_launch_is_reported) {
     struct calls calls;
     open_calls(&calls);
     setenv("QUERN_EMULATOR_FAIL", "cuLaunchKernel:701", 1);
-    quern_status status = quern_adam(calls.device.quern, &calls.adam, NULL, 0, calls.device.stream);
+    quern_status status = quern_adam(calls.device.quern, &calls.adam.args, NULL, 0, calls.device.stream);
     check(status == QUERN_CUDA_ERROR, "%s", quern_status_string(status));
     check(strstr(error_detail(), "LAUNCH_OUT_OF_RESOURCES"), "%s", error_detail());
     status = quern_cross_entropy(calls.device.quern, &calls.args, calls.workspace.data, calls.workspace_bytes,

@@ -1,33 +1,96 @@
 #include "harness/adam_case.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/random.h"
 #include "oracle/adam.h"
 #include "oracle/dtype.h"
 
-static const char *const arena_names[ARENAS] = {"param", "grad", "m", "v", "master"};
+/* ---- the arenas ---- */
 
-static quern_dtype arena_dtype(const quern_adam_args *args, int arena) {
-    quern_dtype dtypes[ARENAS] = {args->param_dtype, args->grad_dtype, args->m_dtype, args->v_dtype, args->master_dtype};
-    return dtypes[arena];
+/* How long a tensor's array is. */
+enum length { ELEMENTS, BLOCKS, ONE };
+
+static const struct {
+    size_t pointer;        /* where the tensor's struct has it */
+    enum length length;
+} arenas[ARENAS] = {
+    [ARENA_PARAM] = {offsetof(quern_adam_tensor, param), ELEMENTS},
+    [ARENA_GRAD] = {offsetof(quern_adam_tensor, grad), ELEMENTS},
+    [ARENA_M] = {offsetof(quern_adam_tensor, m), ELEMENTS},
+    [ARENA_V] = {offsetof(quern_adam_tensor, v), ELEMENTS},
+    [ARENA_MASTER] = {offsetof(quern_adam_tensor, master), ELEMENTS},
+    [ARENA_M_SCALE] = {offsetof(quern_adam_tensor, m_scale), BLOCKS},
+    [ARENA_V_SCALE] = {offsetof(quern_adam_tensor, v_scale), BLOCKS},
+    [ARENA_V_MAX] = {offsetof(quern_adam_tensor, v_max), ELEMENTS},
+    [ARENA_V_MAX_SCALE] = {offsetof(quern_adam_tensor, v_max_scale), BLOCKS},
+    [ARENA_COPY] = {offsetof(quern_adam_tensor, copy), ELEMENTS},
+    [ARENA_COPY_SCALE] = {offsetof(quern_adam_tensor, copy_scale), ONE},
+    [ARENA_COPY_MAX] = {offsetof(quern_adam_tensor, copy_max), ONE},
+};
+
+/* Of the elements of an arena: 0 where it is not asked for. */
+static size_t element_bytes(const quern_adam_args *args, int arena) {
+    const size_t copy = quern_dtype_bytes(args->copy_dtype), v = quern_dtype_bytes(args->v_dtype);
+    const size_t v_scale = adam_is_scaled(args->v_dtype);
+    const size_t bytes[ARENAS] = {
+        [ARENA_PARAM] = quern_dtype_bytes(args->param_dtype),
+        [ARENA_GRAD] = quern_dtype_bytes(args->grad_dtype),
+        [ARENA_M] = quern_dtype_bytes(args->m_dtype),
+        [ARENA_V] = v,
+        [ARENA_MASTER] = quern_dtype_bytes(args->master_dtype),
+        [ARENA_M_SCALE] = adam_is_scaled(args->m_dtype),
+        [ARENA_V_SCALE] = v_scale,
+        [ARENA_V_MAX] = args->amsgrad ? v : 0,
+        [ARENA_V_MAX_SCALE] = args->amsgrad ? v_scale : 0,
+        [ARENA_COPY] = copy,
+        [ARENA_COPY_SCALE] = copy == 1 ? sizeof(float) : 0,
+        [ARENA_COPY_MAX] = copy ? sizeof(float) : 0,
+    };
+    return bytes[arena];
+}
+
+static int64_t length_of(int arena, int64_t count) {
+    const int64_t lengths[] = {[ELEMENTS] = count, [BLOCKS] = (count + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK, [ONE] = 1};
+    return lengths[arenas[arena].length];
 }
 
 /* The pointer of a tensor that belongs to an arena. */
-static void **pointer_of(quern_adam_tensor *tensor, int arena) {
-    switch (arena) {
-    case ARENA_PARAM: return &tensor->param;
-    case ARENA_GRAD: return (void **)&tensor->grad;
-    case ARENA_M: return &tensor->m;
-    case ARENA_V: return &tensor->v;
-    default: return (void **)&tensor->master;
+static unsigned char *pointer_of(const quern_adam_tensor *tensor, int arena) {
+    unsigned char *pointer;
+    memcpy(&pointer, (const char *)tensor + arenas[arena].pointer, sizeof pointer);
+    return pointer;
+}
+
+static void set_pointer(quern_adam_tensor *tensor, int arena, unsigned char *pointer) {
+    memcpy((char *)tensor + arenas[arena].pointer, &pointer, sizeof pointer);
+}
+
+/* ---- rows ---- */
+
+int for_each_adam_row(adam_row_test *body) {
+    int rows = 0;
+    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row), rows++) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        body(&device, row);
+        device_close(&device);
     }
+    check(rows > 0, "%s has no row", test_target());
+    return rows;
+}
+
+const struct quern_kernel *find_adam_row(quern_dtype param, quern_dtype grad, quern_dtype m, quern_dtype v, quern_dtype master,
+                                         bool full) {
+    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row))
+        if (row->key.adam.param == param && row->key.adam.grad == grad && row->key.adam.m == m && row->key.adam.v == v
+            && row->key.adam.master == master && (row->key.adam.full != 0) == full)
+            return row;
+    cr_assert_fail("%s has no row for these types", test_target());
+    return NULL;
 }
 
 quern_adam_args adam_args_of(const struct quern_kernel *row) {
@@ -41,7 +104,14 @@ quern_adam_args adam_args_of(const struct quern_kernel *row) {
     args.weight_decay = 0.1;
     args.step = 3;
     args.seed = 0x0123456789ABCDEF;
+    if (row->key.adam.full) args.amsgrad = args.zero_grads = 1, args.copy_dtype = QUERN_E4M3;
     return args;
+}
+
+void adam_set_rounding(quern_adam_args *args, quern_rounding param, quern_rounding m, quern_rounding v) {
+    args->param_rounding = args->master_dtype == QUERN_REMAINDER ? QUERN_ROUND_DEFAULT : param;
+    args->m_rounding = m;
+    args->v_rounding = v;
 }
 
 /* ---- layout ---- */
@@ -53,44 +123,152 @@ static int64_t offset_of(int64_t place, int arena) {
 
 /* Where the array of a tensor starts, in elements; *end is where the next one may. */
 static int64_t place_array(int64_t *end, int64_t place, int arena, int64_t count) {
-    int64_t start = (*end + 15) / 16 * 16 + offset_of(place, arena);
-    *end = start + count;
+    const int64_t start = (*end + 63) / 64 * 64 + offset_of(place, arena);
+    *end = start + length_of(arena, count);
     return start;
 }
 
+/* A copy's scale and largest value may be left out. */
+static bool has_array(int arena, int64_t place) {
+    return arena == ARENA_COPY_SCALE ? place % 3 != 1 : arena == ARENA_COPY_MAX ? place % 4 != 2 : true;
+}
+
 static void make_arena(struct adam_problem *problem, int arena) {
-    quern_adam_args *args = &problem->args;
-    size_t element = quern_dtype_bytes(arena_dtype(args, arena));
+    const size_t element = element_bytes(&problem->args, arena);
+    if (!element) return;
     int64_t end = 0;
-    for (int64_t i = 0; i < args->tensor_count; i++) place_array(&end, i, arena, problem->tensors[i].count);
+    for (int64_t i = 0; i < problem->args.tensor_count; i++) place_array(&end, i, arena, problem->tensors[i].count);
     problem->bytes[arena] = (size_t)end * element;
     problem->arena[arena] = malloc(problem->bytes[arena] + 1);
     check(problem->arena[arena], "no memory");
     fill_pattern(problem->arena[arena], problem->bytes[arena]);
     end = 0;
-    for (int64_t i = 0; i < args->tensor_count; i++) {
-        int64_t start = place_array(&end, i, arena, problem->tensors[i].count);
-        *pointer_of(&problem->tensors[i], arena) = problem->arena[arena] + (size_t)start * element;
+    for (int64_t i = 0; i < problem->args.tensor_count; i++) {
+        const int64_t start = place_array(&end, i, arena, problem->tensors[i].count);
+        set_pointer(&problem->tensors[i], arena, has_array(arena, i) ? problem->arena[arena] + (size_t)start * element : NULL);
+    }
+}
+
+struct adam_numbers *adam_numbers(const struct adam_problem *problem) {
+    return (struct adam_numbers *)problem->arena[ARENA_CONTROL];
+}
+
+/* Lets control point to an arena, where it points to anything. */
+static void point_control(quern_adam_control *control, struct adam_numbers *numbers) {
+    if (control->lr) control->lr = &numbers->lr;
+    if (control->step) control->step = &numbers->step;
+    if (control->grad_scale) control->grad_scale = &numbers->grad_scale;
+    if (control->clip) control->clip = &numbers->clip;
+    if (control->found_inf) control->found_inf = &numbers->found_inf;
+}
+
+static void make_control(struct adam_problem *problem) {
+    quern_adam_control *control = &problem->args.control;
+    if (!control->lr && !control->step && !control->grad_scale && !control->clip && !control->found_inf) return;
+    const struct adam_numbers numbers = {
+        .step = control->step ? *control->step : -1,
+        .lr = control->lr ? *control->lr : NAN,
+        .grad_scale = control->grad_scale ? *control->grad_scale : NAN,
+        .clip = control->clip ? *control->clip : NAN,
+        .found_inf = control->found_inf ? *control->found_inf : NAN,
+    };
+    problem->bytes[ARENA_CONTROL] = sizeof numbers;
+    problem->arena[ARENA_CONTROL] = malloc(sizeof numbers);
+    check(problem->arena[ARENA_CONTROL], "no memory");
+    memcpy(problem->arena[ARENA_CONTROL], &numbers, sizeof numbers);
+    point_control(control, adam_numbers(problem));
+}
+
+/* ---- values ---- */
+
+static quern_dtype moment_dtype(const quern_adam_args *args, int arena) {
+    return arena == ARENA_M ? args->m_dtype : args->v_dtype;
+}
+
+static uint8_t *scales_of(const quern_adam_tensor *tensor, int arena) {
+    return arena == ARENA_M ? tensor->m_scale : arena == ARENA_V ? tensor->v_scale : tensor->v_max_scale;
+}
+
+void adam_set_moment(struct adam_problem *problem, int64_t place, int arena, int64_t first, int64_t count, const float *values) {
+    const quern_adam_tensor *tensor = &problem->tensors[place];
+    for (int64_t end = first + count; first < end;) {
+        const int64_t next = (first / QUERN_SCALE_BLOCK + 1) * QUERN_SCALE_BLOCK, here = (next < end ? next : end) - first;
+        adam_store_moment(moment_dtype(&problem->args, arena), pointer_of(tensor, arena), scales_of(tensor, arena), first, here,
+                          values, arena != ARENA_M, NULL);
+        first += here, values += here;
+    }
+}
+
+void adam_set_value(struct adam_problem *problem, int64_t place, int arena, int64_t i, double value) {
+    const quern_adam_args *args = &problem->args;
+    const quern_adam_tensor *t = &problem->tensors[place];
+    const quern_dtype dtypes[ARENAS] = {
+        [ARENA_PARAM] = args->param_dtype, [ARENA_GRAD] = args->grad_dtype, [ARENA_M] = args->m_dtype, [ARENA_V] = args->v_dtype,
+        [ARENA_MASTER] = args->master_dtype, [ARENA_V_MAX] = args->v_dtype, [ARENA_COPY] = args->copy_dtype,
+    };
+    if (dtypes[arena] == QUERN_REMAINDER) adam_split_master((float)value, (uint16_t *)t->param + i, (uint16_t *)t->master + i);
+    else dtype_store(dtypes[arena], pointer_of(t, arena), i, value);
+}
+
+double adam_value_at(const struct adam_problem *problem, int64_t place, int arena, int64_t i) {
+    const quern_adam_args *args = &problem->args;
+    const quern_adam_tensor *t = &problem->tensors[place];
+    switch (arena) {
+    case ARENA_M: case ARENA_V: case ARENA_V_MAX:
+        return (double)adam_load_moment(moment_dtype(args, arena), pointer_of(t, arena), scales_of(t, arena), i);
+    case ARENA_MASTER:
+        if (args->master_dtype == QUERN_REMAINDER)
+            return (double)adam_join_master(((uint16_t *)t->param)[i], ((uint16_t *)t->master)[i]);
+        return (double)((float *)t->master)[i];
+    case ARENA_GRAD: return dtype_load(args->grad_dtype, t->grad, i);
+    case ARENA_COPY: return dtype_load(args->copy_dtype, t->copy, i);
+    default: return dtype_load(args->param_dtype, t->param, i);
     }
 }
 
 /* Every value of a training run in its usual range; v is never negative. */
-static double make_value(int arena, uint64_t place, uint64_t i) {
-    double normal = random_normal((uint64_t)arena * 1000003 + place, i);
+static double make_value(int arena, int64_t place, int64_t i) {
+    const double normal = random_normal((uint64_t)(arena * 1000003 + place), (uint64_t)i);
     switch (arena) {
     case ARENA_GRAD: return 0.1 * normal;
     case ARENA_M: return 0.05 * normal;
-    case ARENA_V: return 0.01 * normal * normal;
+    case ARENA_V: case ARENA_V_MAX: return 0.01 * normal * normal;
     default: return 0.5 * normal;
     }
 }
 
-static void fill_arena(struct adam_problem *problem, int arena) {
-    if (arena == ARENA_PARAM && problem->args.master_dtype) return;
-    for (int64_t place = 0; place < problem->args.tensor_count; place++)
-        for (int64_t i = 0; i < problem->tensors[place].count; i++)
-            dtype_store(arena_dtype(&problem->args, arena), *pointer_of(&problem->tensors[place], arena), i,
-                        make_value(arena, (uint64_t)place, (uint64_t)i));
+static void fill_moment(struct adam_problem *problem, int64_t place, int arena) {
+    const int64_t count = problem->tensors[place].count;
+    for (int64_t first = 0; first < count; first += QUERN_SCALE_BLOCK) {
+        float values[QUERN_SCALE_BLOCK];
+        const int64_t here = count - first < QUERN_SCALE_BLOCK ? count - first : QUERN_SCALE_BLOCK;
+        for (int64_t i = 0; i < here; i++) values[i] = (float)make_value(arena, place, first + i);
+        adam_set_moment(problem, place, arena, first, here, values);
+    }
+}
+
+static void fill_params(struct adam_problem *problem, int64_t place) {
+    const quern_adam_args *args = &problem->args;
+    const quern_adam_tensor *t = &problem->tensors[place];
+    for (int64_t i = 0; i < t->count; i++) {
+        const float value = (float)make_value(ARENA_PARAM, place, i);
+        if (args->master_dtype == QUERN_REMAINDER) adam_split_master(value, (uint16_t *)t->param + i, (uint16_t *)t->master + i);
+        else if (args->master_dtype) ((float *)t->master)[i] = value;
+        else dtype_store(args->param_dtype, t->param, i, (double)value);
+    }
+}
+
+static void fill_tensor(struct adam_problem *problem, int64_t place) {
+    quern_adam_tensor *t = &problem->tensors[place];
+    fill_params(problem, place);
+    fill_moment(problem, place, ARENA_M);
+    fill_moment(problem, place, ARENA_V);
+    if (problem->args.amsgrad) fill_moment(problem, place, ARENA_V_MAX);
+    for (int64_t i = 0; i < t->count; i++) dtype_store(problem->args.grad_dtype, t->grad, i, make_value(ARENA_GRAD, place, i));
+    if (t->copy_scale) memcpy((void *)(uintptr_t)t->copy_scale, &(float){(float)(0.3 * (double)(place % 8 + 1))}, sizeof(float));
+    if (t->copy_max) *t->copy_max = (float)(place % 5 == 3);
+    t->lr_multiplier = (float)(place % 4) * 0.7f;
+    t->weight_decay_multiplier = (float)(place % 3) * 1.3f;
 }
 
 void adam_make(struct adam_problem *problem, const quern_adam_args *args, const int64_t *counts, int64_t tensor_count) {
@@ -99,20 +277,19 @@ void adam_make(struct adam_problem *problem, const quern_adam_args *args, const 
     problem->args.tensors = problem->tensors;
     problem->args.tensor_count = tensor_count;
     for (int64_t i = 0; i < tensor_count; i++) problem->tensors[i].count = counts[i];
-    for (int arena = 0; arena < ARENAS; arena++) {
-        if (!arena_dtype(args, arena)) continue;
-        make_arena(problem, arena);
-        fill_arena(problem, arena);
-    }
+    for (int arena = 0; arena < ARENA_CONTROL; arena++) make_arena(problem, arena);
+    make_control(problem);
+    for (int64_t i = 0; i < tensor_count; i++) fill_tensor(problem, i);
 }
 
 /* Lets the tensors of `to` point into other arenas with the same layout. */
 static void point_into(quern_adam_tensor *to, const struct adam_problem *from, unsigned char *const arena[ARENAS]) {
     for (int64_t i = 0; i < from->args.tensor_count; i++) {
         to[i] = from->tensors[i];
-        for (int a = 0; a < ARENAS; a++)
-            if (from->arena[a])
-                *pointer_of(&to[i], a) = arena[a] + ((unsigned char *)*pointer_of(&from->tensors[i], a) - from->arena[a]);
+        for (int a = 0; a < ARENA_CONTROL; a++) {
+            unsigned char *pointer = pointer_of(&from->tensors[i], a);
+            if (pointer) set_pointer(&to[i], a, arena[a] + (pointer - from->arena[a]));
+        }
     }
 }
 
@@ -128,6 +305,7 @@ void adam_copy(struct adam_problem *copy, const struct adam_problem *problem) {
         memcpy(copy->arena[a], problem->arena[a], problem->bytes[a]);
     }
     point_into(copy->tensors, problem, copy->arena);
+    point_control(&copy->args.control, adam_numbers(copy));
 }
 
 void adam_free(struct adam_problem *problem) {
@@ -135,102 +313,76 @@ void adam_free(struct adam_problem *problem) {
     free(problem->tensors);
 }
 
-/* ---- the call ---- */
+/* ---- on the device ---- */
+
+static void make_ready(struct adam_session *session, bool with_plan) {
+    quern_adam_args *args = &session->args;
+    if (with_plan) {
+        check_ok(quern_adam_plan_create(session->device->quern, args, &session->plan));
+        memset(session->tensors, 0xFF, (size_t)args->tensor_count * sizeof *session->tensors);  /* the plan needs no list */
+        args->plan = session->plan;
+        args->tensors = NULL;
+        args->tensor_count = 0;
+    }
+    check_ok(quern_adam_workspace(session->device->quern, args, &session->workspace_bytes));
+    check(!session->workspace_bytes || (args->control.step && !with_plan), "a workspace of %zu bytes", session->workspace_bytes);
+    buffer_open(&session->workspace, session->device, session->workspace_bytes, 16, NULL);
+}
+
+void adam_session_open(struct adam_session *session, const struct test_device *device, const struct adam_problem *problem) {
+    unsigned char *arena[ARENAS] = {NULL};
+    *session = (struct adam_session){.device = device, .args = problem->args};
+    session->tensors = calloc((size_t)problem->args.tensor_count + 1, sizeof *session->tensors);
+    check(session->tensors, "no memory");
+    for (int a = 0; a < ARENAS; a++) {
+        if (!problem->arena[a]) continue;
+        buffer_open(&session->buffers[a], device, problem->bytes[a], 0, problem->arena[a]);
+        arena[a] = session->buffers[a].data;
+    }
+    point_into(session->tensors, problem, arena);
+    point_control(&session->args.control, (struct adam_numbers *)arena[ARENA_CONTROL]);
+    session->args.tensors = session->tensors;
+    make_ready(session, problem->with_plan);
+}
+
+/* The list is read before the call returns: it is gone afterwards. */
+quern_status adam_session_step(struct adam_session *session) {
+    quern_adam_args args = session->args;
+    const size_t bytes = (size_t)args.tensor_count * sizeof(quern_adam_tensor);
+    quern_adam_tensor *list = malloc(bytes + 1);
+    check(list, "no memory");
+    if (args.tensors) args.tensors = memcpy(list, session->tensors, bytes);
+    quern_status status = quern_adam(session->device->quern, &args, session->workspace_bytes ? session->workspace.data : NULL,
+                                     session->workspace_bytes, session->device->stream);
+    memset(list, 0xFF, bytes);
+    free(list);
+    return status;
+}
+
+void adam_session_write(struct adam_session *session, const struct adam_problem *problem, int arena) {
+    buffer_write(&session->buffers[arena], problem->arena[arena]);
+}
+
+void adam_session_read(struct adam_session *session, struct adam_problem *problem) {
+    for (int a = 0; a < ARENAS; a++)
+        if (problem->arena[a]) memcpy(problem->arena[a], buffer_read(&session->buffers[a]), problem->bytes[a]);
+}
+
+void adam_session_close(struct adam_session *session) {
+    device_synchronize(session->device);
+    quern_adam_plan_destroy(session->plan);
+    buffer_close(&session->workspace);
+    for (int a = 0; a < ARENAS; a++)
+        if (session->buffers[a].device) buffer_close(&session->buffers[a]);
+    free(session->tensors);
+}
 
 void adam_run(const struct test_device *device, struct adam_problem *problem) {
-    struct buffer buffers[ARENAS];
-    unsigned char *arena[ARENAS] = {NULL};
-    quern_adam_args args = problem->args;
-    quern_adam_tensor *tensors = calloc((size_t)args.tensor_count + 1, sizeof *tensors);
-    check(tensors, "no memory");
-    for (int a = 0; a < ARENAS; a++) {
-        if (!problem->arena[a]) continue;
-        buffer_open(&buffers[a], device, problem->bytes[a], 0, problem->arena[a]);
-        arena[a] = buffers[a].data;
-    }
-    point_into(tensors, problem, arena);
-    args.tensors = tensors;
-    size_t bytes;
-    struct buffer workspace;
-    check_ok(quern_adam_workspace(device->quern, &args, &bytes));
-    buffer_open(&workspace, device, bytes, 16, NULL);
-    check_ok(quern_adam(device->quern, &args, bytes ? workspace.data : NULL, bytes, device->stream));
-    memset(tensors, 0xFF, (size_t)args.tensor_count * sizeof *tensors);  /* the list is read before the call returns */
-    buffer_close(&workspace);
-    for (int a = 0; a < ARENAS; a++) {
-        if (!problem->arena[a]) continue;
-        memcpy(problem->arena[a], buffer_read(&buffers[a]), problem->bytes[a]);
-        buffer_close(&buffers[a]);
-    }
-    free(tensors);
-}
-
-/* ---- comparisons ---- */
-
-static bool same_element(quern_dtype dtype, const void *a, const void *b, int64_t i) {
-    size_t bytes = quern_dtype_bytes(dtype);
-    if (!memcmp((const char *)a + (size_t)i * bytes, (const char *)b + (size_t)i * bytes, bytes)) return true;
-    return dtype == QUERN_F32 && isnan(((const float *)a)[i]) && isnan(((const float *)b)[i]);
-}
-
-static void describe_difference(const struct adam_problem *got, const struct adam_problem *expected, int arena,
-                                int64_t element, const char *what) {
-    quern_dtype dtype = arena_dtype(&got->args, arena);
-    for (int64_t place = 0; place < got->args.tensor_count; place++) {
-        unsigned char *start = *pointer_of(&got->tensors[place], arena);
-        int64_t i = element - (start - got->arena[arena]) / (int64_t)quern_dtype_bytes(dtype);
-        if (i >= 0 && i < got->tensors[place].count)
-            cr_assert_fail("%s: %s[%" PRId64 "] of tensor %" PRId64 " (of %" PRId64 ") is %.9g instead of %.9g", what,
-                           arena_names[arena], i, place, got->tensors[place].count,
-                           dtype_load(dtype, got->arena[arena], element),
-                           dtype_load(dtype, expected->arena[arena], element));
-    }
-    cr_assert_fail("%s: %s was written outside of all tensors, at element %" PRId64, what, arena_names[arena], element);
-}
-
-void adam_check_same(const struct adam_problem *got, const struct adam_problem *expected, const char *what) {
-    for (int a = 0; a < ARENAS; a++) {
-        if (!got->arena[a] || !memcmp(got->arena[a], expected->arena[a], got->bytes[a])) continue;
-        quern_dtype dtype = arena_dtype(&got->args, a);
-        for (int64_t i = 0; i < (int64_t)(got->bytes[a] / quern_dtype_bytes(dtype)); i++)
-            if (!same_element(dtype, got->arena[a], expected->arena[a], i))
-                describe_difference(got, expected, a, i, what);
-    }
-}
-
-/* The bounds within which a value must lie that was rounded to dtype from something within tolerance of exact. */
-static void check_rounded(quern_dtype dtype, bool stochastic, double got, double exact, double tolerance, const char *name,
-                          const char *what) {
-    double low = exact - tolerance, high = exact + tolerance;
-    if (dtype != QUERN_F32) {
-        double slack = fmax(tolerance, 0x1p-20 * fabs(exact));
-        low = stochastic ? exact - slack - dtype_ulp(dtype, exact) : dtype_round(dtype, exact - slack);
-        high = stochastic ? exact + slack + dtype_ulp(dtype, exact) : dtype_round(dtype, exact + slack);
-    }
-    check(got >= low && got <= high, "%s: %s is %.9g, not between %.9g and %.9g", what, name, got, low, high);
-}
-
-static void check_element(const struct adam_problem *before, const struct adam_problem *after, int64_t place, int64_t i,
-                          const char *what) {
-    const quern_adam_args *args = &before->args;
-    const quern_adam_tensor *b = &before->tensors[place], *a = &after->tensors[place];
-    quern_dtype p_dtype = args->master_dtype ? QUERN_F32 : args->param_dtype;
-    double p = dtype_load(p_dtype, args->master_dtype ? b->master : b->param, i);
-    struct adam_exact exact = adam_exact_element(args, p, dtype_load(args->grad_dtype, b->grad, i),
-                                                 dtype_load(args->m_dtype, b->m, i), dtype_load(args->v_dtype, b->v, i));
-    if (args->master_dtype)
-        check_rounded(QUERN_F32, false, (double)a->master[i], exact.param, exact.param_tolerance, "master", what);
-    check_rounded(args->param_dtype, adam_is_stochastic(args, ADAM_PARAM), dtype_load(args->param_dtype, a->param, i),
-                  exact.param, exact.param_tolerance, "param", what);
-    check_rounded(args->m_dtype, adam_is_stochastic(args, ADAM_M), dtype_load(args->m_dtype, a->m, i), exact.m,
-                  exact.m_tolerance, "m", what);
-    check_rounded(args->v_dtype, adam_is_stochastic(args, ADAM_V), dtype_load(args->v_dtype, a->v, i), exact.v,
-                  exact.v_tolerance, "v", what);
-}
-
-void adam_check_exact(const struct adam_problem *before, const struct adam_problem *after, const char *what) {
-    for (int64_t place = 0; place < before->args.tensor_count; place++)
-        for (int64_t i = 0; i < before->tensors[place].count; i++) check_element(before, after, place, i, what);
+    struct adam_session session;
+    adam_session_open(&session, device, problem);
+    check_ok(adam_session_step(&session));
+    adam_session_read(&session, problem);
+    adam_session_close(&session);
 }
 
 void adam_check_step(const struct test_device *device, struct adam_problem *problem, const char *what) {

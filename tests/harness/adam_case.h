@@ -1,39 +1,96 @@
 /*
- * One step of Adam over a list of tensors that all live in five arenas, one per value, with gaps between the tensors.  The
- * model takes the step in a copy of the arenas; afterwards the arenas must be equal, gaps included, so that a single
- * comparison shows wrong values as well as writes out of bounds.
+ * One step of Adam over a list of tensors that all live in arenas, one per value, with gaps between the tensors.  The model takes
+ * the step in a copy of the arenas; afterwards the arenas must be equal, gaps included, so that a single comparison shows wrong
+ * values as well as writes out of bounds.
+ *
+ * The model is the same on every target, so where the suites pass, all targets give the same bits.
  */
 #ifndef HARNESS_ADAM_CASE_H
 #define HARNESS_ADAM_CASE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/buffer.h"
 #include "harness/device.h"
 #include "quern.h"
 
-enum adam_arena { ARENA_PARAM, ARENA_GRAD, ARENA_M, ARENA_V, ARENA_MASTER, ARENAS };
-
-struct adam_problem {
-    quern_adam_args args;             /* its tensors point into the arenas below */
-    quern_adam_tensor *tensors;
-    unsigned char *arena[ARENAS];     /* NULL: no master */
-    size_t bytes[ARENAS];
+enum adam_arena {
+    ARENA_PARAM, ARENA_GRAD, ARENA_M, ARENA_V, ARENA_MASTER, ARENA_M_SCALE, ARENA_V_SCALE, ARENA_V_MAX, ARENA_V_MAX_SCALE,
+    ARENA_COPY, ARENA_COPY_SCALE, ARENA_COPY_MAX, ARENA_CONTROL, ARENAS
 };
 
-/* The dtypes of a table row in a struct of arguments with a learning rate, weight decay, seed and step 3. */
+/* What the arena of control holds: what args.control points to. */
+struct adam_numbers {
+    int64_t step;
+    float lr, grad_scale, clip, found_inf;
+};
+
+struct adam_problem {
+    quern_adam_args args;             /* its tensors and control point into the arenas below */
+    quern_adam_tensor *tensors;
+    unsigned char *arena[ARENAS];     /* NULL: not asked for */
+    size_t bytes[ARENAS];
+    bool with_plan;                   /* how it is run; false after adam_make */
+};
+
+/* Runs a test body for every row of the target, on a device that is restricted to this row; returns how many there were. */
+typedef void adam_row_test(const struct test_device *device, const struct quern_kernel *row);
+int for_each_adam_row(adam_row_test *body);
+
+/* The row of the target with these types, a full one or a plain one; the test fails without it. */
+const struct quern_kernel *find_adam_row(quern_dtype param, quern_dtype grad, quern_dtype m, quern_dtype v, quern_dtype master,
+                                         bool full);
+
+/* The dtypes of a table row in a struct of arguments with a learning rate, weight decay, seed and step 3; a full row's with options. */
 quern_adam_args adam_args_of(const struct quern_kernel *row);
 
+/* The same rounding for all; a parameter with a remainder keeps its only one. */
+void adam_set_rounding(quern_adam_args *args, quern_rounding param, quern_rounding m, quern_rounding v);
+
 /*
- * Lays out tensors of the given sizes and fills them with random values.  Every array of every tensor misses a 64-byte
- * boundary by another number of elements.  With a master, params hold the gaps' pattern: they must not be read.
+ * Lays out tensors of the given sizes and fills them with random values; args.control points to the numbers that are wanted in the
+ * memory of the device.  Every array of every tensor misses a 64-byte boundary by another number of elements.  With an F32 master,
+ * params hold the gaps' pattern: they must not be read.  Some tensors have no copy_scale or copy_max.
  */
 void adam_make(struct adam_problem *problem, const quern_adam_args *args, const int64_t *counts, int64_t tensor_count);
 void adam_copy(struct adam_problem *copy, const struct adam_problem *problem);
 void adam_free(struct adam_problem *problem);
 
-/* Takes the step on the device, in guarded buffers, and brings the arenas back. */
+struct adam_numbers *adam_numbers(const struct adam_problem *problem);
+
+/* Sets the values of elements [first, first + count) of m, v or v_max, whole blocks of a scaled type. */
+void adam_set_moment(struct adam_problem *problem, int64_t place, int arena, int64_t first, int64_t count, const float *values);
+
+/* Stores a value as it is, whatever its neighbours: of a moment the code, of a remainder master both halves. */
+void adam_set_value(struct adam_problem *problem, int64_t place, int arena, int64_t i, double value);
+
+/* The value of an element of an arena that has elements; m, v and v_max with their scale. */
+double adam_value_at(const struct adam_problem *problem, int64_t place, int arena, int64_t i);
+
+/* ---- on the device ---- */
+
+/* The arenas in guarded buffers of the device, for any number of steps. */
+struct adam_session {
+    const struct test_device *device;
+    struct buffer buffers[ARENAS], workspace;
+    quern_adam_tensor *tensors;
+    quern_adam_args args;             /* may be changed between steps, but for what the workspace and the plan depend on */
+    quern_adam_plan *plan;
+    size_t workspace_bytes;
+};
+
+void adam_session_open(struct adam_session *session, const struct test_device *device, const struct adam_problem *problem);
+quern_status adam_session_step(struct adam_session *session);
+void adam_session_write(struct adam_session *session, const struct adam_problem *problem, int arena);
+void adam_session_read(struct adam_session *session, struct adam_problem *problem);
+void adam_session_close(struct adam_session *session);
+
+/* Takes the step on the device and brings the arenas back. */
 void adam_run(const struct test_device *device, struct adam_problem *problem);
+
+/* ---- comparisons ---- */
 
 /* Fails unless the arenas are equal: bit for bit, but for the payload of an fp32 NaN. */
 void adam_check_same(const struct adam_problem *got, const struct adam_problem *expected, const char *what);

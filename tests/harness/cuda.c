@@ -7,6 +7,13 @@
 
 static struct cuda_driver driver;
 
+/* As tests/emulator/libcuda.cpp has it. */
+struct emulator_statistics {
+    unsigned long long launches, blocks, switches, allocations, bytes;
+};
+
+static void (*emulator_statistics)(struct emulator_statistics *statistics);
+
 static void find_if_there(void *library, const char *name, void *function) {
     void *address = dlsym(library, name);
     memcpy(function, &address, sizeof address);
@@ -44,6 +51,7 @@ static void open_driver(void) {
     FIND(cuGraphDestroy);
 #undef FIND
     find_if_there(library, "cuLaunchHostFunc", &driver.cuLaunchHostFunc);
+    find_if_there(library, "quern_emulator_statistics", &emulator_statistics);
     int result = driver.cuInit(0);
     check(result == 0, "cuInit returned %d", result);
 }
@@ -51,6 +59,14 @@ static void open_driver(void) {
 const struct cuda_driver *cuda(void) {
     if (!driver.cuInit) open_driver();
     return &driver;
+}
+
+long long cuda_launches(void) {
+    struct emulator_statistics statistics = {0};
+    cuda();
+    if (!emulator_statistics) return -1;
+    emulator_statistics(&statistics);
+    return (long long)statistics.launches;
 }
 
 void cuda_check(int result, const char *call) {

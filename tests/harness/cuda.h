@@ -37,6 +37,9 @@ struct cuda_driver {
     int (*cuLaunchHostFunc)(void *stream, cuda_host_function *function, void *user);  /* NULL on the emulator */
 };
 
+/* How many kernels this process has launched, as the emulator counts them; -1 with a driver that does not. */
+long long cuda_launches(void);
+
 /* The driver, opened on first use; the test fails when it or one of its functions is missing. */
 const struct cuda_driver *cuda(void);
 

@@ -98,5 +98,7 @@ const struct quern_kernel *next_cross_entropy_row(const struct quern_kernel *row
 }
 
 const struct quern_kernel *next_adam_row(const struct quern_kernel *row) {
-    return next_row(quern_adam_kernels, row);
+    do row = next_row(quern_adam_kernels, row);
+    while (row && row->key.adam.task != QUERN_ADAM_STEP);
+    return row;
 }

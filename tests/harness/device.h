@@ -45,6 +45,6 @@ void device_use(const struct test_device *device);
 /* The rows of a table that belong to the target under test, one after the other: NULL to start, NULL at the end. */
 const struct quern_kernel *next_row(const struct quern_kernel *table, const struct quern_kernel *row);
 const struct quern_kernel *next_cross_entropy_row(const struct quern_kernel *row);  /* only those of the rows stage */
-const struct quern_kernel *next_adam_row(const struct quern_kernel *row);
+const struct quern_kernel *next_adam_row(const struct quern_kernel *row);  /* only steps */
 
 #endif

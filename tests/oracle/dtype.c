@@ -1,20 +1,27 @@
 #include "oracle/dtype.h"
 
 #include <math.h>
-#include <string.h>
 
 struct format {
-    int precision;     /* significant bits, the hidden one included */
-    int exponent_min;  /* of the smallest normal value */
+    int precision;      /* significant bits, the hidden one included */
+    int exponent_min;   /* of the smallest normal value */
     double largest;
+    uint32_t sign, infinity, nan;  /* bits; infinity: of a type that has none, what stands for it */
 };
 
 static struct format format_of(quern_dtype dtype) {
-    switch (dtype) {
-    case QUERN_F16: return (struct format){11, -14, 65504.0};
-    case QUERN_BF16: return (struct format){8, -126, 0x1.FEp127};
-    default: return (struct format){24, -126, 0x1.FFFFFEp127};
-    }
+    static const struct format formats[] = {
+        [QUERN_F32] = {24, -126, 0x1.FFFFFEp127, 0x80000000, 0x7F800000, 0x7FFFFFFF},
+        [QUERN_F16] = {11, -14, 65504, 0x8000, 0x7C00, 0x7FFF},
+        [QUERN_BF16] = {8, -126, 0x1.FEp127, 0x8000, 0x7F80, 0x7FFF},
+        [QUERN_E4M3] = {4, -6, 448, 0x80, 0x7F, 0x7F},
+        [QUERN_E5M2] = {3, -14, 57344, 0x80, 0x7C, 0x7F},
+    };
+    return formats[dtype];
+}
+
+double dtype_largest(quern_dtype dtype) {
+    return format_of(dtype).largest;
 }
 
 double dtype_ulp(quern_dtype dtype, double value) {
@@ -39,48 +46,49 @@ double dtype_truncate(quern_dtype dtype, double value) {
     return copysign(truncated, value);
 }
 
-/* The sign, the exponent and the fraction of a binary16 by its definition. */
-static double load_f16(uint16_t bits) {
-    int exponent = (bits >> 10) & 31, fraction = bits & 1023;
-    double magnitude;
-    if (exponent == 31) magnitude = fraction ? (double)NAN : (double)INFINITY;
-    else if (exponent == 0) magnitude = fraction * 0x1p-24;
-    else magnitude = ldexp(1024 + fraction, exponent - 25);
-    return bits & 0x8000 ? -magnitude : magnitude;
+/* Bits without the sign, below those of infinity: the exponent and the fraction, by their definition. */
+static double finite_magnitude(struct format format, uint32_t bits) {
+    uint32_t hidden = (uint32_t)1 << (format.precision - 1), fraction = bits & (hidden - 1);
+    int exponent = (int)(bits / hidden);
+    if (exponent == 0) return ldexp(fraction, format.exponent_min - format.precision + 1);
+    return ldexp(hidden + fraction, exponent - 1 + format.exponent_min - format.precision + 1);
 }
 
-/* value is a binary16 value, an infinity or NaN. */
-static uint16_t store_f16(double value) {
-    if (isnan(value)) return 0x7FFF;
-    uint16_t sign = signbit(value) ? 0x8000 : 0;
-    double magnitude = fabs(value);
-    if (isinf(value)) return sign | 0x7C00;
-    if (magnitude < 0x1p-14) return (uint16_t)(sign | (uint16_t)(magnitude * 0x1p24));
-    int exponent = ilogb(magnitude);
-    uint16_t fraction = (uint16_t)(ldexp(magnitude, 10 - exponent) - 1024);
-    return (uint16_t)(sign | (uint16_t)((exponent + 15) << 10) | fraction);
+double dtype_decode(quern_dtype dtype, uint32_t bits) {
+    struct format format = format_of(dtype);
+    uint32_t magnitude = bits & (format.sign - 1);
+    double value = (double)NAN;
+    if (magnitude < format.infinity) value = finite_magnitude(format, magnitude);
+    else if (magnitude == format.infinity && format.infinity != format.nan) value = (double)INFINITY;
+    return bits & format.sign ? -value : value;
+}
+
+uint32_t dtype_encode(quern_dtype dtype, double value) {
+    struct format format = format_of(dtype);
+    double rounded = dtype_round(dtype, value), magnitude = fabs(rounded);
+    if (isnan(rounded) || (isinf(rounded) && format.infinity == format.nan)) return format.nan;
+    uint32_t sign = signbit(rounded) ? format.sign : 0;
+    if (isinf(rounded)) return sign | format.infinity;
+    uint32_t hidden = (uint32_t)1 << (format.precision - 1);
+    int last_place = ilogb(dtype_ulp(dtype, rounded));
+    uint32_t significand = (uint32_t)ldexp(magnitude, -last_place);
+    if (significand < hidden) return sign | significand;
+    int exponent = last_place + format.precision - 1 - format.exponent_min + 1;
+    return sign | ((uint32_t)exponent * hidden + significand - hidden);
 }
 
 double dtype_load(quern_dtype dtype, const void *array, int64_t i) {
-    if (dtype == QUERN_F32) return ((const float *)array)[i];
-    uint16_t bits = ((const uint16_t *)array)[i];
-    if (dtype == QUERN_F16) return load_f16(bits);
-    uint32_t wide = (uint32_t)bits << 16;
-    float value;
-    memcpy(&value, &wide, sizeof value);
-    return value;
+    switch (quern_dtype_bytes(dtype)) {
+    case 1: return dtype_decode(dtype, ((const uint8_t *)array)[i]);
+    case 2: return dtype_decode(dtype, ((const uint16_t *)array)[i]);
+    default: return ((const float *)array)[i];
+    }
 }
 
 void dtype_store(quern_dtype dtype, void *array, int64_t i, double value) {
-    double rounded = dtype_round(dtype, value);
-    if (dtype == QUERN_F32) {
-        ((float *)array)[i] = (float)rounded;
-    } else if (dtype == QUERN_F16) {
-        ((uint16_t *)array)[i] = store_f16(rounded);
-    } else {
-        float narrow = (float)rounded;
-        uint32_t bits;
-        memcpy(&bits, &narrow, sizeof bits);
-        ((uint16_t *)array)[i] = isnan(value) ? 0x7FFF : (uint16_t)(bits >> 16);
+    switch (quern_dtype_bytes(dtype)) {
+    case 1: ((uint8_t *)array)[i] = (uint8_t)dtype_encode(dtype, value); break;
+    case 2: ((uint16_t *)array)[i] = (uint16_t)dtype_encode(dtype, value); break;
+    default: ((float *)array)[i] = (float)dtype_round(dtype, value);
     }
 }

@@ -1,0 +1,20 @@
+/* What quern_gradient_norm and quern_accumulate must give; every pointer of the arguments points to host memory. */
+#ifndef ORACLE_GRADIENTS_H
+#define ORACLE_GRADIENTS_H
+
+#include <stdbool.h>
+
+#include "quern.h"
+
+struct exact_norm {
+    double norm, clip;   /* not defined when found_inf */
+    bool found_inf;
+};
+
+/* The norm in long double, whose squares of fp32 values neither overflow nor vanish. */
+struct exact_norm gradient_norm_exact(const quern_gradient_norm_args *args);
+
+/* The sum in place, bit for bit. */
+void accumulate_model(const quern_accumulate_args *args);
+
+#endif

@@ -1,0 +1,250 @@
+/*
+ * Adam's step control in the memory of the device: what found_inf leaves alone, who counts the steps, and a captured graph whose
+ * numbers change from replay to replay.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "harness/random.h"
+#include "oracle/adam.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* All numbers of step control, with values that the fields of the arguments do not have. */
+static const int64_t steps_taken = 6;
+static const float lr = 0.03125f, grad_scale = 1024, clip = 0.75f, all_finite = 0;
+
+static quern_adam_control every_number(const float *found_inf) {
+    return (quern_adam_control){.lr = &lr, .step = (int64_t *)(uintptr_t)&steps_taken, .grad_scale = &grad_scale, .clip = &clip,
+                                .found_inf = found_inf};
+}
+
+/* ---- found_inf ---- */
+
+/* Byte for byte what was there, but for gradients that are to be zeroed. */
+static void check_untouched(const struct adam_problem *after, const struct adam_problem *before, const char *what) {
+    for (int a = 0; a < ARENAS; a++) {
+        if (!before->arena[a] || (a == ARENA_GRAD && before->args.zero_grads)) continue;
+        check(!memcmp(after->arena[a], before->arena[a], before->bytes[a]), "%s: a skipped step has written to array %d", what, a);
+    }
+}
+
+static void check_found_inf(const struct test_device *device, const struct quern_kernel *row) {
+    static const float found[] = {1, NAN, INFINITY, 1e-45f, -1};
+    static const int64_t counts[] = {70, 0, 33};
+    for (size_t i = 0; i < COUNT(found) * 2; i++) {
+        quern_adam_args args = adam_args_of(row);
+        args.control = every_number(&found[i / 2]);
+        struct adam_problem before, after;
+        adam_make(&before, &args, counts, COUNT(counts));
+        before.with_plan = i % 2;
+        adam_copy(&after, &before);
+        adam_check_step(device, &after, row->name);
+        check_untouched(&after, &before, row->name);
+        adam_free(&before);
+        adam_free(&after);
+    }
+}
+
+Test(adam_control, found_inf_leaves_every_byte) {
+    for_each_adam_row(check_found_inf);
+}
+
+/* Zero of either sign is no reason to skip. */
+static void check_all_finite(const struct test_device *device, const struct quern_kernel *row) {
+    static const float zeros[] = {0, -0.0f};
+    static const int64_t counts[] = {40};
+    for (size_t i = 0; i < COUNT(zeros); i++) {
+        quern_adam_args args = adam_args_of(row);
+        args.control = every_number(&zeros[i]);
+        struct adam_problem before, after;
+        adam_make(&before, &args, counts, 1);
+        adam_copy(&after, &before);
+        adam_check_step(device, &after, row->name);
+        adam_check_exact(&before, &after, row->name);
+        check(adam_numbers(&after)->step == steps_taken + 1, "the step was not counted");
+        adam_free(&before);
+        adam_free(&after);
+    }
+}
+
+Test(adam_control, the_numbers_are_used) {
+    for_each_adam_row(check_all_finite);
+}
+
+/* ---- each number alone, and its field ignored ---- */
+
+static void check_each_number(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {40};
+    const quern_adam_control all = every_number(&all_finite);
+    const quern_adam_control each[] = {{.lr = all.lr}, {.step = all.step}, {.grad_scale = all.grad_scale}, {.clip = all.clip},
+                                       {.found_inf = all.found_inf}};
+    for (size_t i = 0; i < 2 * COUNT(each); i++) {
+        quern_adam_args args = adam_args_of(row);
+        args.control = each[i / 2];
+        args.grad_scale = 5;
+        struct adam_problem before, after;
+        adam_make(&before, &args, counts, 1);
+        before.with_plan = i % 2;
+        adam_copy(&after, &before);
+        adam_check_step(device, &after, row->name);
+        adam_check_exact(&before, &after, row->name);
+        adam_free(&before);
+        adam_free(&after);
+    }
+}
+
+Test(adam_control, each_number_alone) {
+    for_each_adam_row(check_each_number);
+}
+
+/* What is counted on the device gives the same bits as what the host counts, beyond 32 bits as well. */
+static void check_same_scalars(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t taken[] = {0, 1, 2, 99, 999999, ((int64_t)1 << 32) + 4, ((int64_t)1 << 40) - 1};
+    static const double betas[] = {0, 0.9, 0.999, 0.9999999, 0.999999999999};
+    static const int64_t counts[] = {33};
+    for (size_t i = 0; i < COUNT(taken) * COUNT(betas); i++) {
+        quern_adam_args args = adam_args_of(row);
+        args.beta1 = betas[i % COUNT(betas)], args.beta2 = betas[(i + i / COUNT(betas)) % COUNT(betas)];
+        args.lr = 0.03125, args.step = taken[i / COUNT(betas)] + 1;
+        struct adam_problem host, counted;
+        adam_make(&host, &args, counts, 1);
+        adam_check_step(device, &host, row->name);
+        args.control.lr = &lr, args.control.step = (int64_t *)(uintptr_t)&taken[i / COUNT(betas)];
+        adam_make(&counted, &args, counts, 1);
+        adam_check_step(device, &counted, row->name);
+        check(adam_numbers(&counted)->step == args.step, "the step was not counted");
+        for (int a = 0; a < ARENA_CONTROL; a++)
+            check(!host.arena[a] || !memcmp(host.arena[a], counted.arena[a], host.bytes[a]), "array %d is another", a);
+        adam_free(&host);
+        adam_free(&counted);
+    }
+}
+
+Test(adam_control, scalars_of_the_device_are_those_of_the_host) {
+    static const bool forms[] = {false, true};
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, forms[i]);
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        check_same_scalars(&device, row);
+        device_close(&device);
+    }
+}
+
+/* ---- one step for each call ---- */
+
+/* However many tensors and launches there are, none included. */
+static void check_counted(const struct test_device *device, const struct quern_kernel *row) {
+    enum { MANY = 2 * QUERN_ADAM_BATCH + 5 };
+    static int64_t many[MANY], empty[MANY];
+    static const int64_t few[] = {3, 5000, 0};
+    static const struct {
+        const int64_t *counts;
+        int64_t tensors;
+    } lists[] = {{few, 3}, {few, 0}, {empty, 3}, {many, MANY}, {empty, MANY}};
+    for (int i = 0; i < MANY; i++) many[i] = i % 5 ? 1 + i % 3 : 0;
+    for (size_t i = 0; i < 2 * COUNT(lists); i++) {
+        if (test_is_small() && lists[i / 2].tensors == MANY && row->key.adam.m != QUERN_BF16) continue;
+        quern_adam_args args = adam_args_of(row);
+        int64_t taken = 0;
+        args.control.step = &taken;
+        args.step = 0;  /* is ignored */
+        struct adam_problem problem, expected;
+        adam_make(&problem, &args, lists[i / 2].counts, lists[i / 2].tensors);
+        problem.with_plan = i % 2;
+        adam_copy(&expected, &problem);
+        struct adam_session session;
+        adam_session_open(&session, device, &problem);
+        for (int64_t step = 1; step <= 3; step++) {
+            check_ok(adam_session_step(&session));
+            adam_model_step(&expected.args);
+        }
+        adam_session_read(&session, &problem);
+        adam_session_close(&session);
+        check(adam_numbers(&problem)->step == 3, "%s: step %lld after 3 calls", row->name, (long long)adam_numbers(&problem)->step);
+        adam_check_same(&problem, &expected, row->name);
+        adam_free(&problem);
+        adam_free(&expected);
+    }
+}
+
+Test(adam_control, a_call_is_one_step) {
+    for_each_adam_row(check_counted);
+}
+
+/* ---- the same call again and again: from a graph, on a GPU ---- */
+
+/* A stream that replays one captured step, or a CPU that is called each time. */
+struct replay {
+    struct adam_session session;
+    void *executable;
+};
+
+static void replay_open(struct replay *replay, const struct test_device *device, const struct adam_problem *problem) {
+    enum { GLOBAL = 0 };
+    void *graph;
+    adam_session_open(&replay->session, device, problem);
+    if (device->kind == QUERN_CPU) return;
+    CUDA(cuStreamBeginCapture_v2(device->stream, GLOBAL));
+    check_ok(adam_session_step(&replay->session));
+    CUDA(cuStreamEndCapture(device->stream, &graph));
+    CUDA(cuGraphInstantiateWithFlags(&replay->executable, graph, 0));
+    CUDA(cuGraphDestroy(graph));
+}
+
+static void replay_step(struct replay *replay) {
+    if (replay->session.device->kind == QUERN_CPU) check_ok(adam_session_step(&replay->session));
+    else CUDA(cuGraphLaunch(replay->executable, replay->session.device->stream));
+}
+
+static void replay_close(struct replay *replay) {
+    if (replay->session.device->kind == QUERN_CUDA) CUDA(cuGraphExecDestroy(replay->executable));
+    adam_session_close(&replay->session);
+}
+
+/* New gradients and numbers for a step; every third is skipped. */
+static void set_step(struct adam_problem *problem, int64_t step) {
+    struct adam_numbers *numbers = adam_numbers(problem);
+    for (int64_t place = 0; place < problem->args.tensor_count; place++)
+        for (int64_t i = 0; i < problem->tensors[place].count; i++)
+            adam_set_value(problem, place, ARENA_GRAD, i, random_normal((uint64_t)(100 * step + place), (uint64_t)i));
+    numbers->lr = 0.01f / (float)step;
+    numbers->grad_scale = (float)(step * step);
+    numbers->clip = 1 / (float)(1 + step % 4);
+    numbers->found_inf = step % 3 == 0 ? 1.0f : 0.0f;
+}
+
+static void check_replay(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {300, 0, 33, 1};
+    for (int with_plan = 0; with_plan < 2; with_plan++) {
+        quern_adam_args args = adam_args_of(row);
+        args.control = every_number(&all_finite);
+        struct adam_problem got, expected;
+        struct replay replay;
+        adam_make(&expected, &args, counts, COUNT(counts));
+        expected.with_plan = with_plan;
+        adam_copy(&got, &expected);
+        replay_open(&replay, device, &expected);
+        for (int64_t step = 1; step <= test_size(20, 4); step++) {
+            set_step(&expected, step);
+            adam_session_write(&replay.session, &expected, ARENA_GRAD);
+            adam_session_write(&replay.session, &expected, ARENA_CONTROL);
+            replay_step(&replay);
+            adam_model_step(&expected.args);
+            adam_session_read(&replay.session, &got);
+            adam_check_same(&got, &expected, row->name);
+        }
+        replay_close(&replay);
+        adam_free(&got);
+        adam_free(&expected);
+    }
+}
+
+Test(adam_control, the_numbers_change_from_replay_to_replay) {
+    for_each_adam_row(check_replay);
+}

@@ -1,0 +1,201 @@
+/*
+ * Adam's long runs: what nearest rounding does to v and to parameters, and stochastic rounding does not, on every row that rounds.
+ * On CPUs over as many steps as a training run has; in the short form, on GPUs too, over a few steps of many elements, whose mean
+ * tells as much.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "harness/adam_case.h"
+#include "harness/check.h"
+#include "harness/random.h"
+#include "oracle/dtype.h"
+
+/* ---- a run of one tensor, without further options ---- */
+
+static quern_adam_args args_of(const struct quern_kernel *row) {
+    quern_adam_args args = adam_args_of(row);
+    args.zero_grads = args.amsgrad = 0, args.copy_dtype = QUERN_NO_DTYPE;
+    return args;
+}
+
+static void set_all(struct adam_problem *problem, int arena, double value) {
+    float values[QUERN_SCALE_BLOCK];
+    for (int i = 0; i < QUERN_SCALE_BLOCK; i++) values[i] = (float)value;
+    for (int64_t i = 0; i < problem->tensors[0].count; i++) {
+        if (arena != ARENA_M && arena != ARENA_V) adam_set_value(problem, 0, arena, i, value);
+        else if (i % QUERN_SCALE_BLOCK == 0) adam_set_moment(problem, 0, arena, i, QUERN_SCALE_BLOCK, values);
+    }
+}
+
+static double mean_of(const struct adam_problem *problem, int arena) {
+    double mean = 0;
+    const int64_t count = problem->tensors[0].count;
+    for (int64_t i = 0; i < count; i++) mean += adam_value_at(problem, 0, arena, i) / (double)count;
+    return mean;
+}
+
+/* ---- long: gradients from a table, which on a CPU the tensor can point into ---- */
+
+enum { SIZE = 256, TABLE = 512 };
+
+/* N(0, size^2) in the type of a row's gradients: TABLE steps of SIZE elements. */
+static void *make_table(quern_dtype dtype, double size) {
+    void *table = malloc(TABLE * SIZE * quern_dtype_bytes(dtype));
+    check(table, "no memory");
+    for (int64_t i = 0; i < TABLE * SIZE; i++) dtype_store(dtype, table, i, size * random_normal(77, (uint64_t)i));
+    return table;
+}
+
+/* The mean of v after so many steps with gradients of a size. */
+static double mean_v_after(const struct test_device *device, const struct quern_kernel *row, quern_rounding rounding, double first_v,
+                           double size, int64_t steps) {
+    static const int64_t counts[] = {SIZE};
+    quern_adam_args args = args_of(row);
+    args.v_rounding = rounding, args.lr = 1e-6;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, 1);
+    set_all(&problem, ARENA_V, first_v);
+    char *table = make_table(args.grad_dtype, size);
+    for (int64_t step = 1; step <= steps; step++) {
+        problem.tensors[0].grad = table + (size_t)(step % TABLE) * SIZE * quern_dtype_bytes(args.grad_dtype);
+        problem.args.step = step;
+        check_ok(quern_adam(device->quern, &problem.args, NULL, 0, NULL));
+    }
+    const double mean = mean_of(&problem, ARENA_V);
+    free(table);
+    adam_free(&problem);
+    return mean;
+}
+
+/* In eight bits v has three of fraction or two, and its mean over 256 elements spreads as much wider. */
+static double spread_of(quern_dtype v) {
+    return quern_dtype_bytes(v) == 1 ? 0.12 : 0.05;
+}
+
+static void check_v(const struct test_device *device, const struct quern_kernel *row) {
+    const int64_t steps = test_size(20000, 4000);
+    const double expected = 1 - pow(0.999, (double)steps);
+    const double mean = mean_v_after(device, row, QUERN_ROUND_DEFAULT, 0, 1, steps);
+    check(fabs(mean - expected) < spread_of(row->key.adam.v), "%s: v comes to %g instead of %g", row->name, mean, expected);
+}
+
+Test(adam_long, v_follows_the_gradients) {
+    if (test_kind() == QUERN_CUDA) cr_skip_test("20,000 steps: on CPUs; the bits are the same on GPUs");
+    for_each_adam_row(check_v);
+}
+
+/* Gradients a tenth of what they were: v must come down to a hundredth. */
+static void check_falling_v(const struct test_device *device, const struct quern_kernel *row) {
+    const int64_t steps = test_size(10000, 4000);
+    const double expected = 0.01 + 0.99 * pow(0.999, (double)steps);
+    const double mean = mean_v_after(device, row, QUERN_ROUND_DEFAULT, 1, 0.1, steps);
+    check(fabs(mean - expected) < spread_of(row->key.adam.v) * expected, "%s: v falls to %g instead of %g", row->name, mean, expected);
+}
+
+Test(adam_long, v_falls_with_the_gradients) {
+    if (test_kind() == QUERN_CUDA) cr_skip_test("10,000 steps: on CPUs; the bits are the same on GPUs");
+    for_each_adam_row(check_falling_v);
+}
+
+/* What stochastic rounding is the default for, and the documentation says so. */
+Test(adam_long, nearest_rounding_freezes_v) {
+    if (test_kind() == QUERN_CUDA) cr_skip_test("20,000 steps: on CPUs; the bits are the same on GPUs");
+    const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    struct test_device device;
+    device_open_row(&device, 0, row);
+    const double risen = mean_v_after(&device, row, QUERN_ROUND_NEAREST, 0, 1, 20000);
+    const double stuck = mean_v_after(&device, row, QUERN_ROUND_NEAREST, 1, 0.1, 10000);
+    check(risen > 1.8, "v should stick above 1; it came to %g", risen);
+    check(stuck == 1, "v should stay at 1; it came to %g", stuck);
+    device_close(&device);
+}
+
+/* ---- weight decay without gradients: 1 * (1 - 1e-4)^steps ---- */
+
+static double param_after(const struct test_device *device, const struct quern_kernel *row, quern_rounding rounding, int64_t count,
+                          int64_t steps) {
+    quern_adam_args args = args_of(row);
+    args.param_rounding = rounding, args.lr = 1e-3, args.weight_decay = 0.1;
+    struct adam_problem problem;
+    adam_make(&problem, &args, &count, 1);
+    set_all(&problem, args.master_dtype ? ARENA_MASTER : ARENA_PARAM, 1);
+    set_all(&problem, ARENA_GRAD, 0);
+    set_all(&problem, ARENA_M, 0);
+    struct adam_session session;
+    adam_session_open(&session, device, &problem);
+    for (session.args.step = 1; session.args.step <= steps; session.args.step++) check_ok(adam_session_step(&session));
+    adam_session_read(&session, &problem);
+    adam_session_close(&session);
+    const double mean = mean_of(&problem, ARENA_PARAM);
+    adam_free(&problem);
+    return mean;
+}
+
+static void check_decay(const struct test_device *device, const struct quern_kernel *row) {
+    const int64_t steps = test_size(10000, 3000);
+    const double expected = pow(1 - 1e-4, (double)steps), mean = param_after(device, row, QUERN_ROUND_DEFAULT, SIZE, steps);
+    check(fabs(mean - expected) < 0.01, "%s: 1 decays to %g instead of %g", row->name, mean, expected);
+}
+
+Test(adam_long, weight_decay_reaches_parameters) {
+    if (test_kind() == QUERN_CUDA) cr_skip_test("10,000 steps: on CPUs; the bits are the same on GPUs");
+    for_each_adam_row(check_decay);
+}
+
+Test(adam_long, nearest_rounding_stops_weight_decay) {
+    if (test_kind() == QUERN_CUDA) cr_skip_test("10,000 steps: on CPUs; the bits are the same on GPUs");
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    struct test_device device;
+    device_open_row(&device, 0, row);
+    const double mean = param_after(&device, row, QUERN_ROUND_NEAREST, SIZE, 10000);
+    check(mean == 1, "1 should stay; it came to %g", mean);
+    device_close(&device);
+}
+
+/* ---- the short form ---- */
+
+enum { MANY = 2048, FEW_STEPS = 64 };
+
+/* How far the mean of MANY elements may be off, each of which has moved by whole last places of a type: four standard deviations. */
+static double four_sigma(double ulp, double distance) {
+    return 4 * sqrt(distance * ulp / MANY) + 1e-6;
+}
+
+/* Without gradients v falls from 1 by 0.001 of itself in each step. */
+static void check_short_v(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {MANY};
+    if (row->key.adam.v == QUERN_F32) return;
+    quern_adam_args args = args_of(row);
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, 1);
+    set_all(&problem, ARENA_V, 1);
+    set_all(&problem, ARENA_GRAD, 0);
+    struct adam_session session;
+    adam_session_open(&session, device, &problem);
+    for (session.args.step = 1; session.args.step <= FEW_STEPS; session.args.step++) check_ok(adam_session_step(&session));
+    adam_session_read(&session, &problem);
+    adam_session_close(&session);
+    const double expected = pow(0.999, FEW_STEPS), mean = mean_of(&problem, ARENA_V);
+    const double allowed = four_sigma(dtype_ulp(row->key.adam.v, 0.999), 1 - expected);
+    check(allowed < (1 - expected) / 2, "a test without power");
+    check(fabs(mean - expected) < allowed, "%s: v falls to %g instead of %g", row->name, mean, expected);
+    adam_free(&problem);
+}
+
+Test(adam_long, v_falls_in_a_few_steps) {
+    for_each_adam_row(check_short_v);
+}
+
+static void check_short_decay(const struct test_device *device, const struct quern_kernel *row) {
+    if (row->key.adam.master) return;
+    const double expected = pow(1 - 1e-4, FEW_STEPS), mean = param_after(device, row, QUERN_ROUND_DEFAULT, MANY, FEW_STEPS);
+    const double allowed = four_sigma(dtype_ulp(row->key.adam.param, 0.999), 1 - expected);
+    check(allowed < (1 - expected) / 2, "a test without power");
+    check(fabs(mean - expected) < allowed, "%s: 1 decays to %g instead of %g", row->name, mean, expected);
+}
+
+Test(adam_long, weight_decay_shows_in_a_few_steps) {
+    for_each_adam_row(check_short_decay);
+}

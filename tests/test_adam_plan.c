@@ -1,0 +1,230 @@
+/*
+ * Adam's lists of tensors, as a plan made once and as a list in each call: the same bits, any number of tensors of any size, the
+ * fewest launches, several threads.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "oracle/adam.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- the same bits ---- */
+
+/* Steps with a plan, with the list, and of the model. */
+static void check_plan(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {0, 300, 2048, 0, 0, 2049, 1, 7, 4100, 0};
+    const quern_adam_args args = adam_args_of(row);
+    struct adam_problem problem, expected;
+    adam_make(&problem, &args, counts, COUNT(counts));
+    problem.with_plan = true;
+    adam_copy(&expected, &problem);
+    struct adam_session session;
+    adam_session_open(&session, device, &problem);
+    for (int64_t step = 1; step <= 3; step++) {
+        session.args.step = expected.args.step = step;
+        session.args.lr = expected.args.lr = 0.01 * (double)step;
+        check_ok(adam_session_step(&session));
+        adam_model_step(&expected.args);
+    }
+    adam_session_read(&session, &problem);
+    adam_session_close(&session);
+    adam_check_same(&problem, &expected, row->name);
+    adam_free(&problem);
+    adam_free(&expected);
+}
+
+Test(adam_plan, steps_of_a_plan_are_those_of_the_list) {
+    for_each_adam_row(check_plan);
+}
+
+/* ---- many tensors ---- */
+
+/* 10,000 scalars, with a few empty and a few longer tensors among them. */
+static void check_scalars(const struct test_device *device, const struct quern_kernel *row, bool with_plan) {
+    enum { MANY = 10000, SMALL = 1100 };
+    static int64_t counts[MANY];
+    const int64_t tensors = test_size(MANY, SMALL);
+    for (int64_t i = 0; i < tensors; i++) counts[i] = i % 100 == 99 ? 0 : i % 1000 == 500 ? 2500 : 1;
+    const quern_adam_args args = adam_args_of(row);
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, tensors);
+    problem.with_plan = with_plan;
+    adam_check_step(device, &problem, row->name);
+    adam_free(&problem);
+}
+
+static void check_many_scalars(const struct test_device *device, const struct quern_kernel *row) {
+    check_scalars(device, row, true);
+    if (!test_is_small()) check_scalars(device, row, false);
+}
+
+Test(adam_plan, ten_thousand_scalars) {
+    for_each_adam_row(check_many_scalars);
+}
+
+/* ---- launches ---- */
+
+static long long launches_of(const struct test_device *device, const struct quern_kernel *row, int64_t tensors, bool with_plan,
+                             bool counts_steps) {
+    int64_t *counts = calloc((size_t)tensors + 1, sizeof *counts), taken = 0;
+    check(counts, "no memory");
+    for (int64_t i = 0; i < tensors; i++) counts[i] = i % 9;
+    quern_adam_args args = adam_args_of(row);
+    if (counts_steps) args.control.step = &taken;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, tensors);
+    problem.with_plan = with_plan;
+    struct adam_session session;
+    adam_session_open(&session, device, &problem);
+    const long long before = cuda_launches();
+    check_ok(adam_session_step(&session));
+    device_synchronize(device);
+    const long long launched = cuda_launches() - before;
+    adam_session_close(&session);
+    adam_free(&problem);
+    free(counts);
+    return launched;
+}
+
+/* With a plan always one, for a list one for each so many tensors. */
+Test(adam_plan, launches_are_few) {
+    if (test_kind() != QUERN_CUDA || cuda_launches() < 0) cr_skip_test("the emulator counts launches");
+    for (int form = 0; form < 2; form++) {
+        const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, form);
+        const int64_t batch = form ? QUERN_ADAM_FULL_BATCH : QUERN_ADAM_BATCH;
+        const int64_t lists[] = {1, 2, batch, batch + 1, 3 * batch + 5};
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        for (size_t i = 0; i < 2 * COUNT(lists); i++) {
+            const int64_t tensors = lists[i / 2], needed = (tensors + batch - 1) / batch;
+            const long long planned = launches_of(&device, row, tensors, true, i % 2), listed = launches_of(&device, row, tensors, false, i % 2);
+            check(planned == 1, "a plan of %lld tensors took %lld launches", (long long)tensors, planned);
+            check(listed == needed, "%lld tensors took %lld launches instead of %lld", (long long)tensors, listed, (long long)needed);
+        }
+        device_close(&device);
+    }
+}
+
+/* ---- several threads ---- */
+
+enum { THREADS = 4, STEPS = 6 };
+
+/* Threads of one device, each with its own tensors: as many plans, or lists. */
+struct worker {
+    const struct test_device *device;
+    struct adam_session session;
+    quern_status status;
+};
+
+static void *step_on(void *user) {
+    struct worker *worker = user;
+    device_use(worker->device);
+    for (int64_t step = 1; step <= STEPS && worker->status == QUERN_OK; step++) {
+        worker->session.args.step = step;
+        worker->status = adam_session_step(&worker->session);
+    }
+    return NULL;
+}
+
+static void check_threads(const struct test_device *device, const struct quern_kernel *row, bool with_plan) {
+    static const int64_t counts[] = {2100, 40, 0, 7};
+    struct worker workers[THREADS];
+    struct adam_problem problems[THREADS], expected;
+    pthread_t threads[THREADS];
+    quern_adam_args args = adam_args_of(row);
+    for (int i = 0; i < THREADS; i++) {
+        args.seed = (uint64_t)i;
+        adam_make(&problems[i], &args, counts, COUNT(counts));
+        problems[i].with_plan = with_plan;
+        workers[i] = (struct worker){.device = device};
+        adam_session_open(&workers[i].session, device, &problems[i]);
+    }
+    for (int i = 0; i < THREADS; i++) check(!pthread_create(&threads[i], NULL, step_on, &workers[i]), "no thread");
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++) {
+        check_ok(workers[i].status);
+        adam_copy(&expected, &problems[i]);
+        for (int64_t step = 1; step <= STEPS; step++) expected.args.step = step, adam_model_step(&expected.args);
+        adam_session_read(&workers[i].session, &problems[i]);
+        adam_session_close(&workers[i].session);
+        adam_check_same(&problems[i], &expected, row->name);
+        adam_free(&expected);
+        adam_free(&problems[i]);
+    }
+}
+
+Test(adam_plan, several_threads) {
+    for (int form = 0; form < 4; form++) {
+        const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, form & 1);
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        check_threads(&device, row, form & 2);
+        device_close(&device);
+    }
+}
+
+/* One plan, used by a thread after the other: where it was made does not matter. */
+Test(adam_plan, a_plan_goes_from_thread_to_thread) {
+    static const int64_t counts[] = {500, 0, 33};
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    const quern_adam_args args = adam_args_of(row);
+    struct test_device device;
+    struct adam_problem problem, expected;
+    device_open_row(&device, 0, row);
+    adam_make(&problem, &args, counts, COUNT(counts));
+    problem.with_plan = true;
+    struct worker worker = {.device = &device};
+    adam_session_open(&worker.session, &device, &problem);
+    adam_copy(&expected, &problem);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        check(!pthread_create(&thread, NULL, step_on, &worker), "no thread");
+        pthread_join(thread, NULL);
+        check_ok(worker.status);
+        for (int64_t step = 1; step <= STEPS; step++) expected.args.step = step, adam_model_step(&expected.args);
+    }
+    adam_session_read(&worker.session, &problem);
+    adam_session_close(&worker.session);
+    adam_check_same(&problem, &expected, row->name);
+    adam_free(&problem);
+    adam_free(&expected);
+    device_close(&device);
+}
+
+/* A plan with other numbers of CPU threads than it was made with. */
+Test(adam_plan, threads_change_after_the_plan) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
+    static const int64_t counts[] = {200000, 3, 0, 70001};
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    const quern_adam_args args = adam_args_of(row);
+    struct test_device device;
+    struct adam_problem problem, expected;
+    device_open_row(&device, 0, row);
+    check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
+    adam_make(&problem, &args, counts, COUNT(counts));
+    problem.with_plan = true;
+    adam_copy(&expected, &problem);
+    struct adam_session session;
+    adam_session_open(&session, &device, &problem);
+    for (int threads = 1; threads <= 7; threads += 3) {
+        check_ok(quern_set_threads(device.quern, threads, NULL, NULL));
+        check_ok(adam_session_step(&session));
+        adam_model_step(&expected.args);
+    }
+    adam_session_read(&session, &problem);
+    adam_session_close(&session);
+    adam_check_same(&problem, &expected, row->name);
+    adam_free(&problem);
+    adam_free(&expected);
+    device_close(&device);
+}
+
+Test(adam_plan, nothing_is_destroyed) {
+    quern_adam_plan_destroy(NULL);
+}

@@ -1,0 +1,362 @@
+/*
+ * Saved states of Adam: the documented bytes, the same on every device; what is loaded is what was saved, through any change of
+ * precision; what is damaged is refused and nothing is written.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/check.h"
+#include "harness/random.h"
+#include "oracle/adam_saved.h"
+#include "oracle/adam_value.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const int64_t counts[] = {70, 0, 1, 2100, 32, 33, 0};
+
+/* Saves what a session has; *bytes is what the library says it needs. */
+static unsigned char *save(struct adam_session *session, size_t *bytes) {
+    check_ok(quern_adam_saved_bytes(session->device->quern, &session->args, bytes));
+    unsigned char *saved = malloc(*bytes + 16);
+    check(saved, "no memory");
+    memset(saved + *bytes, 0xA5, 16);
+    check_ok(quern_adam_save(session->device->quern, &session->args, saved, *bytes));
+    for (int i = 0; i < 16; i++) check(saved[*bytes + (size_t)i] == 0xA5, "something was written behind the saved state");
+    return saved;
+}
+
+/* ---- the documented bytes ---- */
+
+static void check_layout(const struct test_device *device, const struct quern_kernel *row) {
+    quern_adam_args args = adam_args_of(row);
+    args.step = 123456789012, args.seed = 0xFEDCBA9876543210;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, COUNT(counts));
+    const size_t wanted = adam_saved_write(&problem.args, NULL);
+    unsigned char *expected = malloc(wanted);
+    check(expected, "no memory");
+    adam_saved_write(&problem.args, expected);
+    struct adam_session session;
+    size_t bytes;
+    adam_session_open(&session, device, &problem);
+    unsigned char *saved = save(&session, &bytes);
+    check(bytes == wanted, "%s: %zu bytes instead of %zu", row->name, bytes, wanted);
+    for (size_t i = 0; i < bytes; i++)
+        check(saved[i] == expected[i], "%s: byte %zu of %zu is 0x%02X instead of 0x%02X", row->name, i, bytes, saved[i], expected[i]);
+    free(saved);
+    free(expected);
+    adam_session_close(&session);
+    adam_free(&problem);
+}
+
+Test(adam_saved, every_byte_is_as_documented) {
+    for_each_adam_row(check_layout);
+}
+
+/* The same by hand, so that the oracle's own idea of the layout is looked at too. */
+Test(adam_saved, a_small_state_by_hand) {
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, true);
+    static const int64_t two[] = {2};
+    quern_adam_args args = adam_args_of(row);
+    args.amsgrad = 1, args.step = 7, args.seed = 9;
+    struct test_device device;
+    struct adam_problem problem;
+    device_open_row(&device, 0, row);
+    adam_make(&problem, &args, two, 1);
+    uint16_t *arrays[] = {problem.tensors[0].m, problem.tensors[0].v, problem.tensors[0].v_max, problem.tensors[0].param,
+                          problem.tensors[0].master};
+    for (int a = 0; a < 5; a++) arrays[a][0] = (uint16_t)(0x1111 * (a + 1)), arrays[a][1] = (uint16_t)(0x0203 * (a + 1));
+    unsigned char expected[64 + 64 + 5 * 64 + 8] = "QUERNADM";
+    const uint32_t words[] = {1, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, 1};
+    memcpy(expected + 8, words, sizeof words);
+    expected[32] = 1, expected[40] = 7, expected[48] = 9, expected[64] = 2;
+    for (int a = 0; a < 5; a++) memcpy(expected + 128 + 64 * a, arrays[a], 4);
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < sizeof expected - 8; i++) hash = (hash ^ expected[i]) * 1099511628211u;
+    memcpy(expected + sizeof expected - 8, &hash, 8);
+    struct adam_session session;
+    size_t bytes;
+    adam_session_open(&session, &device, &problem);
+    unsigned char *saved = save(&session, &bytes);
+    check(bytes == sizeof expected, "%zu bytes", bytes);
+    for (size_t i = 0; i < bytes; i++) check(saved[i] == expected[i], "byte %zu is 0x%02X instead of 0x%02X", i, saved[i], expected[i]);
+    free(saved);
+    adam_session_close(&session);
+    adam_free(&problem);
+    device_close(&device);
+}
+
+/* ---- loading ---- */
+
+/* Another state of the same shape: everything must be replaced. */
+static void spoil(struct adam_problem *problem) {
+    static const int arenas[] = {ARENA_M, ARENA_V, ARENA_MASTER, ARENA_M_SCALE, ARENA_V_SCALE, ARENA_V_MAX, ARENA_V_MAX_SCALE};
+    for (size_t a = 0; a < COUNT(arenas); a++)
+        if (problem->arena[arenas[a]]) fill_pattern(problem->arena[arenas[a]], problem->bytes[arenas[a]]);
+    if (problem->args.master_dtype) fill_pattern(problem->arena[ARENA_PARAM], problem->bytes[ARENA_PARAM]);
+}
+
+/* Loads into a session of `to` and compares with the oracle's conversion; gives back what the session has then. */
+static void check_loaded(const struct test_device *device, struct adam_problem *to, const unsigned char *saved, size_t bytes,
+                         int64_t step, uint64_t seed, const char *what) {
+    struct adam_problem expected;
+    struct adam_session session;
+    int64_t loaded_step = -1;
+    uint64_t loaded_seed = 0;
+    adam_copy(&expected, to);
+    adam_saved_read(&expected.args, saved);
+    adam_session_open(&session, device, to);
+    check_ok(quern_adam_load(device->quern, &session.args, saved, bytes, &loaded_step, &loaded_seed));
+    check(loaded_step == step && loaded_seed == seed, "%s: step %lld, seed %llx", what, (long long)loaded_step,
+          (unsigned long long)loaded_seed);
+    adam_session_read(&session, to);
+    adam_check_same(to, &expected, what);
+    adam_session_close(&session);
+    adam_free(&expected);
+}
+
+/* After a few steps: save, load elsewhere, save again: the same bytes. */
+static void check_round_trip(const struct test_device *device, const struct quern_kernel *row) {
+    const quern_adam_args args = adam_args_of(row);
+    struct adam_problem problem, other;
+    struct adam_session session;
+    adam_make(&problem, &args, counts, COUNT(counts));
+    adam_copy(&other, &problem);
+    spoil(&other);
+    adam_session_open(&session, device, &problem);
+    check_ok(adam_session_step(&session));
+    size_t bytes, again_bytes;
+    unsigned char *saved = save(&session, &bytes);
+    adam_session_close(&session);
+    check_loaded(device, &other, saved, bytes, args.step, args.seed, row->name);
+    adam_session_open(&session, device, &other);
+    check_ok(quern_adam_load(device->quern, &session.args, saved, bytes, NULL, NULL));
+    unsigned char *again = save(&session, &again_bytes);
+    check(again_bytes == bytes && !memcmp(again, saved, bytes), "%s: saved again it is another state", row->name);
+    adam_session_close(&session);
+    free(saved);
+    free(again);
+    adam_free(&problem);
+    adam_free(&other);
+}
+
+Test(adam_saved, what_is_loaded_is_saved_as_it_was) {
+    for_each_adam_row(check_round_trip);
+}
+
+/* ---- conversions ---- */
+
+/* Steps on one row, saved; loaded into the types of every other row with the same parameters. */
+static void check_conversion(const struct test_device *device, const struct quern_kernel *from, const struct quern_kernel *to) {
+    char what[512];
+    snprintf(what, sizeof what, "%s loaded into %s", from->name, to->name);
+    const quern_adam_args from_args = adam_args_of(from);
+    quern_adam_args to_args = adam_args_of(to);
+    to_args.seed = 1;
+    struct adam_problem problem, other;
+    adam_make(&problem, &from_args, counts, COUNT(counts));
+    adam_set_value(&problem, 0, ARENA_M, 3, (double)NAN);
+    adam_set_value(&problem, 0, ARENA_V, 40, (double)INFINITY);
+    adam_set_value(&problem, 5, ARENA_M, 0, (double)-INFINITY);
+    adam_set_value(&problem, 3, from_args.master_dtype ? ARENA_MASTER : ARENA_PARAM, 77, (double)NAN);
+    const size_t bytes = adam_saved_write(&problem.args, NULL);
+    unsigned char *saved = malloc(bytes);
+    check(saved, "no memory");
+    adam_saved_write(&problem.args, saved);
+    adam_make(&other, &to_args, counts, COUNT(counts));
+    if (from_args.master_dtype) spoil(&other);
+    check_loaded(device, &other, saved, bytes, from_args.step, from_args.seed, what);
+    free(saved);
+    adam_free(&problem);
+    adam_free(&other);
+}
+
+/* Conversion is host code, the same for all rows of a device: from all to all, once for each pair of states and masters. */
+static bool stands_for_others(const struct quern_kernel *row) {
+    return row->key.adam.param == QUERN_BF16 && row->key.adam.grad == QUERN_BF16 ? true
+        : row->key.adam.param == QUERN_BF16 && row->key.adam.master == QUERN_F32 && row->key.adam.full;
+}
+
+Test(adam_saved, any_precision_into_any_other) {
+    int pairs = 0;
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    for (const struct quern_kernel *from = next_adam_row(NULL); from; from = next_adam_row(from)) {
+        if (!stands_for_others(from)) continue;
+        for (const struct quern_kernel *to = next_adam_row(NULL); to; to = next_adam_row(to)) {
+            if (!stands_for_others(to) || (test_is_small() && (pairs + 1) % 7 == 0)) continue;
+            check_conversion(&device, from, to);
+            pairs++;
+        }
+    }
+    check(pairs > 100, "only %d pairs", pairs);
+    device_close(&device);
+}
+
+/* ---- what is refused ---- */
+
+struct refusal {
+    struct adam_session session;
+    struct adam_problem problem, before;
+    unsigned char *saved;
+    size_t bytes;
+};
+
+static void open_refusal(struct refusal *r, struct test_device *device) {
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, true);
+    const quern_adam_args args = adam_args_of(row);
+    device_open_row(device, 0, row);
+    adam_make(&r->problem, &args, counts, COUNT(counts));
+    adam_copy(&r->before, &r->problem);
+    adam_session_open(&r->session, device, &r->problem);
+    r->saved = save(&r->session, &r->bytes);
+    adam_session_close(&r->session);
+    spoil(&r->problem);
+    adam_free(&r->before);
+    adam_copy(&r->before, &r->problem);
+    adam_session_open(&r->session, device, &r->problem);
+}
+
+static void close_refusal(struct refusal *r, struct test_device *device) {
+    adam_session_close(&r->session);
+    free(r->saved);
+    adam_free(&r->problem);
+    adam_free(&r->before);
+    device_close(device);
+}
+
+static void check_refused(struct refusal *r, const void *saved, size_t bytes, const char *what) {
+    int64_t step = -5;
+    uint64_t seed = 5;
+    const quern_status status = quern_adam_load(r->session.device->quern, &r->session.args, saved, bytes, &step, &seed);
+    check(status == QUERN_INVALID_ARGUMENT, "%s: %s: %s", what, quern_status_string(status), error_detail());
+    check(strlen(error_detail()) > 20, "%s: the detail says no more than '%s'", what, error_detail());
+    check(step == -5 && seed == 5, "%s: a step was given back", what);
+    adam_session_read(&r->session, &r->problem);
+    adam_check_same(&r->problem, &r->before, what);
+}
+
+/* One bit anywhere, one byte less, one more. */
+Test(adam_saved, damage_is_noticed) {
+    struct refusal r = {0};
+    struct test_device device;
+    open_refusal(&r, &device);
+    for (size_t i = 0; i < 300; i++) {
+        const size_t at = i < 150 ? i : (size_t)random_bits(1, i) % r.bytes;
+        r.saved[at] ^= (unsigned char)(1 << i % 8);
+        check_refused(&r, r.saved, r.bytes, "a changed bit");
+        r.saved[at] ^= (unsigned char)(1 << i % 8);
+    }
+    static const size_t cuts[] = {0, 1, 7, 8, 63, 64, 71, 100};
+    for (size_t i = 0; i < COUNT(cuts); i++) check_refused(&r, r.saved, cuts[i], "a truncated state");
+    check_refused(&r, r.saved, r.bytes - 1, "a state without its last byte");
+    unsigned char *longer = calloc(1, r.bytes + 64);
+    check(longer, "no memory");
+    memcpy(longer, r.saved, r.bytes);
+    check_refused(&r, longer, r.bytes + 1, "a byte too many");
+    check_refused(&r, longer, r.bytes + 64, "64 bytes too many");
+    free(longer);
+    check_ok(quern_adam_load(device.quern, &r.session.args, r.saved, r.bytes, NULL, NULL));
+    close_refusal(&r, &device);
+}
+
+/* Sound to the hash, and yet wrong: each change is sealed anew. */
+Test(adam_saved, lies_are_noticed) {
+    static const struct {
+        const char *what;
+        size_t at, bytes;
+        uint64_t value;
+    } lies[] = {
+        {"another magic", 0, 1, 'X'}, {"version 0", 8, 4, 0}, {"version 2", 8, 4, 2}, {"no param type", 12, 4, 0},
+        {"a param type of int32", 12, 4, QUERN_INT32}, {"an unknown m type", 16, 4, 77}, {"m as a remainder", 16, 4, QUERN_REMAINDER},
+        {"an unknown v type", 20, 4, 0xFFFFFFFF}, {"a wider v", 20, 4, QUERN_F32}, {"a bf16 master", 24, 4, QUERN_BF16},
+        {"no master", 24, 4, 0}, {"amsgrad 2", 28, 4, 2}, {"no amsgrad", 28, 4, 0}, {"a tensor less", 32, 8, COUNT(counts) - 1},
+        {"a negative number of tensors", 32, 8, (uint64_t)-1}, {"2^60 tensors", 32, 8, (uint64_t)1 << 60},
+        {"a count that is another", 64, 8, 71}, {"a negative count", 64, 8, (uint64_t)-70}, {"a count of 2^62", 64, 8, (uint64_t)1 << 62},
+        {"counts in another order", 64 + 8 * 2, 8, 2100},
+    };
+    struct refusal r = {0};
+    struct test_device device;
+    open_refusal(&r, &device);
+    unsigned char *lie = malloc(r.bytes);
+    check(lie, "no memory");
+    for (size_t i = 0; i < COUNT(lies); i++) {
+        memcpy(lie, r.saved, r.bytes);
+        memcpy(lie + lies[i].at, &lies[i].value, lies[i].bytes);
+        adam_saved_close(lie, r.bytes);
+        check_refused(&r, lie, r.bytes, lies[i].what);
+    }
+    free(lie);
+    close_refusal(&r, &device);
+}
+
+/* Tensors of other sizes than those saved. */
+Test(adam_saved, other_tensors_are_refused) {
+    struct refusal r = {0};
+    struct test_device device;
+    open_refusal(&r, &device);
+    r.session.tensors[0].count = 69;
+    check_refused(&r, r.saved, r.bytes, "a shorter tensor");
+    r.session.tensors[0].count = 70;
+    r.session.args.tensor_count = COUNT(counts) - 1;
+    check_refused(&r, r.saved, r.bytes, "a tensor less");
+    r.session.args.tensor_count = COUNT(counts);
+    check_ok(quern_adam_load(device.quern, &r.session.args, r.saved, r.bytes, NULL, NULL));
+    close_refusal(&r, &device);
+}
+
+/* Too small a buffer to save into is refused before anything is written. */
+Test(adam_saved, room_is_checked) {
+    struct refusal r = {0};
+    struct test_device device;
+    open_refusal(&r, &device);
+    unsigned char *room = malloc(r.bytes);
+    check(room, "no memory");
+    fill_pattern(room, r.bytes);
+    for (size_t less = 1; less <= r.bytes; less = less * 3 + 1)
+        check_status(quern_adam_save(device.quern, &r.session.args, room, r.bytes - less), QUERN_INVALID_ARGUMENT);
+    check(holds_pattern(room, r.bytes), "a refused save has written");
+    free(room);
+    close_refusal(&r, &device);
+}
+
+/* Training goes on as if it had not been interrupted, with the step and seed that come back. */
+static void check_resumed(const struct test_device *device, const struct quern_kernel *row) {
+    quern_adam_args args = adam_args_of(row);
+    args.step = 1;
+    struct adam_problem straight, resumed;
+    struct adam_session session;
+    adam_make(&straight, &args, counts, COUNT(counts));
+    adam_copy(&resumed, &straight);
+    adam_session_open(&session, device, &straight);
+    check_ok(adam_session_step(&session));
+    size_t bytes;
+    unsigned char *saved = save(&session, &bytes);
+    adam_session_read(&session, &resumed);
+    session.args.step = 2;
+    check_ok(adam_session_step(&session));
+    adam_session_read(&session, &straight);
+    adam_session_close(&session);
+
+    for (int a = ARENA_M; a <= ARENA_V_MAX_SCALE; a++)
+        if (resumed.arena[a]) fill_pattern(resumed.arena[a], resumed.bytes[a]);
+    adam_session_open(&session, device, &resumed);
+    session.args.step = session.args.seed = 0;
+    check_ok(quern_adam_load(device->quern, &session.args, saved, bytes, &session.args.step, &session.args.seed));
+    session.args.step++;
+    check_ok(adam_session_step(&session));
+    adam_session_read(&session, &resumed);
+    adam_session_close(&session);
+    adam_check_same(&resumed, &straight, row->name);
+    free(saved);
+    adam_free(&straight);
+    adam_free(&resumed);
+}
+
+Test(adam_saved, training_goes_on) {
+    for_each_adam_row(check_resumed);
+}

@@ -1,0 +1,413 @@
+/* The global norm of gradients, against long double, and their accumulation, bit for bit. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/buffer.h"
+#include "harness/check.h"
+#include "harness/random.h"
+#include "oracle/dtype.h"
+#include "oracle/gradients.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
+
+/* ---- lists of gradients on the host and on the device ---- */
+
+struct gradients {
+    const struct test_device *device;
+    quern_dtype dtype;
+    int64_t tensors;
+    quern_gradient *host, *on_device;
+    unsigned char *grads, *main_grads;       /* all arrays on the host, with gaps */
+    struct buffer grad_buffer, main_buffer;
+    size_t grad_bytes, main_bytes;
+};
+
+/* Arrays that miss a 64-byte boundary by another number of elements each. */
+static int64_t start_of(int64_t *end, int64_t place, int64_t count) {
+    const int64_t start = (*end + 63) / 64 * 64 + (place * 5 + place / 16) % 16;
+    *end = start + count;
+    return start;
+}
+
+static void open_gradients(struct gradients *g, const struct test_device *device, quern_dtype dtype, const int64_t *counts,
+                           int64_t tensors) {
+    *g = (struct gradients){.device = device, .dtype = dtype, .tensors = tensors};
+    const size_t element = quern_dtype_bytes(dtype);
+    int64_t end = 0;
+    for (int64_t i = 0; i < tensors; i++) start_of(&end, i, counts[i]);
+    g->grad_bytes = (size_t)end * element, g->main_bytes = (size_t)end * sizeof(float);
+    g->host = calloc((size_t)tensors + 1, sizeof *g->host), g->on_device = calloc((size_t)tensors + 1, sizeof *g->on_device);
+    g->grads = malloc(g->grad_bytes + 1), g->main_grads = malloc(g->main_bytes + 1);
+    check(g->host && g->on_device && g->grads && g->main_grads, "no memory");
+    fill_pattern(g->grads, g->grad_bytes), fill_pattern(g->main_grads, g->main_bytes);
+    end = 0;
+    for (int64_t place = 0; place < tensors; place++) {
+        const size_t start = (size_t)start_of(&end, place, counts[place]);
+        g->host[place] = (quern_gradient){g->grads + start * element, (float *)g->main_grads + start, counts[place]};
+        for (int64_t i = 0; i < counts[place]; i++) {
+            dtype_store(dtype, g->host[place].grad, i, random_normal((uint64_t)place, (uint64_t)i));
+            g->host[place].main_grad[i] = (float)random_normal((uint64_t)place + 1000003, (uint64_t)i);
+        }
+    }
+}
+
+/* Brings the arrays to the device. */
+static void upload(struct gradients *g) {
+    buffer_open(&g->grad_buffer, g->device, g->grad_bytes, 0, g->grads);
+    buffer_open(&g->main_buffer, g->device, g->main_bytes, 0, g->main_grads);
+    for (int64_t i = 0; i < g->tensors; i++)
+        g->on_device[i] = (quern_gradient){(char *)g->grad_buffer.data + ((unsigned char *)g->host[i].grad - g->grads),
+                                           (float *)((char *)g->main_buffer.data + ((unsigned char *)g->host[i].main_grad - g->main_grads)),
+                                           g->host[i].count};
+}
+
+static void close_gradients(struct gradients *g) {
+    buffer_close(&g->grad_buffer);
+    buffer_close(&g->main_buffer);
+    free(g->grads);
+    free(g->main_grads);
+    free(g->host);
+    free(g->on_device);
+}
+
+/* ---- the norm ---- */
+
+struct outputs {
+    float norm, clip, found_inf;
+};
+
+/* Runs it on the device with the three outputs beside each other, which hold `before`. */
+static struct outputs run_norm(struct gradients *g, quern_gradient_norm_args args, struct outputs before) {
+    struct buffer outputs, workspace;
+    size_t bytes;
+    buffer_open(&outputs, g->device, sizeof before, 0, &before);
+    float *numbers = outputs.data;
+    args.gradients = args.plan ? NULL : g->on_device, args.gradient_count = args.plan ? 0 : g->tensors;
+    args.norm = &numbers[0], args.clip = &numbers[1], args.found_inf = &numbers[2];
+    check_ok(quern_gradient_norm_workspace(g->device->quern, &args, &bytes));
+    buffer_open(&workspace, g->device, bytes, 16, NULL);
+    check_ok(quern_gradient_norm(g->device->quern, &args, workspace.data, bytes, g->device->stream));
+    struct outputs after;
+    memcpy(&after, buffer_read(&outputs), sizeof after);
+    buffer_close(&workspace);
+    buffer_close(&outputs);
+    return after;
+}
+
+static const struct outputs nothing = {-1, -1, 0};
+
+static quern_gradient_norm_args norm_args(const struct gradients *g, double max_norm) {
+    quern_gradient_norm_args args = QUERN_GRADIENT_NORM_ARGS_INIT;
+    args.grad_dtype = g->dtype, args.max_norm = max_norm;
+    return args;
+}
+
+static void check_close(struct outputs got, struct exact_norm exact, const char *what) {
+    check(fabs((double)got.norm - exact.norm) <= 1e-6 * exact.norm, "%s: the norm is %.9g, not %.9g", what, (double)got.norm, exact.norm);
+    check(fabs((double)got.clip - exact.clip) <= 1e-6 * exact.clip, "%s: clip is %.9g, not %.9g", what, (double)got.clip, exact.clip);
+}
+
+static struct exact_norm exact_of(const struct gradients *g, quern_gradient_norm_args args) {
+    args.gradients = g->host, args.gradient_count = g->tensors;
+    return gradient_norm_exact(&args);
+}
+
+static void check_norm(struct gradients *g, quern_gradient_norm_args args, const char *what) {
+    const struct outputs got = run_norm(g, args, nothing);
+    check_close(got, exact_of(g, args), what);
+    check(got.found_inf == 0, "%s: found_inf is %g", what, (double)got.found_inf);
+}
+
+/* Runs a body for each type of gradients, with all kernels of the target. */
+static void for_each_dtype(void (*body)(const struct test_device *device, quern_dtype dtype)) {
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    for (size_t d = 0; d < COUNT(dtypes); d++) body(&device, dtypes[d]);
+    device_close(&device);
+}
+
+/* Sizes 0 to 257, longer than a tile, a list longer than a launch. */
+static void check_shapes(const struct test_device *device, quern_dtype dtype) {
+    enum { MANY = 2500 };
+    static int64_t sizes[258], many[MANY];
+    static const int64_t longs[] = {5000, 0, 2048, 2049, 1}, one[] = {1}, empty[] = {0, 0, 0};
+    const int64_t large[] = {test_size(300000, 30000), 77};
+    for (int i = 0; i < 258; i++) sizes[i] = i;
+    for (int i = 0; i < MANY; i++) many[i] = i % 4;
+    const struct {
+        const int64_t *counts;
+        int64_t tensors;
+    } lists[] = {{sizes, 258}, {longs, COUNT(longs)}, {one, 1}, {empty, 3}, {empty, 0}, {large, 2}, {many, MANY}};
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        struct gradients g;
+        open_gradients(&g, device, dtype, lists[i].counts, lists[i].tensors);
+        upload(&g);
+        static const double max_norms[] = {0, 1, 1e9, 1e-3};
+        for (size_t k = 0; k < COUNT(max_norms); k++) check_norm(&g, norm_args(&g, max_norms[k]), quern_dtype_name(dtype));
+        close_gradients(&g);
+    }
+}
+
+Test(gradient_norm, any_shape) {
+    for_each_dtype(check_shapes);
+}
+
+/* Values whose squares leave the range of fp32, at both ends. */
+static void check_range(const struct test_device *device, quern_dtype dtype) {
+    static const double sizes[] = {1e30, 0x1.FEp127, 1e-30, 0x1p-133, 65504, 1e-7, 0x1p-24, 1e4};
+    static const int64_t counts[] = {3000, 17};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        if (dtype_round(dtype, sizes[i]) == 0 || !isfinite(dtype_round(dtype, sizes[i]))) continue;
+        struct gradients g;
+        open_gradients(&g, device, dtype, counts, 2);
+        for (int place = 0; place < 2; place++)
+            for (int64_t k = 0; k < counts[place]; k++) dtype_store(dtype, g.host[place].grad, k, k % 2 ? -sizes[i] : k % 3 ? sizes[i] : 0);
+        upload(&g);
+        quern_gradient_norm_args args = norm_args(&g, 1);
+        args.grad_scale = sizes[i] > 1e20 ? 1e20 : 0;  /* the norm itself must be an fp32 */
+        const struct outputs got = run_norm(&g, args, nothing);
+        const struct exact_norm exact = exact_of(&g, args);
+        if (exact.norm > 0x1p-120) check_close(got, exact, "range");
+        else check(fabs((double)got.norm - exact.norm) <= 0x1p-149, "%g instead of %g", (double)got.norm, exact.norm);
+        check(got.found_inf == 0, "finite gradients have found_inf %g", (double)got.found_inf);
+        close_gradients(&g);
+    }
+}
+
+Test(gradient_norm, neither_overflows_nor_vanishes) {
+    for_each_dtype(check_range);
+}
+
+/* The scale of the gradients: from the field, or from the device, which goes first. */
+static void check_scales(const struct test_device *device, quern_dtype dtype) {
+    static const int64_t counts[] = {500};
+    struct gradients g;
+    open_gradients(&g, device, dtype, counts, 1);
+    upload(&g);
+    for (int where = 0; where < 3; where++) {
+        quern_gradient_norm_args args = norm_args(&g, 0.01);
+        const float scale = 1024;
+        struct buffer buffer;
+        buffer_open(&buffer, device, sizeof scale, 0, &scale);
+        args.grad_scale = where == 1 ? 3 : 7;
+        if (where == 2) args.grad_scale_pointer = buffer.data;
+        quern_gradient_norm_args on_host = args;
+        if (where == 2) on_host.grad_scale_pointer = &scale;
+        check_close(run_norm(&g, args, nothing), exact_of(&g, on_host), "grad_scale");
+        buffer_close(&buffer);
+    }
+    close_gradients(&g);
+}
+
+Test(gradient_norm, gradients_may_be_scaled) {
+    for_each_dtype(check_scales);
+}
+
+/* One infinity or NaN anywhere is found; where there is none, what was found before stays. */
+static void check_found(const struct test_device *device, quern_dtype dtype) {
+    static const double bad[] = {(double)INFINITY, (double)-INFINITY, (double)NAN};
+    static const int64_t counts[] = {2500, 0, 40, 1}, places[][2] = {{0, 0}, {0, 2047}, {0, 2048}, {0, 2499}, {2, 39}, {3, 0}};
+    struct gradients g;
+    for (size_t i = 0; i < COUNT(bad) * COUNT(places); i++) {
+        open_gradients(&g, device, dtype, counts, COUNT(counts));
+        dtype_store(dtype, g.host[places[i / 3][0]].grad, places[i / 3][1], bad[i % 3]);
+        upload(&g);
+        const struct outputs got = run_norm(&g, norm_args(&g, 1), nothing);
+        check(got.found_inf == 1 && got.clip == 0 && !isfinite(got.norm), "%s: norm %g, clip %g, found_inf %g", quern_dtype_name(dtype),
+              (double)got.norm, (double)got.clip, (double)got.found_inf);
+        close_gradients(&g);
+    }
+    open_gradients(&g, device, dtype, counts, COUNT(counts));
+    upload(&g);
+    const struct outputs got = run_norm(&g, norm_args(&g, 1), (struct outputs){-1, -1, 1});
+    check(got.found_inf == 1 && isfinite(got.norm), "found_inf is %g, the norm %g", (double)got.found_inf, (double)got.norm);
+    close_gradients(&g);
+}
+
+Test(gradient_norm, finds_infinity_and_nan) {
+    for_each_dtype(check_found);
+}
+
+/* Each output can be left out. */
+static void check_missing(const struct test_device *device, quern_dtype dtype) {
+    static const int64_t counts[] = {300};
+    struct gradients g;
+    open_gradients(&g, device, dtype, counts, 1);
+    upload(&g);
+    quern_gradient_norm_args args = norm_args(&g, 1);
+    args.gradients = g.on_device, args.gradient_count = 1;
+    const struct exact_norm exact = exact_of(&g, args);
+    for (int wanted = 0; wanted < 8; wanted++) {
+        struct buffer outputs, workspace;
+        size_t bytes;
+        buffer_open(&outputs, device, sizeof nothing, 0, &nothing);
+        float *numbers = outputs.data;
+        args.norm = wanted & 1 ? &numbers[0] : NULL, args.clip = wanted & 2 ? &numbers[1] : NULL;
+        args.found_inf = wanted & 4 ? &numbers[2] : NULL;
+        check_ok(quern_gradient_norm_workspace(device->quern, &args, &bytes));
+        buffer_open(&workspace, device, bytes, 16, NULL);
+        check_ok(quern_gradient_norm(device->quern, &args, workspace.data, bytes, device->stream));
+        const float *got = buffer_read(&outputs);
+        check(wanted & 1 ? fabs((double)got[0] - exact.norm) < 1e-6 * exact.norm : got[0] == -1, "the norm is %g", (double)got[0]);
+        check(wanted & 2 ? got[1] > 0 && got[1] < 1 : got[1] == -1, "clip is %g", (double)got[1]);
+        check(got[2] == 0, "found_inf is %g", (double)got[2]);
+        buffer_close(&workspace);
+        buffer_close(&outputs);
+    }
+    close_gradients(&g);
+}
+
+Test(gradient_norm, each_output_can_be_left_out) {
+    for_each_dtype(check_missing);
+}
+
+/* The same bits from run to run and for any number of threads. */
+static void check_determinism(const struct test_device *device, quern_dtype dtype) {
+    const int64_t counts[] = {test_size(500000, 20000), 3, 0, test_size(70000, 3000)};
+    struct gradients g;
+    open_gradients(&g, device, dtype, counts, COUNT(counts));
+    upload(&g);
+    struct outputs first = {0};
+    for (int run = 0; run < 6; run++) {
+        if (device->kind == QUERN_CPU) check_ok(quern_set_threads(device->quern, 1 + run, NULL, NULL));
+        const struct outputs got = run_norm(&g, norm_args(&g, 1), nothing);
+        if (run == 0) first = got;
+        check(!memcmp(&got, &first, sizeof got), "run %d: %.9g instead of %.9g", run, (double)got.norm, (double)first.norm);
+    }
+    close_gradients(&g);
+}
+
+Test(gradient_norm, the_same_bits_every_time) {
+    for_each_dtype(check_determinism);
+}
+
+/* The gradients of a plan, whose norm then clips them in a step: clip and found_inf never come to the host. */
+Test(gradient_norm, a_plan_has_gradients_too) {
+    static const int64_t counts[] = {300, 0, 2100, 5};
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    for (int bad = 0; bad < 2; bad++) {
+        quern_adam_args args = adam_args_of(row);
+        const float unset = 0;
+        args.control.clip = args.control.found_inf = &unset;
+        struct adam_problem problem, before;
+        adam_make(&problem, &args, counts, COUNT(counts));
+        problem.with_plan = true;
+        if (bad) adam_set_value(&problem, 2, ARENA_GRAD, 2099, (double)NAN);
+        adam_copy(&before, &problem);
+        struct adam_session session;
+        adam_session_open(&session, &device, &problem);
+        quern_gradient_norm_args norm = QUERN_GRADIENT_NORM_ARGS_INIT;
+        norm.grad_dtype = QUERN_BF16, norm.plan = session.plan, norm.max_norm = 0.5;
+        norm.clip = (float *)(uintptr_t)session.args.control.clip, norm.found_inf = (float *)(uintptr_t)session.args.control.found_inf;
+        size_t bytes;
+        struct buffer workspace;
+        check_ok(quern_gradient_norm_workspace(device.quern, &norm, &bytes));
+        buffer_open(&workspace, &device, bytes, 16, NULL);
+        check_ok(quern_gradient_norm(device.quern, &norm, workspace.data, bytes, device.stream));
+        check_ok(adam_session_step(&session));
+        adam_session_read(&session, &problem);
+        if (bad) {
+            check(adam_numbers(&problem)->found_inf == 1, "NaN was not found");
+            check(!memcmp(problem.arena[ARENA_PARAM], before.arena[ARENA_PARAM], before.bytes[ARENA_PARAM]), "the step was not skipped");
+        } else {
+            check(adam_numbers(&problem)->clip > 0 && adam_numbers(&problem)->clip < 0.5f, "clip is %g", (double)adam_numbers(&problem)->clip);
+            adam_numbers(&before)->clip = adam_numbers(&problem)->clip;
+            adam_check_exact(&before, &problem, "clipped");
+        }
+        buffer_close(&workspace);
+        adam_session_close(&session);
+        adam_free(&problem);
+        adam_free(&before);
+    }
+    device_close(&device);
+}
+
+/* ---- accumulation ---- */
+
+static void check_sum(struct gradients *g, double scale, bool zero_grads, const char *what) {
+    quern_accumulate_args args = QUERN_ACCUMULATE_ARGS_INIT;
+    check(args.scale == 1, "another default scale");
+    args.grad_dtype = g->dtype, args.gradient_count = g->tensors, args.scale = scale, args.zero_grads = zero_grads;
+    upload(g);
+    args.gradients = g->on_device;
+    check_ok(quern_accumulate(g->device->quern, &args, g->device->stream));
+    args.gradients = g->host;
+    accumulate_model(&args);
+    const float *sums = buffer_read(&g->main_buffer), *expected = (const float *)g->main_grads;
+    for (size_t i = 0; i < g->main_bytes / sizeof *sums; i++)
+        check(!memcmp(&sums[i], &expected[i], sizeof *sums) || (isnan(sums[i]) && isnan(expected[i])), "%s: %a instead of %a", what,
+              (double)sums[i], (double)expected[i]);
+    check(!memcmp(buffer_read(&g->grad_buffer), g->grads, g->grad_bytes), "%s: the gradients are not what they should be", what);
+    close_gradients(g);
+}
+
+static void check_sums(const struct test_device *device, quern_dtype dtype) {
+    enum { MANY = 2500 };
+    static int64_t sizes[258], many[MANY];
+    const int64_t longs[] = {test_size(70001, 5000), 0, 2048, 2049, 1, 0};
+    for (int i = 0; i < 258; i++) sizes[i] = i;
+    for (int i = 0; i < MANY; i++) many[i] = i % 3;
+    const struct {
+        const int64_t *counts;
+        int64_t tensors;
+    } lists[] = {{sizes, 258}, {longs, COUNT(longs)}, {many, MANY}, {longs, 0}};
+    static const double scales[] = {1, -0.3, 1.0 / 8, 0};
+    for (size_t i = 0; i < COUNT(lists) * 2; i++) {
+        struct gradients g;
+        open_gradients(&g, device, dtype, lists[i / 2].counts, lists[i / 2].tensors);
+        check_sum(&g, scales[i % COUNT(scales)], i % 2, quern_dtype_name(dtype));
+    }
+}
+
+Test(accumulate, any_shape) {
+    for_each_dtype(check_sums);
+}
+
+/* Once rounded: NaN, infinities, what cancels, what is tiny; each in its own element. */
+static void check_special_sums(const struct test_device *device, quern_dtype dtype) {
+    static const double values[] = {(double)NAN, (double)INFINITY, (double)-INFINITY, 0, -0.0, 0x1.FEp127, -0x1.FEp127, 1, -1, 0x1p-24,
+                                    -0x1p-24, 0x1p-149, 0x1p-133, 65504, 1e-30, 3};
+    static const int64_t counts[] = {COUNT(values) * COUNT(values)};
+    static const double scales[] = {1, 0.1, 3e38};
+    for (size_t k = 0; k < COUNT(scales); k++) {
+        struct gradients g;
+        open_gradients(&g, device, dtype, counts, 1);
+        for (size_t i = 0; i < COUNT(values) * COUNT(values); i++) {
+            dtype_store(dtype, g.host[0].grad, (int64_t)i, values[i % COUNT(values)]);
+            g.host[0].main_grad[i] = (float)values[i / COUNT(values)];
+        }
+        check_sum(&g, scales[k], k == 1, quern_dtype_name(dtype));
+    }
+}
+
+Test(accumulate, special_values) {
+    for_each_dtype(check_special_sums);
+}
+
+/* A thousand 16-bit gradients of 1 come to 1000 in fp32, where their own type would have stopped at 256. */
+Test(accumulate, sums_do_not_stall) {
+    static const int64_t counts[] = {100};
+    struct test_device device;
+    struct gradients g;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    open_gradients(&g, &device, QUERN_BF16, counts, 1);
+    for (int64_t i = 0; i < counts[0]; i++) dtype_store(QUERN_BF16, g.host[0].grad, i, 1), g.host[0].main_grad[i] = 0;
+    upload(&g);
+    quern_accumulate_args args = QUERN_ACCUMULATE_ARGS_INIT;
+    args.grad_dtype = QUERN_BF16, args.gradients = g.on_device, args.gradient_count = 1;
+    for (int64_t i = 0; i < 1000; i++) check_ok(quern_accumulate(device.quern, &args, device.stream));
+    const float *sums = (const float *)((char *)buffer_read(&g.main_buffer) + ((unsigned char *)g.host[0].main_grad - g.main_grads));
+    for (int64_t i = 0; i < counts[0]; i++) check(sums[i] == 1000, "%g", (double)sums[i]);
+    close_gradients(&g);
+    device_close(&device);
+}
