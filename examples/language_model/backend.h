@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "classifier.h"
+#include "quern.h"
 
 struct device;
 struct model;
@@ -16,9 +17,15 @@ struct thread_pool;
 
 /* AdamW's constants, the same for both. */
 #define ADAM_BETA1 0.9
-#define ADAM_BETA2 0.99
 #define ADAM_EPSILON 1e-8
 #define ADAM_WEIGHT_DECAY 0.1
+
+/* What a run can choose. */
+struct optimizer {
+    double beta2;
+    quern_dtype moments;         /* of m and v: F32 or BF16; plain loops have F32 */
+    quern_rounding v_rounding;
+};
 
 /* Seconds of one step.  Copies: between host and device, 0 when they share their memory. */
 struct step_times {
@@ -26,7 +33,7 @@ struct step_times {
 };
 
 struct backend {
-    char name[192];
+    char name[224];
     struct logits logits;
     struct step_times times;  /* of the step at hand: each operation sets its own and adds its copies */
     int64_t moment_bytes;                        /* m and v */
@@ -43,10 +50,11 @@ struct backend {
 };
 
 /* On a device that is prepared for BACKEND_OPERATIONS and outlives it; NULL after a message on stderr when that has no room. */
-struct backend *quern_backend(struct model *model, struct thread_pool *pool, struct device *device, uint64_t seed);
+struct backend *quern_backend(struct model *model, struct thread_pool *pool, struct device *device, struct optimizer optimizer,
+                              uint64_t seed);
 #define BACKEND_OPERATIONS (QUERN_CROSS_ENTROPY | QUERN_ADAM)
 
 /* For a model that is on one rank. */
-struct backend *plain_backend(struct model *model, struct thread_pool *pool);
+struct backend *plain_backend(struct model *model, struct thread_pool *pool, struct optimizer optimizer);
 
 #endif

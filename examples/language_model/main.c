@@ -56,7 +56,7 @@ static bool prepare(struct demo *demo) {
     };
     demo->training = (struct training){
         .text = &demo->text, .train_tokens = train_tokens, .steps = (int)options->steps, .seed = (uint64_t)options->seed,
-        .interrupted = &interrupted,
+        .interrupted = &interrupted, .curve = options->curve,
     };
     if (options->group != NULL) snprintf(demo->group, sizeof demo->group, "%s", options->group);
     else snprintf(demo->group, sizeof demo->group, "language_model.%ld", (long)getpid());

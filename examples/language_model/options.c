@@ -13,7 +13,8 @@
 
 enum { HEAD_WIDTH = 32, USAGE_STATUS = 2 };
 
-enum { STEPS = 's', SEED = 'r', DEVICE = 'd', CORPUS = 'c', THREADS = 't', NO_COMPARISON = 'n',
+enum { STEPS = 's', SEED = 'r', DEVICE = 'd', CORPUS = 'c', THREADS = 't', NO_COMPARISON = 'n', BETA2 = 'b', MOMENTS = 'm',
+       CURVE = 'l',
        BATCH = 256, CONTEXT, LAYERS, VOCAB, WIDTH, EXPERTS, RANKS, PROCESSES, TIMEOUT, RANK, GROUP };
 
 static const struct argp_option OPTIONS[] = {
@@ -23,6 +24,9 @@ static const struct argp_option OPTIONS[] = {
     {"corpus", CORPUS, "FILE", 0, "Text to learn (build/corpus.txt)", 0},
     {"threads", THREADS, "N", 0, "Threads on the CPU, of all ranks (one per core)", 0},
     {"no-comparison", NO_COMPARISON, NULL, 0, "Leave out the second run: with plain fp32 loops, or on one rank", 0},
+    {"beta2", BETA2, "X", 0, "Adam's beta2, from 0 to 1 (0.99)", 0},
+    {"moments", MOMENTS, "bf16|nearest|f32", 0, "Quern's m and v: bf16, bf16 with v rounded to nearest, or fp32 (bf16)", 0},
+    {"curve", CURVE, "FILE", 0, "Write the loss of each step of the first run", 0},
     {NULL, 0, NULL, 0, "The model:", 0},
     {"batch", BATCH, "N", 0, "Sequences per step, of all ranks (8, or one per rank)", 0},
     {"context", CONTEXT, "N", 0, "Tokens per sequence (64)", 0},
@@ -90,6 +94,31 @@ static void set_device(struct argp_state *state, const char *text) {
     *device = (struct device_choice){.is_auto = strcmp(text, "auto") == 0, .is_cuda = is_cuda, .ordinal = (int)ordinal};
 }
 
+static void set_beta2(struct argp_state *state, const char *text) {
+    double *beta2 = &((struct options *)state->input)->optimizer.beta2;
+    char *end;
+    *beta2 = strtod(text, &end);
+    if (end == text || *end != '\0' || !(*beta2 >= 0 && *beta2 < 1))
+        argp_error(state, "--beta2 is '%s'; it is a number from 0 to below 1", text);
+}
+
+static void set_moments(struct argp_state *state, const char *text) {
+    static const struct {
+        const char *name;
+        quern_dtype moments;
+        quern_rounding v_rounding;
+    } choices[] = {{"bf16", QUERN_BF16, QUERN_ROUND_DEFAULT}, {"nearest", QUERN_BF16, QUERN_ROUND_NEAREST},
+                   {"f32", QUERN_F32, QUERN_ROUND_DEFAULT}};
+    struct optimizer *optimizer = &((struct options *)state->input)->optimizer;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (strcmp(text, choices[i].name) != 0) continue;
+        optimizer->moments = choices[i].moments;
+        optimizer->v_rounding = choices[i].v_rounding;
+        return;
+    }
+    argp_error(state, "--moments is '%s'; it is bf16, nearest or f32", text);
+}
+
 static int64_t usable_cores(void) {
     cpu_set_t cores;
     return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
@@ -122,6 +151,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
     if (key == DEVICE) set_device(state, argument);
     else if (key == CORPUS) options->corpus = argument;
+    else if (key == CURVE) options->curve = argument;
+    else if (key == BETA2) set_beta2(state, argument);
+    else if (key == MOMENTS) set_moments(state, argument);
     else if (key == NO_COMPARISON) options->comparison = false;
     else if (key == PROCESSES) options->processes = true;
     else if (key == GROUP) options->group = argument;
@@ -147,6 +179,7 @@ struct options options_parse(int argc, char **argv) {
     struct options options = {
         .device = {.is_auto = true},
         .corpus = "build/corpus.txt",
+        .optimizer = {.beta2 = 0.99, .moments = QUERN_BF16},
         .comparison = true,
         .seed = 1,
         .timeout = 20,

@@ -5,11 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "backend.h"
 #include "device.h"
 
 struct options {
     struct device_choice device;
     const char *corpus;
+    const char *curve;         /* NULL: none */
+    struct optimizer optimizer;
     bool comparison;
     int64_t seed, steps, threads;
     int64_t batch, context, layers, vocab, width;

@@ -12,6 +12,7 @@ struct plain {
     struct backend backend;
     struct model *model;
     struct thread_pool *pool;
+    struct optimizer optimizer;
     float *row_loss;
     float *m, *v;
 };
@@ -28,7 +29,7 @@ static bool cross_entropy(struct backend *backend, const int32_t *labels, bool g
 static bool adam(struct backend *backend, int64_t step, double lr) {
     struct plain *plain = (struct plain *)backend;
     double start = seconds_now();
-    struct plain_adam_constants constants = {lr, ADAM_BETA1, ADAM_BETA2, ADAM_EPSILON, ADAM_WEIGHT_DECAY};
+    struct plain_adam_constants constants = {lr, ADAM_BETA1, plain->optimizer.beta2, ADAM_EPSILON, ADAM_WEIGHT_DECAY};
     plain_adam(plain->pool, plain->model->parameter_count, plain->model->parameters, plain->model->gradients, plain->m,
                plain->v, step, constants);
     backend->times.adam = seconds_now() - start;
@@ -44,7 +45,7 @@ static void destroy(struct backend *backend) {
     free(plain);
 }
 
-struct backend *plain_backend(struct model *model, struct thread_pool *pool) {
+struct backend *plain_backend(struct model *model, struct thread_pool *pool, struct optimizer optimizer) {
     struct plain *plain = allocate(sizeof *plain);
     size_t parameter_bytes = (size_t)model->parameter_count * sizeof(float);
     *plain = (struct plain){
@@ -58,6 +59,7 @@ struct backend *plain_backend(struct model *model, struct thread_pool *pool) {
         },
         .model = model,
         .pool = pool,
+        .optimizer = optimizer,
         .row_loss = allocate((size_t)model->rows * sizeof(float)),
         .m = allocate(parameter_bytes),
         .v = allocate(parameter_bytes),

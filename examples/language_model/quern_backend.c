@@ -15,6 +15,7 @@ struct quern {
     struct backend backend;
     struct model *model;
     struct thread_pool *pool;
+    struct optimizer optimizer;
     uint64_t seed;
     struct device *device;
     quern_adam_tensor *tensors;
@@ -79,13 +80,14 @@ static quern_adam_args adam_args(const struct quern *quern, int64_t step, double
     quern_adam_args args = QUERN_ADAM_ARGS_INIT;
     args.param_dtype = QUERN_BF16;
     args.grad_dtype = QUERN_F32;
-    args.m_dtype = args.v_dtype = QUERN_BF16;
+    args.m_dtype = args.v_dtype = quern->optimizer.moments;
+    args.v_rounding = quern->optimizer.v_rounding;
     args.master_dtype = QUERN_F32;
     args.tensors = quern->tensors;
     args.tensor_count = quern->model->tensor_count;
     args.lr = lr;
     args.beta1 = ADAM_BETA1;
-    args.beta2 = ADAM_BETA2;
+    args.beta2 = quern->optimizer.beta2;
     args.eps = ADAM_EPSILON;
     args.weight_decay = ADAM_WEIGHT_DECAY;
     args.step = step;
@@ -126,26 +128,28 @@ static bool create_buffers(struct quern *quern) {
     const struct device_memory *memory = &quern->device->memory;
     const struct model *model = quern->model;
     size_t count = (size_t)model->parameter_count, rows = (size_t)model->rows;
+    size_t moment_bytes = count * quern_dtype_bytes(quern->optimizer.moments);
     return device_memory_create(memory, &quern->logits, NULL, (size_t)logits_bytes(model->rows, model->shape.vocab, true)) &&
            device_memory_create(memory, &quern->labels, NULL, rows * sizeof(int32_t)) &&
            device_memory_create(memory, &quern->loss, NULL, sizeof(float)) &&
            device_memory_create(memory, &quern->parameters, NULL, count * sizeof(uint16_t)) &&
            device_memory_create(memory, &quern->gradients, model->gradients, count * sizeof(float)) &&
-           device_memory_create(memory, &quern->m, NULL, count * sizeof(uint16_t)) &&
-           device_memory_create(memory, &quern->v, NULL, count * sizeof(uint16_t)) &&
+           device_memory_create(memory, &quern->m, NULL, moment_bytes) &&
+           device_memory_create(memory, &quern->v, NULL, moment_bytes) &&
            device_memory_create(memory, &quern->master, NULL, count * sizeof(float));
 }
 
 static void list_tensors(struct quern *quern) {
     const struct model *model = quern->model;
+    const int64_t moment_bytes = (int64_t)quern_dtype_bytes(quern->optimizer.moments);
     quern->tensors = allocate((size_t)model->tensor_count * sizeof *quern->tensors);
     for (int t = 0; t < model->tensor_count; t++) {
         int64_t offset = model->tensors[t].offset;
         quern->tensors[t] = (quern_adam_tensor){
             .param = (uint16_t *)quern->parameters.device + offset,
-            .grad = (const float *)quern->gradients.device + offset,
-            .m = (uint16_t *)quern->m.device + offset,
-            .v = (uint16_t *)quern->v.device + offset,
+            .grad = (float *)quern->gradients.device + offset,
+            .m = (char *)quern->m.device + offset * moment_bytes,
+            .v = (char *)quern->v.device + offset * moment_bytes,
             .master = (float *)quern->master.device + offset,
             .count = model->tensors[t].count,
         };
@@ -177,16 +181,18 @@ static bool load_parameters(struct quern *quern) {
            device_memory_upload(&quern->device->memory, &quern->parameters);
 }
 
-struct backend *quern_backend(struct model *model, struct thread_pool *pool, struct device *device, uint64_t seed) {
+struct backend *quern_backend(struct model *model, struct thread_pool *pool, struct device *device, struct optimizer optimizer,
+                              uint64_t seed) {
     struct quern *quern = allocate(sizeof *quern);
-    *quern = (struct quern){.model = model, .pool = pool, .seed = seed, .device = device};
+    *quern = (struct quern){.model = model, .pool = pool, .optimizer = optimizer, .seed = seed, .device = device};
     bool ready = create_buffers(quern);
     if (ready) list_tensors(quern);
     if (!ready || !create_workspace(quern) || !load_parameters(quern)) {
         destroy(&quern->backend);
         return NULL;
     }
-    snprintf(quern->backend.name, sizeof quern->backend.name, "loss and optimizer in bf16 on %s", device->name);
+    snprintf(quern->backend.name, sizeof quern->backend.name, "loss and optimizer in bf16 on %s%s", device->name,
+             optimizer.moments == QUERN_F32 ? ", moments in fp32" : optimizer.v_rounding == QUERN_ROUND_NEAREST ? ", v to nearest" : "");
     quern->backend.logits = (struct logits){true, quern->logits.host};
     quern->backend.moment_bytes = (int64_t)(quern->m.bytes + quern->v.bytes);
     quern->backend.parameter_bytes = (int64_t)(quern->parameters.bytes + quern->master.bytes);

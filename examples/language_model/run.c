@@ -49,8 +49,9 @@ static bool open_part(struct part *part, const struct run *run, int rank) {
     if (!start_threads(part, run) || !join(part, run, rank) ||
         !model_create(&part->model, demo->shape, part->pool, joined, demo->training.seed))
         return false;
-    part->backend = run->is_plain ? plain_backend(&part->model, part->pool)
-                                  : quern_backend(&part->model, part->pool, &part->device, demo->training.seed);
+    part->backend = run->is_plain ? plain_backend(&part->model, part->pool, demo->options.optimizer)
+                                  : quern_backend(&part->model, part->pool, &part->device, demo->options.optimizer,
+                                                  demo->training.seed);
     return part->backend != NULL;
 }
 
@@ -73,6 +74,7 @@ static int64_t held_out_paragraph(const struct demo *demo) {
 static bool train_part(struct part *part, const struct run *run, struct run_report *report) {
     struct training training = run->demo->training;
     training.is_silent = part->rank.rank > 0;
+    if (training.is_silent || !run->is_first) training.curve = NULL;
     if (!training.is_silent)
         printf("  %lld parameters; %s\n", (long long)part->model.random_count, part->backend->name);
     if (!train(&part->model, part->backend, &training, &report->outcome) || !model_is_consistent(&part->model)) return false;

@@ -51,6 +51,14 @@ static double mean_of_last_tenth(const float *losses, int count) {
     return count > 0 ? sum / tenth : NAN;
 }
 
+static bool write_curve(const char *path, const float *losses, int count) {
+    FILE *file = fopen(path, "w");
+    for (int i = 0; file != NULL && i < count; i++) fprintf(file, "%.6f\n", losses[i]);
+    if (file != NULL && !ferror(file) && fclose(file) == 0) return true;
+    fprintf(stderr, "language_model: cannot write %s\n", path);
+    return false;
+}
+
 static struct step_times fastest(struct step_times a, struct step_times b) {
     return (struct step_times){fmin(a.cross_entropy, b.cross_entropy), fmin(a.adam, b.adam), fmin(a.copies, b.copies),
                                fmin(a.whole, b.whole)};
@@ -137,6 +145,7 @@ bool train(struct model *model, struct backend *backend, const struct training *
     outcome->loss = mean_of_last_tenth(losses, outcome->steps);
     succeeded = succeeded && evaluate(model, backend, training, &batch, &outcome->held_out_loss) &&
                 add_up_bytes(model, &outcome->totals);
+    if (succeeded && training->curve != NULL) succeeded = write_curve(training->curve, losses, outcome->steps);
     free(batch.tokens);
     free(batch.labels);
     free(losses);
