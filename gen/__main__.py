@@ -1,4 +1,4 @@
-"""python -m gen: list, render, check, explain, pack and audit the kernels of Quern."""
+"""python -m gen: list, render, add, check, explain, pack and audit the kernels of Quern."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ def command_render(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             print(line)
     return 0
+
+
+def command_add(arguments: argparse.Namespace) -> int:
+    from gen import add
+
+    return add.run(arguments.names)
 
 
 def command_check(arguments: argparse.Namespace) -> int:
@@ -71,6 +77,10 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--if-stale", action="store_true", help="do nothing when no input has changed")
     command.add_argument("--quiet", action="store_true")
     command.set_defaults(run=command_render)
+
+    command = commands.add_parser("add", help="add step kernels of Adam that the library does not have from the start")
+    command.add_argument("names", nargs="+", metavar="NAME", help="e.g. adam_pbf16_gf16_mbf16_vbf16_master32")
+    command.set_defaults(run=command_add)
 
     command = commands.add_parser("check", help="fail when generated/ is stale or holds an orphan")
     command.set_defaults(run=command_check)

@@ -1,0 +1,46 @@
+"""Step kernels of Adam beside the library's own: from their names to the list in gen/added_kernels.txt."""
+
+from __future__ import annotations
+
+import sys
+
+from gen import plan, render
+
+HEADING = """\
+# Step kernels of Adam beside those of gen/spec.py, one name without a target on a line; `python -m gen add NAME` writes them.
+"""
+
+
+def refusal(base_name: str) -> str | None:
+    """Why a name, which has no target, cannot be added, or None."""
+    try:
+        key = plan.adam_key(base_name)
+    except KeyError:
+        return ("no step kernel of Adam has that name: expected adam_pPARAM_gGRAD_mM_vV, then _master32 or _remainder or nothing, then "
+                "_full or nothing")
+    reasons = [plan.illegal("adam", key, target) for target in plan.targets()]
+    return None if None in reasons else reasons[0]
+
+
+def run(names: list[str]) -> int:
+    """python -m gen add NAME..."""
+    listed = set(plan.added())
+    own = {kernel.name.partition("__")[0] for kernel in plan.kernels("adam")} - listed
+    chosen: list[str] = []
+    for name in names:
+        base_name = name.partition("__")[0]  # a kernel is added for every target
+        reason = refusal(base_name)
+        if reason:
+            print(f"{name}: {reason}", file=sys.stderr)
+            return 2
+        if base_name in own or base_name in listed:
+            print(f"{base_name}: is there already")
+        else:
+            chosen.append(base_name)
+    if not chosen:
+        return 0
+    plan.ADDED_KERNELS.write_text(HEADING + "".join(f"{name}\n" for name in sorted(listed | set(chosen))))
+    for line in render.write(render.outputs()):
+        print(line)
+    print(f"added {', '.join(sorted(set(chosen)))} for every target; `ninja` builds it")
+    return 0
