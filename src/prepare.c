@@ -99,9 +99,13 @@ static bool reserve(struct preparation *work) {
     return true;
 }
 
-/* Cross-entropy's small stages, which QUERN_KERNEL never leaves out, are of no use without a row of the rows stage. */
+/*
+ * Cross-entropy's small stages and Adam's tasks on gradients, which QUERN_KERNEL leaves out only by their target, are of no use without
+ * a row of the rows stage, or a step.
+ */
 static bool answers_requests(const struct quern_kernel *kernel) {
-    return kernel->operation != QUERN_CROSS_ENTROPY || kernel->key.cross_entropy.stage == QUERN_STAGE_ROWS;
+    if (kernel->operation == QUERN_CROSS_ENTROPY) return kernel->key.cross_entropy.stage == QUERN_STAGE_ROWS;
+    return kernel->operation != QUERN_ADAM || kernel->key.adam.task == QUERN_ADAM_STEP;
 }
 
 /* Whether a row serves every request that another one of its operation would. */
