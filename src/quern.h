@@ -4,7 +4,7 @@
  * Operations, each for CPUs (portable C, AVX2, AVX-512) and NVIDIA GPUs (Turing to Blackwell):
  *
  *   quern_cross_entropy        softmax cross-entropy: loss and gradient of the logits in one call
- *   quern_adam                 Adam and AdamW over any list of tensors, with 16-bit states
+ *   quern_adam                 Adam and AdamW over any list of tensors, with states of 8 to 32 bits
  *   quern_barrier              a barrier over the ranks of a group, or any of them, that cannot hang
  *   quern_ragged_all_to_all    slices of any length from every rank to every rank: expert-parallel dispatch and combine
  *
@@ -520,7 +520,7 @@ typedef struct quern_adam_tensor {
     void *v_max;         /* args.v_dtype, when args.amsgrad: the largest v so far (max_exp_avg_sq) */
     uint8_t *v_max_scale;/* when v_max is F16, E4M3 or E5M2 */
     void *copy;          /* args.copy_dtype: receives the new parameters once more */
-    const float *copy_scale;  /* one number: what the copy is multiplied with before it is rounded; NULL: 1.  For 8-bit copies. */
+    const float *copy_scale;  /* one number: what the copy is multiplied with before it is rounded; NULL: 1.  8-bit copies only */
     float *copy_max;     /* one number: raised to the largest finite magnitude of the new parameters, before the scale; NULL: no */
     float lr_multiplier;            /* with args.use_multipliers: args.lr is multiplied with it for this tensor; 0 freezes it */
     float weight_decay_multiplier;  /* with args.use_multipliers: the same for args.weight_decay */
@@ -607,9 +607,10 @@ quern_status quern_adam_workspace(const quern_device *device, const quern_adam_a
 
 /*
  * Takes the step described above.  Bytes moved per element: all-bf16 14, bf16 with fp32 master 20, all-fp32 28.
- * On a GPU a list of up to 512 tensors is one launch, a longer one a launch for each 512; with a plan it is always one.
+ * On a GPU a list of up to 512 tensors is one launch, a longer one a launch for each 512 (256 with amsgrad, zero_grads, a copy or
+ * scaled moments); with a plan it is always one.
  * Errors: all 1xxx about the arguments (step 0, beta outside [0, 1), NULL in a tensor that is not empty, ...),
- * QUERN_NOT_PREPARED, QUERN_NO_KERNEL (the detail names the kernel that `quern gen add` would build), QUERN_CUDA_ERROR.
+ * QUERN_NOT_PREPARED, QUERN_NO_KERNEL (the detail names the kernel that `./quern gen add` would add), QUERN_CUDA_ERROR.
  */
 quern_status quern_adam(quern_device *device, const quern_adam_args *args,
                         void *workspace, size_t workspace_bytes, void *stream);

@@ -69,7 +69,7 @@ def test_a_template_renders_only_its_kernels(tree: Path) -> None:
     gen(tree, "render")
     changed = {name for name, text in contents(tree).items() if before.get(name) != text}
     strangers = {name for name in changed if not name.startswith("generated/adam/adam_") or not name.endswith(".c")}
-    assert len(changed) == 28 and strangers == {"generated/inputs.sha256"}, changed
+    assert len(changed) == 37 and strangers == {"generated/inputs.sha256"}, changed
 
 
 def test_a_new_source_belongs_to_the_build(tree: Path) -> None:
@@ -89,6 +89,35 @@ def test_names_are_unique_and_listed(tree: Path) -> None:
     assert status == 0 and len(names) == len(set(names)) > 700, len(names)
     assert all("__" in name for name in names)
     expect(1, "no kernel matches", gen(tree, "list", "nothing*"))
+
+
+def test_kernels_are_added_by_name(tree: Path) -> None:
+    name = "adam_pbf16_gf16_mbf16_vf32_master32"
+    before = contents(tree)
+    expect(0, f"added {name}", gen(tree, "add", f"{name}__sm_80", name))
+    expect(0, "up to date", gen(tree, "check"))
+    after = contents(tree)
+    assert f'"{name}__avx512"'.encode() in after["generated/adam/table.c"]
+    assert {path for path in after if path not in before} >= {"generated/adam/adam_pbf16_gf16__avx2.c"}
+    expect(0, f"{name}__sm_90a: chosen", gen(tree, "explain", "adam", "target=sm_90a", "param=bf16", "grad=f16", "m=bf16", "v=f32",
+                                             "master=f32"))
+    expect(0, "is there already", gen(tree, "add", name))
+    expect(0, "is there already", gen(tree, "add", "adam_pf32_gf32_mf32_vf32"))
+    assert contents(tree) == after
+    (tree / "gen/added_kernels.txt").write_text("")
+    gen(tree, "render")
+    assert {path for path, text in contents(tree).items() if before.get(path) != text} == {"generated/inputs.sha256"}
+
+
+def test_a_kernel_that_cannot_exist_is_not_added(tree: Path) -> None:
+    before = (tree / "gen/added_kernels.txt").read_text()
+    expect(2, "no step kernel of Adam has that name", gen(tree, "add", "adam_pbf16"))
+    expect(2, "no step kernel of Adam has that name", gen(tree, "add", "adam_gradient_norm_f32"))
+    expect(2, "only bf16 and its remainder", gen(tree, "add", "adam_pf32_gf32_mf32_vf32_remainder"))
+    expect(2, "would hold the same values twice", gen(tree, "add", "adam_pf32_gf32_mf32_vf32_master32_full"))
+    expect(2, "only a full kernel knows scales", gen(tree, "add", "adam_pf32_gf32_mf16_vf16"))
+    expect(2, "it must be one of", gen(tree, "add", "adam_pe4m3_gf32_mf32_vf32"))
+    assert (tree / "gen/added_kernels.txt").read_text() == before
 
 
 def test_a_new_generation_is_one_row(tree: Path) -> None:

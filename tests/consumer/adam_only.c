@@ -4,7 +4,7 @@
 int main(void) {
     quern_device *device;
     float param[1] = {1}, grad[1] = {1}, m[1] = {0}, v[1] = {0};
-    quern_adam_tensor tensor = {param, grad, m, v, NULL, 1};
+    quern_adam_tensor tensor = {.param = param, .grad = grad, .m = m, .v = v, .count = 1};
     quern_adam_args args = QUERN_ADAM_ARGS_INIT;
     args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_F32;
     args.tensors = &tensor;

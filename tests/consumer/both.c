@@ -23,7 +23,7 @@ int main(void) {
     if (!(loss[1] > 1.0986f && loss[1] < 1.0987f)) return 5;
 
     float m[3] = {0}, v[3] = {0};
-    quern_adam_tensor tensor = {logits[0], logits[1], m, v, NULL, 3};
+    quern_adam_tensor tensor = {.param = logits[0], .grad = logits[1], .m = m, .v = v, .count = 3};
     quern_adam_args adam_args = QUERN_ADAM_ARGS_INIT;
     adam_args.param_dtype = adam_args.grad_dtype = adam_args.m_dtype = adam_args.v_dtype = QUERN_F32;
     adam_args.tensors = &tensor;

@@ -14,6 +14,7 @@
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/device.h"
+#include "kernel.h"
 #include "pack_format.h"
 #include "quern.h"
 
@@ -54,7 +55,8 @@ static void take_step(const struct test_device *device, uint16_t result[3 * COUN
         values[2][i] = values[3][i] = 0;
     }
     for (int k = 0; k < 4; k++) buffer_open(&buffers[k], device, sizeof values[k], 0, values[k]);
-    quern_adam_tensor tensor = {buffers[0].data, buffers[1].data, buffers[2].data, buffers[3].data, NULL, COUNT};
+    quern_adam_tensor tensor = {.param = buffers[0].data, .grad = buffers[1].data, .m = buffers[2].data, .v = buffers[3].data,
+                                .count = COUNT};
     quern_adam_args args = adam_args(&tensor);
     check_ok(quern_adam(device->quern, &args, NULL, 0, device->stream));
     for (int k = 0, to = 0; k < 4; k++)
@@ -182,7 +184,9 @@ Test(pack, refuses_another_version) {
     struct bytes bytes = read_pack();
     ((struct quern_pack_header *)bytes.data)->version++;
     seal(bytes);
-    expect_refused(bytes, "version 2: this library reads version 1");
+    char reason[80];
+    snprintf(reason, sizeof reason, "version %d: this library reads version %d", QUERN_PACK_VERSION + 1, QUERN_PACK_VERSION);
+    expect_refused(bytes, reason);
 }
 
 Test(pack, refuses_a_truncated_one) {
@@ -202,10 +206,18 @@ Test(pack, refuses_damage_anywhere) {
     }
 }
 
+/* A row that takes steps of Adam: its dtypes are param, grad, m, v and master. */
+static struct quern_pack_row *find_step(struct bytes bytes) {
+    const struct quern_pack_header *header = (const struct quern_pack_header *)bytes.data;
+    struct quern_pack_row *row = (struct quern_pack_row *)(bytes.data + sizeof *header);
+    while (row->operation != QUERN_ADAM || row->stage != QUERN_ADAM_STEP) row++;
+    return row;
+}
+
 /* A sound checksum over rows that make no sense. */
 Test(pack, refuses_rows_that_make_no_sense) {
     struct bytes bytes = read_pack();
-    struct quern_pack_row *row = (struct quern_pack_row *)(bytes.data + sizeof(struct quern_pack_header)), sound = *row;
+    struct quern_pack_row *row = find_step(bytes), sound = *row;
     const struct {
         const char *reason;
         struct quern_pack_row row;
@@ -213,6 +225,13 @@ Test(pack, refuses_rows_that_make_no_sense) {
 #define FAULT(text, change) {text, ({ struct quern_pack_row r = sound; change; r; })}
         FAULT("an unknown operation", r.operation = 64),
         FAULT("an unknown dtype", r.dtypes[0] = 99),
+        FAULT("an unknown dtype", r.dtypes[1] = QUERN_E4M3),
+        FAULT("an unknown dtype", r.dtypes[3] = QUERN_REMAINDER),
+        FAULT("an unknown dtype", r.dtypes[4] = QUERN_BF16),
+        FAULT("an unknown dtype", r.stage = QUERN_GRADIENT_NORM_COMBINE),
+        FAULT("an unknown task", r.stage = 4),
+        FAULT("an unknown set of options", r.full = 2),
+        FAULT("a wrong number of elements in a tile", r.elements = 1024),
         FAULT("an image outside the file", r.image_offset = bytes.count),
         FAULT("an image outside the file", r.image_bytes = UINT64_MAX),
         FAULT("a wrong number of threads", r.threads = 2048),
