@@ -1,65 +1,83 @@
 /* What each tensor of a list must be. */
 #include <math.h>
+#include <string.h>
 
 #include "adam.h"
 #include "status.h"
 
-/* One array of a tensor. */
+/* An array that the call uses of each tensor. */
 struct part {
     const char *name;
-    const void *pointer;
-    size_t element;        /* bytes; 0: an array that the call does not use */
+    size_t offset;         /* of the pointer in a tensor */
+    size_t element;        /* bytes; 0: not used */
     bool is_scale;         /* one element for each block of the tensor's */
 };
 
 enum { PARTS = 10 };
 
+struct parts {
+    struct part list[PARTS];
+    int count;
+};
+
 static size_t if_used(bool used, size_t bytes) {
     return used ? bytes : 0;
 }
 
-static void list_parts(const quern_adam_args *args, const quern_adam_tensor *tensor, struct part parts[PARTS]) {
+/* Once for all tensors, of which there may be many small ones. */
+static struct parts list_parts(const quern_adam_args *args) {
     const bool m_scaled = quern_adam_is_scaled(args->m_dtype), v_scaled = quern_adam_is_scaled(args->v_dtype);
     const size_t v_bytes = quern_dtype_bytes(args->v_dtype);
-    const struct part list[PARTS] = {
-        {"param", tensor->param, quern_dtype_bytes(args->param_dtype), false},
-        {"grad", tensor->grad, quern_dtype_bytes(args->grad_dtype), false},
-        {"m", tensor->m, quern_dtype_bytes(args->m_dtype), false},
-        {"v", tensor->v, v_bytes, false},
-        {"master", tensor->master, quern_dtype_bytes(args->master_dtype), false},
-        {"m_scale", tensor->m_scale, if_used(m_scaled, 1), true},
-        {"v_scale", tensor->v_scale, if_used(v_scaled, 1), true},
-        {"v_max", tensor->v_max, if_used(args->amsgrad, v_bytes), false},
-        {"v_max_scale", tensor->v_max_scale, if_used(args->amsgrad && v_scaled, 1), true},
-        {"copy", tensor->copy, quern_dtype_bytes(args->copy_dtype), false},
+    const struct part all[PARTS] = {
+        {"param", offsetof(quern_adam_tensor, param), quern_dtype_bytes(args->param_dtype), false},
+        {"grad", offsetof(quern_adam_tensor, grad), quern_dtype_bytes(args->grad_dtype), false},
+        {"m", offsetof(quern_adam_tensor, m), quern_dtype_bytes(args->m_dtype), false},
+        {"v", offsetof(quern_adam_tensor, v), v_bytes, false},
+        {"master", offsetof(quern_adam_tensor, master), quern_dtype_bytes(args->master_dtype), false},
+        {"m_scale", offsetof(quern_adam_tensor, m_scale), if_used(m_scaled, 1), true},
+        {"v_scale", offsetof(quern_adam_tensor, v_scale), if_used(v_scaled, 1), true},
+        {"v_max", offsetof(quern_adam_tensor, v_max), if_used(args->amsgrad, v_bytes), false},
+        {"v_max_scale", offsetof(quern_adam_tensor, v_max_scale), if_used(args->amsgrad && v_scaled, 1), true},
+        {"copy", offsetof(quern_adam_tensor, copy), quern_dtype_bytes(args->copy_dtype), false},
     };
-    for (int i = 0; i < PARTS; i++) parts[i] = list[i];
+    struct parts used = {.count = 0};
+    for (int i = 0; i < PARTS; i++)
+        if (all[i].element) used.list[used.count++] = all[i];
+    return used;
 }
 
-static quern_status check_pointer(const quern_device *device, int64_t place, const struct part *part) {
-    if (part->pointer && (uintptr_t)part->pointer % part->element == 0) return QUERN_OK;
-    return quern_fail(device, part->pointer ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER, "args.tensors[%lld].%s is %s",
-                      (long long)place, part->name, part->pointer ? "not at a multiple of its element's size" : "NULL");
+static uintptr_t address_of(const quern_adam_tensor *tensor, const struct part *part) {
+    void *pointer;
+    memcpy(&pointer, (const char *)tensor + part->offset, sizeof pointer);
+    return (uintptr_t)pointer;
+}
+
+static quern_status bad_pointer(const quern_device *device, int64_t place, const struct part *part, uintptr_t address) {
+    return quern_fail(device, address ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER, "args.tensors[%lld].%s is %s",
+                      (long long)place, part->name, address ? "not at a multiple of its element's size" : "NULL");
 }
 
 /* The last byte of an array; that of memory where there cannot be such an array. */
-static uintptr_t last_byte(const struct part *part, int64_t count) {
+static uintptr_t last_byte(const struct part *part, uintptr_t first, int64_t count) {
     const uintptr_t elements = part->is_scale ? ((uintptr_t)count - 1) / QUERN_SCALE_BLOCK + 1 : (uintptr_t)count;
     uintptr_t bytes, last;
-    if (__builtin_mul_overflow(elements, part->element, &bytes) ||
-        __builtin_add_overflow((uintptr_t)part->pointer, bytes - 1, &last))
+    if (__builtin_mul_overflow(elements, part->element, &bytes) || __builtin_add_overflow(first, bytes - 1, &last))
         return UINTPTR_MAX;
     return last;
 }
 
-static quern_status check_overlaps(const quern_device *device, int64_t place, const struct part parts[PARTS], int64_t count) {
-    for (int i = 1; i < PARTS; i++) {
-        if (!parts[i].element) continue;
-        const uintptr_t begin = (uintptr_t)parts[i].pointer, last = last_byte(&parts[i], count);
+static quern_status check_arrays(const quern_device *device, const struct parts *parts, const quern_adam_tensor *tensor,
+                                 int64_t place) {
+    uintptr_t first[PARTS], last[PARTS];
+    for (int i = 0; i < parts->count; i++) {
+        const struct part *part = &parts->list[i];
+        first[i] = address_of(tensor, part);
+        last[i] = last_byte(part, first[i], tensor->count);
+        if (!first[i] || first[i] & (part->element - 1)) return bad_pointer(device, place, part, first[i]);
         for (int other = 0; other < i; other++)
-            if (parts[other].element && begin <= last_byte(&parts[other], count) && (uintptr_t)parts[other].pointer <= last)
+            if (first[i] <= last[other] && first[other] <= last[i])
                 return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.tensors[%lld].%s overlaps args.tensors[%lld].%s",
-                                  (long long)place, parts[i].name, (long long)place, parts[other].name);
+                                  (long long)place, part->name, (long long)place, parts->list[other].name);
     }
     return QUERN_OK;
 }
@@ -97,26 +115,22 @@ static quern_status check_multipliers(const quern_device *device, const quern_ad
 
 /* ---- the list ---- */
 
-static quern_status check_tensor(const quern_device *device, const quern_adam_args *args, const quern_adam_tensor *tensor,
-                                 int64_t place) {
-    struct part parts[PARTS];
+static quern_status check_tensor(const quern_device *device, const quern_adam_args *args, const struct parts *parts,
+                                 const quern_adam_tensor *tensor, int64_t place) {
     if (tensor->count < 0)
         return quern_fail(device, QUERN_INVALID_SHAPE, "args.tensors[%lld].count is %lld: expected 0 or more", (long long)place,
                           (long long)tensor->count);
     if (!tensor->count) return QUERN_OK;
-    quern_status status = QUERN_OK;
-    list_parts(args, tensor, parts);
-    for (int i = 0; i < PARTS && status == QUERN_OK; i++)
-        if (parts[i].element) status = check_pointer(device, place, &parts[i]);
-    if (status == QUERN_OK) status = check_overlaps(device, place, parts, tensor->count);
+    quern_status status = check_arrays(device, parts, tensor, place);
     if (status == QUERN_OK) status = check_copy(device, args, tensor, place);
     return status == QUERN_OK ? check_multipliers(device, args, tensor, place) : status;
 }
 
 quern_status quern_adam_check_tensors(const quern_device *device, const quern_adam_args *args, const struct quern_adam_list *list) {
+    const struct parts parts = list_parts(args);
     for (int64_t place = 0; place < list->count; place++) {
         const quern_adam_tensor tensor = quern_adam_tensor_at(list, place);
-        quern_status status = check_tensor(device, args, &tensor, place);
+        quern_status status = check_tensor(device, args, &parts, &tensor, place);
         if (status != QUERN_OK) return status;
     }
     return QUERN_OK;

@@ -628,7 +628,7 @@ size_t quern_adam_explain(const quern_device *device, const quern_adam_args *arg
  */
 quern_status quern_adam_plan_create(quern_device *device, const quern_adam_args *args, quern_adam_plan **plan);
 
-/* Frees a plan; all its work must have completed.  NULL is fine. */
+/* Frees a plan, before its device is closed; all its work must have completed.  NULL is fine. */
 void quern_adam_plan_destroy(quern_adam_plan *plan);
 
 /* ---- gradients: norm and accumulation ---- */
