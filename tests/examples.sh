@@ -73,6 +73,7 @@ afflict() {
 
 expect "loss 10.3735" build/examples/cross_entropy
 expect "p = [23]\." build/examples/adam
+expect "p = [23]\..* after 498 steps of 500, with a loss scale of 16384" build/examples/loss_scaling
 expect "rank 1 got 2 2 4 0" build/examples/ragged_all_to_all
 expect "loss 1.768891 on rank 0, 1.768891 on rank 1" build/examples/vocab_parallel
 
