@@ -17,6 +17,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import mutants_adam
 import mutants_cross_entropy
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,26 +34,8 @@ class Mutant:
 
 
 CPU = [
+    *(Mutant(*row) for row in mutants_adam.CPU),
     *(Mutant(*row) for row in mutants_cross_entropy.CPU),
-    Mutant("v averaged as written in the paper", "templates/adam.c.j2",
-           "vector_fma(c->one_minus_beta2, vector_fms(g, g, v), v)",
-           "(vector_broadcast(1.0f) - c->one_minus_beta2) * v + c->one_minus_beta2 * g * g", "test_adam"),
-    Mutant("no weight decay", "templates/adam.c.j2",
-           "delta = vector_fma(c->decoupled_decay, p, delta);", "(void)0;", "test_adam"),
-    Mutant("rest of a tensor left out", "templates/adam.c.j2",
-           "if (rest > 0)", "if (rest > 1)", "test_adam"),
-    Mutant("random bits of another value", "templates/adam.c.j2",
-           "quern_random_turn(&source->v, QUERN_RANDOM_TURN_PARAM,", "quern_random_turn(&source->v, QUERN_RANDOM_TURN_M,",
-           "test_adam"),
-    Mutant("bias correction of the step before", "src/adam.c",
-           "-expm1((double)step * log(beta))", "-expm1((double)(step - 1) * log(beta))", "test_adam"),
-    Mutant("v to nearest by default", "src/adam.c",
-           ".stochastic_v = stochastic(args->v_rounding, true)", ".stochastic_v = stochastic(args->v_rounding, false)",
-           "test_adam_rounding"),
-    Mutant("an empty tensor takes no place", "src/adam.c",
-           "(uint32_t)place, first, end);", "(uint32_t)(place - (place > 3)), first, end);", "test_adam"),
-    Mutant("unchecked betas", "src/adam.c",
-           "scalars[i].is_beta ? value < 1 : isfinite(value)", "isfinite(value)", "test_arguments"),
 ]
 
 RANKS = [
@@ -212,13 +195,8 @@ RANKS = [
 ]
 
 EMULATED = [
+    *(Mutant(*row) for row in mutants_adam.EMULATED),
     *(Mutant(*row) for row in mutants_cross_entropy.EMULATED),
-    Mutant("skipped tail", "templates/adam.cu.j2", "                if (first + i < count) {",
-           "                if (first + i + 1 < count) {", "test_adam"),
-    Mutant("swapped random bits", "templates/adam.cu.j2",
-           "round_group<M, QUERN_RANDOM_TURN_M>", "round_group<M, QUERN_RANDOM_TURN_V>", "test_adam"),
-    Mutant("place within the launch", "templates/adam.cu.j2",
-           "const uint32_t place = batch.place[index];", "const uint32_t place = index;", "test_adam"),
 ]
 
 EMULATED_RANKS = [

@@ -11,6 +11,7 @@
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/random.h"
+#include "oracle/adam.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -166,10 +167,11 @@ Test(adam_arguments, what_is_not_asked_for_is_ignored) {
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
     const quern_adam_args args = adam_args_of(row);
     struct test_device device;
-    struct adam_problem problem;
+    struct adam_problem problem, expected;
     struct adam_session session;
     device_open_row(&device, 0, row);
     adam_make(&problem, &args, one, 1);
+    adam_copy(&expected, &problem);
     adam_session_open(&session, &device, &problem);
     void *const nowhere = (void *)(uintptr_t)1;
     quern_adam_tensor *t = &session.tensors[0];
@@ -177,8 +179,12 @@ Test(adam_arguments, what_is_not_asked_for_is_ignored) {
     t->copy_scale = t->copy_max = nowhere;
     t->lr_multiplier = t->weight_decay_multiplier = NAN;
     check_ok(adam_session_step(&session));
+    adam_model_step(&expected.args);
+    adam_session_read(&session, &problem);
+    adam_check_same(&problem, &expected, "what is not asked for");
     adam_session_close(&session);
     adam_free(&problem);
+    adam_free(&expected);
     device_close(&device);
 }
 

@@ -197,6 +197,42 @@ Test(adam_saved, any_precision_into_any_other) {
     device_close(&device);
 }
 
+/* Tensors longer than what is converted at once, from and to memory at odd addresses. */
+Test(adam_saved, long_tensors_and_odd_addresses) {
+    static const int64_t longs[] = {65536 + 100, 65536, 5, 131072 + 33};
+    static const struct {
+        quern_dtype m, v, master;
+        bool is_full;
+    } forms[] = {{QUERN_BF16, QUERN_BF16, QUERN_F32, true}, {QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, true},
+                 {QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, true}, {QUERN_F32, QUERN_F32, QUERN_REMAINDER, false}};
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    for (size_t i = 0; i < COUNT(forms) * COUNT(forms); i++) {
+        struct adam_problem ends[2];
+        for (int end = 0; end < 2; end++) {
+            const size_t k = end ? i / COUNT(forms) : i % COUNT(forms);
+            const quern_adam_args args = adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, forms[k].m, forms[k].v, forms[k].master,
+                                                                    forms[k].is_full));
+            adam_make(&ends[end], &args, longs, COUNT(longs));
+        }
+        const size_t wanted = adam_saved_write(&ends[0].args, NULL);
+        unsigned char *expected = malloc(wanted), *room = malloc(wanted + 1), *saved = room + 1;
+        check(expected && room, "no memory");
+        adam_saved_write(&ends[0].args, expected);
+        struct adam_session session;
+        adam_session_open(&session, &device, &ends[0]);
+        check_ok(quern_adam_save(device.quern, &session.args, saved, wanted));
+        check(!memcmp(saved, expected, wanted), "another state at an odd address");
+        adam_session_close(&session);
+        check_loaded(&device, &ends[1], saved, wanted, ends[0].args.step, ends[0].args.seed, "long tensors");
+        free(expected);
+        free(room);
+        adam_free(&ends[0]);
+        adam_free(&ends[1]);
+    }
+    device_close(&device);
+}
+
 /* ---- what is refused ---- */
 
 struct refusal {

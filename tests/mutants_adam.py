@@ -1,0 +1,137 @@
+"""What tests/mutants.py breaks in Adam: (name, file, text that occurs exactly once, what takes its place, suite)."""
+
+from __future__ import annotations
+
+ARITHMETIC = "src/cpu/adam_arithmetic.h"
+ARRAYS = "src/cpu/adam_arrays.h"
+RANDOM = "src/cpu/adam_random.h"
+SCALED = "src/cpu/scaled.h"
+COPY = "src/cpu/adam_copy.h"
+KERNELS = "templates/adam.c.j2"
+NORM = "templates/gradient_norm.c.j2"
+ACCUMULATE = "templates/gradient_accumulate.c.j2"
+
+SCALARS = "src/adam_scalars.h"
+NORM_FINISH = "src/gradient_norm_finish.h"
+STEP = "src/adam_step.c"
+HOST = "src/adam_cpu.c"
+LIST = "src/adam_list.c"
+ARGUMENTS = "src/adam_arguments.c"
+TENSORS = "src/adam_tensors.c"
+SAVED = "src/adam_saved.c"
+LOAD = "src/adam_load.c"
+
+CPU = [
+    # the arithmetic of a step
+    ("the square of a gradient rounded", ARITHMETIC,
+     "{vector_fms(g.first, g.first, v.first), vector_fms(g.second, g.second, v.second)}",
+     "{g.first * g.first - v.first, g.second * g.second - v.second}", "test_adam"),
+    ("no weight decay", ARITHMETIC, "delta = vector_fma(c->decoupled_decay, p, delta);", "(void)0;", "test_adam"),
+    ("gradients not unscaled", ARITHMETIC,
+     ".grad_factor = vector_broadcast(step->grad_factor)", ".grad_factor = vector_broadcast(1.0f)", "test_adam_options"),
+    ("no lr multiplier", ARITHMETIC,
+     "vector_broadcast(step->step_size * tensor->lr_multiplier)", "vector_broadcast(step->step_size)", "test_adam_options"),
+    ("weight decay without the lr multiplier", ARITHMETIC,
+     "step->decoupled_decay * tensor->lr_multiplier * tensor->weight_decay_multiplier",
+     "step->decoupled_decay * tensor->weight_decay_multiplier", "test_adam_options"),
+    ("no weight decay multiplier for L2", ARITHMETIC,
+     "step->l2_decay * tensor->weight_decay_multiplier", "step->l2_decay", "test_adam_options"),
+    ("the root of the bias inside the root", ARITHMETIC,
+     "step->eps_inside ? step->inverse_bias2 : step->inverse_sqrt_bias2", "step->inverse_sqrt_bias2", "test_adam_options"),
+    ("eps always outside", ARITHMETIC, "    if (c->eps_inside)\n", "    if (0)\n", "test_adam_options"),
+    ("an infinite v becomes NaN", ARITHMETIC,
+     "    v->first = vector_keep_infinite(old_v.first, v->first);\n", "    (void)old_v;\n", "test_adam"),
+    ("nothing divided by nothing", ARITHMETIC, "vector_divide_or_zero(m, denominator)", "(m / denominator)", "test_adam"),
+    # the passes over a tensor
+    ("the end of a tensor left out", ARRAYS, "    if (rest > 0) {", "    if (rest > 1) {", "test_adam"),
+    ("gradients at the end of a tensor not zeroed", ARRAYS,
+     "(i != GRAD || work->step->zero_grads)", "i != GRAD", "test_adam_options"),
+    ("scales of the first elements", ARRAYS,
+     "(elements + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK * sizes->of[array]", "elements / 64 * sizes->of[array]", "test_adam_scaled"),
+    ("AMSGrad without its maximum", KERNELS,
+     "denominators(&c, divided_by)", "denominators(&c, new_v)", "test_adam_options"),
+    ("a master that is the parameter", KERNELS,
+     "'_load_remainder(param + i, master + i)'", "'_load_bf16(param + i)'", "test_adam_remainder"),
+    ("NaN left to a remainder", KERNELS,
+     "_store_remainder(param + i, master + i, pair_settle(p, NAN_BF16))", "_store_remainder(param + i, master + i, p)",
+     "test_adam_remainder"),
+    ("half of the gradients zeroed", KERNELS,
+     "memset(grad + block, 0, (size_t)(end - block) * sizeof *grad);", "memset(grad + block, 0, (size_t)(end - block));",
+     "test_adam_options"),
+    ("a copy of the parameter beside a master", KERNELS,
+     "pair_store_f32(pending.param + (i - block), ordered${ load_p });",
+     "pair_store_f32(pending.param + (i - block), ordered_load_${ key.param }(param + i));", "test_adam_options"),
+    ("v_max of a scaled type rounded stochastically", KERNELS,
+     "pending.v_max + offset, NULL, 1);", "pending.v_max + offset, at(source.v_bits, offset), 1);", "test_adam_options"),
+    ("v of a scaled type becomes zero", KERNELS,
+     "at(source.v_bits, offset), 1);", "at(source.v_bits, offset), 0);", "test_adam_scaled"),
+    ("v_max of a scaled type becomes zero", KERNELS,
+     "pending.v_max + offset, NULL, 1);", "pending.v_max + offset, NULL, 0);", "test_adam_scaled"),
+    # random bits
+    ("random bits of another value", RANDOM, "QUERN_RANDOM_TURN_PARAM, count", "QUERN_RANDOM_TURN_M, count", "test_adam"),
+    ("random bits used twice", RANDOM, "(uint64_t)first / 8, count", "(uint64_t)first / 16, count", "test_adam"),
+    ("m always to nearest", RANDOM,
+     "rounded.m && step->stochastic_m ? source->m.bits : NULL", "NULL", "test_adam_scaled"),
+    # scaled types and copies
+    ("a scale that lets the largest overflow", SCALED, "SCALED_TOP_E4M3 = 7", "SCALED_TOP_E4M3 = 8", "test_adam_scaled"),
+    ("a scale that wastes a bit", SCALED, "exponent > top ? exponent - top : 0", "exponent > top ? exponent - top + 1 : 0",
+     "test_adam_scaled"),
+    ("the smallest scale read as zero", SCALED, "scale ? (uint32_t)scale << 23 : 1u << 22", "(uint32_t)scale << 23",
+     "test_adam_scaled"),
+    ("v of f16 becomes zero", SCALED, "(to[i] == 0 && x[i] > 0)", "(to[i] == 0 && x[i] > 1)", "test_adam_scaled"),
+    ("an unscaled copy", COPY,
+     "ordered_saturate_e4m3((uint8_t *)to + i, pair_multiply(pair_load_f32(x + i), copying->scale));",
+     "ordered_saturate_e4m3((uint8_t *)to + i, pair_load_f32(x + i));", "test_adam_options"),
+    ("the largest parameter of the last task", COPY, "while (found < largest && ", "while (", "test_adam_options"),
+    # the scalars
+    ("bias doubled", SCALARS, "b = b * (2 - b);", "b = b * 2;", "test_adam"),
+    ("bias by steps without their shrinking", SCALARS, "b = b + (1 - beta) * (1 - b);", "b = b + (1 - beta);", "test_adam"),
+    ("the step before", SCALARS, "(uint64_t)*control->step + 1", "(uint64_t)*control->step", "test_adam_control"),
+    ("the clip coefficient ignored", SCALARS, "rates->clip / rates->grad_scale", "1 / rates->grad_scale", "test_adam_control"),
+    ("always downhill", SCALARS, "rates->maximize ? -grad_factor : grad_factor", "grad_factor", "test_adam_options"),
+    ("v to nearest by default", STEP,
+     ".stochastic_v = stochastic(args->v_rounding, true)", ".stochastic_v = stochastic(args->v_rounding, false)", "test_adam_long"),
+    ("8-bit m to nearest by default", STEP,
+     "quern_dtype_bytes(args->m_dtype) == 1)", "false)", "test_adam"),
+    ("both kinds of weight decay", STEP,
+     "args->mode == QUERN_ADAMW ? args->weight_decay : 0", "args->weight_decay", "test_adam"),
+    # a call
+    ("an empty tensor takes no place", HOST, "(uint32_t)place, first, end);", "(uint32_t)(place - (place > 3)), first, end);",
+     "test_adam"),
+    ("found_inf that must be above zero", HOST, "*control->found_inf != 0;", "*control->found_inf > 0;", "test_adam_control"),
+    ("a skipped step is counted", HOST, "if (control->step && !skipped)", "if (control->step)", "test_adam_control"),
+    ("gradients of a skipped step left", HOST, "if (!skipped || call->args.zero_grads)", "if (!skipped)", "test_adam_options"),
+    ("the first gradients zeroed again", HOST,
+     "(char *)tensor->grad + (size_t)first * bytes", "(char *)tensor->grad + (size_t)first * 0", "test_adam_options"),
+    ("multipliers that were not asked for", LIST,
+     "args->use_multipliers ? tensor->lr_multiplier : 1", "tensor->lr_multiplier", "test_adam_arguments"),
+    ("an older list read in today's steps", LIST,
+     "list->tensors + (size_t)place * list->stride;", "list->tensors + (size_t)place * sizeof(quern_adam_tensor);",
+     "test_adam_arguments"),
+    ("unchecked betas", ARGUMENTS, "scalars[i].is_beta ? value < 1 : isfinite(value)", "isfinite(value)", "test_arguments"),
+    ("fields that an older program has not got", ARGUMENTS,
+     "given->size == OLDEST_ARGS ? OLDEST_FIELDS : given->size", "given->size", "test_adam_arguments"),
+    ("a plan of another device", ARGUMENTS, "if (args->plan->device != device)", "if (false)", "test_adam_arguments"),
+    ("overlapping arrays", TENSORS,
+     "if (status == QUERN_OK) status = check_overlaps(device, place, parts, tensor->count);", "(void)check_overlaps;",
+     "test_adam_arguments"),
+    # saved states
+    ("noise between saved arrays", SAVED, "        memset(*to + bytes, 0, room - bytes);\n", "", "test_adam_saved"),
+    ("a hash of nothing", SAVED, "status == QUERN_OK ? bytes - sizeof(uint64_t) : 0", "0", "test_adam_saved"),
+    ("a hash that nobody compares", LOAD, "return status == QUERN_OK ? check_hash(device, saved, bytes) : status;", "return status;",
+     "test_adam_saved"),
+    ("v_max begins at zero", LOAD, "saved_moment(saved, QUERN_SAVED_V_MAX, form->v) : from_v;",
+     "saved_moment(saved, QUERN_SAVED_V_MAX, form->v) : from_m;", "test_adam_saved"),
+    ("a loaded v becomes zero", LOAD, "{args->v_dtype, tensor->v, v_scaled ? tensor->v_scale : NULL, true}",
+     "{args->v_dtype, tensor->v, v_scaled ? tensor->v_scale : NULL, false}", "test_adam_saved"),
+    # norm and accumulation
+    ("a norm of scaled gradients", NORM_FINISH, "sqrt(squares) / grad_scale", "sqrt(squares)", "test_gradients"),
+    ("found_inf forgotten", NORM_FINISH, "if (problem->found_inf && !is_finite) *problem->found_inf = 1;",
+     "if (problem->found_inf) *problem->found_inf = !is_finite;", "test_gradients"),
+    ("a clip coefficient above 1", NORM_FINISH, "problem->max_norm != 0 && wanted < 1", "problem->max_norm != 0", "test_gradients"),
+    ("a norm without the end of a tensor", NORM, "    squares_add(&sum, pair_load_${ grad }(rest));\n", "", "test_gradients"),
+    ("a sum rounded twice", ACCUMULATE, "vector_fma(scale, x.first, sum.first)", "scale * x.first + sum.first", "test_gradients"),
+    ("gradients left after their sum", ACCUMULATE, "memset(from + whole, 0,", "memset(from + whole, from[0] != 0,", "test_gradients"),
+]
+
+EMULATED: list[tuple[str, str, str, str, str]] = []
