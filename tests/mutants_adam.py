@@ -47,7 +47,8 @@ CPU = [
     ("gradients at the end of a tensor not zeroed", ARRAYS,
      "(i != GRAD || work->step->zero_grads)", "i != GRAD", "test_adam_options"),
     ("scales of the first elements", ARRAYS,
-     "(elements + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK * sizes->of[array]", "elements / 64 * sizes->of[array]", "test_adam_scaled"),
+     "(elements + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK * sizes->of[array]", "elements / 64 * sizes->of[array]",
+     "test_adam_scaled"),
     ("AMSGrad without its maximum", KERNELS,
      "denominators(&c, divided_by)", "denominators(&c, new_v)", "test_adam_options"),
     ("a master that is the parameter", KERNELS,
@@ -118,8 +119,8 @@ CPU = [
     # saved states
     ("noise between saved arrays", SAVED, "        memset(*to + bytes, 0, room - bytes);\n", "", "test_adam_saved"),
     ("a hash of nothing", SAVED, "status == QUERN_OK ? bytes - sizeof(uint64_t) : 0", "0", "test_adam_saved"),
-    ("a hash that nobody compares", LOAD, "return status == QUERN_OK ? check_hash(device, saved, bytes) : status;", "return status;",
-     "test_adam_saved"),
+    ("a hash that nobody compares", LOAD,
+     "return status == QUERN_OK ? check_hash(device, saved, bytes) : status;", "return status;", "test_adam_saved"),
     ("v_max begins at zero", LOAD, "saved_moment(saved, QUERN_SAVED_V_MAX, form->v) : from_v;",
      "saved_moment(saved, QUERN_SAVED_V_MAX, form->v) : from_m;", "test_adam_saved"),
     ("a loaded v becomes zero", LOAD, "{args->v_dtype, tensor->v, v_scaled ? tensor->v_scale : NULL, true}",
@@ -131,7 +132,8 @@ CPU = [
     ("a clip coefficient above 1", NORM_FINISH, "problem->max_norm != 0 && wanted < 1", "problem->max_norm != 0", "test_gradients"),
     ("a norm without the end of a tensor", NORM, "    squares_add(&sum, pair_load_${ grad }(rest));\n", "", "test_gradients"),
     ("a sum rounded twice", ACCUMULATE, "vector_fma(scale, x.first, sum.first)", "scale * x.first + sum.first", "test_gradients"),
-    ("gradients left after their sum", ACCUMULATE, "memset(from + whole, 0,", "memset(from + whole, from[0] != 0,", "test_gradients"),
+    ("gradients left after their sum", ACCUMULATE, "memset(from + whole, 0,", "memset(from + whole, from[0] != 0,",
+     "test_gradients"),
 ]
 
 EMULATED: list[tuple[str, str, str, str, str]] = []

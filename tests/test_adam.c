@@ -82,7 +82,8 @@ static void check_many_steps(const struct test_device *device, const struct quer
         adam_make(&before, &args, counts, COUNT(counts));
         for (int64_t step = 1; step <= test_size(120, 8); step++) {
             before.args.step = step;
-            for (int64_t i = 0; i < counts[0]; i++) adam_set_value(&before, 0, ARENA_GRAD, i, random_normal((uint64_t)step, (uint64_t)i));
+            for (int64_t i = 0; i < counts[0]; i++)
+                adam_set_value(&before, 0, ARENA_GRAD, i, random_normal((uint64_t)step, (uint64_t)i));
             adam_copy(&after, &before);
             adam_check_step(device, &after, row->name);
             adam_check_exact(&before, &after, row->name);
@@ -108,8 +109,8 @@ static void check_free_run(const struct test_device *device, const struct quern_
     const quern_adam_tensor *t = &problem.tensors[0];
     struct adam_element e[SIZE];
     for (int i = 0; i < SIZE; i++)
-        e[i] = (struct adam_element){.param = adam_value_at(&problem, 0, ARENA_PARAM, i), .m = adam_value_at(&problem, 0, ARENA_M, i),
-                                     .v = adam_value_at(&problem, 0, ARENA_V, i),
+        e[i] = (struct adam_element){.param = adam_value_at(&problem, 0, ARENA_PARAM, i),
+                                     .m = adam_value_at(&problem, 0, ARENA_M, i), .v = adam_value_at(&problem, 0, ARENA_V, i),
                                      .v_max = args.amsgrad ? adam_value_at(&problem, 0, ARENA_V_MAX, i) : 0};
     for (int64_t step = 1; step <= STEPS; step++) {
         problem.args.step = step;

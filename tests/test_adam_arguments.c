@@ -1,6 +1,6 @@
 /*
- * What is wrong with Adam's options, plans, gradients and saved states is refused with a detail that names the culprit, and nothing is
- * written.  The first fields of its arguments: test_arguments.c; damaged saved states: test_adam_saved.c.
+ * What is wrong with Adam's options, plans, gradients and saved states is refused with a detail that names the culprit, and
+ * nothing is written.  The first fields of its arguments: test_arguments.c; damaged saved states: test_adam_saved.c.
  */
 #include <math.h>
 #include <stdint.h>
@@ -19,6 +19,11 @@ static void check_refused(quern_status status, quern_status expected, const char
     check(status == expected, "%s: %s instead of %s: %s", culprit, quern_status_string(status), quern_status_string(expected),
           error_detail());
     check(strstr(error_detail(), culprit), "the detail does not name %s: %s", culprit, error_detail());
+}
+
+/* So many bytes further on. */
+static void *moved(const void *pointer, int bytes) {
+    return (char *)(uintptr_t)pointer + bytes;
 }
 
 /* ---- a call that uses everything ---- */
@@ -129,18 +134,18 @@ Test(adam_arguments, pointers) {
     MISTAKE(t[0].v_max_scale = NULL, QUERN_NULL_POINTER, "tensors[0].v_max_scale");
     MISTAKE(t[0].copy = NULL, QUERN_NULL_POINTER, "tensors[0].copy");
     MISTAKE(t[2].master = NULL, QUERN_NULL_POINTER, "tensors[2].master");
-    MISTAKE(t[2].master = (char *)t[2].master + 1, QUERN_INVALID_ARGUMENT, "tensors[2].master");
-    MISTAKE(t[0].copy_scale = (float *)((char *)(uintptr_t)t[0].copy_scale + 2), QUERN_INVALID_ARGUMENT, "tensors[0].copy_scale");
-    MISTAKE(t[0].copy_max = (float *)((char *)t[0].copy_max + 1), QUERN_INVALID_ARGUMENT, "tensors[0].copy_max");
+    MISTAKE(t[2].master = moved(t[2].master, 1), QUERN_INVALID_ARGUMENT, "tensors[2].master");
+    MISTAKE(t[0].copy_scale = moved(t[0].copy_scale, 2), QUERN_INVALID_ARGUMENT, "tensors[0].copy_scale");
+    MISTAKE(t[0].copy_max = moved(t[0].copy_max, 1), QUERN_INVALID_ARGUMENT, "tensors[0].copy_max");
     MISTAKE(t[0].v = t[0].m, QUERN_INVALID_ARGUMENT, "tensors[0].v");
-    MISTAKE(t[2].m_scale = (uint8_t *)t[2].grad + 60, QUERN_INVALID_ARGUMENT, "tensors[2].m_scale");
-    MISTAKE(t[2].copy = (char *)t[2].param - 32, QUERN_INVALID_ARGUMENT, "tensors[2].copy");
+    MISTAKE(t[2].m_scale = moved(t[2].grad, 60), QUERN_INVALID_ARGUMENT, "tensors[2].m_scale");
+    MISTAKE(t[2].copy = moved(t[2].param, -32), QUERN_INVALID_ARGUMENT, "tensors[2].copy");
     MISTAKE(t[2].count = INT64_MAX, QUERN_INVALID_ARGUMENT, "overlaps");
-    MISTAKE(a->control.lr = (float *)((char *)(uintptr_t)a->control.lr + 1), QUERN_INVALID_ARGUMENT, "control.lr");
-    MISTAKE(a->control.step = (int64_t *)((char *)a->control.step + 4), QUERN_INVALID_ARGUMENT, "control.step");
-    MISTAKE(a->control.grad_scale = (float *)((char *)(uintptr_t)a->control.grad_scale + 2), QUERN_INVALID_ARGUMENT, "control.grad_scale");
-    MISTAKE(a->control.clip = (float *)((char *)(uintptr_t)a->control.clip + 3), QUERN_INVALID_ARGUMENT, "control.clip");
-    MISTAKE(a->control.found_inf = (float *)((char *)(uintptr_t)a->control.found_inf + 2), QUERN_INVALID_ARGUMENT, "control.found_inf");
+    MISTAKE(a->control.lr = moved(a->control.lr, 1), QUERN_INVALID_ARGUMENT, "control.lr");
+    MISTAKE(a->control.step = moved(a->control.step, 4), QUERN_INVALID_ARGUMENT, "control.step");
+    MISTAKE(a->control.grad_scale = moved(a->control.grad_scale, 2), QUERN_INVALID_ARGUMENT, "control.grad_scale");
+    MISTAKE(a->control.clip = moved(a->control.clip, 3), QUERN_INVALID_ARGUMENT, "control.clip");
+    MISTAKE(a->control.found_inf = moved(a->control.found_inf, 2), QUERN_INVALID_ARGUMENT, "control.found_inf");
 }
 
 /* Only copies of eight bits have a scale. */
@@ -229,13 +234,14 @@ Test(adam_arguments, workspace) {
     open_call(&call);
     quern_adam_args *a = &call.session.args;
     quern_device *device = call.device.quern;
-    if (call.session.workspace_bytes) {
-        check_refused(quern_adam(device, a, call.session.workspace.data, call.session.workspace_bytes - 1, call.device.stream),
-                      QUERN_WORKSPACE_TOO_SMALL, "workspace");
-        check_refused(quern_adam(device, a, NULL, call.session.workspace_bytes, call.device.stream), QUERN_NULL_POINTER, "workspace");
+    void *const workspace = call.session.workspace.data, *const stream = call.device.stream;
+    size_t bytes = call.session.workspace_bytes;
+    if (bytes) {
+        check_refused(quern_adam(device, a, workspace, bytes - 1, stream), QUERN_WORKSPACE_TOO_SMALL, "workspace");
+        check_refused(quern_adam(device, a, NULL, bytes, stream), QUERN_NULL_POINTER, "workspace");
         check_untouched(&call, "workspace");
     }
-    size_t bytes = 77;
+    bytes = 77;
     a->control.step = NULL;
     check_ok(quern_adam_workspace(device, a, &bytes));
     check(bytes == 0, "%zu bytes without control.step", bytes);
@@ -378,11 +384,11 @@ Test(adam_arguments, gradient_norm) {
     GRADIENT_MISTAKE(run_norm, call.norm.grad_scale = (double)INFINITY, QUERN_INVALID_ARGUMENT, "grad_scale");
     GRADIENT_MISTAKE(run_norm, call.list[2].count = -4, QUERN_INVALID_SHAPE, "gradients[2].count");
     GRADIENT_MISTAKE(run_norm, call.list[0].grad = NULL, QUERN_NULL_POINTER, "gradients[0].grad");
-    GRADIENT_MISTAKE(run_norm, call.list[2].grad = (char *)call.list[2].grad + 1, QUERN_INVALID_ARGUMENT, "gradients[2].grad");
-    GRADIENT_MISTAKE(run_norm, call.norm.clip = (float *)((char *)call.norm.clip + 1), QUERN_INVALID_ARGUMENT, "clip");
-    GRADIENT_MISTAKE(run_norm, call.norm.norm = (float *)((char *)call.norm.norm + 2), QUERN_INVALID_ARGUMENT, "norm");
-    GRADIENT_MISTAKE(run_norm, call.norm.found_inf = (float *)((char *)call.norm.found_inf + 3), QUERN_INVALID_ARGUMENT, "found_inf");
-    GRADIENT_MISTAKE(run_norm, call.norm.grad_scale_pointer = (float *)((char *)call.norm.norm + 1), QUERN_INVALID_ARGUMENT,
+    GRADIENT_MISTAKE(run_norm, call.list[2].grad = moved(call.list[2].grad, 1), QUERN_INVALID_ARGUMENT, "gradients[2].grad");
+    GRADIENT_MISTAKE(run_norm, call.norm.clip = moved(call.norm.clip, 1), QUERN_INVALID_ARGUMENT, "clip");
+    GRADIENT_MISTAKE(run_norm, call.norm.norm = moved(call.norm.norm, 2), QUERN_INVALID_ARGUMENT, "norm");
+    GRADIENT_MISTAKE(run_norm, call.norm.found_inf = moved(call.norm.found_inf, 3), QUERN_INVALID_ARGUMENT, "found_inf");
+    GRADIENT_MISTAKE(run_norm, call.norm.grad_scale_pointer = moved(call.norm.norm, 1), QUERN_INVALID_ARGUMENT,
                      "grad_scale_pointer");
     GRADIENT_MISTAKE(run_norm, call.workspace_bytes--, QUERN_WORKSPACE_TOO_SMALL, "workspace");
 }
@@ -397,7 +403,7 @@ Test(adam_arguments, accumulate) {
     GRADIENT_MISTAKE(run_sum, call.sum.gradient_count = -7, QUERN_INVALID_SHAPE, "gradient_count");
     GRADIENT_MISTAKE(run_sum, call.list[0].count = -1, QUERN_INVALID_SHAPE, "gradients[0].count");
     GRADIENT_MISTAKE(run_sum, call.list[0].main_grad = NULL, QUERN_NULL_POINTER, "gradients[0].main_grad");
-    GRADIENT_MISTAKE(run_sum, call.list[2].main_grad = (float *)((char *)call.list[2].main_grad + 2), QUERN_INVALID_ARGUMENT,
+    GRADIENT_MISTAKE(run_sum, call.list[2].main_grad = moved(call.list[2].main_grad, 2), QUERN_INVALID_ARGUMENT,
                      "gradients[2].main_grad");
     GRADIENT_MISTAKE(run_sum, call.list[2].main_grad = call.list[2].grad, QUERN_INVALID_ARGUMENT, "overlaps");
 }

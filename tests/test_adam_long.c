@@ -49,8 +49,8 @@ static void *make_table(quern_dtype dtype, double size) {
 }
 
 /* The mean of v after so many steps with gradients of a size. */
-static double mean_v_after(const struct test_device *device, const struct quern_kernel *row, quern_rounding rounding, double first_v,
-                           double size, int64_t steps) {
+static double mean_v_after(const struct test_device *device, const struct quern_kernel *row, quern_rounding rounding,
+                           double first_v, double size, int64_t steps) {
     static const int64_t counts[] = {SIZE};
     quern_adam_args args = args_of(row);
     args.v_rounding = rounding, args.lr = 1e-6;
@@ -91,7 +91,8 @@ static void check_falling_v(const struct test_device *device, const struct quern
     const int64_t steps = test_size(10000, 4000);
     const double expected = 0.01 + 0.99 * pow(0.999, (double)steps);
     const double mean = mean_v_after(device, row, QUERN_ROUND_DEFAULT, 1, 0.1, steps);
-    check(fabs(mean - expected) < spread_of(row->key.adam.v) * expected, "%s: v falls to %g instead of %g", row->name, mean, expected);
+    const double spread = spread_of(row->key.adam.v) * expected;
+    check(fabs(mean - expected) < spread, "%s: v falls to %g instead of %g", row->name, mean, expected);
 }
 
 Test(adam_long, v_falls_with_the_gradients) {
@@ -158,7 +159,7 @@ Test(adam_long, nearest_rounding_stops_weight_decay) {
 
 enum { MANY = 2048, FEW_STEPS = 64 };
 
-/* How far the mean of MANY elements may be off, each of which has moved by whole last places of a type: four standard deviations. */
+/* How far the mean of MANY elements may be off that have moved by whole last places of a type: four standard deviations. */
 static double four_sigma(double ulp, double distance) {
     return 4 * sqrt(distance * ulp / MANY) + 1e-6;
 }

@@ -161,14 +161,17 @@ Test(adam_options, multipliers_belong_to_their_tensor) {
     for (int place = 0; place < 4; place++) {
         problem.tensors[place].lr_multiplier = (float)(place & 1);
         problem.tensors[place].weight_decay_multiplier = (float)(place >> 1);
-        for (int64_t i = 0; i < 33; i++) adam_set_value(&problem, place, ARENA_PARAM, i, 8), adam_set_value(&problem, place, ARENA_GRAD, i, 2);
+        for (int64_t i = 0; i < 33; i++) {
+            adam_set_value(&problem, place, ARENA_PARAM, i, 8);
+            adam_set_value(&problem, place, ARENA_GRAD, i, 2);
+        }
     }
     run_on_row(f32_row(false), &problem);
     static const double expected[] = {8, 7.5, 8, 5.5};
     for (int place = 0; place < 4; place++) {
-        check(fabs(adam_value_at(&problem, place, ARENA_PARAM, 5) - expected[place]) < 1e-6, "tensor %d came to %g", place,
-              adam_value_at(&problem, place, ARENA_PARAM, 5));
-        check(adam_value_at(&problem, place, ARENA_V, 5) == 4, "v of tensor %d is %g", place, adam_value_at(&problem, place, ARENA_V, 5));
+        const double param = adam_value_at(&problem, place, ARENA_PARAM, 5), v = adam_value_at(&problem, place, ARENA_V, 5);
+        check(fabs(param - expected[place]) < 1e-6, "tensor %d came to %g", place, param);
+        check(v == 4, "v of tensor %d is %g", place, v);
     }
     adam_free(&problem);
 }
@@ -222,8 +225,8 @@ static void check_copy(const struct test_device *device, const struct quern_kern
     adam_check_step(device, &problem, row->name);
     double largest = 0;
     for (size_t i = 0; i < COUNT(values); i++) {
-        const double value = adam_value_at(&problem, 0, source, (int64_t)i), got = adam_value_at(&problem, 0, ARENA_COPY, (int64_t)i);
-        const double expected = copied(dtype, value);
+        const double value = adam_value_at(&problem, 0, source, (int64_t)i), expected = copied(dtype, value);
+        const double got = adam_value_at(&problem, 0, ARENA_COPY, (int64_t)i);
         if (isfinite(value)) largest = fmax(largest, fabs(value));
         check(isnan(expected) ? isnan(got) : got == expected, "%s: the %s copy of %a is %a, not %a", row->name,
               quern_dtype_name(dtype), value, got, expected);

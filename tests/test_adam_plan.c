@@ -103,9 +103,10 @@ Test(adam_plan, launches_are_few) {
         device_open_row(&device, 0, row);
         for (size_t i = 0; i < 2 * COUNT(lists); i++) {
             const int64_t tensors = lists[i / 2], needed = (tensors + batch - 1) / batch;
-            const long long planned = launches_of(&device, row, tensors, true, i % 2), listed = launches_of(&device, row, tensors, false, i % 2);
+            const long long planned = launches_of(&device, row, tensors, true, i % 2);
+            const long long listed = launches_of(&device, row, tensors, false, i % 2);
             check(planned == 1, "a plan of %lld tensors took %lld launches", (long long)tensors, planned);
-            check(listed == needed, "%lld tensors took %lld launches instead of %lld", (long long)tensors, listed, (long long)needed);
+            check(listed == needed, "%lld tensors took %lld launches, not %lld", (long long)tensors, listed, (long long)needed);
         }
         device_close(&device);
     }

@@ -1,6 +1,6 @@
 /*
- * A master in two halves: a bf16 parameter and its remainder.  Whatever is done to an fp32 master must be done to them, on every row
- * that has one beside it.
+ * A master in two halves: a bf16 parameter and its remainder.  Whatever is done to an fp32 master must be done to them, on every
+ * row that has one beside it.
  */
 #include <math.h>
 #include <stdint.h>
@@ -46,9 +46,11 @@ static void check_lossless(const struct test_device *device, const struct quern_
         adam_run(device, &halves);
         adam_run(&whole_device, &whole);
         for (size_t place = 0; place < COUNT(counts); place++)
-            for (int64_t i = 0; i < counts[place]; i++)
-                check(adam_value_at(&halves, (int64_t)place, ARENA_MASTER, i) == adam_value_at(&whole, (int64_t)place, ARENA_MASTER, i),
+            for (int64_t i = 0; i < counts[place]; i++) {
+                const double of_halves = adam_value_at(&halves, (int64_t)place, ARENA_MASTER, i);
+                check(of_halves == adam_value_at(&whole, (int64_t)place, ARENA_MASTER, i),
                       "%s: step %d has lost a bit of the master", row->name, (int)step);
+            }
         check(!memcmp(halves.arena[ARENA_M], whole.arena[ARENA_M], whole.bytes[ARENA_M]), "%s: another m", row->name);
         check(!memcmp(halves.arena[ARENA_V], whole.arena[ARENA_V], whole.bytes[ARENA_V]), "%s: another v", row->name);
     }
@@ -65,9 +67,10 @@ Test(adam_remainder, many_steps_lose_nothing) {
 
 /* Values around all that rounding and joining may stumble over, then random bits. */
 static const uint32_t special[] = {
-    0x00000000, 0x80000000, 0x3F808000, 0x3F818000, 0x3F808001, 0x3F807FFF, 0xBF808000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F7F8000, 0x7F7F8001,
-    0x7F800000, 0xFF800000, 0x7F800001, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FC00000, 0x7F808000, 0x00000001, 0x80000001, 0x00008000, 0x00008001,
-    0x00007FFF, 0x80008001, 0x007FFFFF, 0x00800000, 0x007F8001, 0x0000FFFF, 0x8000FFFF, 0x3F7FFFFF, 0x3F800000, 0x7F800000 | 0x8001,
+    0x00000000, 0x80000000, 0x3F808000, 0x3F818000, 0x3F808001, 0x3F807FFF, 0xBF808000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F7F8000,
+    0x7F7F8001, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FC00000, 0x7F808000, 0x7F808001, 0x00000001,
+    0x80000001, 0x00008000, 0x00008001, 0x00007FFF, 0x80008001, 0x007FFFFF, 0x00800000, 0x007F8001, 0x0000FFFF, 0x8000FFFF,
+    0x3F7FFFFF, 0x3F800000,
 };
 
 static float value_of(uint32_t bits) {

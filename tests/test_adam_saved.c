@@ -46,7 +46,7 @@ static void check_layout(const struct test_device *device, const struct quern_ke
     unsigned char *saved = save(&session, &bytes);
     check(bytes == wanted, "%s: %zu bytes instead of %zu", row->name, bytes, wanted);
     for (size_t i = 0; i < bytes; i++)
-        check(saved[i] == expected[i], "%s: byte %zu of %zu is 0x%02X instead of 0x%02X", row->name, i, bytes, saved[i], expected[i]);
+        check(saved[i] == expected[i], "%s: byte %zu of %zu is 0x%02X, not 0x%02X", row->name, i, bytes, saved[i], expected[i]);
     free(saved);
     free(expected);
     adam_session_close(&session);
@@ -83,7 +83,7 @@ Test(adam_saved, a_small_state_by_hand) {
     adam_session_open(&session, &device, &problem);
     unsigned char *saved = save(&session, &bytes);
     check(bytes == sizeof expected, "%zu bytes", bytes);
-    for (size_t i = 0; i < bytes; i++) check(saved[i] == expected[i], "byte %zu is 0x%02X instead of 0x%02X", i, saved[i], expected[i]);
+    for (size_t i = 0; i < bytes; i++) check(saved[i] == expected[i], "byte %zu is 0x%02X, not 0x%02X", i, saved[i], expected[i]);
     free(saved);
     adam_session_close(&session);
     adam_free(&problem);
@@ -308,11 +308,13 @@ Test(adam_saved, lies_are_noticed) {
         uint64_t value;
     } lies[] = {
         {"another magic", 0, 1, 'X'}, {"version 0", 8, 4, 0}, {"version 2", 8, 4, 2}, {"no param type", 12, 4, 0},
-        {"a param type of int32", 12, 4, QUERN_INT32}, {"an unknown m type", 16, 4, 77}, {"m as a remainder", 16, 4, QUERN_REMAINDER},
+        {"a param type of int32", 12, 4, QUERN_INT32}, {"an unknown m type", 16, 4, 77},
+        {"m as a remainder", 16, 4, QUERN_REMAINDER},
         {"an unknown v type", 20, 4, 0xFFFFFFFF}, {"a wider v", 20, 4, QUERN_F32}, {"a bf16 master", 24, 4, QUERN_BF16},
         {"no master", 24, 4, 0}, {"amsgrad 2", 28, 4, 2}, {"no amsgrad", 28, 4, 0}, {"a tensor less", 32, 8, COUNT(counts) - 1},
         {"a negative number of tensors", 32, 8, (uint64_t)-1}, {"2^60 tensors", 32, 8, (uint64_t)1 << 60},
-        {"a count that is another", 64, 8, 71}, {"a negative count", 64, 8, (uint64_t)-70}, {"a count of 2^62", 64, 8, (uint64_t)1 << 62},
+        {"a count that is another", 64, 8, 71}, {"a negative count", 64, 8, (uint64_t)-70},
+        {"a count of 2^62", 64, 8, (uint64_t)1 << 62},
         {"counts in another order", 64 + 8 * 2, 8, 2100},
     };
     struct refusal r = {0};

@@ -1,6 +1,7 @@
 /*
  * Scaled moments: the scale of a block, its rounding at every boundary, the statistics of stochastic rounding, and v that never
- * becomes zero.  Values are brought to the rounding unchanged: with beta1 = 0 from the gradient to m, with beta2 = 0 its square to v.
+ * becomes zero.  Values are brought to the rounding unchanged: with beta1 = 0 from the gradient to m, with beta2 = 0 its square
+ * to v.
  */
 #include <math.h>
 #include <stdint.h>
@@ -150,7 +151,7 @@ Test(adam_scaled, stochastic_shares) {
 
 /* ---- v above zero ---- */
 
-/* A v that is far too small for its block is kept as the smallest there is, so that the next step is no jump; in m it may vanish. */
+/* A v that is far too small for its block is kept as the smallest there is, so that the next step is no jump. */
 static void check_small_v(const struct test_device *device, const struct quern_kernel *row) {
     if (!adam_is_scaled(row->key.adam.v)) return;
     static const int64_t counts[] = {64};

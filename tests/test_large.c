@@ -13,6 +13,7 @@
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
+#include "harness/random.h"
 #include "oracle/adam.h"
 #include "oracle/cross_entropy.h"
 #include "oracle/dtype.h"
@@ -94,56 +95,152 @@ Test(large, cross_entropy_rows_beyond_2_31) {
 
 /* ---- Adam: one tensor of more than 2^31 elements ---- */
 
-/* bf16 values on one 2 MiB file mapped over and over, but for the last page, which is the tensor's own. */
-static uint16_t *map_long_tensor(int file, int64_t count) {
-    enum { PIECE = 1 << 21 };
-    size_t bytes = ((size_t)count * 2 + PIECE - 1) / PIECE * PIECE;
-    char *memory = reserve(bytes + PIECE);
-    for (size_t at = 0; at < bytes; at += PIECE) {
+enum { OWN = 1005 };                                   /* elements beyond 2^31, which are looked at */
+static const int64_t beyond = (int64_t)1 << 31, count = ((int64_t)1 << 31) + OWN;
+
+/* Zeros in one 2 MiB file mapped over and over, but for the last page, which is the array's own. */
+static char *map_long_array(size_t bytes) {
+    enum { PIECE = 1 << 21, PAGE = 4096 };
+    const int file = memfd_create("array", 0);
+    check(file >= 0 && ftruncate(file, PIECE) == 0, "no memory file");
+    const size_t whole = (bytes + PIECE - 1) / PIECE * PIECE;
+    char *memory = reserve(whole + PIECE);
+    for (size_t at = 0; at < whole; at += PIECE) {
         void *piece = mmap(memory + at, PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
         check(piece != MAP_FAILED, "mmap failed");
     }
-    char *last_page = memory + (size_t)count * 2 / 4096 * 4096;
-    void *own = mmap(last_page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    close(file);
+    void *own = mmap(memory + bytes / PAGE * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     check(own != MAP_FAILED, "mmap failed");
-    return (uint16_t *)memory;
+    return memory;
 }
 
-static const struct quern_kernel *find_bf16_row(void) {
-    for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row))
-        if (!strncmp(row->name, "adam_pbf16_gbf16_mbf16_vbf16__", 30)) return row;
-    cr_assert_fail("no row for bf16");
-    return NULL;
+/* One array of the tensor: where its own elements begin, and what they were and became. */
+struct long_array {
+    void **pointer;
+    size_t element;           /* bytes; 0: not there */
+    bool is_scale;
+    unsigned char before[4 * OWN], model[4 * OWN];
+};
+
+static size_t bytes_before(const struct long_array *array, int64_t elements) {
+    return (size_t)(array->is_scale ? (elements + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK : elements) * array->element;
+}
+
+static unsigned char *own_part(const struct long_array *array) {
+    return (unsigned char *)*array->pointer + bytes_before(array, beyond);
+}
+
+static size_t own_bytes(const struct long_array *array) {
+    return bytes_before(array, count) - bytes_before(array, beyond);
+}
+
+enum { ARRAYS = 7 };
+
+/* Of scales a byte near that of 1, of numbers any bits but for the sign and the highest one of the exponent. */
+static unsigned char any_byte(const struct long_array *array, size_t seed, size_t i) {
+    if (array->is_scale) return (unsigned char)(120 + i % 9);
+    const bool is_upper = i % array->element == array->element - 1;
+    return (unsigned char)(random_bits(seed, i) & (is_upper ? 0x3F : 0xFF));
+}
+
+static void open_long_tensor(const quern_adam_args *args, quern_adam_tensor *tensor, struct long_array arrays[ARRAYS]) {
+    const size_t m = quern_dtype_bytes(args->m_dtype), v = quern_dtype_bytes(args->v_dtype);
+    const bool m_scaled = adam_is_scaled(args->m_dtype), v_scaled = adam_is_scaled(args->v_dtype);
+    const struct long_array list[ARRAYS] = {
+        {.pointer = &tensor->param, .element = quern_dtype_bytes(args->param_dtype)},
+        {.pointer = &tensor->grad, .element = quern_dtype_bytes(args->grad_dtype)},
+        {.pointer = &tensor->m, .element = m},
+        {.pointer = &tensor->v, .element = v},
+        {.pointer = &tensor->master, .element = quern_dtype_bytes(args->master_dtype)},
+        {.pointer = (void **)&tensor->m_scale, .element = m_scaled, .is_scale = true},
+        {.pointer = (void **)&tensor->v_scale, .element = v_scaled, .is_scale = true},
+    };
+    memcpy(arrays, list, sizeof list);
+    for (size_t a = 0; a < ARRAYS; a++) {
+        if (!arrays[a].element) continue;
+        *arrays[a].pointer = map_long_array(bytes_before(&arrays[a], count));
+        for (size_t i = 0; i < own_bytes(&arrays[a]); i++) own_part(&arrays[a])[i] = any_byte(&arrays[a], a, i);
+        memcpy(arrays[a].before, own_part(&arrays[a]), own_bytes(&arrays[a]));
+    }
+}
+
+static void check_long_tensor(const struct quern_kernel *row, bool with_plan) {
+    quern_adam_tensor tensor = {.count = count};
+    quern_adam_args args = adam_args_of(row);
+    args.amsgrad = args.zero_grads = 0, args.copy_dtype = QUERN_NO_DTYPE;
+    args.tensors = &tensor, args.tensor_count = 1;
+    static struct long_array arrays[ARRAYS];
+    open_long_tensor(&args, &tensor, arrays);
+    adam_model_range(&args, 0, beyond, count);
+    for (int a = 0; a < ARRAYS; a++) {
+        if (!arrays[a].element) continue;
+        memcpy(arrays[a].model, own_part(&arrays[a]), own_bytes(&arrays[a]));
+        memcpy(own_part(&arrays[a]), arrays[a].before, own_bytes(&arrays[a]));
+    }
+    struct test_device device;
+    quern_adam_plan *plan = NULL;
+    device_open_row(&device, 0, row);
+    if (with_plan) {
+        check_ok(quern_adam_plan_create(device.quern, &args, &plan));
+        args.plan = plan, args.tensors = NULL, args.tensor_count = 0;
+    }
+    check_ok(quern_adam(device.quern, &args, NULL, 0, NULL));
+    for (int a = 0; a < ARRAYS; a++)
+        check(!arrays[a].element || !memcmp(arrays[a].model, own_part(&arrays[a]), own_bytes(&arrays[a])),
+              "%s: array %d differs at the end", row->name, a);
+    quern_adam_plan_destroy(plan);
+    device_close(&device);
+    for (int a = 0; a < ARRAYS; a++)
+        if (arrays[a].element) munmap(*arrays[a].pointer, bytes_before(&arrays[a], count));
+}
+
+static void skip_where_it_takes_too_long(void) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("needs memory that is not there: on CPUs");
+    if (!strcmp(test_target(), "portable")) cr_skip_test("2^31 elements take minutes without vectors");
 }
 
 Test(large, adam_tensor_beyond_2_31) {
-    if (test_kind() != QUERN_CPU) cr_skip_test("needs memory that is not there: on CPUs");
-    if (!strcmp(test_target(), "portable")) cr_skip_test("2^31 elements take minutes without vectors");
-    enum { OWN = 1000 };
-    const int64_t count = ((int64_t)1 << 31) + OWN + 5, first = count - OWN;
-    const struct quern_kernel *row = find_bf16_row();
-    quern_adam_tensor tensor = {.count = count};
-    void **arrays[] = {&tensor.param, (void **)&tensor.grad, &tensor.m, &tensor.v};
-    uint16_t before[4][OWN], model[4][OWN];
-    for (int a = 0; a < 4; a++) {
-        int file = memfd_create("tensor", 0);
-        check(file >= 0 && ftruncate(file, 1 << 21) == 0, "no memory file");
-        *arrays[a] = map_long_tensor(file, count);
-        close(file);
-        for (int i = 0; i < OWN; i++) dtype_store(QUERN_BF16, *arrays[a], first + i, 0.01 * (i + 1) * (a + 1));
-        memcpy(before[a], (uint16_t *)*arrays[a] + first, sizeof before[a]);
-    }
-    quern_adam_args args = adam_args_of(row);
-    args.tensors = &tensor, args.tensor_count = 1;
-    adam_model_range(&args, 0, first, count);
-    for (int a = 0; a < 4; a++) {
-        memcpy(model[a], (uint16_t *)*arrays[a] + first, sizeof model[a]);
-        memcpy((uint16_t *)*arrays[a] + first, before[a], sizeof before[a]);
+    skip_where_it_takes_too_long();
+    check_long_tensor(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false), false);
+}
+
+Test(large, adam_scaled_tensor_beyond_2_31_in_a_plan) {
+    skip_where_it_takes_too_long();
+    check_long_tensor(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, true), true);
+}
+
+/* ---- gradients: the same ---- */
+
+/* All zero but for the last: 1, 2, 3, ... */
+Test(large, gradients_beyond_2_31) {
+    skip_where_it_takes_too_long();
+    quern_gradient gradient = {.count = count};
+    gradient.grad = map_long_array((size_t)count * sizeof(uint16_t));
+    gradient.main_grad = (float *)(void *)map_long_array((size_t)count * sizeof(float));
+    double squares = 0;
+    for (int64_t i = 0; i < OWN; i++) {
+        dtype_store(QUERN_BF16, gradient.grad, beyond + i, (double)(i % 200));
+        squares += (double)(i % 200) * (double)(i % 200);
     }
     struct test_device device;
-    device_open_row(&device, 0, row);
-    check_ok(quern_adam(device.quern, &args, NULL, 0, NULL));
-    for (int a = 0; a < 4; a++)
-        check(!memcmp(model[a], (uint16_t *)*arrays[a] + first, sizeof model[a]), "array %d differs at the end", a);
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    float norm = 0;
+    size_t bytes;
+    quern_gradient_norm_args args = QUERN_GRADIENT_NORM_ARGS_INIT;
+    args.grad_dtype = QUERN_BF16, args.gradients = &gradient, args.gradient_count = 1, args.norm = &norm;
+    check_ok(quern_gradient_norm_workspace(device.quern, &args, &bytes));
+    void *workspace = reserve(bytes);
+    check_ok(quern_gradient_norm(device.quern, &args, workspace, bytes, NULL));
+    check(fabs((double)norm - sqrt(squares)) < 1e-6 * sqrt(squares), "the norm is %g, not %g", (double)norm, sqrt(squares));
+    quern_accumulate_args sum = QUERN_ACCUMULATE_ARGS_INIT;
+    sum.grad_dtype = QUERN_BF16, sum.gradients = &gradient, sum.gradient_count = 1, sum.zero_grads = 1, sum.scale = 2;
+    check_ok(quern_accumulate(device.quern, &sum, NULL));
+    for (int64_t i = 0; i < OWN; i++) {
+        check(gradient.main_grad[beyond + i] == (float)(2 * (i % 200)), "element %d of the end is %g", (int)i,
+              (double)gradient.main_grad[beyond + i]);
+        check(dtype_load(QUERN_BF16, gradient.grad, beyond + i) == 0, "a gradient was left");
+    }
     device_close(&device);
 }

@@ -191,8 +191,9 @@ struct backend *quern_backend(struct model *model, struct thread_pool *pool, str
         destroy(&quern->backend);
         return NULL;
     }
-    snprintf(quern->backend.name, sizeof quern->backend.name, "loss and optimizer in bf16 on %s%s", device->name,
-             optimizer.moments == QUERN_F32 ? ", moments in fp32" : optimizer.v_rounding == QUERN_ROUND_NEAREST ? ", v to nearest" : "");
+    const char *moments = optimizer.moments == QUERN_F32 ? ", moments in fp32"
+                        : optimizer.v_rounding == QUERN_ROUND_NEAREST ? ", v to nearest" : "";
+    snprintf(quern->backend.name, sizeof quern->backend.name, "loss and optimizer in bf16 on %s%s", device->name, moments);
     quern->backend.logits = (struct logits){true, quern->logits.host};
     quern->backend.moment_bytes = (int64_t)(quern->m.bytes + quern->v.bytes);
     quern->backend.parameter_bytes = (int64_t)(quern->parameters.bytes + quern->master.bytes);

@@ -43,7 +43,7 @@ int for_each_adam_row(adam_row_test *body);
 const struct quern_kernel *find_adam_row(quern_dtype param, quern_dtype grad, quern_dtype m, quern_dtype v, quern_dtype master,
                                          bool full);
 
-/* The dtypes of a table row in a struct of arguments with a learning rate, weight decay, seed and step 3; a full row's with options. */
+/* The dtypes of a row in arguments with a learning rate, weight decay, seed and step 3, and the options that a full row has. */
 quern_adam_args adam_args_of(const struct quern_kernel *row);
 
 /* The same rounding for all; a parameter with a remainder keeps its only one. */

@@ -108,7 +108,8 @@ static void check_params(const struct adam_problem *after, int64_t place, int64_
     const struct storage whole = {.name = "master", .dtype = QUERN_F32, .scale = 1};
     const struct storage param = {"param", args->param_dtype, adam_is_stochastic(args, ADAM_PARAM), false, 1};
     const double stored = adam_value_at(after, place, ARENA_PARAM, i);
-    if (args->master_dtype) check_stored(whole, adam_value_at(after, place, ARENA_MASTER, i), exact.param, exact.param_tolerance, what);
+    if (args->master_dtype)
+        check_stored(whole, adam_value_at(after, place, ARENA_MASTER, i), exact.param, exact.param_tolerance, what);
     if (args->master_dtype == QUERN_REMAINDER)
         check(fabs(stored - adam_value_at(after, place, ARENA_MASTER, i)) <= dtype_ulp(QUERN_BF16, stored) / 2,
               "%s: %.9g is not the nearest parameter", what, stored);

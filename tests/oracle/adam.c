@@ -27,7 +27,8 @@ static double clip_of(const quern_adam_args *args) {
 }
 
 struct scalars {
-    float grad_factor, one_minus_beta1, one_minus_beta2, step_size, inverse_sqrt_bias2, inverse_bias2, eps, decoupled_decay, l2_decay;
+    float grad_factor, one_minus_beta1, one_minus_beta2, step_size, inverse_sqrt_bias2, inverse_bias2, eps;
+    float decoupled_decay, l2_decay;
 };
 
 /* 1 - beta^step without the cancellation. */

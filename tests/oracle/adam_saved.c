@@ -106,9 +106,10 @@ static quern_adam_args saved_types(const unsigned char *saved) {
 /* A moment: its bytes as they are where the type is the same, else its values. */
 static void convert_moment(quern_dtype from_dtype, const void *from, const uint8_t *from_scales, quern_dtype to_dtype, void *to,
                            uint8_t *to_scales, int64_t count, bool is_square) {
+    const size_t blocks = (size_t)(count + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK;
     if (from_dtype == to_dtype) {
         if (count) memcpy(to, from, (size_t)count * quern_dtype_bytes(to_dtype));
-        if (count && adam_is_scaled(to_dtype)) memcpy(to_scales, from_scales, (size_t)(count + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK);
+        if (count && adam_is_scaled(to_dtype)) memcpy(to_scales, from_scales, blocks);
         return;
     }
     for (int64_t first = 0; first < count; first += QUERN_SCALE_BLOCK) {

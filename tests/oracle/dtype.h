@@ -1,5 +1,5 @@
 /*
- * The storage types as exact real numbers: every value of f32, f16, bf16, e4m3 and e5m2 is a double, and rounding a double to one of
+ * The storage types as exact real numbers: every value of f32, f16, bf16, e4m3 and e5m2 is a double, and rounding one to any of
  * them is done by its definition (scale to the last place, round to an integer, scale back), not by bit tricks.
  */
 #ifndef ORACLE_DTYPE_H
