@@ -191,11 +191,12 @@ static inline __m256i f16_round_stochastic(vector x, const uint16_t *random) {
     return _mm256_cvtepu16_epi32(rounded);
 }
 
+static inline __m256i f16_round(vector x, const uint16_t *random) {
+    return random ? f16_round_stochastic(x, random) : f16_round_nearest(x);
+}
+
 static inline void ordered_round_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
-    if (random)
-        ordered_store_u16(to, f16_round_stochastic(x.first, random), f16_round_stochastic(x.second, random + VECTOR_LANES));
-    else
-        ordered_store_u16(to, f16_round_nearest(x.first), f16_round_nearest(x.second));
+    ordered_store_u16(to, f16_round(x.first, random), f16_round(x.second, random ? random + VECTOR_LANES : NULL));
 }
 
 #endif

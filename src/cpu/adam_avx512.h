@@ -206,13 +206,13 @@ static inline __m256i f16_round_stochastic(vector x, const uint16_t *random) {
     return _mm512_cvtps_ph(_mm512_castsi512_ps(sum), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 }
 
+static inline __m256i f16_round(vector x, const uint16_t *random) {
+    return random ? f16_round_stochastic(x, random) : _mm512_cvtps_ph(x, VECTOR_NEAREST);
+}
+
 static inline void ordered_round_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
-    if (random) {
-        _mm256_storeu_si256((__m256i *)to, f16_round_stochastic(x.first, random));
-        _mm256_storeu_si256((__m256i *)(to + VECTOR_LANES), f16_round_stochastic(x.second, random + VECTOR_LANES));
-    } else {
-        pair_store_f16(to, x);
-    }
+    _mm256_storeu_si256((__m256i *)to, f16_round(x.first, random));
+    _mm256_storeu_si256((__m256i *)(to + VECTOR_LANES), f16_round(x.second, random ? random + VECTOR_LANES : NULL));
 }
 
 #endif

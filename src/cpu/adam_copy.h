@@ -35,7 +35,7 @@ static inline void copy_values(struct copying *copying, void *to, const float *x
     enum { PAIR = 2 * VECTOR_LANES };
     if (copying->raised)
         for (int64_t i = 0; i < count; i += PAIR)
-            copying->largest = magnitude_raise(copying->largest, pair_load_f32(x + i));
+            copying->largest = magnitude_max_finite(copying->largest, pair_load_f32(x + i));
     switch (copying->dtype) {
     case QUERN_F16:
         for (int64_t i = 0; i < count; i += PAIR)

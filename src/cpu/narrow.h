@@ -31,6 +31,16 @@ static inline int narrow_smallest(struct narrow_format format) { return 1 - form
 
 static inline int narrow_step(struct narrow_format format) { return 1 - format.bias - format.fraction; }
 
+/*
+ * Rounding x * 2^(127 - scale) without the multiplication: what is added to the bits of x, and the least x whose product is normal.
+ * Where there is no such number no product counts as normal.
+ */
+static inline int32_t narrow_rescale(struct narrow_format format, uint8_t scale) { return (format.bias - scale) * (1 << 23); }
+
+static inline int32_t narrow_least(struct narrow_format format, uint8_t scale) {
+    return scale >= format.bias ? (scale + 1 - format.bias) << 23 : F32_INFINITY;
+}
+
 /* The largest finite value as fp32. */
 static inline int32_t narrow_largest(struct narrow_format format) {
     return ((int32_t)format.largest << narrow_cut(format)) + narrow_rebias(format);

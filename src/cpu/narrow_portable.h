@@ -7,6 +7,7 @@
 
 #include "adam_portable.h"
 #include "narrow.h"
+#include "scale.h"
 
 /* ---- loads ---- */
 
@@ -75,31 +76,46 @@ static inline void vector_store_u8(uint8_t *to, vector_bits codes) {
         to[lane] = (uint8_t)codes[lane];
 }
 
-static inline vector_bits narrow_scale(vector x, vector factor, const uint16_t *random, int keep_positive,
+/* codes, but 1 where they are 0 and x is above zero. */
+static inline vector_bits codes_keep_positive(vector_bits codes, vector x) {
+    return codes | ((vector_bits)((vector_mask)codes == 0) & (vector_bits)((vector_mask)x > 0) & 1);
+}
+
+static inline vector_bits narrow_scale(vector x, uint8_t scale, const uint16_t *random, int keep_positive,
                                        const struct narrow_format format) {
-    vector_bits bits = (vector_bits)(x * factor), magnitude = bits & 0x7FFFFFFF;
+    vector_bits bits = (vector_bits)(x * scale_inverse(scale)), magnitude = bits & 0x7FFFFFFF;
     vector_bits codes = random ? narrow_stochastic(magnitude, random, format) : narrow_nearest(magnitude, format);
     codes |= narrow_sign(bits);
     if (keep_positive)
-        codes |= (vector_bits)((vector_mask)codes == 0) & (vector_bits)((vector_mask)x > 0) & 1;
+        codes = codes_keep_positive(codes, x);
     vector_bits infinity = format.infinity | (narrow_sign(bits) & narrow_infinity_sign(format));
     codes = vector_select((vector_mask)magnitude >= F32_INFINITY, infinity, codes);
     return vector_select((vector_mask)magnitude > F32_INFINITY, vector_broadcast_bits(NARROW_NAN), codes);
 }
 
-static inline void ordered_scale_narrow(uint8_t *to, struct vector_pair x, vector factor, const uint16_t *random,
+static inline void ordered_scale_narrow(uint8_t *to, struct vector_pair x, uint8_t scale, const uint16_t *random,
                                         int keep_positive, const struct narrow_format format) {
-    vector_store_u8(to, narrow_scale(x.first, factor, random, keep_positive, format));
+    vector_store_u8(to, narrow_scale(x.first, scale, random, keep_positive, format));
     vector_store_u8(to + VECTOR_LANES,
-                    narrow_scale(x.second, factor, random ? random + VECTOR_LANES : NULL, keep_positive, format));
+                    narrow_scale(x.second, scale, random ? random + VECTOR_LANES : NULL, keep_positive, format));
 }
 
-static inline void ordered_scale_e4m3(uint8_t *to, struct vector_pair x, vector factor, const uint16_t *random, int keep_positive) {
-    ordered_scale_narrow(to, x, factor, random, keep_positive, narrow_e4m3);
+static inline void ordered_scale_e4m3(uint8_t *to, struct vector_pair x, uint8_t scale, const uint16_t *random, int keep_positive) {
+    ordered_scale_narrow(to, x, scale, random, keep_positive, narrow_e4m3);
 }
 
-static inline void ordered_scale_e5m2(uint8_t *to, struct vector_pair x, vector factor, const uint16_t *random, int keep_positive) {
-    ordered_scale_narrow(to, x, factor, random, keep_positive, narrow_e5m2);
+static inline void ordered_scale_e5m2(uint8_t *to, struct vector_pair x, uint8_t scale, const uint16_t *random, int keep_positive) {
+    ordered_scale_narrow(to, x, scale, random, keep_positive, narrow_e5m2);
+}
+
+static inline vector_bits f16_scale(vector x, uint8_t scale, const uint16_t *random, int keep_positive) {
+    const vector_bits codes = f16_round(x * scale_inverse(scale), random);
+    return keep_positive ? codes_keep_positive(codes, x) : codes;
+}
+
+static inline void ordered_scale_f16(uint16_t *to, struct vector_pair x, uint8_t scale, const uint16_t *random, int keep_positive) {
+    vector_store_u16(to, f16_scale(x.first, scale, random, keep_positive));
+    vector_store_u16(to + VECTOR_LANES, f16_scale(x.second, scale, random ? random + VECTOR_LANES : NULL, keep_positive));
 }
 
 static inline vector_bits narrow_saturate(vector x, const struct narrow_format format) {
@@ -126,14 +142,21 @@ typedef vector_mask vector_magnitude;
 
 static inline vector_magnitude magnitude_zero(void) { return (vector_magnitude){0}; }
 
-static inline vector_magnitude magnitude_raise_one(vector_magnitude largest, vector x) {
-    vector_mask magnitude = (vector_mask)vector_abs(x);
-    magnitude &= magnitude < F32_INFINITY;
-    return (vector_mask)vector_select(magnitude > largest, (vector_bits)magnitude, (vector_bits)largest);
+static inline vector_magnitude larger(vector_magnitude a, vector_magnitude b) {
+    return (vector_mask)vector_select(a > b, (vector_bits)a, (vector_bits)b);
 }
 
-static inline vector_magnitude magnitude_raise(vector_magnitude largest, struct vector_pair x) {
-    return magnitude_raise_one(magnitude_raise_one(largest, x.first), x.second);
+static inline vector_magnitude magnitude_max(vector_magnitude largest, struct vector_pair x) {
+    return larger(largest, larger((vector_mask)vector_abs(x.first), (vector_mask)vector_abs(x.second)));
+}
+
+static inline vector_magnitude finite_magnitude(vector x) {
+    const vector_mask magnitude = (vector_mask)vector_abs(x);
+    return magnitude & (magnitude < F32_INFINITY);
+}
+
+static inline vector_magnitude magnitude_max_finite(vector_magnitude largest, struct vector_pair x) {
+    return larger(largest, larger(finite_magnitude(x.first), finite_magnitude(x.second)));
 }
 
 static inline uint32_t magnitude_reduce(vector_magnitude largest) {
