@@ -5,6 +5,7 @@ from __future__ import annotations
 ARITHMETIC = "src/cpu/adam_arithmetic.h"
 ARRAYS = "src/cpu/adam_arrays.h"
 RANDOM = "src/cpu/adam_random.h"
+SCALE = "src/cpu/scale.h"
 SCALED = "src/cpu/scaled.h"
 COPY = "src/cpu/adam_copy.h"
 KERNELS = "templates/adam.c.j2"
@@ -75,11 +76,13 @@ CPU = [
      "rounded.m && step->stochastic_m ? source->m.bits : NULL", "NULL", "test_adam_scaled"),
     # scaled types and copies
     ("a scale that lets the largest overflow", SCALED, "SCALED_TOP_E4M3 = 7", "SCALED_TOP_E4M3 = 8", "test_adam_scaled"),
-    ("a scale that wastes a bit", SCALED, "exponent > top ? exponent - top : 0", "exponent > top ? exponent - top + 1 : 0",
+    ("a scale that wastes a bit", SCALE, "exponent > top ? exponent - top : 0", "exponent > top ? exponent - top + 1 : 0",
      "test_adam_scaled"),
-    ("the smallest scale read as zero", SCALED, "scale ? (uint32_t)scale << 23 : 1u << 22", "(uint32_t)scale << 23",
+    ("the smallest scale read as zero", SCALE, "scale ? (uint32_t)scale << 23 : 1u << 22", "(uint32_t)scale << 23",
      "test_adam_scaled"),
-    ("v of f16 becomes zero", SCALED, "(to[i] == 0 && x[i] > 0)", "(to[i] == 0 && x[i] > 1)", "test_adam_scaled"),
+    ("v of f16 becomes zero", SCALED,
+     "ordered_scale_f16(to + i, pair_load_f32(x + i), chosen, random ? random + i : NULL, keep_positive);",
+     "ordered_scale_f16(to + i, pair_load_f32(x + i), chosen, random ? random + i : NULL, 0 & keep_positive);", "test_adam_scaled"),
     ("an unscaled copy", COPY,
      "ordered_saturate_e4m3((uint8_t *)to + i, pair_multiply(pair_load_f32(x + i), copying->scale));",
      "ordered_saturate_e4m3((uint8_t *)to + i, pair_load_f32(x + i));", "test_adam_options"),
