@@ -16,8 +16,8 @@ def refusal(base_name: str) -> str | None:
     try:
         key = plan.adam_key(base_name)
     except KeyError:
-        return ("no step kernel of Adam has that name: expected adam_pPARAM_gGRAD_mM_vV, then _master32 or _remainder or nothing, then "
-                "_full or nothing")
+        return ("no step kernel of Adam has that name: expected adam_pPARAM_gGRAD_mM_vV, then _master32 or _remainder or nothing, "
+                "then _full or nothing")
     reasons = [plan.illegal("adam", key, target) for target in plan.targets()]
     return None if None in reasons else reasons[0]
 

@@ -74,7 +74,7 @@ def _illegal_adam(key: Key, target: Target) -> str | None:
     if target.kind in _PENDING and (key["variant"] or key["options"] or key["master"] == "remainder"):
         return f"the {target.kind} templates do not know it yet"
     if key["variant"] not in TASKS:
-        return f"variant is {key['variant']!r}; there are {', '.join(variant for variant in TASKS if variant)}, and none for the step"
+        return f"variant is {key['variant']!r}; there are {', '.join(task for task in TASKS if task)}, and none for the step"
     if key["variant"]:
         return _illegal_gradient_task(key, target)
     for name in ("param", "grad"):
@@ -281,8 +281,8 @@ def _adam_keys() -> Iterator[Key]:
     """The steps, plain ones first, since a full kernel serves what a plain one does; then the tasks on gradients."""
     steps = [(*values[:5], None, values[5]) for rows in ADAM_DEFAULTS for values in rows.keys()]
     steps += [tuple(adam_key(name).values()) for name in added()]
-    order = [*DTYPES]
-    for values in sorted(dict.fromkeys(steps), key=lambda step: (step[6] is not None, *(order.index(d) if d else -1 for d in step[:5]))):
+    order = {dtype: place for place, dtype in enumerate((None, *DTYPES))}
+    for values in sorted(dict.fromkeys(steps), key=lambda step: (step[6] is not None, *(order[dtype] for dtype in step[:5]))):
         yield dict(zip(ADAM_KEYS, values))
     for variant in TASKS:
         for grad in (*FLOATS, None):

@@ -16,8 +16,14 @@ struct quern_adam_list {
 
 struct quern_adam_list quern_adam_list_of(const quern_adam_args *args);
 
-/* Never outside [0, count); what an older header did not have is 0. */
-quern_adam_tensor quern_adam_tensor_at(const struct quern_adam_list *list, int64_t place);
+/*
+ * The tensor at a place, where it is; or, if its struct is an older header's, in *room, with zeros for what that did not have.
+ * There may be very many, so that nothing is copied without need.
+ */
+const quern_adam_tensor *quern_adam_tensor_at(const struct quern_adam_list *list, int64_t place, quern_adam_tensor *room);
+
+/* Its number of elements. */
+int64_t quern_adam_count_at(const struct quern_adam_list *list, int64_t place);
 
 /* What kernels need of a tensor, without what the arguments do not ask for. */
 struct quern_adam_slice quern_adam_slice_of(const quern_adam_args *args, const quern_adam_tensor *tensor);

@@ -35,8 +35,8 @@ static quern_status check_master(const quern_device *device, const quern_adam_ar
         return quern_fail(device, QUERN_INVALID_DTYPE, "args.master_dtype is f32 with f32 parameters: expected none, since a "
                           "master copy would hold the same values twice");
     if (args->master_dtype == QUERN_REMAINDER && args->param_dtype != QUERN_BF16)
-        return quern_fail(device, QUERN_INVALID_DTYPE, "args.master_dtype is remainder with %s parameters: expected bf16 ones, which "
-                          "the remainder completes to fp32", quern_dtype_name(args->param_dtype));
+        return quern_fail(device, QUERN_INVALID_DTYPE, "args.master_dtype is remainder with %s parameters: expected bf16 ones, "
+                          "which the remainder completes to fp32", quern_dtype_name(args->param_dtype));
     return QUERN_OK;
 }
 
@@ -82,8 +82,8 @@ static quern_status check_modes(const quern_device *device, const quern_adam_arg
                                    {"args.maximize", args->maximize, 1}};
     quern_status status = check_choices(device, modes, sizeof modes / sizeof *modes);
     if (status == QUERN_OK && args->master_dtype == QUERN_REMAINDER && args->param_rounding == QUERN_ROUND_STOCHASTIC)
-        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "args.param_rounding is stochastic with a remainder: expected default or "
-                            "nearest, since the parameter is the upper half of the master and cannot be rounded another way");
+        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "args.param_rounding is stochastic with a remainder: expected default "
+                            "or nearest, since the parameter is the upper half of the master and cannot be rounded another way");
     return status;
 }
 

@@ -32,18 +32,24 @@ static void visit_share(void *context, int64_t task) {
     const struct quern_adam_list *list = &shares->call->list;
     int64_t from = quern_share_begin(shares->marks, task, shares->tasks), begin;
     const int64_t to = quern_share_begin(shares->marks, task + 1, shares->tasks);
+    quern_adam_tensor room;
     for (int64_t place = quern_nearest_mark(shares->marks, from, &begin); place < list->count && begin < to; place++) {
-        const quern_adam_tensor tensor = quern_adam_tensor_at(list, place);
-        const int64_t first = cut_inside(from, begin, tensor.count), end = cut_inside(to, begin, tensor.count);
-        if (first < end) shares->visit(shares->call, &tensor, place, first, end);
-        begin += tensor.count;
+        const quern_adam_tensor *tensor = quern_adam_tensor_at(list, place, &room);
+        const int64_t first = cut_inside(from, begin, tensor->count), end = cut_inside(to, begin, tensor->count);
+        if (first < end) shares->visit(shares->call, tensor, place, first, end);
+        begin += tensor->count;
     }
 }
 
 static void update(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end) {
+    const struct quern_kernel *kernel = call->ready->kernel;
     const struct quern_adam_slice slice = quern_adam_slice_of(&call->args, tensor);
-    const struct quern_adam_extras extras = quern_adam_extras_of(&call->args, tensor);
-    call->ready->kernel->cpu.adam(&call->step, &slice, &extras, (uint32_t)place, first, end);
+    if (kernel->key.adam.full) {
+        const struct quern_adam_extras extras = quern_adam_extras_of(&call->args, tensor);
+        kernel->cpu.adam(&call->step, &slice, &extras, (uint32_t)place, first, end);
+    } else {
+        kernel->cpu.adam(&call->step, &slice, NULL, (uint32_t)place, first, end);
+    }
 }
 
 /* All that a skipped step does. */

@@ -1,6 +1,6 @@
 /*
- * A step of Adam on a GPU: one launch with a plan, whose tables are in the memory of the device; without one a launch for each batch
- * of tensors that fits a kernel's parameters.
+ * A step of Adam on a GPU: with a plan one launch, whose tables are in the memory of the device; without one a launch for each
+ * batch of tensors that fits a kernel's parameters.
  */
 #include "adam.h"
 #include "status.h"
@@ -88,11 +88,11 @@ static CUresult run_list(struct launcher *launcher) {
     const struct quern_adam_list *list = &launcher->call->list;
     uint32_t *ticket = launcher->call->control.step ? launcher->call->workspace : NULL;
     CUresult error = CUDA_SUCCESS;
+    quern_adam_tensor room;
     if (ticket)
         error = launcher->cuda->memory_set_async((CUdeviceptr)(uintptr_t)ticket, 0, sizeof *ticket, launcher->call->stream);
     for (int64_t place = 0; place < list->count && error == CUDA_SUCCESS; place++) {
-        const quern_adam_tensor tensor = quern_adam_tensor_at(list, place);
-        error = gather(launcher, &tensor);
+        error = gather(launcher, quern_adam_tensor_at(list, place, &room));
     }
     launcher->launch->ticket = ticket;
     return error == CUDA_SUCCESS ? flush(launcher) : error;

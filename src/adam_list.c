@@ -10,14 +10,12 @@ struct quern_adam_list quern_adam_list_of(const quern_adam_args *args) {
     return (struct quern_adam_list){(const char *)args->tensors, args->tensor_size, args->tensor_count};
 }
 
-quern_adam_tensor quern_adam_tensor_at(const struct quern_adam_list *list, int64_t place) {
+const quern_adam_tensor *quern_adam_tensor_at(const struct quern_adam_list *list, int64_t place, quern_adam_tensor *room) {
     const char *at = list->tensors + (size_t)place * list->stride;
-    quern_adam_tensor tensor = {0};
-    if (list->stride == sizeof tensor)
-        memcpy(&tensor, at, sizeof tensor);
-    else
-        memcpy(&tensor, at, list->stride);
-    return tensor;
+    if (list->stride == sizeof *room) return (const void *)at;
+    *room = (quern_adam_tensor){0};
+    memcpy(room, at, list->stride);
+    return room;
 }
 
 struct quern_adam_slice quern_adam_slice_of(const quern_adam_args *args, const quern_adam_tensor *tensor) {
@@ -46,15 +44,18 @@ struct quern_adam_extras quern_adam_extras_of(const quern_adam_args *args, const
     };
 }
 
-static int64_t count_at(const void *list, int64_t place) {
-    const struct quern_adam_list *tensors = list;
+int64_t quern_adam_count_at(const struct quern_adam_list *list, int64_t place) {
     int64_t count;
-    memcpy(&count, tensors->tensors + (size_t)place * tensors->stride + offsetof(quern_adam_tensor, count), sizeof count);
+    memcpy(&count, list->tensors + (size_t)place * list->stride + offsetof(quern_adam_tensor, count), sizeof count);
     return count;
 }
 
+static int64_t units_at(const void *list, int64_t place) {
+    return quern_adam_count_at(list, place);
+}
+
 quern_status quern_adam_mark(const quern_device *device, const struct quern_adam_list *list, struct quern_list_marks *marks) {
-    if (quern_mark_list(marks, list, list->count, count_at)) return QUERN_OK;
+    if (quern_mark_list(marks, list, list->count, units_at)) return QUERN_OK;
     return quern_fail(device, QUERN_INVALID_SHAPE, "the tensors have more than 2^63 elements together");
 }
 
@@ -63,9 +64,11 @@ int64_t quern_adam_tiles(int64_t count) {
 }
 
 quern_status quern_adam_check_tiles(const quern_device *device, const struct quern_adam_list *list) {
-    for (int64_t place = 0; place < list->count; place++)
-        if (quern_adam_tiles(count_at(list, place)) > QUERN_ADAM_MAX_TILES)
+    for (int64_t place = 0; place < list->count; place++) {
+        const int64_t count = quern_adam_count_at(list, place);
+        if (quern_adam_tiles(count) > QUERN_ADAM_MAX_TILES)
             return quern_fail(device, QUERN_NOT_SUPPORTED, "args.tensors[%lld].count is %lld: a GPU takes up to %lld",
-                              (long long)place, (long long)count_at(list, place), (long long)QUERN_ADAM_TILE * QUERN_ADAM_MAX_TILES);
+                              (long long)place, (long long)count, (long long)QUERN_ADAM_TILE * QUERN_ADAM_MAX_TILES);
+    }
     return QUERN_OK;
 }

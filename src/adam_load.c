@@ -42,7 +42,7 @@ static quern_status check_header(const quern_device *device, const struct quern_
 /* The counts are there: the header's number of tensors is the list's, and bytes has been found to hold it. */
 static quern_status check_counts(const quern_device *device, const struct quern_adam_list *list, const char *counts) {
     for (int64_t place = 0; place < list->count; place++) {
-        const int64_t wanted = quern_adam_tensor_at(list, place).count;
+        const int64_t wanted = quern_adam_count_at(list, place);
         int64_t count;
         memcpy(&count, counts + (size_t)place * sizeof count, sizeof count);
         if (count != wanted)
@@ -79,7 +79,8 @@ static quern_status check_saved(const quern_device *device, const struct quern_a
     status = check_counts(device, list, saved + sizeof *header);
     if (status == QUERN_OK) status = quern_adam_saved_size(device, &form, list, &expected);
     if (status == QUERN_OK && bytes != expected)
-        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "bytes is %zu: expected %zu, by what saved says of itself", bytes, expected);
+        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "bytes is %zu: expected %zu, by what saved says of itself", bytes,
+                            expected);
     return status == QUERN_OK ? check_hash(device, saved, bytes) : status;
 }
 
@@ -127,10 +128,11 @@ static void convert_piece(void *context, int64_t piece) {
     char *staged[2];
     for (int i = 0; i < 2; i++)
         staged[i] = loading->staged[i].codes + (size_t)first * quern_dtype_bytes(loading->targets[i].dtype);
+    const uint8_t *scales = source->scales ? source->scales + first / QUERN_SCALE_BLOCK : NULL;
     if (source->dtype == QUERN_REMAINDER)
         quern_storage_join(source->upper + (size_t)first * each, codes, count, values);
     else
-        quern_storage_widen(source->dtype, codes, source->scales ? source->scales + first / QUERN_SCALE_BLOCK : NULL, count, values);
+        quern_storage_widen(source->dtype, codes, scales, count, values);
     if (loading->target_count == 2 && loading->targets[1].dtype == QUERN_REMAINDER) {
         quern_storage_split(values, count, staged[0], staged[1]);
         return;
@@ -191,7 +193,8 @@ static quern_status load_moment(struct loading *loading, const struct source *fr
     if (from->dtype != to->dtype) return convert(loading, from, false, count);
     quern_status status = quern_device_memory_write(&loading->memory, to->codes, from->codes,
                                                     (size_t)count * quern_dtype_bytes(to->dtype));
-    return status == QUERN_OK && to->scales ? quern_device_memory_write(&loading->memory, to->scales, from->scales, blocks) : status;
+    if (status != QUERN_OK || !to->scales) return status;
+    return quern_device_memory_write(&loading->memory, to->scales, from->scales, blocks);
 }
 
 static struct source saved_moment(const struct saved_tensor *saved, enum quern_adam_saved_part part, quern_dtype dtype) {
@@ -264,15 +267,16 @@ static quern_status load(quern_device *device, const quern_adam_args *args, cons
                          const char *saved) {
     const struct quern_adam_list list = quern_adam_list_of(args);
     const char *at = saved + sizeof(struct quern_adam_saved_header) + quern_adam_saved_room((size_t)list.count * sizeof(int64_t));
+    quern_adam_tensor room;
     struct loading *loading = aligned_alloc(64, (sizeof *loading + 63) / 64 * 64);
     if (!loading) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory to convert a saved state");
     memset(loading->targets, 0, sizeof loading->targets);
     quern_status status = quern_device_memory_open(&loading->memory, device);
     for (int64_t place = 0; place < list.count && status == QUERN_OK; place++) {
-        const quern_adam_tensor tensor = quern_adam_tensor_at(&list, place);
-        const struct saved_tensor parts = find_parts(form, tensor.count, &at);
-        status = load_moments(loading, args, &tensor, form, &parts);
-        if (status == QUERN_OK) status = load_master(loading, args, &tensor, form, &parts);
+        const quern_adam_tensor *tensor = quern_adam_tensor_at(&list, place, &room);
+        const struct saved_tensor parts = find_parts(form, tensor->count, &at);
+        status = load_moments(loading, args, tensor, form, &parts);
+        if (status == QUERN_OK) status = load_master(loading, args, tensor, form, &parts);
     }
     quern_device_memory_close(&loading->memory);
     free(loading);

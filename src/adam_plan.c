@@ -79,10 +79,11 @@ static quern_status make_tables(struct quern_adam_plan *plan) {
 /* ---- the plan ---- */
 
 static quern_status fill(struct quern_adam_plan *plan, const struct quern_adam_list *list) {
+    quern_adam_tensor room;
     quern_status status = quern_adam_mark(plan->device, list, &plan->marks);
     if (status != QUERN_OK) return status;
     for (int64_t place = 0; place < list->count; place++) {
-        plan->tensors[place] = quern_adam_tensor_at(list, place);
+        plan->tensors[place] = *quern_adam_tensor_at(list, place, &room);
         plan->tile_count += quern_adam_tiles(plan->tensors[place].count);
     }
     return plan->device->kind == QUERN_CUDA ? make_tables(plan) : QUERN_OK;

@@ -45,10 +45,11 @@ size_t quern_adam_saved_room(size_t bytes) {
 quern_status quern_adam_saved_size(const quern_device *device, const struct quern_adam_saved_form *form,
                                    const struct quern_adam_list *list, size_t *bytes) {
     const int64_t largest = INT64_MAX / 64;  /* of a tensor, whose arrays then have fewer than 2^63 bytes together */
-    int64_t total = (int64_t)(sizeof(struct quern_adam_saved_header) + quern_adam_saved_room((size_t)list->count * sizeof(int64_t)));
+    const size_t counts = quern_adam_saved_room((size_t)list->count * sizeof(int64_t));
+    int64_t total = (int64_t)(sizeof(struct quern_adam_saved_header) + counts);
     bool fits = true;
     for (int64_t place = 0; place < list->count && fits; place++) {
-        const int64_t count = quern_adam_tensor_at(list, place).count;
+        const int64_t count = quern_adam_count_at(list, place);
         size_t tensor = 0;
         fits = count <= largest;
         for (int part = 0; part < QUERN_SAVED_PARTS && fits; part++)
@@ -107,7 +108,7 @@ static char *write_header(const quern_adam_args *args, const struct quern_adam_l
     memcpy(saved, &header, sizeof header);
     saved += sizeof header;
     for (int64_t place = 0; place < list->count; place++) {
-        const int64_t count = quern_adam_tensor_at(list, place).count;
+        const int64_t count = quern_adam_count_at(list, place);
         memcpy(saved + (size_t)place * sizeof count, &count, sizeof count);
     }
     memset(saved + counts, 0, room - counts);
@@ -131,11 +132,11 @@ static quern_status save(quern_device *device, const quern_adam_args *args, char
     const struct quern_adam_saved_form form = quern_adam_saved_form_of(args);
     const struct quern_adam_list list = quern_adam_list_of(args);
     struct quern_device_memory memory;
+    quern_adam_tensor room;
     char *to = write_header(args, &list, saved);
     quern_status status = quern_device_memory_open(&memory, device);
     for (int64_t place = 0; place < list.count && status == QUERN_OK; place++) {
-        const quern_adam_tensor tensor = quern_adam_tensor_at(&list, place);
-        status = write_tensor(&memory, &form, &tensor, &to);
+        status = write_tensor(&memory, &form, quern_adam_tensor_at(&list, place, &room), &to);
     }
     quern_device_memory_close(&memory);
     const uint64_t hash = quern_checksum(QUERN_CHECKSUM_BEGIN, saved, status == QUERN_OK ? bytes - sizeof(uint64_t) : 0);
@@ -154,7 +155,7 @@ quern_status quern_adam_save(quern_device *device, const quern_adam_args *given,
     const struct quern_adam_list list = quern_adam_list_of(&args);
     status = quern_adam_saved_size(device, &form, &list, &needed);
     if (status == QUERN_OK && bytes != needed)
-        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "bytes is %zu: expected the %zu that quern_adam_saved_bytes tells", bytes,
+        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "bytes is %zu: expected %zu, as quern_adam_saved_bytes says", bytes,
                             needed);
     return status == QUERN_OK ? save(device, &args, saved, bytes) : status;
 }

@@ -32,7 +32,7 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
 static void advise(const void *context, struct quern_text *text) {
     const struct quern_adam_request *request = context;
     if (request->task != QUERN_ADAM_STEP) return;
-    quern_text_add(text, "; `python3 -m gen add adam_p%s_g%s_m%s_v%s%s%s`, or `./quern gen add` with that name, and a build add one",
+    quern_text_add(text, "; `./quern gen add adam_p%s_g%s_m%s_v%s%s%s` (or python3 -m gen add ...) and a build add one",
                    quern_dtype_name(request->param), quern_dtype_name(request->grad), quern_dtype_name(request->m),
                    quern_dtype_name(request->v),
                    request->master == QUERN_F32 ? "_master32" : request->master == QUERN_REMAINDER ? "_remainder" : "",

@@ -22,7 +22,13 @@ static struct quern_adam_rates rates_of(const quern_adam_args *args) {
 void quern_adam_state(struct quern_adam_call *call) {
     const quern_adam_args *args = &call->args;
     const quern_adam_control *control = &args->control;
-    call->control = (struct quern_adam_pointers){control->lr, control->step, control->grad_scale, control->clip, control->found_inf};
+    call->control = (struct quern_adam_pointers){
+        .lr = control->lr,
+        .step = control->step,
+        .grad_scale = control->grad_scale,
+        .clip = control->clip,
+        .found_inf = control->found_inf,
+    };
     call->rates = rates_of(args);
     call->step = (struct quern_adam_step){
         .one_minus_beta1 = (float)(1 - args->beta1),

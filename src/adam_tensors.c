@@ -94,8 +94,8 @@ static quern_status check_copy(const quern_device *device, const quern_adam_args
                                int64_t place) {
     if (!args->copy_dtype) return QUERN_OK;
     if (tensor->copy_scale && quern_dtype_bytes(args->copy_dtype) != 1)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.tensors[%lld].copy_scale is not NULL with a %s copy: only e4m3 and e5m2 "
-                          "copies are scaled", (long long)place, quern_dtype_name(args->copy_dtype));
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.tensors[%lld].copy_scale is not NULL with a %s copy: only e4m3 and "
+                          "e5m2 copies are scaled", (long long)place, quern_dtype_name(args->copy_dtype));
     quern_status status = check_number(device, place, "copy_scale", tensor->copy_scale);
     return status == QUERN_OK ? check_number(device, place, "copy_max", tensor->copy_max) : status;
 }
@@ -128,9 +128,9 @@ static quern_status check_tensor(const quern_device *device, const quern_adam_ar
 
 quern_status quern_adam_check_tensors(const quern_device *device, const quern_adam_args *args, const struct quern_adam_list *list) {
     const struct parts parts = list_parts(args);
+    quern_adam_tensor room;
     for (int64_t place = 0; place < list->count; place++) {
-        const quern_adam_tensor tensor = quern_adam_tensor_at(list, place);
-        quern_status status = check_tensor(device, args, &parts, &tensor, place);
+        quern_status status = check_tensor(device, args, &parts, quern_adam_tensor_at(list, place, &room), place);
         if (status != QUERN_OK) return status;
     }
     return QUERN_OK;

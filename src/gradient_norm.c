@@ -20,7 +20,8 @@ struct call {
 
 static quern_status check_numbers(const quern_device *device, const quern_gradient_norm_args *args) {
     if (!(args->max_norm >= 0) || !isfinite(args->max_norm))
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.max_norm is %g: expected a finite number, 0 or more", args->max_norm);
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.max_norm is %g: expected a finite number, 0 or more",
+                          args->max_norm);
     if (!args->grad_scale_pointer && (!(args->grad_scale >= 0) || !isfinite(args->grad_scale)))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.grad_scale is %g: expected a finite number above 0, or 0 for 1",
                           args->grad_scale);
@@ -43,7 +44,11 @@ static quern_status check(struct call *call, const quern_gradient_norm_args *arg
     quern_status status = quern_check_struct(call->device, "args", args, sizeof *args);
     if (status != QUERN_OK) return status;
     call->args = *args;
-    call->list = (struct quern_gradient_list){args->gradients, args->plan, args->plan ? args->plan->marks.places : args->gradient_count};
+    call->list = (struct quern_gradient_list){
+        .gradients = args->gradients,
+        .plan = args->plan,
+        .count = args->plan ? args->plan->marks.places : args->gradient_count,
+    };
     status = quern_gradient_check_list(call->device, args->gradient_size, args->grad_dtype, &call->list);
     if (status == QUERN_OK) status = check_numbers(call->device, args);
     if (status == QUERN_OK) status = quern_gradient_check_each(call->device, args->grad_dtype, &call->list, false);
@@ -114,8 +119,8 @@ static void state(struct call *call, void *workspace, void *stream) {
     call->problem.found_inf = args->found_inf;
 }
 
-quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm_args *args, void *workspace, size_t workspace_bytes,
-                                 void *stream) {
+quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm_args *args,
+                                 void *workspace, size_t workspace_bytes, void *stream) {
     struct call call = {.device = device};
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_status status = check(&call, args);

@@ -8,7 +8,8 @@
 struct quern_gradient_slice quern_gradient_at(const struct quern_gradient_list *list, int64_t place) {
     if (list->plan)
         return (struct quern_gradient_slice){list->plan->tensors[place].grad, NULL, list->plan->tensors[place].count};
-    return (struct quern_gradient_slice){list->gradients[place].grad, list->gradients[place].main_grad, list->gradients[place].count};
+    const quern_gradient *gradient = &list->gradients[place];
+    return (struct quern_gradient_slice){gradient->grad, gradient->main_grad, gradient->count};
 }
 
 int64_t quern_gradient_pieces(const struct quern_gradient_list *list, int64_t elements) {
@@ -53,7 +54,8 @@ static quern_status check_array(const quern_device *device, int64_t place, const
                       (long long)place, name, pointer ? "not at a multiple of its element's size" : "NULL");
 }
 
-static quern_status check_apart(const quern_device *device, const struct quern_gradient_slice *slice, size_t element, int64_t place) {
+static quern_status check_apart(const quern_device *device, const struct quern_gradient_slice *slice, size_t element,
+                                int64_t place) {
     const uintptr_t grad = (uintptr_t)slice->grad, main_grad = (uintptr_t)slice->main_grad;
     const uintptr_t count = (uintptr_t)slice->count;
     if (main_grad >= grad ? (main_grad - grad) / element >= count : (grad - main_grad) / sizeof(float) >= count) return QUERN_OK;
@@ -67,8 +69,8 @@ quern_status quern_gradient_check_each(const quern_device *device, quern_dtype g
     for (int64_t place = 0; place < list->count && !list->plan; place++) {
         const struct quern_gradient_slice slice = quern_gradient_at(list, place);
         if (slice.count < 0)
-            return quern_fail(device, QUERN_INVALID_SHAPE, "args.gradients[%lld].count is %lld: expected 0 or more", (long long)place,
-                              (long long)slice.count);
+            return quern_fail(device, QUERN_INVALID_SHAPE, "args.gradients[%lld].count is %lld: expected 0 or more",
+                              (long long)place, (long long)slice.count);
         if (device->kind == QUERN_CUDA && quern_adam_tiles(slice.count) > QUERN_ADAM_MAX_TILES)
             return quern_fail(device, QUERN_NOT_SUPPORTED, "args.gradients[%lld].count is %lld: a GPU takes up to %lld",
                               (long long)place, (long long)slice.count, (long long)QUERN_ADAM_TILE * QUERN_ADAM_MAX_TILES);

@@ -29,8 +29,8 @@ quern_status quern_gradient_select(quern_device *device, enum quern_adam_task ta
                                    const struct quern_ready_kernel **chosen);
 
 /*
- * On a CPU: visits every piece of QUERN_GRADIENT_CHUNK elements, or what is left of a tensor, on the device's threads; `piece` counts
- * them through the list.
+ * On a CPU: visits every piece of QUERN_GRADIENT_CHUNK elements, or what is left of a tensor, on the device's threads; `piece`
+ * counts them through the list.
  */
 typedef void quern_gradient_visit(void *context, const struct quern_gradient_slice *slice, int64_t piece, int64_t first,
                                   int64_t count);
@@ -38,8 +38,8 @@ void quern_gradient_visit_all(const quern_device *device, const struct quern_gra
                               void *context);
 
 /*
- * Launches a kernel for all tensors of a list, so many in each launch as its parameters hold; with a plan in one.  batch brings what
- * the launches have in common.  In the device's context.
+ * Launches a kernel for all tensors of a list, so many in each launch as its parameters hold; with a plan in one.  batch brings
+ * what the launches have in common.  In the device's context.
  */
 CUresult quern_gradient_launch(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready,
                                const struct quern_gradient_list *list, struct quern_gradient_batch *batch, CUstream stream);

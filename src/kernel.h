@@ -57,7 +57,7 @@ enum quern_adam_task {
 
 /*
  * Elements [first, end) of the tensor that stands at `place` in the caller's list; first is a multiple of 256.  The step is not one
- * that found_inf skips.
+ * that found_inf skips.  extras is NULL for a kernel that is not a full one.
  */
 typedef void quern_adam_cpu_kernel(const struct quern_adam_step *step, const struct quern_adam_slice *tensor,
                                    const struct quern_adam_extras *extras, uint32_t place, int64_t first, int64_t end);
