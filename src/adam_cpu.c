@@ -44,12 +44,9 @@ static void visit_share(void *context, int64_t task) {
 static void update(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end) {
     const struct quern_kernel *kernel = call->ready->kernel;
     const struct quern_adam_slice slice = quern_adam_slice_of(&call->args, tensor);
-    if (kernel->key.adam.full) {
-        const struct quern_adam_extras extras = quern_adam_extras_of(&call->args, tensor);
-        kernel->cpu.adam(&call->step, &slice, &extras, (uint32_t)place, first, end);
-    } else {
-        kernel->cpu.adam(&call->step, &slice, NULL, (uint32_t)place, first, end);
-    }
+    struct quern_adam_extras extras;
+    if (kernel->key.adam.full) extras = quern_adam_extras_of(&call->args, tensor);
+    kernel->cpu.adam(&call->step, &slice, kernel->key.adam.full ? &extras : NULL, (uint32_t)place, first, end);
 }
 
 /* All that a skipped step does. */
