@@ -1,12 +1,15 @@
 /*
- * Adam over the parameter lists of real models, and over very many small tensors beside one tensor of the same size.
+ * Adam over the parameter lists of real models, in several types, and over very many small tensors beside one tensor of the same
+ * size; with a plan, as an engine would that takes more than one step.
  *
  * All tensors of a list lie one after the other in one buffer per array.  A list that would fit a cache is there several
  * times, and the steps go around the copies.  A round copies the gradients (the measured copy bandwidth), runs the loop with
  * Adam's mix of reads and writes over the same buffers, and takes a step.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
 #include "models.h"
@@ -19,12 +22,18 @@ enum { SMALL_TENSORS = 10000, SMALL_COUNT = 64, CACHES = 4 };
 /* What is stored in which type. */
 static const struct storage {
     const char *name;
-    quern_dtype param, grad, m, v, master;
+    quern_dtype param, grad, m, v, master, copy;
 } storages[] = {
-    {"all bf16", QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
-    {"bf16, fp32 master", QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
-    {"all fp32", QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
+    {"all bf16", QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE},
+    {"bf16, fp32 master", QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
+    {"all fp32", QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE},
+    {"bf16, remainder", QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_NO_DTYPE},
+    {"bf16, e4m3 m, v", QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_NO_DTYPE},
+    {"bf16, f16 m, v", QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE},
+    {"fp32, bf16 copy", QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_BF16},
 };
+
+enum { STORAGES = sizeof storages / sizeof *storages };
 
 struct job {
     struct machine *machine;
@@ -32,16 +41,22 @@ struct job {
     struct tensor_list list;
     const char *shape, *peer;
     quern_adam_args args;
-    int copies;  /* of the list */
-    int next;    /* the copy whose turn it is */
-    struct optimizer_arrays arrays;  /* of all copies together */
-    quern_adam_tensor *tensors;      /* of all copies */
+    int copies;                      /* of the list */
+    int next;                        /* the copy whose turn it is */
+    struct optimizer_arrays arrays;  /* of all copies together; the gradients are the second */
+    quern_adam_plan **plans;         /* of each copy */
     void *spare;                     /* as large as the gradients */
 };
 
+static const struct optimizer_array *gradients(const struct job *job) { return &job->arrays.array[1]; }
+
+static size_t gradient_bytes(const struct job *job) {
+    return (size_t)job->arrays.count * quern_dtype_bytes(job->storage->grad);
+}
+
 static void copy_gradients(void *context) {
     struct job *job = context;
-    machine_copy(job->machine, job->spare, job->arrays.grad, (size_t)job->arrays.count * job->arrays.grad_bytes);
+    machine_copy(job->machine, job->spare, gradients(job)->data, gradient_bytes(job));
 }
 
 static void run_mix(void *context) {
@@ -49,22 +64,24 @@ static void run_mix(void *context) {
     machine_optimize(job->machine, &job->arrays);
 }
 
-static void take_step(void *context) {
-    struct job *job = context;
-    job->args.tensors = job->tensors + job->next * job->list.tensors;
-    job->next = (job->next + 1) % job->copies;
-    job->args.step++;
-    if (quern_adam(job->machine->quern, &job->args, NULL, 0, NULL) == QUERN_OK) return;
+_Noreturn static void fail(const char *what) {
     char detail[1000];
     quern_error_detail(detail, sizeof detail);
-    machine_fail("quern_adam: %s", detail);
+    machine_fail("%s: %s", what, detail);
+}
+
+static void take_step(void *context) {
+    struct job *job = context;
+    job->args.plan = job->plans[job->next];
+    job->next = (job->next + 1) % job->copies;
+    job->args.step++;
+    if (quern_adam(job->machine->quern, &job->args, NULL, 0, NULL) != QUERN_OK) fail("quern_adam");
 }
 
 enum { COPY, MIX, STEP, ACTIVITIES };
 
 static void write_record(struct job *job, const struct activity *activities, int rounds) {
-    const struct optimizer_arrays *arrays = &job->arrays;
-    int bytes = adam_bytes(&job->args);
+    double bytes = adam_bytes(&job->args);
     struct record record = {
         .operation = "adam",
         .pass = "step",
@@ -75,9 +92,9 @@ static void write_record(struct job *job, const struct activity *activities, int
         .rounds = rounds,
         .kernel_time = &activities[STEP],
         .stream = "same mix",
-        .copy_bytes_per_second = 2 * (double)arrays->count * (double)arrays->grad_bytes / activities[COPY].median,
+        .copy_bytes_per_second = 2 * (double)gradient_bytes(job) / activities[COPY].median,
     };
-    if (job->machine->has_loops) record.stream_bytes_per_second = (double)arrays->count * bytes / activities[MIX].median;
+    if (job->machine->has_loops) record.stream_bytes_per_second = (double)job->arrays.count * bytes / activities[MIX].median;
     snprintf(record.shape, sizeof record.shape, "%s", job->shape);
     snprintf(record.peer, sizeof record.peer, "%s", job->peer);
     char explanation[16384];
@@ -88,62 +105,105 @@ static void write_record(struct job *job, const struct activity *activities, int
 
 /* ---- memory ---- */
 
-static char *at(void *array, int64_t element, size_t element_bytes) {
-    return array ? (char *)array + (size_t)element * element_bytes : NULL;
+/* What an array holds: values that a training could have, so that no result is infinite or subnormal. */
+struct part {
+    quern_dtype dtype;         /* NO_DTYPE: there is no such array, or it holds the scales of a moment ... */
+    quern_dtype scaled;        /* ... in this type, */
+    int scale;                 /* all with this one */
+    enum access access;
+    size_t pointer;            /* where a tensor points to its part of it */
+    struct value_range range;
+};
+
+enum { PARTS = 8 };
+
+static void list_parts(const struct storage *storage, struct part parts[PARTS]) {
+    const quern_dtype m = storage->m, v = storage->v;
+    const enum access param_access = storage->master == QUERN_F32 ? ACCESS_WRITE : ACCESS_UPDATE;
+    const struct value_range param = {-8, -2, true}, grad = {-12, -6, true}, square = {-24, -12, false};
+    const struct value_range code = {-4, 7, true}, positive_code = {-4, 7, false};
+    const struct part all[PARTS] = {
+        {storage->param, 0, 0, param_access, offsetof(quern_adam_tensor, param), param},
+        {storage->grad, 0, 0, ACCESS_READ, offsetof(quern_adam_tensor, grad), grad},
+        {m, 0, 0, ACCESS_UPDATE, offsetof(quern_adam_tensor, m), is_scaled(m) ? code : grad},
+        {v, 0, 0, ACCESS_UPDATE, offsetof(quern_adam_tensor, v), is_scaled(v) ? positive_code : square},
+        {storage->master, 0, 0, ACCESS_UPDATE, offsetof(quern_adam_tensor, master), param},
+        {storage->copy, 0, 0, ACCESS_WRITE, offsetof(quern_adam_tensor, copy), param},
+        {0, is_scaled(m) ? m : 0, 127 - 12, ACCESS_UPDATE, offsetof(quern_adam_tensor, m_scale), {0, 0, false}},
+        {0, is_scaled(v) ? v : 0, 127 - 24, ACCESS_UPDATE, offsetof(quern_adam_tensor, v_scale), {0, 0, false}},
+    };
+    memcpy(parts, all, sizeof all);
 }
 
-static void place_tensors(struct job *job) {
-    const struct optimizer_arrays *arrays = &job->arrays;
-    int64_t begin = 0;
-    for (int64_t i = 0; i < job->copies * job->list.tensors; i++) {
-        job->tensors[i] = (quern_adam_tensor){
-            .param = at(arrays->param, begin, arrays->param_bytes),
-            .grad = at(arrays->grad, begin, arrays->grad_bytes),
-            .m = at(arrays->m, begin, arrays->m_bytes),
-            .v = at(arrays->v, begin, arrays->v_bytes),
-            .master = (float *)at(arrays->master, begin, sizeof(float)),
-            .count = job->list.counts[i % job->list.tensors],
-        };
-        begin += job->tensors[i].count;
+static int unit_bytes(const struct part *part) {
+    return part->scaled ? 1 : UNIT_ELEMENTS * (int)quern_dtype_bytes(part->dtype);
+}
+
+static int64_t tensor_bytes(const struct part *part, int64_t count) {
+    return part->scaled ? (count + UNIT_ELEMENTS - 1) / UNIT_ELEMENTS : count * (int64_t)quern_dtype_bytes(part->dtype);
+}
+
+/* Lets the tensors of one copy of the list point into an array, of which *begin bytes belong to the copies before. */
+static void point_into(const struct job *job, quern_adam_tensor *tensors, const struct part *part, char *data, int64_t *begin) {
+    for (int64_t i = 0; i < job->list.tensors; i++) {
+        void *at = data + *begin;
+        memcpy((char *)&tensors[i] + part->pointer, &at, sizeof at);
+        *begin += tensor_bytes(part, tensors[i].count);
     }
 }
 
-static const char *allocate(struct job *job) {
-    const struct storage *storage = job->storage;
-    int64_t count = job->copies * job->list.elements;
-    job->arrays = (struct optimizer_arrays){
-        .param = values_create(job->machine, storage->param, count, (struct value_range){-8, -2, true}),
-        .grad = values_create(job->machine, storage->grad, count, (struct value_range){-12, -6, true}),
-        .m = values_create(job->machine, storage->m, count, (struct value_range){-12, -6, true}),
-        .v = values_create(job->machine, storage->v, count, (struct value_range){-24, -12, false}),
-        .count = count,
-        .param_bytes = quern_dtype_bytes(storage->param),
-        .grad_bytes = quern_dtype_bytes(storage->grad),
-        .m_bytes = quern_dtype_bytes(storage->m),
-        .v_bytes = quern_dtype_bytes(storage->v),
-    };
-    if (storage->master)
-        job->arrays.master = values_create(job->machine, storage->master, count, (struct value_range){-8, -2, true});
-    job->spare = machine_allocate(job->machine, buffer_bytes((size_t)count * job->arrays.grad_bytes));
-    job->tensors = malloc((size_t)(job->copies * job->list.tensors) * sizeof *job->tensors);
-    if (!job->tensors) machine_fail("out of memory");
-    place_tensors(job);
-    const struct optimizer_arrays *arrays = &job->arrays;
-    bool complete = arrays->param && arrays->grad && arrays->m && arrays->v && (arrays->master || !storage->master);
-    return complete && job->spare ? NULL : "not enough memory";
+/* The bytes of an array for all copies of the list. */
+static int64_t part_bytes(const struct job *job, const struct part *part) {
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < job->list.tensors; i++) bytes += tensor_bytes(part, job->list.counts[i]);
+    return job->copies * bytes;
+}
+
+static bool create_arrays(struct job *job, const struct part parts[PARTS]) {
+    job->arrays.count = job->copies * job->list.elements;
+    for (int i = 0; i < PARTS; i++) {
+        const struct part *part = &parts[i];
+        if (!part->dtype && !part->scaled) continue;
+        void *data = part->scaled ? bytes_create(job->machine, part_bytes(job, part), part->scale)
+                                  : values_create(job->machine, part->dtype, job->arrays.count, part->range);
+        if (!data) return false;
+        job->arrays.array[job->arrays.arrays++] = (struct optimizer_array){data, unit_bytes(part), part->access};
+    }
+    job->spare = machine_allocate(job->machine, buffer_bytes(gradient_bytes(job)));
+    return job->spare;
+}
+
+static void create_plans(struct job *job, const struct part parts[PARTS]) {
+    int64_t begin[PARTS] = {0};
+    quern_adam_tensor *tensors = calloc((size_t)job->list.tensors, sizeof *tensors);
+    job->plans = calloc((size_t)job->copies, sizeof *job->plans);
+    if (!tensors || !job->plans) machine_fail("out of memory");
+    for (int64_t i = 0; i < job->list.tensors; i++) tensors[i].count = job->list.counts[i];
+    for (int copy = 0; copy < job->copies; copy++) {
+        quern_adam_args args = job->args;
+        for (int i = 0, array = 0; i < PARTS; i++)
+            if (parts[i].dtype || parts[i].scaled)
+                point_into(job, tensors, &parts[i], job->arrays.array[array++].data, &begin[i]);
+        args.tensors = tensors;
+        args.tensor_count = job->list.tensors;
+        if (quern_adam_plan_create(job->machine->quern, &args, &job->plans[copy]) != QUERN_OK) fail("quern_adam_plan_create");
+    }
+    free(tensors);
 }
 
 static void release(struct job *job) {
-    void *memory[] = {job->arrays.param, job->arrays.grad, job->arrays.m, job->arrays.v, job->arrays.master, job->spare};
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) machine_release(job->machine, memory[i]);
-    free(job->tensors);
+    for (int copy = 0; job->plans && copy < job->copies; copy++) quern_adam_plan_destroy(job->plans[copy]);
+    for (int i = 0; i < job->arrays.arrays; i++) machine_release(job->machine, job->arrays.array[i].data);
+    machine_release(job->machine, job->spare);
+    free(job->plans);
 }
 
 /* ---- cases ---- */
 
+/* Per element, the spare gradients among them and without the scales. */
 static size_t stored_bytes(const struct storage *storage) {
     return quern_dtype_bytes(storage->param) + 2 * quern_dtype_bytes(storage->grad) + quern_dtype_bytes(storage->m) +
-           quern_dtype_bytes(storage->v) + quern_dtype_bytes(storage->master);
+           quern_dtype_bytes(storage->v) + quern_dtype_bytes(storage->master) + quern_dtype_bytes(storage->copy);
 }
 
 static void run_job(struct job *job, const struct plan *plan) {
@@ -165,18 +225,21 @@ static void run_case(struct machine *machine, const struct plan *plan, const str
     job.args.m_dtype = storage->m;
     job.args.v_dtype = storage->v;
     job.args.master_dtype = storage->master;
-    job.args.tensor_count = list.tensors;
+    job.args.copy_dtype = storage->copy;
     job.args.lr = 1e-5;
     job.args.weight_decay = 0.01;
     job.args.step = 100;
     size_t list_bytes = (size_t)list.elements * stored_bytes(storage);
     job.copies = (int)(1 + CACHES * machine->cache_bytes / list_bytes);
-    const char *problem = allocate(&job);
-    for (int i = 0; i < plan->thread_counts && !problem; i++) {
+    struct part parts[PARTS];
+    list_parts(storage, parts);
+    bool complete = create_arrays(&job, parts);
+    if (complete) create_plans(&job, parts);
+    for (int i = 0; i < plan->thread_counts && complete; i++) {
         if (!machine_set_threads(machine, plan->threads[i])) exit(EXIT_FAILURE);
         run_job(&job, plan);
     }
-    if (problem) record_skipped("adam", shape, problem);
+    if (!complete) record_skipped("adam", shape, "not enough memory");
     release(&job);
     tensor_list_free(&list);
 }
@@ -207,14 +270,14 @@ static void run_small(struct machine *machine, const struct plan *plan, int64_t 
 }
 
 void bench_adam(struct machine *machine, const struct plan *plan) {
-    enum { STORAGES = sizeof storages / sizeof *storages };
+    enum { USUAL = 3 };  /* storages, those that are measured on a large model, too */
     if (plan->quick) {
         for (int i = 0; i < STORAGES; i++) run_model(machine, plan, &storages[i], "GPT-2 of width 64", 64, 4);
         run_small(machine, plan, SMALL_TENSORS / 10, SMALL_COUNT);
         return;
     }
     for (int i = 0; i < STORAGES; i++) run_model(machine, plan, &storages[i], "GPT-2 124M", 768, 12);
-    for (int i = 0; i < STORAGES; i++) run_model(machine, plan, &storages[i], "GPT-2 1.5B", 1600, 48);
+    for (int i = 0; i < USUAL; i++) run_model(machine, plan, &storages[i], "GPT-2 1.5B", 1600, 48);
     run_small(machine, plan, SMALL_TENSORS, SMALL_COUNT);
     run_small(machine, plan, 1, SMALL_TENSORS * SMALL_COUNT);
 }

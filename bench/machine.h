@@ -15,14 +15,20 @@
 #include "quern.h"
 
 /* The arrays of an optimizer, each contiguous: what the loop with Adam's mix of reads and writes goes over. */
+enum access { ACCESS_READ, ACCESS_UPDATE, ACCESS_WRITE };
+
+enum { MAX_ARRAYS = 8, UNIT_ELEMENTS = 32 };
+
+struct optimizer_array {
+    void *data;
+    int unit_bytes;  /* of so many elements, since there are arrays with one byte for them all */
+    enum access access;
+};
+
 struct optimizer_arrays {
-    void *param;
-    void *grad;
-    void *m;
-    void *v;
-    void *master;  /* fp32; NULL: none, and param is read and written instead of only written */
-    int64_t count;
-    size_t param_bytes, grad_bytes, m_bytes, v_bytes;  /* of one element */
+    int64_t count;  /* elements */
+    int arrays;
+    struct optimizer_array array[MAX_ARRAYS];
 };
 
 enum { MAX_MARKS = 16 };
@@ -72,7 +78,7 @@ void machine_upload(const struct machine *machine, void *to, const void *from, s
 void machine_copy(const struct machine *machine, void *to, const void *from, size_t bytes);  /* reads and writes */
 void machine_update(const struct machine *machine, void *data, size_t bytes);                /* reads and writes in place */
 void machine_read(const struct machine *machine, const void *data, size_t bytes);            /* only reads */
-void machine_optimize(const struct machine *machine, const struct optimizer_arrays *arrays); /* as Adam does */
+void machine_optimize(const struct machine *machine, const struct optimizer_arrays *arrays); /* as they say */
 
 /* Marks a point in the stream of work, 0 <= index < MAX_MARKS; the time between two marks, once both are passed. */
 void machine_mark(const struct machine *machine, int index);

@@ -79,7 +79,7 @@ static void read_all(const struct machine *machine, const void *data, size_t byt
 }
 
 static void optimize(const struct machine *machine, const struct optimizer_arrays *arrays) {
-    stream_optimize(machine->threads, arrays, zero);
+    zero = stream_optimize(machine->threads, arrays, zero) & 0;
 }
 
 static void mark(int index) {

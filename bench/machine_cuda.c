@@ -10,20 +10,19 @@ static void *events[MAX_MARKS];
 static void *module;          /* of the loops; NULL: not loaded */
 static cuda_pointer scratch;  /* where the reading loop would write its sum, if it ever had to */
 
-/* The loops by their names in stream.cu, and how much of the first array one thread block goes over. */
-enum loop { UPDATE, READ, OPTIMIZE, OPTIMIZE_MASTER, LOOPS };
+/* The loops by their names in stream.cu, and how much one thread block goes over. */
+enum loop { UPDATE, READ, OPTIMIZE, LOOPS };
 
-enum { THREADS = 256, VECTOR = 16, VECTORS = 4, OPTIMIZE_VECTORS = 2 };
+enum { THREADS = 256, VECTOR = 16, VECTORS = 4, TILE_ELEMENTS = 2048 };
 
 static struct {
     const char *name;
-    unsigned vectors;  /* of 16 bytes */
+    unsigned part;  /* vectors of 16 bytes, or elements of an optimizer */
     void *function;
 } loops[LOOPS] = {
     [UPDATE] = {"stream_update", THREADS * VECTORS, NULL},
     [READ] = {"stream_read", THREADS * VECTORS, NULL},
-    [OPTIMIZE] = {"stream_optimize", THREADS * OPTIMIZE_VECTORS, NULL},
-    [OPTIMIZE_MASTER] = {"stream_optimize_master", THREADS, NULL},
+    [OPTIMIZE] = {"stream_optimize", TILE_ELEMENTS, NULL},
 };
 
 static char *read_file(const char *path) {
@@ -96,8 +95,8 @@ static void copy(const struct machine *machine, void *to, const void *from, size
     CUDA(cuMemcpyDtoDAsync_v2((uintptr_t)to, (uintptr_t)from, bytes, NULL));
 }
 
-static void launch(enum loop loop, unsigned long long vectors, void **parameters) {
-    unsigned long long blocks = (vectors + loops[loop].vectors - 1) / loops[loop].vectors;
+static void launch(enum loop loop, unsigned long long count, void **parameters) {
+    unsigned long long blocks = (count + loops[loop].part - 1) / loops[loop].part;
     CUDA(cuLaunchKernel(loops[loop].function, (unsigned)blocks, 1, 1, THREADS, 1, 1, 0, NULL, parameters, NULL));
 }
 
@@ -113,14 +112,9 @@ static void read_all(const struct machine *machine, const void *data, size_t byt
 }
 
 static void optimize(const struct machine *machine, const struct optimizer_arrays *arrays) {
-    struct optimizer_arrays a = *arrays;
-    unsigned long long vectors = (unsigned long long)arrays->count * arrays->param_bytes / VECTOR;
+    struct optimizer_arrays copy = *arrays;
     unsigned mask = 0;
-    if (!machine->has_loops) return;
-    if (arrays->master)
-        launch(OPTIMIZE_MASTER, vectors, (void *[]){&a.param, &a.grad, &a.m, &a.v, &a.master, &vectors, &mask});
-    else
-        launch(OPTIMIZE, vectors, (void *[]){&a.param, &a.grad, &a.m, &a.v, &vectors, &mask});
+    if (machine->has_loops) launch(OPTIMIZE, (unsigned long long)arrays->count, (void *[]){&copy, &mask, &scratch});
 }
 
 static void mark(int index) {

@@ -43,7 +43,7 @@ void record_write(const struct machine *machine, const struct record *record) {
     write_field("peer", record->peer);
     write_field("kernel", record->kernel);
     printf("\"threads\": %d, \"elements\": %lld, ", machine->threads, (long long)record->elements);
-    printf("\"bytes_per_element\": %d, \"flops_per_element\": %d, ", record->bytes_per_element, record->flops_per_element);
+    printf("\"bytes_per_element\": %g, \"flops_per_element\": %d, ", record->bytes_per_element, record->flops_per_element);
     printf("\"rounds\": %d, \"seconds\": %.5g, ", record->rounds, record->kernel_time->median);
     printf("\"seconds_low\": %.5g, \"seconds_high\": %.5g, ", record->kernel_time->low, record->kernel_time->high);
     write_rate("copy_gb_s", record->copy_bytes_per_second);

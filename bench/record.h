@@ -13,7 +13,8 @@ struct record {
     char peer[80];          /* the same shape for a peer's program: "4096 32768", "gpt2 768 12" */
     char kernel[120];
     int64_t elements;
-    int bytes_per_element, flops_per_element;
+    double bytes_per_element;
+    int flops_per_element;
     int rounds;
     const struct activity *kernel_time;
     const char *stream;     /* the loop with the same pattern: "read", "in place", "same mix" */

@@ -19,20 +19,37 @@ static void check(const char *what, int64_t found, int64_t expected) {
     printf("%s: %lld, expected %lld\n", what, (long long)found, (long long)expected);
 }
 
+static void check_number(const char *what, double found, double expected) {
+    passed += found == expected;
+    failed += found != expected;
+    if (found != expected) printf("%s: %g, expected %g\n", what, found, expected);
+}
+
+/* What quern.h does not state: a remainder, scaled types with a byte for 32 elements, all options. */
+static void test_further_bytes(void) {
+    quern_adam_args args = {.param_dtype = QUERN_BF16, .grad_dtype = QUERN_BF16, .m_dtype = QUERN_BF16, .v_dtype = QUERN_BF16,
+                            .master_dtype = QUERN_REMAINDER};
+    check_number("bf16 with a remainder", adam_bytes(&args), 18);
+    args.m_dtype = args.v_dtype = QUERN_E4M3;
+    check_number("e4m3 moments with a remainder", adam_bytes(&args), 14 + 4 / 32.0);
+    args.copy_dtype = QUERN_E4M3, args.zero_grads = 1, args.amsgrad = 1;
+    check_number("the same with all options", adam_bytes(&args), 14 + 4 / 32.0 + 1 + 2 + 2 + 2 / 32.0);
+}
+
 /* Also printed, for run.py to compare with what quern.h states. */
 static void test_bytes(void) {
     static const struct {
         const char *name;
         quern_dtype state, master;
-        int expected;
+        double expected;
     } adam[] = {{"all-bf16", QUERN_BF16, QUERN_NO_DTYPE, 14}, {"bf16 with fp32 master", QUERN_BF16, QUERN_F32, 20},
                 {"all-fp32", QUERN_F32, QUERN_NO_DTYPE, 28}};
     for (size_t i = 0; i < sizeof adam / sizeof *adam; i++) {
         quern_dtype state = adam[i].state;
         quern_adam_args args = {.param_dtype = state, .grad_dtype = state, .m_dtype = state, .v_dtype = state,
                                 .master_dtype = adam[i].master};
-        check(adam[i].name, adam_bytes(&args), adam[i].expected);
-        printf("bytes: %s %d\n", adam[i].name, adam_bytes(&args));
+        check_number(adam[i].name, adam_bytes(&args), adam[i].expected);
+        printf("bytes: %s %g\n", adam[i].name, adam_bytes(&args));
     }
     check("bf16 logit, forward", cross_entropy_bytes(QUERN_BF16, false), 2);
     check("bf16 logit, forward and gradient", cross_entropy_bytes(QUERN_BF16, true), 4);
@@ -73,32 +90,35 @@ static void test_loops(int threads) {
     check("the word behind an update", (int64_t)to[WORDS], 7);
 }
 
-static void test_optimizer_loop(int threads, bool has_master) {
-    static uint16_t param[WORDS], grad[WORDS], m[WORDS], v[WORDS];
-    static uint32_t master[WORDS];
-    for (int i = 0; i < WORDS; i++) {
-        param[i] = 1, grad[i] = (uint16_t)(i * 31), m[i] = 3, v[i] = 5;
-        master[i] = (uint32_t)i << 20 | 9;
-    }
-    struct optimizer_arrays arrays = {param, grad, m, v, has_master ? master : NULL, WORDS, 2, 2, 2, 2};
-    stream_optimize(threads, &arrays, UINT64_MAX);
+/* An array of each kind, with elements of several sizes, the last with a byte for 32 elements. */
+static void test_optimizer_loop(int threads) {
+    enum { ELEMENTS = 1024, BYTES = 4 * ELEMENTS };
+    static uint64_t data[4][BYTES / 8 + 1];
+    struct optimizer_arrays arrays = {.count = ELEMENTS, .arrays = 4, .array = {
+        {data[0], 64, ACCESS_READ}, {data[1], 128, ACCESS_UPDATE}, {data[2], 32, ACCESS_WRITE}, {data[3], 1, ACCESS_UPDATE}}};
     int64_t wrong = 0;
-    for (uint32_t i = 0; i < WORDS; i++) {
-        uint16_t change = (uint16_t)(i * 31);
-        uint32_t expected = (i << 20 | 9) ^ change;
-        wrong += param[i] != (has_master ? expected >> 16 : (uint32_t)(1 ^ change));
-        wrong += m[i] != (3 ^ change) || v[i] != (5 ^ change) || (has_master && master[i] != expected);
+    uint64_t expected = 0;
+    for (int i = 0; i < 4; i++)
+        for (uint64_t j = 0; j <= BYTES / 8; j++) data[i][j] = j * j + 1;
+    for (int j = 0; j < 2 * ELEMENTS / 8; j++) expected += data[0][j];
+    check("sum of the array that is only read", (int64_t)stream_optimize(threads, &arrays, 0xff), (int64_t)expected);
+    for (int i = 0; i < 4; i++) {
+        uint64_t words = (uint64_t)(ELEMENTS / UNIT_ELEMENTS * arrays.array[i].unit_bytes / 8);
+        for (uint64_t j = 0; j <= BYTES / 8; j++) {
+            uint64_t before = j * j + 1, changed = arrays.array[i].access == ACCESS_WRITE ? 0xff : before ^ 0xff;
+            wrong += data[i][j] != (j < words && arrays.array[i].access != ACCESS_READ ? changed : before);
+        }
     }
-    check(has_master ? "elements of the loop with a master" : "elements of the loop without a master", wrong, 0);
+    check("words of the loop over several arrays", wrong, 0);
 }
 
 int self_test(void) {
     test_bytes();
+    test_further_bytes();
     test_models();
     for (int threads = 1; threads <= MOST_THREADS; threads++) {
         test_loops(threads);
-        test_optimizer_loop(threads, false);
-        test_optimizer_loop(threads, true);
+        test_optimizer_loop(threads);
     }
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;

@@ -10,7 +10,7 @@
 #define FOR_ALL_CPUS
 #endif
 
-enum { MAX_THREADS = 1024, LINE = 64 };
+enum { MAX_THREADS = 1024, WORDS_OF_A_LINE = 8, PIECE = 256 };
 
 /* ---- the loops ---- */
 
@@ -24,30 +24,13 @@ FOR_ALL_CPUS static uint64_t sum(const uint64_t *restrict data, size_t words) {
     return total;
 }
 
-FOR_ALL_CPUS static void optimize(uint64_t *restrict param, const uint64_t *restrict grad, uint64_t *restrict m,
-                                  uint64_t *restrict v, size_t words, uint64_t mask) {
-    for (size_t i = 0; i < words; i++) {
-        uint64_t change = grad[i] & mask;
-        param[i] ^= change;
-        m[i] ^= change;
-        v[i] ^= change;
-    }
-}
-
-FOR_ALL_CPUS static void optimize_master(uint16_t *restrict param, const uint16_t *restrict grad, uint16_t *restrict m,
-                                         uint16_t *restrict v, uint32_t *restrict master, size_t count, uint16_t mask) {
-    for (size_t i = 0; i < count; i++) {
-        uint16_t change = grad[i] & mask;
-        master[i] ^= change;
-        param[i] = (uint16_t)(master[i] >> 16);
-        m[i] ^= change;
-        v[i] ^= change;
-    }
+FOR_ALL_CPUS static void fill(uint64_t *restrict data, size_t words, uint64_t value) {
+    for (size_t i = 0; i < words; i++) data[i] = value;
 }
 
 /* ---- sharing a loop among threads ---- */
 
-/* One thread's share, in units of 8 bytes or of elements. */
+/* One thread's share, in words of 8 bytes or in elements. */
 struct share {
     void (*loop)(const struct share *share);
     size_t first, count;
@@ -63,14 +46,14 @@ static void *run_share(void *share) {
     return NULL;
 }
 
-/* Runs a loop over `count` units on threads; the sum of the shares' totals. */
-static uint64_t run(int threads, size_t count, size_t unit_bytes, struct share pattern) {
+/* Runs a loop over `count` words or elements on threads, in shares of so many whole steps; the sum of the shares' totals. */
+static uint64_t run(int threads, size_t count, size_t step, struct share pattern) {
     static struct share shares[MAX_THREADS];
     static pthread_t handles[MAX_THREADS];
     if (threads > MAX_THREADS) threads = MAX_THREADS;
-    size_t step = LINE / unit_bytes, lines = (count + step - 1) / step;
+    size_t steps = (count + step - 1) / step;
     for (int i = 0; i < threads; i++) {
-        size_t first = lines * (size_t)i / (size_t)threads * step, end = lines * (size_t)(i + 1) / (size_t)threads * step;
+        size_t first = steps * (size_t)i / (size_t)threads * step, end = steps * (size_t)(i + 1) / (size_t)threads * step;
         shares[i] = pattern;
         shares[i].first = first;
         shares[i].count = (end < count ? end : count) - first;
@@ -97,39 +80,43 @@ static void read_share(const struct share *share) {
     ((struct share *)share)->total = sum((const uint64_t *)share->from + share->first, share->count);
 }
 
-static void optimize_share(const struct share *share) {
-    const struct optimizer_arrays *arrays = share->arrays;
-    size_t first = share->first;
-    optimize((uint64_t *)arrays->param + first, (const uint64_t *)arrays->grad + first, (uint64_t *)arrays->m + first,
-             (uint64_t *)arrays->v + first, share->count, share->mask);
+/* One array's part of a piece; what is less than a word at the end of all is left out. */
+static uint64_t access_array(const struct optimizer_array *array, size_t first, size_t elements, uint64_t mask) {
+    uint64_t *data = (uint64_t *)array->data + first / UNIT_ELEMENTS * (size_t)array->unit_bytes / 8;
+    size_t words = elements * (size_t)array->unit_bytes / UNIT_ELEMENTS / 8;
+    switch (array->access) {
+    case ACCESS_READ: return sum(data, words);
+    case ACCESS_UPDATE: update(data, words, mask); break;
+    case ACCESS_WRITE: fill(data, words, mask); break;
+    }
+    return 0;
 }
 
-static void optimize_master_share(const struct share *share) {
+static void optimize_share(const struct share *share) {
     const struct optimizer_arrays *arrays = share->arrays;
-    size_t first = share->first;
-    optimize_master((uint16_t *)arrays->param + first, (const uint16_t *)arrays->grad + first, (uint16_t *)arrays->m + first,
-                    (uint16_t *)arrays->v + first, (uint32_t *)arrays->master + first, share->count, (uint16_t)share->mask);
+    size_t end = share->first + share->count;
+    uint64_t total = 0;
+    for (size_t piece = share->first; piece < end; piece += PIECE) {
+        size_t elements = end - piece < PIECE ? end - piece : PIECE;
+        for (int i = 0; i < arrays->arrays; i++) total += access_array(&arrays->array[i], piece, elements, share->mask);
+    }
+    ((struct share *)share)->total = total;
 }
 
 /* ---- what the header promises ---- */
 
 void stream_copy(int threads, void *to, const void *from, size_t bytes) {
-    run(threads, bytes / 8, 8, (struct share){.loop = copy_share, .data = to, .from = from});
+    run(threads, bytes / 8, WORDS_OF_A_LINE, (struct share){.loop = copy_share, .data = to, .from = from});
 }
 
 void stream_update(int threads, void *data, size_t bytes, uint64_t mask) {
-    run(threads, bytes / 8, 8, (struct share){.loop = update_share, .data = data, .mask = mask});
+    run(threads, bytes / 8, WORDS_OF_A_LINE, (struct share){.loop = update_share, .data = data, .mask = mask});
 }
 
 uint64_t stream_read(int threads, const void *data, size_t bytes) {
-    return run(threads, bytes / 8, 8, (struct share){.loop = read_share, .from = data});
+    return run(threads, bytes / 8, WORDS_OF_A_LINE, (struct share){.loop = read_share, .from = data});
 }
 
-void stream_optimize(int threads, const struct optimizer_arrays *arrays, uint64_t mask) {
-    struct share share = {.loop = arrays->master ? optimize_master_share : optimize_share, .arrays = arrays, .mask = mask};
-    size_t count = (size_t)arrays->count;
-    if (arrays->master)
-        run(threads, count, 2, share);
-    else
-        run(threads, count * arrays->param_bytes / 8, 8, share);
+uint64_t stream_optimize(int threads, const struct optimizer_arrays *arrays, uint64_t mask) {
+    return run(threads, (size_t)arrays->count, PIECE, (struct share){.loop = optimize_share, .arrays = arrays, .mask = mask});
 }

@@ -4,7 +4,7 @@
  *
  * How many vectors a block goes over stands in machine_cuda.c too.
  */
-enum { THREADS = 256, VECTORS = 4, OPTIMIZE_VECTORS = 2 };
+enum { THREADS = 256, VECTORS = 4, TILE_VECTORS = 2 };
 
 typedef unsigned long long size;
 
@@ -12,8 +12,9 @@ __device__ static uint4 exclusive_or(uint4 a, uint4 b) {
     return make_uint4(a.x ^ b.x, a.y ^ b.y, a.z ^ b.z, a.w ^ b.w);
 }
 
-__device__ static uint4 masked(uint4 a, unsigned mask) {
-    return make_uint4(a.x & mask, a.y & mask, a.z & mask, a.w & mask);
+/* A value that practically never comes of any data: what is read must be used for something. */
+__device__ static bool is_never(uint4 a) {
+    return a.x == 0x9e3779b9 && a.y == 0x7f4a7c15 && a.z == 0xbf58476d && a.w == 0x94d049bb;
 }
 
 /* The i-th vector of this thread when each of its block's threads has n of them. */
@@ -51,51 +52,57 @@ extern "C" __global__ void __launch_bounds__(THREADS) stream_read(const uint4 *d
 #pragma unroll
     for (int i = 0; i < VECTORS; i++)
         if (place(VECTORS, i) < count) total = exclusive_or(total, data[place(VECTORS, i)]);
-    if (total.x == 0x9e3779b9 && total.y == 0x7f4a7c15 && total.z == 0xbf58476d && total.w == 0x94d049bb) *never = total;
+    if (is_never(total)) *never = total;
 }
 
-/* All arrays of the same type. */
+/* As struct optimizer_arrays of machine.h: what is done with an array, and the bytes of 32 of its elements. */
+enum { READ, UPDATE, WRITE };
+enum { MAX_ARRAYS = 8, UNIT_ELEMENTS = 32, TILE_ELEMENTS = 2048 };
+
+struct array {
+    uint4 *data;
+    int unit_bytes;
+    int access;
+};
+
+struct arrays {
+    long long count;
+    int arrays;
+    array array[MAX_ARRAYS];
+};
+
+/* A block takes a tile of every array: two vectors for each thread of fp32, one of 16 bits, one for every other thread of 8 bits. */
 extern "C" __global__ void __launch_bounds__(THREADS)
-stream_optimize(uint4 *param, const uint4 *grad, uint4 *m, uint4 *v, size count, unsigned mask) {
-    uint4 p[OPTIMIZE_VECTORS], g[OPTIMIZE_VECTORS], first[OPTIMIZE_VECTORS], second[OPTIMIZE_VECTORS];
+stream_optimize(const __grid_constant__ arrays arrays, unsigned mask, uint4 *never) {
+    uint4 values[MAX_ARRAYS][TILE_VECTORS], total = make_uint4(1, 2, 3, 4);
+    const uint4 change = make_uint4(mask, mask, mask, mask);
 #pragma unroll
-    for (int i = 0; i < OPTIMIZE_VECTORS; i++) {
-        size at = place(OPTIMIZE_VECTORS, i);
-        if (at >= count) continue;
-        p[i] = param[at];
-        g[i] = grad[at];
-        first[i] = m[at];
-        second[i] = v[at];
+    for (int a = 0; a < MAX_ARRAYS; a++) {
+        const size vectors = TILE_ELEMENTS / UNIT_ELEMENTS * (size)arrays.array[a].unit_bytes / 16;
+        const size all = arrays.count / UNIT_ELEMENTS * arrays.array[a].unit_bytes / 16;
+#pragma unroll
+        for (int i = 0; i < TILE_VECTORS; i++) {
+            const size within = (unsigned)(i * THREADS) + threadIdx.x, at = blockIdx.x * vectors + within;
+            values[a][i] = change;
+            if (a < arrays.arrays && arrays.array[a].access != WRITE && within < vectors && at < all)
+                values[a][i] = arrays.array[a].data[at];
+        }
     }
 #pragma unroll
-    for (int i = 0; i < OPTIMIZE_VECTORS; i++) {
-        size at = place(OPTIMIZE_VECTORS, i);
-        if (at >= count) continue;
-        uint4 change = masked(g[i], mask);
-        param[at] = exclusive_or(p[i], change);
-        m[at] = exclusive_or(first[i], change);
-        v[at] = exclusive_or(second[i], change);
+    for (int a = 0; a < MAX_ARRAYS; a++) {
+        const size vectors = TILE_ELEMENTS / UNIT_ELEMENTS * (size)arrays.array[a].unit_bytes / 16;
+        const size all = arrays.count / UNIT_ELEMENTS * arrays.array[a].unit_bytes / 16;
+#pragma unroll
+        for (int i = 0; i < TILE_VECTORS; i++) {
+            const size within = (unsigned)(i * THREADS) + threadIdx.x, at = blockIdx.x * vectors + within;
+            if (a >= arrays.arrays || within >= vectors || at >= all) continue;
+            if (arrays.array[a].access == READ)
+                total = exclusive_or(total, values[a][i]);
+            else if (arrays.array[a].access == UPDATE)
+                arrays.array[a].data[at] = exclusive_or(values[a][i], change);
+            else
+                arrays.array[a].data[at] = change;
+        }
     }
-}
-
-/* The upper halves of two fp32 values, as two bf16 values: truncation. */
-__device__ static unsigned upper_halves(unsigned low, unsigned high) {
-    return low >> 16 | (high & 0xffff0000u);
-}
-
-/* 16-bit param, grad, m and v beside an fp32 master: one vector of 8 elements, two of the master. */
-extern "C" __global__ void __launch_bounds__(THREADS)
-stream_optimize_master(uint4 *param, const uint4 *grad, uint4 *m, uint4 *v, uint4 *master, size count, unsigned mask) {
-    size at = place(1, 0);
-    if (at >= count) return;
-    uint4 low = master[2 * at], high = master[2 * at + 1], first = m[at], second = v[at];
-    uint4 change = masked(grad[at], mask);
-    low = exclusive_or(low, change);
-    high = exclusive_or(high, change);
-    master[2 * at] = low;
-    master[2 * at + 1] = high;
-    param[at] = make_uint4(upper_halves(low.x, low.y), upper_halves(low.z, low.w), upper_halves(high.x, high.y),
-                           upper_halves(high.z, high.w));
-    m[at] = exclusive_or(first, change);
-    v[at] = exclusive_or(second, change);
+    if (is_never(total)) *never = total;
 }

@@ -15,9 +15,9 @@ void stream_update(int threads, void *data, size_t bytes, uint64_t mask);       
 uint64_t stream_read(int threads, const void *data, size_t bytes);                    /* the sum of all 8 bytes */
 
 /*
- * Without a master: param, m and v ^= grad & mask.  With one: master, m and v ^= grad & mask, and param is the upper half of
- * the master.  Without a master all arrays have elements of the same size; with one param, grad, m and v have 2 bytes.
+ * Goes over all arrays side by side, in pieces of 256 elements: each 8 bytes of an array that is updated ^= mask, of one that is
+ * written = mask.  The result is the sum of all 8 bytes that are only read.
  */
-void stream_optimize(int threads, const struct optimizer_arrays *arrays, uint64_t mask);
+uint64_t stream_optimize(int threads, const struct optimizer_arrays *arrays, uint64_t mask);
 
 #endif

@@ -13,8 +13,12 @@
 int cross_entropy_bytes(quern_dtype logits, bool gradient);
 int cross_entropy_flops(bool gradient);
 
-/* Per parameter; only the dtypes of args are looked at. */
-int adam_bytes(const quern_adam_args *args);
+/* Per parameter; only the dtypes and options of args are looked at. */
+double adam_bytes(const quern_adam_args *args);
+
+/* The bytes of 32 elements of a moment, with their scale if there is one. */
+int moment_unit_bytes(quern_dtype dtype);
+bool is_scaled(quern_dtype dtype);
 int adam_flops(void);
 
 #endif

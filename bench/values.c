@@ -1,6 +1,7 @@
 #include "values.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { BLOCK_BYTES = 16 << 20 };
 
@@ -19,6 +20,9 @@ static const struct {
     [QUERN_F32] = {23, 127, 4},
     [QUERN_F16] = {10, 15, 2},
     [QUERN_BF16] = {7, 127, 2},
+    [QUERN_E4M3] = {3, 7, 1},
+    [QUERN_E5M2] = {2, 15, 1},
+    [QUERN_REMAINDER] = {7, 127, 2},  /* any bits */
 };
 
 static void fill(void *data, quern_dtype dtype, size_t count, struct value_range range) {
@@ -31,7 +35,9 @@ static void fill(void *data, quern_dtype dtype, size_t count, struct value_range
         uint32_t exponent = (uint32_t)(layouts[dtype].bias + power);
         uint32_t sign = range.both_signs ? (uint32_t)(random >> 63) : 0;
         uint32_t value = sign << (bits - 1) | exponent << mantissa_bits | mantissa;
-        if (bits == 16)
+        if (bits == 8)
+            ((uint8_t *)data)[i] = (uint8_t)value;
+        else if (bits == 16)
             ((uint16_t *)data)[i] = (uint16_t)value;
         else
             ((uint32_t *)data)[i] = value;
@@ -46,7 +52,13 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* One block is made here and then copied on the machine, which is faster by far than making it all. */
+/* One block, made here, is then copied on the machine, which is faster by far than making it all. */
+static void repeat_block(const struct machine *machine, char *memory, size_t total, const void *host, size_t block) {
+    machine_upload(machine, memory, host, block);
+    for (size_t done = block; done < total; done += block)
+        machine_copy(machine, memory + done, memory, smaller(block, total - done));
+}
+
 void *values_create(const struct machine *machine, quern_dtype dtype, int64_t count, struct value_range range) {
     size_t total = buffer_bytes((size_t)count * quern_dtype_bytes(dtype)), block = smaller(total, BLOCK_BYTES);
     char *memory = machine_allocate(machine, total), *host = memory ? malloc(block) : NULL;
@@ -55,10 +67,17 @@ void *values_create(const struct machine *machine, quern_dtype dtype, int64_t co
         return NULL;
     }
     fill(host, dtype, block / quern_dtype_bytes(dtype), range);
-    machine_upload(machine, memory, host, block);
-    for (size_t done = block; done < total; done += block)
-        machine_copy(machine, memory + done, memory, smaller(block, total - done));
+    repeat_block(machine, memory, total, host, block);
     free(host);
+    return memory;
+}
+
+void *bytes_create(const struct machine *machine, int64_t count, int value) {
+    static unsigned char host[1 << 16];
+    size_t total = buffer_bytes((size_t)count);
+    char *memory = machine_allocate(machine, total);
+    memset(host, value, sizeof host);
+    if (memory) repeat_block(machine, memory, total, host, smaller(total, sizeof host));
     return memory;
 }
 

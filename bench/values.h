@@ -13,6 +13,9 @@ struct value_range {
 /* A buffer of `count` values, a multiple of 64 bytes long; NULL when there is not enough memory. */
 void *values_create(const struct machine *machine, quern_dtype dtype, int64_t count, struct value_range range);
 
+/* A buffer of so many bytes of one value. */
+void *bytes_create(const struct machine *machine, int64_t count, int value);
+
 /* int64 labels in [0, vocab). */
 void *labels_create(const struct machine *machine, int64_t rows, int64_t vocab);
 
