@@ -91,7 +91,15 @@ def walk(operation: str, device: plan.Target, request: dict[str, str | None]) ->
         else:
             group, count, first = (kernel.target.name, reason), 0, kernel.name
             lines.append(f"{first}: {reason}")
-    return [*lines, f"no {operation} kernel serves this request on {device.name}"]
+    return [*lines, f"no {operation} kernel serves this request on {device.name}{advice(operation, request)}"]
+
+
+def advice(operation: str, request: dict[str, str | None]) -> str:
+    """How to come by a step kernel of Adam that can exist; nothing for others, of which the library has all."""
+    if operation != "adam" or request.get("variant"):
+        return ""
+    keys = {name: request.get(name) for name in plan.ADAM_KEYS}
+    return f"; python -m gen add {plan.base_name(operation, keys)} adds one"
 
 
 def why_illegal(operation: str, device: plan.Target, request: dict[str, str | None]) -> str | None:

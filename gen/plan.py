@@ -132,10 +132,11 @@ def _illegal_barrier(key: Key, target: Target) -> str | None:
 
 def name(operation: str, key: Key, target: Target) -> str:
     """The one name of a kernel: operation, keys, target."""
-    return f"{_base_name(operation, key)}__{target.name}"
+    return f"{base_name(operation, key)}__{target.name}"
 
 
-def _base_name(operation: str, key: Key) -> str:
+def base_name(operation: str, key: Key) -> str:
+    """A kernel's name without its target."""
     if operation == "adam":
         return _adam_name(key)
     if operation != "cross_entropy":
@@ -171,7 +172,7 @@ class Kernel:
     @property
     def symbol(self) -> str:
         """The function's name: global for a CPU kernel, inside its image for a GPU kernel."""
-        return f"quern_{self.name}" if self.target.kind == "cpu" else _base_name(self.operation, self.key)
+        return f"quern_{self.name}" if self.target.kind == "cpu" else base_name(self.operation, self.key)
 
     @property
     def stem(self) -> str:
