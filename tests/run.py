@@ -89,6 +89,7 @@ CHECKS = {
     "consumers": ["sh", "tests/consumer/run.sh"],
     "bytes of the benchmarks": [sys.executable, "bench/run.py", "--self-test"],
     "examples": ["sh", "tests/examples.sh"],
+    "convergence": [sys.executable, "bench/convergence.py", "--check"],
     "emulator": ["sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"],
     "kernel pack": [sys.executable, "tests/pack/run.py"],
     "data races": [sys.executable, "tests/race/run.py"],
