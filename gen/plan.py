@@ -67,12 +67,7 @@ def illegal(operation: str, key: Key, target: Target) -> str | None:
     return judge(key, target) if judge else None
 
 
-_PENDING = {"gpu"}  # kinds of targets whose templates know only plain steps without remainder
-
-
 def _illegal_adam(key: Key, target: Target) -> str | None:
-    if target.kind in _PENDING and (key["variant"] or key["options"] or key["master"] == "remainder"):
-        return f"the {target.kind} templates do not know it yet"
     if key["variant"] not in TASKS:
         return f"variant is {key['variant']!r}; there are {', '.join(task for task in TASKS if task)}, and none for the step"
     if key["variant"]:

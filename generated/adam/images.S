@@ -48,6 +48,54 @@ quern_image_adam_pbf16_gbf16__sm_120f:
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_120f_end = . - 1
     .balign 64
+    .global quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end
+quern_image_adam_pf32_gf32_full__sm_120f:
+    .incbin "sm_120f/adam_pf32_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gf32_full__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gbf16_full__sm_120f, quern_image_adam_pf32_gbf16_full__sm_120f_end
+quern_image_adam_pf32_gbf16_full__sm_120f:
+    .incbin "sm_120f/adam_pf32_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gbf16_full__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf16_gf16_full__sm_120f, quern_image_adam_pf16_gf16_full__sm_120f_end
+quern_image_adam_pf16_gf16_full__sm_120f:
+    .incbin "sm_120f/adam_pf16_gf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf16_gf16_full__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end
+quern_image_adam_pbf16_gf32_full__sm_120f:
+    .incbin "sm_120f/adam_pbf16_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gf32_full__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end
+quern_image_adam_pbf16_gbf16_full__sm_120f:
+    .incbin "sm_120f/adam_pbf16_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gbf16_full__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm__sm_120f, quern_image_gradient_norm__sm_120f_end
+quern_image_gradient_norm__sm_120f:
+    .incbin "sm_120f/gradient_norm.fatbin"
+    .byte 0
+quern_image_gradient_norm__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm_combine__sm_120f, quern_image_gradient_norm_combine__sm_120f_end
+quern_image_gradient_norm_combine__sm_120f:
+    .incbin "sm_120f/gradient_norm_combine.fatbin"
+    .byte 0
+quern_image_gradient_norm_combine__sm_120f_end = . - 1
+    .balign 64
+    .global quern_image_gradient_accumulate__sm_120f, quern_image_gradient_accumulate__sm_120f_end
+quern_image_gradient_accumulate__sm_120f:
+    .incbin "sm_120f/gradient_accumulate.fatbin"
+    .byte 0
+quern_image_gradient_accumulate__sm_120f_end = . - 1
+    .balign 64
     .global quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end
 quern_image_adam_pf32_gf32__sm_100f:
     .incbin "sm_100f/adam_pf32_gf32.fatbin"
@@ -89,6 +137,54 @@ quern_image_adam_pbf16_gbf16__sm_100f:
     .incbin "sm_100f/adam_pbf16_gbf16.fatbin"
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end
+quern_image_adam_pf32_gf32_full__sm_100f:
+    .incbin "sm_100f/adam_pf32_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gf32_full__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gbf16_full__sm_100f, quern_image_adam_pf32_gbf16_full__sm_100f_end
+quern_image_adam_pf32_gbf16_full__sm_100f:
+    .incbin "sm_100f/adam_pf32_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gbf16_full__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf16_gf16_full__sm_100f, quern_image_adam_pf16_gf16_full__sm_100f_end
+quern_image_adam_pf16_gf16_full__sm_100f:
+    .incbin "sm_100f/adam_pf16_gf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf16_gf16_full__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end
+quern_image_adam_pbf16_gf32_full__sm_100f:
+    .incbin "sm_100f/adam_pbf16_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gf32_full__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end
+quern_image_adam_pbf16_gbf16_full__sm_100f:
+    .incbin "sm_100f/adam_pbf16_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gbf16_full__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm__sm_100f, quern_image_gradient_norm__sm_100f_end
+quern_image_gradient_norm__sm_100f:
+    .incbin "sm_100f/gradient_norm.fatbin"
+    .byte 0
+quern_image_gradient_norm__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm_combine__sm_100f, quern_image_gradient_norm_combine__sm_100f_end
+quern_image_gradient_norm_combine__sm_100f:
+    .incbin "sm_100f/gradient_norm_combine.fatbin"
+    .byte 0
+quern_image_gradient_norm_combine__sm_100f_end = . - 1
+    .balign 64
+    .global quern_image_gradient_accumulate__sm_100f, quern_image_gradient_accumulate__sm_100f_end
+quern_image_gradient_accumulate__sm_100f:
+    .incbin "sm_100f/gradient_accumulate.fatbin"
+    .byte 0
+quern_image_gradient_accumulate__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end
 quern_image_adam_pf32_gf32__sm_90a:
@@ -132,6 +228,54 @@ quern_image_adam_pbf16_gbf16__sm_90a:
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_90a_end = . - 1
     .balign 64
+    .global quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end
+quern_image_adam_pf32_gf32_full__sm_90a:
+    .incbin "sm_90a/adam_pf32_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gf32_full__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gbf16_full__sm_90a, quern_image_adam_pf32_gbf16_full__sm_90a_end
+quern_image_adam_pf32_gbf16_full__sm_90a:
+    .incbin "sm_90a/adam_pf32_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gbf16_full__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf16_gf16_full__sm_90a, quern_image_adam_pf16_gf16_full__sm_90a_end
+quern_image_adam_pf16_gf16_full__sm_90a:
+    .incbin "sm_90a/adam_pf16_gf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf16_gf16_full__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end
+quern_image_adam_pbf16_gf32_full__sm_90a:
+    .incbin "sm_90a/adam_pbf16_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gf32_full__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end
+quern_image_adam_pbf16_gbf16_full__sm_90a:
+    .incbin "sm_90a/adam_pbf16_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gbf16_full__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm__sm_90a, quern_image_gradient_norm__sm_90a_end
+quern_image_gradient_norm__sm_90a:
+    .incbin "sm_90a/gradient_norm.fatbin"
+    .byte 0
+quern_image_gradient_norm__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm_combine__sm_90a, quern_image_gradient_norm_combine__sm_90a_end
+quern_image_gradient_norm_combine__sm_90a:
+    .incbin "sm_90a/gradient_norm_combine.fatbin"
+    .byte 0
+quern_image_gradient_norm_combine__sm_90a_end = . - 1
+    .balign 64
+    .global quern_image_gradient_accumulate__sm_90a, quern_image_gradient_accumulate__sm_90a_end
+quern_image_gradient_accumulate__sm_90a:
+    .incbin "sm_90a/gradient_accumulate.fatbin"
+    .byte 0
+quern_image_gradient_accumulate__sm_90a_end = . - 1
+    .balign 64
     .global quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end
 quern_image_adam_pf32_gf32__sm_89:
     .incbin "sm_89/adam_pf32_gf32.fatbin"
@@ -173,6 +317,54 @@ quern_image_adam_pbf16_gbf16__sm_89:
     .incbin "sm_89/adam_pbf16_gbf16.fatbin"
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end
+quern_image_adam_pf32_gf32_full__sm_89:
+    .incbin "sm_89/adam_pf32_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gf32_full__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gbf16_full__sm_89, quern_image_adam_pf32_gbf16_full__sm_89_end
+quern_image_adam_pf32_gbf16_full__sm_89:
+    .incbin "sm_89/adam_pf32_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gbf16_full__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf16_gf16_full__sm_89, quern_image_adam_pf16_gf16_full__sm_89_end
+quern_image_adam_pf16_gf16_full__sm_89:
+    .incbin "sm_89/adam_pf16_gf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf16_gf16_full__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end
+quern_image_adam_pbf16_gf32_full__sm_89:
+    .incbin "sm_89/adam_pbf16_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gf32_full__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end
+quern_image_adam_pbf16_gbf16_full__sm_89:
+    .incbin "sm_89/adam_pbf16_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gbf16_full__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm__sm_89, quern_image_gradient_norm__sm_89_end
+quern_image_gradient_norm__sm_89:
+    .incbin "sm_89/gradient_norm.fatbin"
+    .byte 0
+quern_image_gradient_norm__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm_combine__sm_89, quern_image_gradient_norm_combine__sm_89_end
+quern_image_gradient_norm_combine__sm_89:
+    .incbin "sm_89/gradient_norm_combine.fatbin"
+    .byte 0
+quern_image_gradient_norm_combine__sm_89_end = . - 1
+    .balign 64
+    .global quern_image_gradient_accumulate__sm_89, quern_image_gradient_accumulate__sm_89_end
+quern_image_gradient_accumulate__sm_89:
+    .incbin "sm_89/gradient_accumulate.fatbin"
+    .byte 0
+quern_image_gradient_accumulate__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end
 quern_image_adam_pf32_gf32__sm_86:
@@ -216,6 +408,54 @@ quern_image_adam_pbf16_gbf16__sm_86:
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_86_end = . - 1
     .balign 64
+    .global quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end
+quern_image_adam_pf32_gf32_full__sm_86:
+    .incbin "sm_86/adam_pf32_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gf32_full__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gbf16_full__sm_86, quern_image_adam_pf32_gbf16_full__sm_86_end
+quern_image_adam_pf32_gbf16_full__sm_86:
+    .incbin "sm_86/adam_pf32_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gbf16_full__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf16_gf16_full__sm_86, quern_image_adam_pf16_gf16_full__sm_86_end
+quern_image_adam_pf16_gf16_full__sm_86:
+    .incbin "sm_86/adam_pf16_gf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf16_gf16_full__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end
+quern_image_adam_pbf16_gf32_full__sm_86:
+    .incbin "sm_86/adam_pbf16_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gf32_full__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end
+quern_image_adam_pbf16_gbf16_full__sm_86:
+    .incbin "sm_86/adam_pbf16_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gbf16_full__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm__sm_86, quern_image_gradient_norm__sm_86_end
+quern_image_gradient_norm__sm_86:
+    .incbin "sm_86/gradient_norm.fatbin"
+    .byte 0
+quern_image_gradient_norm__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm_combine__sm_86, quern_image_gradient_norm_combine__sm_86_end
+quern_image_gradient_norm_combine__sm_86:
+    .incbin "sm_86/gradient_norm_combine.fatbin"
+    .byte 0
+quern_image_gradient_norm_combine__sm_86_end = . - 1
+    .balign 64
+    .global quern_image_gradient_accumulate__sm_86, quern_image_gradient_accumulate__sm_86_end
+quern_image_gradient_accumulate__sm_86:
+    .incbin "sm_86/gradient_accumulate.fatbin"
+    .byte 0
+quern_image_gradient_accumulate__sm_86_end = . - 1
+    .balign 64
     .global quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end
 quern_image_adam_pf32_gf32__sm_80:
     .incbin "sm_80/adam_pf32_gf32.fatbin"
@@ -257,6 +497,54 @@ quern_image_adam_pbf16_gbf16__sm_80:
     .incbin "sm_80/adam_pbf16_gbf16.fatbin"
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end
+quern_image_adam_pf32_gf32_full__sm_80:
+    .incbin "sm_80/adam_pf32_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gf32_full__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gbf16_full__sm_80, quern_image_adam_pf32_gbf16_full__sm_80_end
+quern_image_adam_pf32_gbf16_full__sm_80:
+    .incbin "sm_80/adam_pf32_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gbf16_full__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf16_gf16_full__sm_80, quern_image_adam_pf16_gf16_full__sm_80_end
+quern_image_adam_pf16_gf16_full__sm_80:
+    .incbin "sm_80/adam_pf16_gf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf16_gf16_full__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end
+quern_image_adam_pbf16_gf32_full__sm_80:
+    .incbin "sm_80/adam_pbf16_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gf32_full__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end
+quern_image_adam_pbf16_gbf16_full__sm_80:
+    .incbin "sm_80/adam_pbf16_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gbf16_full__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm__sm_80, quern_image_gradient_norm__sm_80_end
+quern_image_gradient_norm__sm_80:
+    .incbin "sm_80/gradient_norm.fatbin"
+    .byte 0
+quern_image_gradient_norm__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm_combine__sm_80, quern_image_gradient_norm_combine__sm_80_end
+quern_image_gradient_norm_combine__sm_80:
+    .incbin "sm_80/gradient_norm_combine.fatbin"
+    .byte 0
+quern_image_gradient_norm_combine__sm_80_end = . - 1
+    .balign 64
+    .global quern_image_gradient_accumulate__sm_80, quern_image_gradient_accumulate__sm_80_end
+quern_image_gradient_accumulate__sm_80:
+    .incbin "sm_80/gradient_accumulate.fatbin"
+    .byte 0
+quern_image_gradient_accumulate__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end
 quern_image_adam_pf32_gf32__sm_75:
@@ -300,6 +588,54 @@ quern_image_adam_pbf16_gbf16__sm_75:
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_75_end = . - 1
     .balign 64
+    .global quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end
+quern_image_adam_pf32_gf32_full__sm_75:
+    .incbin "sm_75/adam_pf32_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gf32_full__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gbf16_full__sm_75, quern_image_adam_pf32_gbf16_full__sm_75_end
+quern_image_adam_pf32_gbf16_full__sm_75:
+    .incbin "sm_75/adam_pf32_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gbf16_full__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf16_gf16_full__sm_75, quern_image_adam_pf16_gf16_full__sm_75_end
+quern_image_adam_pf16_gf16_full__sm_75:
+    .incbin "sm_75/adam_pf16_gf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf16_gf16_full__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end
+quern_image_adam_pbf16_gf32_full__sm_75:
+    .incbin "sm_75/adam_pbf16_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gf32_full__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end
+quern_image_adam_pbf16_gbf16_full__sm_75:
+    .incbin "sm_75/adam_pbf16_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gbf16_full__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm__sm_75, quern_image_gradient_norm__sm_75_end
+quern_image_gradient_norm__sm_75:
+    .incbin "sm_75/gradient_norm.fatbin"
+    .byte 0
+quern_image_gradient_norm__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm_combine__sm_75, quern_image_gradient_norm_combine__sm_75_end
+quern_image_gradient_norm_combine__sm_75:
+    .incbin "sm_75/gradient_norm_combine.fatbin"
+    .byte 0
+quern_image_gradient_norm_combine__sm_75_end = . - 1
+    .balign 64
+    .global quern_image_gradient_accumulate__sm_75, quern_image_gradient_accumulate__sm_75_end
+quern_image_gradient_accumulate__sm_75:
+    .incbin "sm_75/gradient_accumulate.fatbin"
+    .byte 0
+quern_image_gradient_accumulate__sm_75_end = . - 1
+    .balign 64
     .global quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end
 quern_image_adam_pf32_gf32__compute_90:
     .incbin "compute_90/adam_pf32_gf32.fatbin"
@@ -341,4 +677,52 @@ quern_image_adam_pbf16_gbf16__compute_90:
     .incbin "compute_90/adam_pbf16_gbf16.fatbin"
     .byte 0
 quern_image_adam_pbf16_gbf16__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end
+quern_image_adam_pf32_gf32_full__compute_90:
+    .incbin "compute_90/adam_pf32_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gf32_full__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf32_gbf16_full__compute_90, quern_image_adam_pf32_gbf16_full__compute_90_end
+quern_image_adam_pf32_gbf16_full__compute_90:
+    .incbin "compute_90/adam_pf32_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf32_gbf16_full__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_adam_pf16_gf16_full__compute_90, quern_image_adam_pf16_gf16_full__compute_90_end
+quern_image_adam_pf16_gf16_full__compute_90:
+    .incbin "compute_90/adam_pf16_gf16_full.fatbin"
+    .byte 0
+quern_image_adam_pf16_gf16_full__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end
+quern_image_adam_pbf16_gf32_full__compute_90:
+    .incbin "compute_90/adam_pbf16_gf32_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gf32_full__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end
+quern_image_adam_pbf16_gbf16_full__compute_90:
+    .incbin "compute_90/adam_pbf16_gbf16_full.fatbin"
+    .byte 0
+quern_image_adam_pbf16_gbf16_full__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm__compute_90, quern_image_gradient_norm__compute_90_end
+quern_image_gradient_norm__compute_90:
+    .incbin "compute_90/gradient_norm.fatbin"
+    .byte 0
+quern_image_gradient_norm__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_gradient_norm_combine__compute_90, quern_image_gradient_norm_combine__compute_90_end
+quern_image_gradient_norm_combine__compute_90:
+    .incbin "compute_90/gradient_norm_combine.fatbin"
+    .byte 0
+quern_image_gradient_norm_combine__compute_90_end = . - 1
+    .balign 64
+    .global quern_image_gradient_accumulate__compute_90, quern_image_gradient_accumulate__compute_90_end
+quern_image_gradient_accumulate__compute_90:
+    .incbin "compute_90/gradient_accumulate.fatbin"
+    .byte 0
+quern_image_gradient_accumulate__compute_90_end = . - 1
     .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,110 @@
+/*
+ * Adam, one step over a list of tensors: f32 parameters, bf16 gradients, every type of state, all options.
+ *
+ * One pass fuses the gradient's scaling, the moments, the bias correction, the weight decay, the parameter and the rounding of
+ * all that is stored and, where they are asked for, AMSGrad, a copy of the parameters and zeros for the gradients; moments of
+ * scaled types get new scales.  Each array is read once and written once.
+ *
+ * That is 14 bytes per element where everything is bf16, 18 with a remainder, 20 with an fp32 master, 28 where everything is fp32.
+ * This traffic is the whole cost, so the layout serves it: a lane takes 8 consecutive elements, of which a 16-bit array holds
+ * 16 bytes, one access, and issues the loads before the arithmetic that waits for them.
+ *
+ * The unit of work is a tile of 2,048 elements of one tensor, for one warp.  As many blocks are launched as the GPU holds, and
+ * their warps take tile after tile; each finds its tensor in a plan's table or, by the tile's number, in the kernel's parameters.
+ *
+ * Rendered by gen/ from templates/adam.cu.j2; do not edit.
+ */
+#define QUERN_BF16_CONVERT 1
+#define QUERN_VECTOR_BYTES 16
+
+#include "device/adam_control.cuh"
+#include "device/adam_copy.cuh"
+#include "device/adam_shares.cuh"
+
+enum {
+    THREADS = 256,
+    GROUPS = 1,            /* groups of 8 elements, one call of the random generator, that a lane has at once */
+    LANE_ELEMENTS = 8 * GROUPS,
+    WARP_ELEMENTS = 32 * LANE_ELEMENTS
+};
+
+/* By all lanes of the warp, which have no more use for the tile before. */
+template <class Shares>
+static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_adam_full_batch &batch, const quern_adam_step &step, int64_t number) {
+    const quern_adam_launch &launch = batch.launch;
+    const quern_adam_tile at = launch.tiles ? launch.tiles[number] : find_tile(batch.first_tile, launch.tensor_count, (uint32_t)number);
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) {
+        tile.number = number;
+        open_tile<Shares>(tile, launch.tiles ? launch.slices[at.tensor] : batch.slices[at.tensor], step, at.number,
+                          launch.tiles ? at.tensor : launch.first_place + at.tensor);
+        open_extras<Shares>(tile, launch.tiles ? launch.extras[at.tensor] : batch.extras[at.tensor], step, at.number);
+    }
+    __syncwarp();
+}
+
+/* Where in a tile this lane begins. */
+static __device__ __forceinline__ uint32_t lane_first() { return threadIdx.x % 32 * LANE_ELEMENTS; }
+
+/* What is left to do where found_inf skips the step. */
+template <class Shares> static __device__ __forceinline__ void skip_tile(const adam_tile &tile, const quern_adam_step &step) {
+    if (step.zero_grads) {
+#pragma unroll 1
+        for (uint32_t first = lane_first(); first < tile.count; first += WARP_ELEMENTS) {
+            Shares::zero_grads(tile, first);
+        }
+    }
+}
+
+/* One step through the tile; `step` has what step control does not change, the tile has the rest. */
+template <class Shares> static __device__ __forceinline__ void step_tile(adam_tile &tile, const quern_adam_step &step) {
+    const bool amsgrad = step.amsgrad;
+#pragma unroll 1
+    for (uint32_t first = lane_first(); first - lane_first() < tile.count; first += WARP_ELEMENTS) { /* by all lanes */
+        Shares shares;
+        shares.template load_soon<false>(tile, first);
+        const block_scales old_scales = shares.load_scales(tile, first, amsgrad);
+        adam_values values = shares.take(tile, first, old_scales, amsgrad);
+        const block_scales scales = shares.find_scales(values, amsgrad);
+        if (amsgrad) {
+            shares.replace_v_by_v_max(tile, first, step, values, scales);
+        }
+        shares.update(tile, first, step, values, scales, amsgrad);
+        shares.template store_soon<false>(tile, first, amsgrad);
+        shares.store_scales(scales, tile, first, amsgrad);
+        if (step.copy_dtype) {
+            shares.copy(tile, first, step.copy_dtype);
+        }
+        if (step.zero_grads) {
+            Shares::zero_grads(tile, first);
+        }
+    }
+    if (tile.copy_max && threadIdx.x % 32 == 0) {
+        raise(tile.copy_max, tile.largest_copy);
+    }
+}
+
+template <class Shares> static __device__ __forceinline__ void adam(const quern_adam_full_batch &batch) {
+    __shared__ adam_block block;
+    __shared__ adam_tile tiles[THREADS / 32];
+    adam_tile &tile = tiles[threadIdx.x / 32];
+    open_step(batch.launch, block);
+#pragma unroll 1
+    for (int64_t number = first_tile_of_warp(); number < batch.launch.tile_count; number = tile.number + warps_of_grid()) {
+        open_tile<Shares>(tile, batch, block.step, number);
+        if (block.skipped) {
+            skip_tile<Shares>(tile, batch.launch.step);
+            continue;
+        }
+        step_tile<Shares>(tile, batch.launch.step);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pf32_gbf16_mf32_vf32_full(const __grid_constant__ quern_adam_full_batch batch) {
+    adam<adam_shares<f32, bf16, f32, f32, nothing, true, GROUPS>>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pf32_gbf16_mbf16_vbf16_full(const __grid_constant__ quern_adam_full_batch batch) {
+    adam<adam_shares<f32, bf16, bf16, bf16, nothing, true, GROUPS>>(batch);
+}
