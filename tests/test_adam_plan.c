@@ -74,7 +74,7 @@ static long long launches_of(const struct test_device *device, const struct quer
                              bool counts_steps) {
     int64_t *counts = calloc((size_t)tensors + 1, sizeof *counts), taken = 0;
     check(counts, "no memory");
-    for (int64_t i = 0; i < tensors; i++) counts[i] = i % 9;
+    for (int64_t i = 0; i < tensors; i++) counts[i] = i ? i % 9 : 1;
     quern_adam_args args = adam_args_of(row);
     if (counts_steps) args.control.step = &taken;
     struct adam_problem problem;

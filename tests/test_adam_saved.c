@@ -18,8 +18,9 @@
 
 static const int64_t counts[] = {70, 0, 1, 2100, 32, 33, 0};
 
-/* Saves what a session has; *bytes is what the library says it needs. */
+/* Saves what a session has, when its steps are done; *bytes is what the library says it needs. */
 static unsigned char *save(struct adam_session *session, size_t *bytes) {
+    device_synchronize(session->device);
     check_ok(quern_adam_saved_bytes(session->device->quern, &session->args, bytes));
     unsigned char *saved = malloc(*bytes + 16);
     check(saved, "no memory");
@@ -175,20 +176,20 @@ static void check_conversion(const struct test_device *device, const struct quer
     adam_free(&other);
 }
 
-/* Conversion is host code, the same for all rows of a device: from all to all, once for each pair of states and masters. */
+/* Conversion is host code, the same for all rows of a device: of those with bf16 parameters one for each state and master. */
 static bool stands_for_others(const struct quern_kernel *row) {
-    return row->key.adam.param == QUERN_BF16 && row->key.adam.grad == QUERN_BF16 ? true
-        : row->key.adam.param == QUERN_BF16 && row->key.adam.master == QUERN_F32 && row->key.adam.full;
+    if (row->key.adam.param != QUERN_BF16) return false;
+    return row->key.adam.grad == QUERN_BF16 || (row->key.adam.master == QUERN_F32 && row->key.adam.full);
 }
 
 Test(adam_saved, any_precision_into_any_other) {
-    int pairs = 0;
+    int pairs = 0, seen = 0;
     struct test_device device;
     device_open(&device, 0, NULL);
     for (const struct quern_kernel *from = next_adam_row(NULL); from; from = next_adam_row(from)) {
         if (!stands_for_others(from)) continue;
         for (const struct quern_kernel *to = next_adam_row(NULL); to; to = next_adam_row(to)) {
-            if (!stands_for_others(to) || (test_is_small() && (pairs + 1) % 7 == 0)) continue;
+            if (!stands_for_others(to) || (test_is_small() && seen++ % 5)) continue;
             check_conversion(&device, from, to);
             pairs++;
         }
