@@ -190,6 +190,13 @@ def _streams(kernel: plan.Kernel) -> bool:
     return bool(kernel.key.get("logits")) or kernel.operation == "adam" and kernel.key["variant"] != "gradient_norm_combine"
 
 
+def _vector_bytes(kernel: plan.Kernel, width: int, arrays: tuple[str, ...]) -> int:
+    """The widest access to these arrays: a full kernel of Adam has eight elements at a time, of which only fp32 fill 32 bytes."""
+    if kernel.operation != "adam" or not kernel.key["options"]:
+        return width
+    return min(width, max(DTYPES[dtype].bits for name in arrays if (dtype := kernel.key[name])))
+
+
 def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
     """What --check complains about."""
     found = []
@@ -200,11 +207,12 @@ def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
     if _streams(kernel):
         # Asynchronous copies have 16 bytes at most, but for those in bulk.
         copies = {"resident": 16, "streamed": 16, "cluster": plan.GPU_PART_BYTES}
-        load_width = copies.get(str(kernel.key.get("variant")), width)
+        load_width = copies.get(str(kernel.key.get("variant")), _vector_bytes(kernel, width, ("grad", "m", "v", "master")))
+        store_width = _vector_bytes(kernel, width, ("param", "m", "v", "master"))
         if not audit.loads.get(load_width):
             found.append(f"no load of {load_width} bytes")
-        if not audit.stores.get(width) and kernel.key.get("variant") not in ("stats", "gradient_norm"):
-            found.append(f"no store of {width} bytes")
+        if not audit.stores.get(store_width) and kernel.key.get("variant") not in ("stats", "gradient_norm"):
+            found.append(f"no store of {store_width} bytes")
     return found
 
 
@@ -226,7 +234,7 @@ def audit_unit(unit: plan.Unit) -> list[Audit]:
         logits = kernel.key.get("logits")
         per_element = (0.0 if not _streams(kernel) else
                        cross_entropy_instructions(blocks, DTYPES[logits].bits // 8) if logits else
-                       adam_instructions(blocks, width // 16))
+                       adam_instructions(blocks, 1 if kernel.key["options"] else width // 16))
         audit = Audit(kernel.name, registers, spill_stores + spill_loads, stack, shared,
                       dict(Counter(b for block in blocks.values() for b in block.loads)),
                       dict(Counter(b for block in blocks.values() for b in block.stores)), round(per_element, 1), [])

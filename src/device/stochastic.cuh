@@ -3,6 +3,10 @@
  * off. Infinity stays infinity, NaN becomes the one stored NaN, and a finite value never becomes infinite.
  *
  * A word of random bits serves two elements, the lower half the first.
+ *
+ * sm_100a and sm_103a have an instruction for it, cvt.rs.  For bf16 it takes the word as it is meant here, a half for each element,
+ * added below the last bit that is kept; but large values and infinity need the same care, and of 46 instructions for an element,
+ * in a kernel that waits for memory, it would save two.  To 8 bits it is of no use: there elements share random bits.
  */
 #ifndef QUERN_DEVICE_STOCHASTIC_CUH
 #define QUERN_DEVICE_STOCHASTIC_CUH
