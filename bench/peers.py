@@ -1,5 +1,5 @@
-"""Times other implementations on given shapes: PyTorch's cross-entropy and its fused AdamW; on a GPU also torch.compile, Liger and
-quack, where they can be imported.
+"""Times other implementations on given shapes: PyTorch's cross-entropy and its fused AdamW; where they can be imported, on a GPU
+also torch.compile, Liger and quack, and on a CPU DeepSpeed's Adam.
 
 Usage: peers.py DEVICE SECONDS CASES, where CASES is a JSON list of the measurements to stand beside.  Writes a line of JSON
 for each; a package that cannot be imported is one line that says so.
@@ -7,14 +7,17 @@ for each; a package that cannot be imported is one line that says so.
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 Loss = Callable[[Any, Any], Any]
+Optimizer = Callable[[list], Any]
 
 LEAST_ROUNDS = 3
 CACHE_BYTES = 256 << 20  # more than a core or a GPU caches
@@ -24,8 +27,13 @@ class Unsupported(Exception):
     """The peer has nothing that does the same."""
 
 
+# What imported packages print does not mix with what is written here.
+results = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
+
 def write(line: dict) -> None:
-    print(json.dumps(line), flush=True)
+    print(json.dumps(line), file=results, flush=True)
 
 
 def gpt2_counts(width: int, layers: int) -> list[int]:
@@ -91,7 +99,7 @@ class Torch:
 
         return self.median(work)
 
-    def adam(self, case: dict) -> float:
+    def adam(self, case: dict, optimizer_of: Optimizer) -> float:
         torch = self.torch
         if case["dtypes"] not in self.dtypes:
             raise Unsupported("has no optimizer with these types in one kernel")
@@ -102,15 +110,16 @@ class Torch:
             param = torch.empty(count, dtype=self.dtypes[case["dtypes"]], device=self.device).uniform_(-0.1, 0.1)
             param.grad = torch.empty_like(param).uniform_(-0.001, 0.001)
             params.append(param)
-        optimizer = torch.optim.AdamW(params, lr=1e-5, weight_decay=0.01, fused=True)
-        return self.median(optimizer.step)
+        return self.median(optimizer_of(params).step)
 
     def runs(self, case: dict) -> dict[str, Callable[[], float]]:
         """What stands beside a case, by name."""
         if case["threads"]:
             self.torch.set_num_threads(case["threads"])
         if case["operation"] == "adam":
-            return {self.name: lambda: self.adam(case)}
+            names = OPTIMIZERS if self.device == "cpu" else {"PyTorch": OPTIMIZERS["PyTorch"]}
+            return {self.name if name == "PyTorch" else name: lambda load=load: self.adam(case, load(self.torch))
+                    for name, load in names.items()}
         names = LOSSES if self.device != "cpu" else {"PyTorch": LOSSES["PyTorch"]}
         return {self.name if name == "PyTorch" else name: lambda load=load: self.cross_entropy(case, load(self.torch))
                 for name, load in names.items()}
@@ -141,6 +150,22 @@ def load_quack(torch: Any) -> Loss:
 
 LOSSES: dict[str, Callable[[Any], Loss]] = {"PyTorch": load_eager, "torch.compile": load_compiled, "Liger": load_liger,
                                             "quack": load_quack}
+
+
+def load_fused(torch: Any) -> Optimizer:
+    return lambda params: torch.optim.AdamW(params, lr=1e-5, weight_decay=0.01, fused=True)
+
+
+def load_deepspeed(torch: Any) -> Optimizer:
+    """Compiled when it is first used; its threads are those of the system's OpenMP, which PyTorch's own does not set."""
+    from deepspeed.ops.adam import DeepSpeedCPUAdam
+
+    ctypes.CDLL("libgomp.so.1").omp_set_num_threads(torch.get_num_threads())
+    return lambda params: DeepSpeedCPUAdam(params, lr=1e-5, weight_decay=0.01, adamw_mode=True,
+                                           fp32_optimizer_states=params[0].dtype == torch.float32)
+
+
+OPTIMIZERS: dict[str, Callable[[Any], Optimizer]] = {"PyTorch": load_fused, "DeepSpeed": load_deepspeed}
 
 
 def run_case(peer: Torch, case: dict) -> None:
