@@ -57,7 +57,7 @@ def _row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
     stage = STAGE_NUMBERS[plan.STAGES[str(kernel.key["variant"])]] if kernel.operation == "cross_entropy" else 0
     return ROW.pack(kernel.name.encode(), kernel.symbol.encode(), OPERATION_NUMBERS[kernel.operation],
                     target.cc_min, target.cc_max, *_dtypes(kernel), stage, int(bool(kernel.key.get("options"))), kernel.threads, kernel.elements,
-                    kernel.shared_per_column, kernel.shared_fixed, kernel.cluster, 0, kernel.vocab_max, offset, size)
+                    kernel.shared_per_column, kernel.shared_per_part, kernel.shared_fixed, kernel.cluster, kernel.vocab_max, offset, size)
 
 
 def checksum(data: bytes) -> int:

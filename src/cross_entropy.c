@@ -15,6 +15,10 @@ struct request {
     int64_t shared_bytes;  /* of the device; a row made for a larger sibling may ask for more */
 };
 
+int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t parts) {
+    return kernel->cuda.shared_per_column * columns + kernel->cuda.shared_per_part * parts + kernel->cuda.shared_fixed;
+}
+
 static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
     const struct request *request = context;
     struct quern_text nobody = quern_text_begin(NULL, 0);
@@ -38,14 +42,15 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
                        (long long)request->vocab);
         return true;
     }
-    int64_t per_column = kernel->cuda.shared_per_column;
-    if (per_column && request->vocab > (request->shared_bytes - kernel->cuda.shared_fixed) / per_column) {
+    const int64_t cluster = kernel->cuda.cluster;
+    if (kernel->cuda.shared_per_column
+        && quern_cross_entropy_shared_bytes(kernel, request->vocab, request->parts) > request->shared_bytes) {
         quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
                        (long long)request->shared_bytes, (long long)request->vocab);
         return true;
     }
-    const int64_t cluster = kernel->cuda.cluster;
-    if (cluster && request->parts > cluster * ((request->shared_bytes - kernel->cuda.shared_fixed) / QUERN_GPU_PART_BYTES)) {
+    if (cluster
+        && quern_cross_entropy_shared_bytes(kernel, 0, (request->parts + cluster - 1) / cluster) > request->shared_bytes) {
         quern_text_add(why, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
                        (long long)cluster, (long long)request->shared_bytes, (long long)request->vocab);
         return true;

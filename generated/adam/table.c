@@ -265,7 +265,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_120f",
@@ -273,7 +273,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_120f",
@@ -281,7 +281,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_120f",
@@ -289,7 +289,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_120f",
@@ -297,7 +297,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vbf16__sm_120f",
@@ -305,7 +305,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vbf16", quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vf32__sm_120f",
@@ -313,7 +313,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vf32", quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_120f",
@@ -321,7 +321,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_120f",
@@ -329,7 +329,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vbf16__sm_120f",
@@ -337,7 +337,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vbf16", quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vf32__sm_120f",
@@ -345,7 +345,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vf32", quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_120f",
@@ -353,7 +353,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_120f",
@@ -361,7 +361,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_120f",
@@ -369,7 +369,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16__sm_120f",
@@ -377,7 +377,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vbf16", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16_master32__sm_120f",
@@ -385,7 +385,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vbf16_master32", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32__sm_120f",
@@ -393,7 +393,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vf32", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32_master32__sm_120f",
@@ -401,7 +401,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vf32_master32", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_120f",
@@ -409,7 +409,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_120f",
@@ -417,7 +417,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_120f",
@@ -425,7 +425,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_120f",
@@ -433,7 +433,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16__sm_120f",
@@ -441,7 +441,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vbf16", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16_master32__sm_120f",
@@ -449,7 +449,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vbf16_master32", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32__sm_120f",
@@ -457,7 +457,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vf32", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32_master32__sm_120f",
@@ -465,7 +465,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vf32_master32", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_120f",
@@ -473,7 +473,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_120f",
@@ -481,7 +481,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32__sm_120f",
@@ -489,7 +489,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vf32", quern_image_adam_pf16_gbf16__sm_120f, quern_image_adam_pf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32_master32__sm_120f",
@@ -497,7 +497,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vf32_master32", quern_image_adam_pf16_gbf16__sm_120f, quern_image_adam_pf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16__sm_120f",
@@ -505,7 +505,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16", quern_image_adam_pf16_gbf16__sm_120f, quern_image_adam_pf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16_master32__sm_120f",
@@ -513,7 +513,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16_master32", quern_image_adam_pf16_gbf16__sm_120f, quern_image_adam_pf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32__sm_120f",
@@ -521,7 +521,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32", quern_image_adam_pf16_gbf16__sm_120f, quern_image_adam_pf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32_master32__sm_120f",
@@ -529,7 +529,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32_master32", quern_image_adam_pf16_gbf16__sm_120f, quern_image_adam_pf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16__sm_120f",
@@ -537,7 +537,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16", quern_image_adam_pf16_gbf16__sm_120f, quern_image_adam_pf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16_master32__sm_120f",
@@ -545,7 +545,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pf16_gbf16__sm_120f, quern_image_adam_pf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_120f",
@@ -553,7 +553,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_120f",
@@ -561,7 +561,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16__sm_120f",
@@ -569,7 +569,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_120f",
@@ -577,7 +577,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32__sm_120f",
@@ -585,7 +585,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_120f",
@@ -593,7 +593,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_120f",
@@ -601,7 +601,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_120f",
@@ -609,7 +609,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32__sm_120f",
@@ -617,7 +617,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vf32", quern_image_adam_pbf16_gf16__sm_120f, quern_image_adam_pbf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32_master32__sm_120f",
@@ -625,7 +625,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vf32_master32", quern_image_adam_pbf16_gf16__sm_120f, quern_image_adam_pbf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16__sm_120f",
@@ -633,7 +633,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16", quern_image_adam_pbf16_gf16__sm_120f, quern_image_adam_pbf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16_master32__sm_120f",
@@ -641,7 +641,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16_master32", quern_image_adam_pbf16_gf16__sm_120f, quern_image_adam_pbf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32__sm_120f",
@@ -649,7 +649,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32", quern_image_adam_pbf16_gf16__sm_120f, quern_image_adam_pbf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32_master32__sm_120f",
@@ -657,7 +657,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32_master32", quern_image_adam_pbf16_gf16__sm_120f, quern_image_adam_pbf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16__sm_120f",
@@ -665,7 +665,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16", quern_image_adam_pbf16_gf16__sm_120f, quern_image_adam_pbf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16_master32__sm_120f",
@@ -673,7 +673,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gf16__sm_120f, quern_image_adam_pbf16_gf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_120f",
@@ -681,7 +681,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_120f",
@@ -689,7 +689,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_120f",
@@ -697,7 +697,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_120f",
@@ -705,7 +705,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_120f",
@@ -713,7 +713,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_120f",
@@ -721,7 +721,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_120f",
@@ -729,7 +729,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_120f",
@@ -737,7 +737,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_100f",
@@ -745,7 +745,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_100f",
@@ -753,7 +753,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_100f",
@@ -761,7 +761,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_100f",
@@ -769,7 +769,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_100f",
@@ -777,7 +777,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vbf16__sm_100f",
@@ -785,7 +785,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vbf16", quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vf32__sm_100f",
@@ -793,7 +793,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vf32", quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_100f",
@@ -801,7 +801,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_100f",
@@ -809,7 +809,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vbf16__sm_100f",
@@ -817,7 +817,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vbf16", quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vf32__sm_100f",
@@ -825,7 +825,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vf32", quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_100f",
@@ -833,7 +833,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_100f",
@@ -841,7 +841,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_100f",
@@ -849,7 +849,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16__sm_100f",
@@ -857,7 +857,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vbf16", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16_master32__sm_100f",
@@ -865,7 +865,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vbf16_master32", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32__sm_100f",
@@ -873,7 +873,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vf32", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32_master32__sm_100f",
@@ -881,7 +881,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vf32_master32", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_100f",
@@ -889,7 +889,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_100f",
@@ -897,7 +897,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_100f",
@@ -905,7 +905,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_100f",
@@ -913,7 +913,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16__sm_100f",
@@ -921,7 +921,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vbf16", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16_master32__sm_100f",
@@ -929,7 +929,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vbf16_master32", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32__sm_100f",
@@ -937,7 +937,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vf32", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32_master32__sm_100f",
@@ -945,7 +945,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vf32_master32", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_100f",
@@ -953,7 +953,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_100f",
@@ -961,7 +961,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32__sm_100f",
@@ -969,7 +969,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vf32", quern_image_adam_pf16_gbf16__sm_100f, quern_image_adam_pf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32_master32__sm_100f",
@@ -977,7 +977,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vf32_master32", quern_image_adam_pf16_gbf16__sm_100f, quern_image_adam_pf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16__sm_100f",
@@ -985,7 +985,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16", quern_image_adam_pf16_gbf16__sm_100f, quern_image_adam_pf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16_master32__sm_100f",
@@ -993,7 +993,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16_master32", quern_image_adam_pf16_gbf16__sm_100f, quern_image_adam_pf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32__sm_100f",
@@ -1001,7 +1001,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32", quern_image_adam_pf16_gbf16__sm_100f, quern_image_adam_pf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32_master32__sm_100f",
@@ -1009,7 +1009,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32_master32", quern_image_adam_pf16_gbf16__sm_100f, quern_image_adam_pf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16__sm_100f",
@@ -1017,7 +1017,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16", quern_image_adam_pf16_gbf16__sm_100f, quern_image_adam_pf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16_master32__sm_100f",
@@ -1025,7 +1025,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pf16_gbf16__sm_100f, quern_image_adam_pf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_100f",
@@ -1033,7 +1033,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_100f",
@@ -1041,7 +1041,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16__sm_100f",
@@ -1049,7 +1049,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_100f",
@@ -1057,7 +1057,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32__sm_100f",
@@ -1065,7 +1065,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_100f",
@@ -1073,7 +1073,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_100f",
@@ -1081,7 +1081,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_100f",
@@ -1089,7 +1089,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32__sm_100f",
@@ -1097,7 +1097,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vf32", quern_image_adam_pbf16_gf16__sm_100f, quern_image_adam_pbf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32_master32__sm_100f",
@@ -1105,7 +1105,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vf32_master32", quern_image_adam_pbf16_gf16__sm_100f, quern_image_adam_pbf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16__sm_100f",
@@ -1113,7 +1113,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16", quern_image_adam_pbf16_gf16__sm_100f, quern_image_adam_pbf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16_master32__sm_100f",
@@ -1121,7 +1121,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16_master32", quern_image_adam_pbf16_gf16__sm_100f, quern_image_adam_pbf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32__sm_100f",
@@ -1129,7 +1129,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32", quern_image_adam_pbf16_gf16__sm_100f, quern_image_adam_pbf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32_master32__sm_100f",
@@ -1137,7 +1137,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32_master32", quern_image_adam_pbf16_gf16__sm_100f, quern_image_adam_pbf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16__sm_100f",
@@ -1145,7 +1145,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16", quern_image_adam_pbf16_gf16__sm_100f, quern_image_adam_pbf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16_master32__sm_100f",
@@ -1153,7 +1153,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gf16__sm_100f, quern_image_adam_pbf16_gf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_100f",
@@ -1161,7 +1161,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_100f",
@@ -1169,7 +1169,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_100f",
@@ -1177,7 +1177,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_100f",
@@ -1185,7 +1185,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_100f",
@@ -1193,7 +1193,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_100f",
@@ -1201,7 +1201,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_100f",
@@ -1209,7 +1209,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_100f",
@@ -1217,7 +1217,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_90a",
@@ -1225,7 +1225,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_90a",
@@ -1233,7 +1233,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_90a",
@@ -1241,7 +1241,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_90a",
@@ -1249,7 +1249,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_90a",
@@ -1257,7 +1257,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vbf16__sm_90a",
@@ -1265,7 +1265,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vbf16", quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vf32__sm_90a",
@@ -1273,7 +1273,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vf32", quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_90a",
@@ -1281,7 +1281,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_90a",
@@ -1289,7 +1289,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vbf16__sm_90a",
@@ -1297,7 +1297,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vbf16", quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vf32__sm_90a",
@@ -1305,7 +1305,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vf32", quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_90a",
@@ -1313,7 +1313,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_90a",
@@ -1321,7 +1321,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_90a",
@@ -1329,7 +1329,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16__sm_90a",
@@ -1337,7 +1337,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vbf16", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16_master32__sm_90a",
@@ -1345,7 +1345,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vbf16_master32", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32__sm_90a",
@@ -1353,7 +1353,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vf32", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32_master32__sm_90a",
@@ -1361,7 +1361,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vf32_master32", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_90a",
@@ -1369,7 +1369,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_90a",
@@ -1377,7 +1377,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_90a",
@@ -1385,7 +1385,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_90a",
@@ -1393,7 +1393,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16__sm_90a",
@@ -1401,7 +1401,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vbf16", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16_master32__sm_90a",
@@ -1409,7 +1409,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vbf16_master32", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32__sm_90a",
@@ -1417,7 +1417,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vf32", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32_master32__sm_90a",
@@ -1425,7 +1425,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vf32_master32", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_90a",
@@ -1433,7 +1433,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_90a",
@@ -1441,7 +1441,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32__sm_90a",
@@ -1449,7 +1449,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vf32", quern_image_adam_pf16_gbf16__sm_90a, quern_image_adam_pf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32_master32__sm_90a",
@@ -1457,7 +1457,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vf32_master32", quern_image_adam_pf16_gbf16__sm_90a, quern_image_adam_pf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16__sm_90a",
@@ -1465,7 +1465,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16", quern_image_adam_pf16_gbf16__sm_90a, quern_image_adam_pf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16_master32__sm_90a",
@@ -1473,7 +1473,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16_master32", quern_image_adam_pf16_gbf16__sm_90a, quern_image_adam_pf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32__sm_90a",
@@ -1481,7 +1481,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32", quern_image_adam_pf16_gbf16__sm_90a, quern_image_adam_pf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32_master32__sm_90a",
@@ -1489,7 +1489,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32_master32", quern_image_adam_pf16_gbf16__sm_90a, quern_image_adam_pf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16__sm_90a",
@@ -1497,7 +1497,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16", quern_image_adam_pf16_gbf16__sm_90a, quern_image_adam_pf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16_master32__sm_90a",
@@ -1505,7 +1505,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pf16_gbf16__sm_90a, quern_image_adam_pf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_90a",
@@ -1513,7 +1513,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_90a",
@@ -1521,7 +1521,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16__sm_90a",
@@ -1529,7 +1529,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_90a",
@@ -1537,7 +1537,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32__sm_90a",
@@ -1545,7 +1545,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_90a",
@@ -1553,7 +1553,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_90a",
@@ -1561,7 +1561,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_90a",
@@ -1569,7 +1569,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32__sm_90a",
@@ -1577,7 +1577,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vf32", quern_image_adam_pbf16_gf16__sm_90a, quern_image_adam_pbf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32_master32__sm_90a",
@@ -1585,7 +1585,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vf32_master32", quern_image_adam_pbf16_gf16__sm_90a, quern_image_adam_pbf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16__sm_90a",
@@ -1593,7 +1593,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16", quern_image_adam_pbf16_gf16__sm_90a, quern_image_adam_pbf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16_master32__sm_90a",
@@ -1601,7 +1601,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16_master32", quern_image_adam_pbf16_gf16__sm_90a, quern_image_adam_pbf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32__sm_90a",
@@ -1609,7 +1609,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32", quern_image_adam_pbf16_gf16__sm_90a, quern_image_adam_pbf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32_master32__sm_90a",
@@ -1617,7 +1617,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32_master32", quern_image_adam_pbf16_gf16__sm_90a, quern_image_adam_pbf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16__sm_90a",
@@ -1625,7 +1625,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16", quern_image_adam_pbf16_gf16__sm_90a, quern_image_adam_pbf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16_master32__sm_90a",
@@ -1633,7 +1633,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gf16__sm_90a, quern_image_adam_pbf16_gf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_90a",
@@ -1641,7 +1641,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_90a",
@@ -1649,7 +1649,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_90a",
@@ -1657,7 +1657,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_90a",
@@ -1665,7 +1665,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_90a",
@@ -1673,7 +1673,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_90a",
@@ -1681,7 +1681,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_90a",
@@ -1689,7 +1689,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_90a",
@@ -1697,7 +1697,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_89",
@@ -1705,7 +1705,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_89",
@@ -1713,7 +1713,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_89",
@@ -1721,7 +1721,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_89",
@@ -1729,7 +1729,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_89",
@@ -1737,7 +1737,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vbf16__sm_89",
@@ -1745,7 +1745,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vbf16", quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vf32__sm_89",
@@ -1753,7 +1753,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vf32", quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_89",
@@ -1761,7 +1761,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_89",
@@ -1769,7 +1769,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vbf16__sm_89",
@@ -1777,7 +1777,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vbf16", quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vf32__sm_89",
@@ -1785,7 +1785,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vf32", quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_89",
@@ -1793,7 +1793,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_89",
@@ -1801,7 +1801,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_89",
@@ -1809,7 +1809,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16__sm_89",
@@ -1817,7 +1817,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vbf16", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16_master32__sm_89",
@@ -1825,7 +1825,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vbf16_master32", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32__sm_89",
@@ -1833,7 +1833,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vf32", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32_master32__sm_89",
@@ -1841,7 +1841,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vf32_master32", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_89",
@@ -1849,7 +1849,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_89",
@@ -1857,7 +1857,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_89",
@@ -1865,7 +1865,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_89",
@@ -1873,7 +1873,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16__sm_89",
@@ -1881,7 +1881,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vbf16", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16_master32__sm_89",
@@ -1889,7 +1889,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vbf16_master32", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32__sm_89",
@@ -1897,7 +1897,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vf32", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32_master32__sm_89",
@@ -1905,7 +1905,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vf32_master32", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_89",
@@ -1913,7 +1913,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_89",
@@ -1921,7 +1921,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32__sm_89",
@@ -1929,7 +1929,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vf32", quern_image_adam_pf16_gbf16__sm_89, quern_image_adam_pf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32_master32__sm_89",
@@ -1937,7 +1937,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vf32_master32", quern_image_adam_pf16_gbf16__sm_89, quern_image_adam_pf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16__sm_89",
@@ -1945,7 +1945,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16", quern_image_adam_pf16_gbf16__sm_89, quern_image_adam_pf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16_master32__sm_89",
@@ -1953,7 +1953,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16_master32", quern_image_adam_pf16_gbf16__sm_89, quern_image_adam_pf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32__sm_89",
@@ -1961,7 +1961,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32", quern_image_adam_pf16_gbf16__sm_89, quern_image_adam_pf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32_master32__sm_89",
@@ -1969,7 +1969,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32_master32", quern_image_adam_pf16_gbf16__sm_89, quern_image_adam_pf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16__sm_89",
@@ -1977,7 +1977,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16", quern_image_adam_pf16_gbf16__sm_89, quern_image_adam_pf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16_master32__sm_89",
@@ -1985,7 +1985,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pf16_gbf16__sm_89, quern_image_adam_pf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_89",
@@ -1993,7 +1993,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_89",
@@ -2001,7 +2001,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16__sm_89",
@@ -2009,7 +2009,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_89",
@@ -2017,7 +2017,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32__sm_89",
@@ -2025,7 +2025,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_89",
@@ -2033,7 +2033,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_89",
@@ -2041,7 +2041,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_89",
@@ -2049,7 +2049,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32__sm_89",
@@ -2057,7 +2057,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vf32", quern_image_adam_pbf16_gf16__sm_89, quern_image_adam_pbf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32_master32__sm_89",
@@ -2065,7 +2065,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vf32_master32", quern_image_adam_pbf16_gf16__sm_89, quern_image_adam_pbf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16__sm_89",
@@ -2073,7 +2073,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16", quern_image_adam_pbf16_gf16__sm_89, quern_image_adam_pbf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16_master32__sm_89",
@@ -2081,7 +2081,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16_master32", quern_image_adam_pbf16_gf16__sm_89, quern_image_adam_pbf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32__sm_89",
@@ -2089,7 +2089,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32", quern_image_adam_pbf16_gf16__sm_89, quern_image_adam_pbf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32_master32__sm_89",
@@ -2097,7 +2097,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32_master32", quern_image_adam_pbf16_gf16__sm_89, quern_image_adam_pbf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16__sm_89",
@@ -2105,7 +2105,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16", quern_image_adam_pbf16_gf16__sm_89, quern_image_adam_pbf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16_master32__sm_89",
@@ -2113,7 +2113,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gf16__sm_89, quern_image_adam_pbf16_gf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_89",
@@ -2121,7 +2121,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_89",
@@ -2129,7 +2129,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_89",
@@ -2137,7 +2137,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_89",
@@ -2145,7 +2145,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_89",
@@ -2153,7 +2153,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_89",
@@ -2161,7 +2161,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_89",
@@ -2169,7 +2169,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_89",
@@ -2177,7 +2177,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_86",
@@ -2185,7 +2185,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_86",
@@ -2193,7 +2193,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_86",
@@ -2201,7 +2201,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_86",
@@ -2209,7 +2209,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_86",
@@ -2217,7 +2217,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vbf16__sm_86",
@@ -2225,7 +2225,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vbf16", quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vf32__sm_86",
@@ -2233,7 +2233,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vf32", quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_86",
@@ -2241,7 +2241,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_86",
@@ -2249,7 +2249,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vbf16__sm_86",
@@ -2257,7 +2257,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vbf16", quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vf32__sm_86",
@@ -2265,7 +2265,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vf32", quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_86",
@@ -2273,7 +2273,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_86",
@@ -2281,7 +2281,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_86",
@@ -2289,7 +2289,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16__sm_86",
@@ -2297,7 +2297,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vbf16", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16_master32__sm_86",
@@ -2305,7 +2305,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vbf16_master32", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32__sm_86",
@@ -2313,7 +2313,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vf32", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32_master32__sm_86",
@@ -2321,7 +2321,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vf32_master32", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_86",
@@ -2329,7 +2329,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_86",
@@ -2337,7 +2337,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_86",
@@ -2345,7 +2345,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_86",
@@ -2353,7 +2353,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16__sm_86",
@@ -2361,7 +2361,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vbf16", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16_master32__sm_86",
@@ -2369,7 +2369,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vbf16_master32", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32__sm_86",
@@ -2377,7 +2377,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vf32", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32_master32__sm_86",
@@ -2385,7 +2385,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vf32_master32", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_86",
@@ -2393,7 +2393,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_86",
@@ -2401,7 +2401,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32__sm_86",
@@ -2409,7 +2409,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vf32", quern_image_adam_pf16_gbf16__sm_86, quern_image_adam_pf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32_master32__sm_86",
@@ -2417,7 +2417,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vf32_master32", quern_image_adam_pf16_gbf16__sm_86, quern_image_adam_pf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16__sm_86",
@@ -2425,7 +2425,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16", quern_image_adam_pf16_gbf16__sm_86, quern_image_adam_pf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16_master32__sm_86",
@@ -2433,7 +2433,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16_master32", quern_image_adam_pf16_gbf16__sm_86, quern_image_adam_pf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32__sm_86",
@@ -2441,7 +2441,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32", quern_image_adam_pf16_gbf16__sm_86, quern_image_adam_pf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32_master32__sm_86",
@@ -2449,7 +2449,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32_master32", quern_image_adam_pf16_gbf16__sm_86, quern_image_adam_pf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16__sm_86",
@@ -2457,7 +2457,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16", quern_image_adam_pf16_gbf16__sm_86, quern_image_adam_pf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16_master32__sm_86",
@@ -2465,7 +2465,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pf16_gbf16__sm_86, quern_image_adam_pf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_86",
@@ -2473,7 +2473,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_86",
@@ -2481,7 +2481,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16__sm_86",
@@ -2489,7 +2489,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_86",
@@ -2497,7 +2497,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32__sm_86",
@@ -2505,7 +2505,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_86",
@@ -2513,7 +2513,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_86",
@@ -2521,7 +2521,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_86",
@@ -2529,7 +2529,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32__sm_86",
@@ -2537,7 +2537,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vf32", quern_image_adam_pbf16_gf16__sm_86, quern_image_adam_pbf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32_master32__sm_86",
@@ -2545,7 +2545,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vf32_master32", quern_image_adam_pbf16_gf16__sm_86, quern_image_adam_pbf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16__sm_86",
@@ -2553,7 +2553,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16", quern_image_adam_pbf16_gf16__sm_86, quern_image_adam_pbf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16_master32__sm_86",
@@ -2561,7 +2561,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16_master32", quern_image_adam_pbf16_gf16__sm_86, quern_image_adam_pbf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32__sm_86",
@@ -2569,7 +2569,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32", quern_image_adam_pbf16_gf16__sm_86, quern_image_adam_pbf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32_master32__sm_86",
@@ -2577,7 +2577,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32_master32", quern_image_adam_pbf16_gf16__sm_86, quern_image_adam_pbf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16__sm_86",
@@ -2585,7 +2585,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16", quern_image_adam_pbf16_gf16__sm_86, quern_image_adam_pbf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16_master32__sm_86",
@@ -2593,7 +2593,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gf16__sm_86, quern_image_adam_pbf16_gf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_86",
@@ -2601,7 +2601,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_86",
@@ -2609,7 +2609,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_86",
@@ -2617,7 +2617,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_86",
@@ -2625,7 +2625,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_86",
@@ -2633,7 +2633,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_86",
@@ -2641,7 +2641,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_86",
@@ -2649,7 +2649,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_86",
@@ -2657,7 +2657,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_80",
@@ -2665,7 +2665,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_80",
@@ -2673,7 +2673,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_80",
@@ -2681,7 +2681,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_80",
@@ -2689,7 +2689,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_80",
@@ -2697,7 +2697,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vbf16__sm_80",
@@ -2705,7 +2705,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vbf16", quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vf32__sm_80",
@@ -2713,7 +2713,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vf32", quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_80",
@@ -2721,7 +2721,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_80",
@@ -2729,7 +2729,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vbf16__sm_80",
@@ -2737,7 +2737,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vbf16", quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vf32__sm_80",
@@ -2745,7 +2745,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vf32", quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_80",
@@ -2753,7 +2753,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_80",
@@ -2761,7 +2761,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_80",
@@ -2769,7 +2769,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16__sm_80",
@@ -2777,7 +2777,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vbf16", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16_master32__sm_80",
@@ -2785,7 +2785,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vbf16_master32", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32__sm_80",
@@ -2793,7 +2793,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vf32", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32_master32__sm_80",
@@ -2801,7 +2801,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vf32_master32", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_80",
@@ -2809,7 +2809,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_80",
@@ -2817,7 +2817,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_80",
@@ -2825,7 +2825,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_80",
@@ -2833,7 +2833,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16__sm_80",
@@ -2841,7 +2841,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vbf16", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16_master32__sm_80",
@@ -2849,7 +2849,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vbf16_master32", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32__sm_80",
@@ -2857,7 +2857,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vf32", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32_master32__sm_80",
@@ -2865,7 +2865,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vf32_master32", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_80",
@@ -2873,7 +2873,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_80",
@@ -2881,7 +2881,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32__sm_80",
@@ -2889,7 +2889,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vf32", quern_image_adam_pf16_gbf16__sm_80, quern_image_adam_pf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32_master32__sm_80",
@@ -2897,7 +2897,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vf32_master32", quern_image_adam_pf16_gbf16__sm_80, quern_image_adam_pf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16__sm_80",
@@ -2905,7 +2905,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16", quern_image_adam_pf16_gbf16__sm_80, quern_image_adam_pf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16_master32__sm_80",
@@ -2913,7 +2913,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16_master32", quern_image_adam_pf16_gbf16__sm_80, quern_image_adam_pf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32__sm_80",
@@ -2921,7 +2921,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32", quern_image_adam_pf16_gbf16__sm_80, quern_image_adam_pf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32_master32__sm_80",
@@ -2929,7 +2929,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32_master32", quern_image_adam_pf16_gbf16__sm_80, quern_image_adam_pf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16__sm_80",
@@ -2937,7 +2937,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16", quern_image_adam_pf16_gbf16__sm_80, quern_image_adam_pf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16_master32__sm_80",
@@ -2945,7 +2945,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pf16_gbf16__sm_80, quern_image_adam_pf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_80",
@@ -2953,7 +2953,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_80",
@@ -2961,7 +2961,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16__sm_80",
@@ -2969,7 +2969,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_80",
@@ -2977,7 +2977,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32__sm_80",
@@ -2985,7 +2985,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_80",
@@ -2993,7 +2993,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_80",
@@ -3001,7 +3001,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_80",
@@ -3009,7 +3009,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32__sm_80",
@@ -3017,7 +3017,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vf32", quern_image_adam_pbf16_gf16__sm_80, quern_image_adam_pbf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32_master32__sm_80",
@@ -3025,7 +3025,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vf32_master32", quern_image_adam_pbf16_gf16__sm_80, quern_image_adam_pbf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16__sm_80",
@@ -3033,7 +3033,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16", quern_image_adam_pbf16_gf16__sm_80, quern_image_adam_pbf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16_master32__sm_80",
@@ -3041,7 +3041,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16_master32", quern_image_adam_pbf16_gf16__sm_80, quern_image_adam_pbf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32__sm_80",
@@ -3049,7 +3049,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32", quern_image_adam_pbf16_gf16__sm_80, quern_image_adam_pbf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32_master32__sm_80",
@@ -3057,7 +3057,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32_master32", quern_image_adam_pbf16_gf16__sm_80, quern_image_adam_pbf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16__sm_80",
@@ -3065,7 +3065,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16", quern_image_adam_pbf16_gf16__sm_80, quern_image_adam_pbf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16_master32__sm_80",
@@ -3073,7 +3073,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gf16__sm_80, quern_image_adam_pbf16_gf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_80",
@@ -3081,7 +3081,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_80",
@@ -3089,7 +3089,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_80",
@@ -3097,7 +3097,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_80",
@@ -3105,7 +3105,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_80",
@@ -3113,7 +3113,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_80",
@@ -3121,7 +3121,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_80",
@@ -3129,7 +3129,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_80",
@@ -3137,7 +3137,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_75",
@@ -3145,7 +3145,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_75",
@@ -3153,7 +3153,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_75",
@@ -3161,7 +3161,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_75",
@@ -3169,7 +3169,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_75",
@@ -3177,7 +3177,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vbf16__sm_75",
@@ -3185,7 +3185,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vbf16", quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vf32__sm_75",
@@ -3193,7 +3193,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vf32", quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_75",
@@ -3201,7 +3201,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_75",
@@ -3209,7 +3209,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vbf16__sm_75",
@@ -3217,7 +3217,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vbf16", quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vf32__sm_75",
@@ -3225,7 +3225,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vf32", quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_75",
@@ -3233,7 +3233,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_75",
@@ -3241,7 +3241,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_75",
@@ -3249,7 +3249,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16__sm_75",
@@ -3257,7 +3257,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vbf16", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16_master32__sm_75",
@@ -3265,7 +3265,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vbf16_master32", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32__sm_75",
@@ -3273,7 +3273,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vf32", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32_master32__sm_75",
@@ -3281,7 +3281,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vf32_master32", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_75",
@@ -3289,7 +3289,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_75",
@@ -3297,7 +3297,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_75",
@@ -3305,7 +3305,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_75",
@@ -3313,7 +3313,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16__sm_75",
@@ -3321,7 +3321,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vbf16", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16_master32__sm_75",
@@ -3329,7 +3329,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vbf16_master32", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32__sm_75",
@@ -3337,7 +3337,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vf32", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32_master32__sm_75",
@@ -3345,7 +3345,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vf32_master32", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_75",
@@ -3353,7 +3353,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_75",
@@ -3361,7 +3361,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32__sm_75",
@@ -3369,7 +3369,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vf32", quern_image_adam_pf16_gbf16__sm_75, quern_image_adam_pf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32_master32__sm_75",
@@ -3377,7 +3377,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vf32_master32", quern_image_adam_pf16_gbf16__sm_75, quern_image_adam_pf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16__sm_75",
@@ -3385,7 +3385,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16", quern_image_adam_pf16_gbf16__sm_75, quern_image_adam_pf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16_master32__sm_75",
@@ -3393,7 +3393,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16_master32", quern_image_adam_pf16_gbf16__sm_75, quern_image_adam_pf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32__sm_75",
@@ -3401,7 +3401,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32", quern_image_adam_pf16_gbf16__sm_75, quern_image_adam_pf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32_master32__sm_75",
@@ -3409,7 +3409,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32_master32", quern_image_adam_pf16_gbf16__sm_75, quern_image_adam_pf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16__sm_75",
@@ -3417,7 +3417,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16", quern_image_adam_pf16_gbf16__sm_75, quern_image_adam_pf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16_master32__sm_75",
@@ -3425,7 +3425,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pf16_gbf16__sm_75, quern_image_adam_pf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_75",
@@ -3433,7 +3433,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_75",
@@ -3441,7 +3441,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16__sm_75",
@@ -3449,7 +3449,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_75",
@@ -3457,7 +3457,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32__sm_75",
@@ -3465,7 +3465,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_75",
@@ -3473,7 +3473,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_75",
@@ -3481,7 +3481,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_75",
@@ -3489,7 +3489,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32__sm_75",
@@ -3497,7 +3497,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vf32", quern_image_adam_pbf16_gf16__sm_75, quern_image_adam_pbf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32_master32__sm_75",
@@ -3505,7 +3505,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vf32_master32", quern_image_adam_pbf16_gf16__sm_75, quern_image_adam_pbf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16__sm_75",
@@ -3513,7 +3513,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16", quern_image_adam_pbf16_gf16__sm_75, quern_image_adam_pbf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16_master32__sm_75",
@@ -3521,7 +3521,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16_master32", quern_image_adam_pbf16_gf16__sm_75, quern_image_adam_pbf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32__sm_75",
@@ -3529,7 +3529,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32", quern_image_adam_pbf16_gf16__sm_75, quern_image_adam_pbf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32_master32__sm_75",
@@ -3537,7 +3537,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32_master32", quern_image_adam_pbf16_gf16__sm_75, quern_image_adam_pbf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16__sm_75",
@@ -3545,7 +3545,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16", quern_image_adam_pbf16_gf16__sm_75, quern_image_adam_pbf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16_master32__sm_75",
@@ -3553,7 +3553,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gf16__sm_75, quern_image_adam_pbf16_gf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_75",
@@ -3561,7 +3561,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_75",
@@ -3569,7 +3569,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_75",
@@ -3577,7 +3577,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_75",
@@ -3585,7 +3585,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_75",
@@ -3593,7 +3593,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_75",
@@ -3601,7 +3601,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_75",
@@ -3609,7 +3609,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_75",
@@ -3617,7 +3617,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__compute_90",
@@ -3625,7 +3625,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__compute_90",
@@ -3633,7 +3633,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__compute_90",
@@ -3641,7 +3641,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__compute_90",
@@ -3649,7 +3649,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__compute_90",
@@ -3657,7 +3657,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vbf16__compute_90",
@@ -3665,7 +3665,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mf32_vbf16", quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vf32__compute_90",
@@ -3673,7 +3673,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vf32", quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__compute_90",
@@ -3681,7 +3681,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__compute_90",
@@ -3689,7 +3689,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vbf16__compute_90",
@@ -3697,7 +3697,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mf32_vbf16", quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vf32__compute_90",
@@ -3705,7 +3705,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vf32", quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__compute_90",
@@ -3713,7 +3713,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__compute_90",
@@ -3721,7 +3721,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__compute_90",
@@ -3729,7 +3729,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16__compute_90",
@@ -3737,7 +3737,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mf32_vbf16", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vbf16_master32__compute_90",
@@ -3745,7 +3745,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mf32_vbf16_master32", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32__compute_90",
@@ -3753,7 +3753,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vf32", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vf32_master32__compute_90",
@@ -3761,7 +3761,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vf32_master32", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__compute_90",
@@ -3769,7 +3769,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__compute_90",
@@ -3777,7 +3777,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__compute_90",
@@ -3785,7 +3785,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__compute_90",
@@ -3793,7 +3793,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16__compute_90",
@@ -3801,7 +3801,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mf32_vbf16", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vbf16_master32__compute_90",
@@ -3809,7 +3809,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mf32_vbf16_master32", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32__compute_90",
@@ -3817,7 +3817,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vf32", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vf32_master32__compute_90",
@@ -3825,7 +3825,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vf32_master32", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__compute_90",
@@ -3833,7 +3833,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__compute_90",
@@ -3841,7 +3841,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32__compute_90",
@@ -3849,7 +3849,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vf32", quern_image_adam_pf16_gbf16__compute_90, quern_image_adam_pf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vf32_master32__compute_90",
@@ -3857,7 +3857,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vf32_master32", quern_image_adam_pf16_gbf16__compute_90, quern_image_adam_pf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16__compute_90",
@@ -3865,7 +3865,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16", quern_image_adam_pf16_gbf16__compute_90, quern_image_adam_pf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mf32_vbf16_master32__compute_90",
@@ -3873,7 +3873,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mf32_vbf16_master32", quern_image_adam_pf16_gbf16__compute_90, quern_image_adam_pf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32__compute_90",
@@ -3881,7 +3881,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32", quern_image_adam_pf16_gbf16__compute_90, quern_image_adam_pf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vf32_master32__compute_90",
@@ -3889,7 +3889,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vf32_master32", quern_image_adam_pf16_gbf16__compute_90, quern_image_adam_pf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16__compute_90",
@@ -3897,7 +3897,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16", quern_image_adam_pf16_gbf16__compute_90, quern_image_adam_pf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gbf16_mbf16_vbf16_master32__compute_90",
@@ -3905,7 +3905,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pf16_gbf16__compute_90, quern_image_adam_pf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__compute_90",
@@ -3913,7 +3913,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__compute_90",
@@ -3921,7 +3921,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16__compute_90",
@@ -3929,7 +3929,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__compute_90",
@@ -3937,7 +3937,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32__compute_90",
@@ -3945,7 +3945,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__compute_90",
@@ -3953,7 +3953,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__compute_90",
@@ -3961,7 +3961,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__compute_90",
@@ -3969,7 +3969,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32__compute_90",
@@ -3977,7 +3977,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vf32", quern_image_adam_pbf16_gf16__compute_90, quern_image_adam_pbf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vf32_master32__compute_90",
@@ -3985,7 +3985,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vf32_master32", quern_image_adam_pbf16_gf16__compute_90, quern_image_adam_pbf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16__compute_90",
@@ -3993,7 +3993,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16", quern_image_adam_pbf16_gf16__compute_90, quern_image_adam_pbf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mf32_vbf16_master32__compute_90",
@@ -4001,7 +4001,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mf32_vbf16_master32", quern_image_adam_pbf16_gf16__compute_90, quern_image_adam_pbf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32__compute_90",
@@ -4009,7 +4009,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32", quern_image_adam_pbf16_gf16__compute_90, quern_image_adam_pbf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vf32_master32__compute_90",
@@ -4017,7 +4017,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vf32_master32", quern_image_adam_pbf16_gf16__compute_90, quern_image_adam_pbf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16__compute_90",
@@ -4025,7 +4025,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16", quern_image_adam_pbf16_gf16__compute_90, quern_image_adam_pbf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf16_mbf16_vbf16_master32__compute_90",
@@ -4033,7 +4033,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gf16__compute_90, quern_image_adam_pbf16_gf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__compute_90",
@@ -4041,7 +4041,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__compute_90",
@@ -4049,7 +4049,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__compute_90",
@@ -4057,7 +4057,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__compute_90",
@@ -4065,7 +4065,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__compute_90",
@@ -4073,7 +4073,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__compute_90",
@@ -4081,7 +4081,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__compute_90",
@@ -4089,7 +4089,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__compute_90",
@@ -4097,7 +4097,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 4096, 0, 0, 0},
+                 256, 4096, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__avx512",

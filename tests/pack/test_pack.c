@@ -182,7 +182,7 @@ Test(pack, refuses_another_version) {
     struct bytes bytes = read_pack();
     ((struct quern_pack_header *)bytes.data)->version++;
     seal(bytes);
-    expect_refused(bytes, "version 2: this library reads version 1");
+    expect_refused(bytes, "version 4: this library reads version 3");
 }
 
 Test(pack, refuses_a_truncated_one) {
