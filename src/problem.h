@@ -81,7 +81,8 @@ static inline int64_t quern_cross_entropy_scratch_floats(float softcap) { return
 
 static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab, float softcap) {
     int64_t pieces = vocab / QUERN_CROSS_ENTROPY_BLOCK + 1 + quern_cross_entropy_scratch_parts(vocab);
-    int64_t bytes = 4 * quern_cross_entropy_scratch_floats(softcap) * quern_cross_entropy_scratch_columns(vocab) + pieces * (int64_t)sizeof(double);
+    int64_t floats = quern_cross_entropy_scratch_floats(softcap) * quern_cross_entropy_scratch_columns(vocab);
+    int64_t bytes = 4 * floats + pieces * (int64_t)sizeof(double);
     return (bytes + 63) / 64 * 64;
 }
 

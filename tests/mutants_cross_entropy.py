@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 KERNELS = "templates/cross_entropy.c.j2"
+ELEMENTS = "templates/cross_entropy_elements.c.j2"
+FULL = "templates/cross_entropy_full.c.j2"
+GRADIENT = "templates/cross_entropy_gradient.c.j2"
+PARTS = "templates/cross_entropy_parts.c.j2"
 ROW = "src/cross_entropy_row.h"
 HOST = "src/cross_entropy_cpu.c"
 ARGUMENTS = "src/cross_entropy_arguments.c"
@@ -24,10 +28,10 @@ OPTIONS = "test_cross_entropy_options"
 STEPS = "test_cross_entropy_steps"
 
 CPU = [
-    ("shifted label", KERNELS,
+    ("shifted label", GRADIENT,
      "store_tail(row->grad + row->label, 1,",
      "store_tail(row->grad + (row->label + 1) % row->vocab, 1,", PLAIN),
-    ("zero off-target gradient", KERNELS,
+    ("zero off-target gradient", GRADIENT,
      "        plain_products(exponentials, columns, factors, grad, false);",
      "        plain_products(exponentials, columns, factor_of(0.0), grad, false);", PLAIN),
     ("mean divided by all rows", HOST,
@@ -39,7 +43,7 @@ CPU = [
     ("row 0's upstream gradient for all", ROW,
      "problem->grad_loss[row * problem->grad_loss_stride]",
      "problem->grad_loss[0 * row]", PLAIN),
-    ("skipped tail", KERNELS,
+    ("skipped tail", ELEMENTS,
      "memcpy(grad, tail, (size_t)columns * sizeof(element));",
      "memcpy(grad, tail, (size_t)(columns / 2 * 2) * sizeof(element));", PLAIN),
     ("a confident loss without log1p", ROW,
@@ -69,22 +73,22 @@ CPU = [
     ("all of the label's share despite smoothing", ROW,
      "const double own = (1 - smoothing) * (double)stats->label_weight,",
      "const double own = (double)stats->label_weight,", OPTIONS),
-    ("softcap's slope dropped", KERNELS,
+    ("softcap's slope dropped", GRADIENT,
      "    if (beside->slopes) {",
      "    if (false) {", OPTIONS),
-    ("softcap's slope dropped at the label", KERNELS,
+    ("softcap's slope dropped at the label", GRADIENT,
      "(float)(gradient->label * (double)first_lane(row->capped.slope))",
      "(float)(gradient->label + 0 * (double)first_lane(row->capped.slope))", OPTIONS),
-    ("softcap of the columns beyond the row", KERNELS,
+    ("softcap of the columns beyond the row", FULL,
      "            y = cut_off(y, columns);",
      "            (void)cut_off;", OPTIONS),
-    ("weights of the wrong columns", KERNELS,
+    ("weights of the wrong columns", GRADIENT,
      ".class_weights = problem->class_weights && gradient->uniform != 0 ? problem->class_weights + column : NULL,",
      ".class_weights = problem->class_weights && gradient->uniform != 0 ? problem->class_weights + first : NULL,", OPTIONS),
-    ("the label's weight from column 0", KERNELS,
+    ("the label's weight from column 0", PARTS,
      "full && problem->class_weights ? problem->class_weights[row->label] : 1.0f",
      "full && problem->class_weights ? problem->class_weights[0] : 1.0f", OPTIONS),
-    ("infinite distance of a column without weight", KERNELS,
+    ("infinite distance of a column without weight", FULL,
      "        if (of_weight[i] != 0.0f)\n",
      "", ROWS),
     ("parts combined in another order", HOST,
@@ -96,13 +100,13 @@ CPU = [
     ("argmax of the last maximum", ROW,
      "more.maximum > stats->maximum)",
      "more.maximum >= stats->maximum)", OPTIONS),
-    ("argmax within a part", KERNELS,
+    ("argmax within a part", PARTS,
      "stats->argmax = row->problem->first_column + column;",
      "stats->argmax = column;", STEPS),
-    ("argmax behind the label", KERNELS,
+    ("argmax behind the label", PARTS,
      "label == largest->logit && row->label < column)",
      "label == largest->logit && row->label > column)", OPTIONS),
-    ("padding left", KERNELS,
+    ("padding left", GRADIENT,
      "fill(row->grad, row->vocab, row->problem->padded_vocab, 0);",
      "fill(row->grad, row->vocab, row->vocab, 0);", OPTIONS),
     ("entropy of the wrong sign", ROW,
@@ -135,7 +139,7 @@ CPU = [
     ("skipped rows summed up", KERNELS,
      "problem->rows + index] = label < 0 ?",
      "problem->rows + index] = label < -1 ?", ROWS),
-    ("softcap's polynomial beyond its reach", KERNELS,
+    ("softcap's polynomial beyond its reach", FULL,
      "if (!wants.softcap || range_is_within(&group, pass->near))",
      "if (!wants.softcap || range_is_within(&group, pass->near) || true)", OPTIONS),
     ("the largest of none but negative logits", "src/cpu/range_of_halves.h",

@@ -2,7 +2,7 @@
  * Softmax cross-entropy of bf16 logits on a CPU: the sums of a row, and its gradient.
  * Rendered by gen/ from templates/cross_entropy.c.j2; do not edit.
  *
- * DRAM is passed over once: 2 bytes are read and 2 written per logit.  A row goes through two passes:
+ * DRAM is passed over once: 2 bytes are read and as many written per logit.  A row goes through two passes:
  *
  *   forward    the exponentials, block by block of QUERN_CROSS_ENTROPY_BLOCK columns, are summed and kept as fp32 in the
  *              worker's scratch
@@ -31,9 +31,9 @@
  *
  * The full kernels know softcap, label smoothing, class weights, entropy and argmax.  They have loops of their own, in which the
  * options are asked for once for each group of columns; beside an exponential they keep the slope of the softcap.  Of the four
- * vector pipes two multiply, and these are what a softcap asks for: 8 multiplications (fused or not) for y and its slope beside the 5
- * of the exponential, 1 for the smoothing and 3 in the gradient pass, so that 16 columns with all options take at least 8.5 cycles,
- * where those without take 3.
+ * vector pipes two multiply, and these are what a softcap asks for: 8 multiplications (fused or not) for y and its slope beside the
+ * 5 of the exponential, 1 for the smoothing and 3 in the gradient pass, so that 16 columns with all options take at least 8.5
+ * cycles, where those without take 3.
  */
 #include <float.h>
 #include <math.h>
@@ -50,65 +50,17 @@ typedef uint16_t element;
 
 enum { PAIR = 2 * VECTOR_LANES, UNROLL = 4, GROUP = UNROLL * PAIR };
 
-/* Columns whose sums come together before they join those of the piece: so no chain of roundings is longer than some 20. */
-enum { RUN = 512 };
-
-/* How far ahead of the forward pass logits are asked for, in bytes; across the row's end, into the next row. */
-enum { AHEAD = 8192, CACHE_LINE = 64 };
-
-#define MINUS_INFINITY 0xFF80
-#define NOT_A_NUMBER 0x7FFF
 /* For functions whose bool arguments are constants: each call is a loop of its own. */
 #define SPECIALISED static inline __attribute__((always_inline))
 
-/* One row, and where its intermediate results are kept. */
-struct row {
-    const struct quern_cross_entropy_problem *problem;
-    const element *logits;
-    element *grad;             /* NULL: no gradient */
-    int64_t vocab;
-    int64_t label;             /* its column here; -1: in another shard */
-    struct softcap softcap;    /* if there is one */
-    struct softcapped capped;  /* the label's logit, in every lane */
-    float *exponentials;       /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: nothing is kept */
-    float *slopes;             /* of the softcap, beside them; NULL: nothing is kept, or there is no softcap */
-    double *origins;           /* of the pieces' exponentials */
-};
+/*
+ * Elements: how bf16 logits come into fp32 vectors and gradients out of them, in whole pairs of vectors and in the part of a
+ * pair that ends a piece; the largest and the least of many; and what sums over columns run in.  All else is the same for all
+ * types.
+ */
 
-/* How far a pass over the pieces has come in what is kept of them. */
-struct cursor {
-    int64_t column, piece;
-};
-
-/* ---- pieces ---- */
-
-/* The end of the piece that starts at a column: the block's end, or the label's column before it. */
-static inline int64_t piece_end(const struct row *row, int64_t column) {
-    int64_t end = (column / QUERN_CROSS_ENTROPY_BLOCK + 1) * QUERN_CROSS_ENTROPY_BLOCK;
-    if (end > row->vocab)
-        end = row->vocab;
-    return column <= row->label && row->label < end ? row->label : end;
-}
-
-/* The start of the next piece. */
-static inline int64_t piece_next(const struct row *row, int64_t end) {
-    return end == row->label ? end + 1 : end;
-}
-
-static inline int64_t part_end(const struct row *row, int64_t part) {
-    const int64_t first = part * QUERN_CPU_PART_COLUMNS;
-    return row->vocab - first < QUERN_CPU_PART_COLUMNS ? row->vocab : first + QUERN_CPU_PART_COLUMNS;
-}
-
-/* Where a part of a row begins: each has room for one piece more, the label's. */
-static inline struct cursor cursor_of_part(int64_t part) {
-    return (struct cursor){part * QUERN_CPU_SCRATCH_PART, part * (QUERN_CPU_PART_COLUMNS / QUERN_CROSS_ENTROPY_BLOCK + 1)};
-}
-
-static inline struct cursor cursor_after(struct cursor at, int64_t columns) {
-    return (struct cursor){at.column + (columns + PAIR - 1) / PAIR * PAIR, at.piece + 1};
-}
-
+#define MINUS_INFINITY 0xFF80
+#define NOT_A_NUMBER 0x7FFF
 /* The last, partial pair of a piece, filled up with columns that add nothing. */
 static inline void fill_tail(element *tail, const element *logits, int64_t columns) {
     for (int i = 0; i < PAIR; i++)
@@ -149,8 +101,8 @@ static struct vector_pair load_weights(const float *weights, int64_t columns) {
 }
 
 /*
- * Whole pairs that have class weights beside them are loaded and stored in the columns' order where that makes the work less; what is
- * kept of them is in the same order.
+ * Whole pairs that have class weights beside them are loaded and stored in the columns' order where that makes the work less;
+ * what is kept of them is in the same order.
  */
 static inline struct vector_pair load_beside_weights(const element *logits) {
     return pair_load_bf16(logits);
@@ -163,7 +115,113 @@ static inline struct vector_pair load_whole_weights(const float *weights) {
 static inline void store_beside_weights(element *grad, struct vector_pair x) {
     pair_store_bf16(grad, x);
 }
-/* ---- forward ---- */
+static inline void store_pair(float *to, struct vector_pair x) {
+    vector_store_f32(to, x.first);
+    vector_store_f32(to + VECTOR_LANES, x.second);
+}
+
+typedef uint16_t range_limit;
+
+static inline struct range nothing_in_range(void) {
+    return range_nothing(MINUS_INFINITY);
+}
+
+static inline void add_to_range(struct range *range, const element *logits) {
+    range_add(range, logits);
+}
+
+static inline float largest_in_range(const struct range *range) {
+    const element largest = range_largest(range);
+    return first_lane(load_tail(&largest, 1).first);
+}
+
+/* Its bits, rounded down; of a negative one, those that nothing but 0 is within. */
+static inline range_limit range_limit_of(float limit) {
+    if (limit < 0)
+        return 0;
+    element bits[PAIR];
+    const vector x = vector_broadcast(limit);
+    pair_store_bf16(bits, (struct vector_pair){x, x});
+    return bits[0] ? (range_limit)(bits[0] - 1) : 0;
+}
+SPECIALISED struct range range_of(const element *logits, int64_t columns) {
+    struct range range = nothing_in_range();
+    int64_t column = 0;
+    for (; column + PAIR <= columns; column += PAIR)
+        add_to_range(&range, logits + column);
+    if (column < columns) {
+        element tail[PAIR];
+        fill_tail(tail, logits + column, columns - column);
+        add_to_range(&range, tail);
+    }
+    return range;
+}
+
+/* What sums over columns run in. */
+typedef vector total;
+
+static inline total total_of(struct vector_pair x) {
+    return x.first + x.second;
+}
+
+static inline total total_of_products(struct vector_pair x, struct vector_pair y) {
+    return vector_multiply_add(x.first, y.first, x.second * y.second);
+}
+
+static inline double total_value(total x) {
+    return vector_reduce_add(x);
+}
+/*
+ * Pieces: how a row falls into parts, blocks and pieces, where each has its place in the scratch, and what its exponentials are
+ * taken relative to.  The scratch has 4 bytes for a column, 8 with a softcap, and a part of a row has its own stretch of it, so
+ * that parts can be gone through in any order.
+ */
+
+/* One row, and where its intermediate results are kept. */
+struct row {
+    const struct quern_cross_entropy_problem *problem;
+    const element *logits;
+    element *grad;             /* NULL: no gradient */
+    int64_t vocab;
+    int64_t label;             /* its column here; -1: in another shard */
+    struct softcap softcap;    /* if there is one */
+    struct softcapped capped;  /* the label's logit, in every lane */
+    float *exponentials;       /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: nothing is kept */
+    float *slopes;             /* of the softcap, beside them; NULL: nothing is kept, or there is no softcap */
+    double *origins;           /* of the pieces' exponentials */
+};
+
+/* How far a pass over the pieces has come in what is kept of them. */
+struct cursor {
+    int64_t column, piece;
+};
+
+/* The end of the piece that starts at a column: the block's end, or the label's column before it. */
+static inline int64_t piece_end(const struct row *row, int64_t column) {
+    int64_t end = (column / QUERN_CROSS_ENTROPY_BLOCK + 1) * QUERN_CROSS_ENTROPY_BLOCK;
+    if (end > row->vocab)
+        end = row->vocab;
+    return column <= row->label && row->label < end ? row->label : end;
+}
+
+/* The start of the next piece. */
+static inline int64_t piece_next(const struct row *row, int64_t end) {
+    return end == row->label ? end + 1 : end;
+}
+
+static inline int64_t part_end(const struct row *row, int64_t part) {
+    const int64_t first = part * QUERN_CPU_PART_COLUMNS;
+    return row->vocab - first < QUERN_CPU_PART_COLUMNS ? row->vocab : first + QUERN_CPU_PART_COLUMNS;
+}
+
+/* Where a part of a row begins: each has room for one piece more, the label's. */
+static inline struct cursor cursor_of_part(int64_t part) {
+    return (struct cursor){part * QUERN_CPU_SCRATCH_PART, part * (QUERN_CPU_PART_COLUMNS / QUERN_CROSS_ENTROPY_BLOCK + 1)};
+}
+
+static inline struct cursor cursor_after(struct cursor at, int64_t columns) {
+    return (struct cursor){at.column + (columns + PAIR - 1) / PAIR * PAIR, at.piece + 1};
+}
 
 /* Where the exponentials of a piece are taken relative to, and the largest y for which that is still right. */
 struct origin {
@@ -227,26 +285,17 @@ static inline struct vector_pair pair_exponentials(struct vector_pair x, const s
 static inline struct vector_pair pair_exponentials_in_reach(struct vector_pair x, const struct exponential_bounds *bounds) {
     return (struct vector_pair){exponential_in_reach(x.first, bounds->round), exponential_in_reach(x.second, bounds->round)};
 }
+/*
+ * The forward pass of plain kernels over a piece: 2 bytes of a logit are read, which come from DRAM, and 4 written,
+ * which stay in the cache; the largest logit, the sum of the exponentials and the exponentials come from the same loop.
+ */
 
-static inline void store_pair(float *to, struct vector_pair x) {
-    vector_store_f32(to, x.first);
-    vector_store_f32(to + VECTOR_LANES, x.second);
-}
+/* Columns whose sums come together before they join those of the piece: so no chain of roundings is longer than some 20. */
+enum { RUN = 512 };
 
-/* What sums over columns run in. */
-typedef vector total;
+/* How far ahead of the forward pass logits are asked for, in bytes; across the row's end, into the next row. */
+enum { AHEAD = 8192, CACHE_LINE = 64 };
 
-static inline total total_of(struct vector_pair x) {
-    return x.first + x.second;
-}
-
-static inline total total_of_products(struct vector_pair x, struct vector_pair y) {
-    return vector_multiply_add(x.first, y.first, x.second * y.second);
-}
-
-static inline double total_value(total x) {
-    return vector_reduce_add(x);
-}
 static inline void prefetch_ahead(const element *logits) {
     for (size_t byte = 0; byte < GROUP * sizeof(element); byte += CACHE_LINE)
         __builtin_prefetch((const void *)((uintptr_t)logits + AHEAD + byte));
@@ -296,53 +345,18 @@ static struct piece_sums plain_sums(const element *logits, int64_t columns, stru
     return exponentials ? plain_pass(logits, columns, origin, exponentials, false, true)
                         : plain_pass(logits, columns, origin, NULL, false, false);
 }
-
-/* ---- forward with all options ---- */
+/*
+ * The forward pass of full kernels over a piece: softcap, smoothing and entropy in the loop that takes the exponentials.  A logit
+ * is read from DRAM once, as by the plain ones; beside it come 4 bytes of a class weight, and 4 of the softcap's slope go to the
+ * scratch with the exponential's, all of them in the cache.  A group's logits are looked at before they are worked on: whether
+ * the softcap's polynomial suffices is decided for all of them at once.
+ */
 
 /* What is asked of a pass.  Where it is a constant, so are the branches that depend on it. */
 struct full_wants {
     bool centred, kept, softcap, smoothing, class_weights, entropy;
     bool in_reach;             /* no y is below the lowest whose exponential counts: the softcap sees to it */
 };
-
-/* ---- the range of logits ---- */
-
-typedef uint16_t range_limit;
-
-static inline struct range nothing_in_range(void) {
-    return range_nothing(MINUS_INFINITY);
-}
-
-static inline void add_to_range(struct range *range, const element *logits) {
-    range_add(range, logits);
-}
-
-static inline float largest_in_range(const struct range *range) {
-    const element largest = range_largest(range);
-    return first_lane(load_tail(&largest, 1).first);
-}
-
-/* Its bits, rounded down; of a negative one, those that nothing but 0 is within. */
-static inline range_limit range_limit_of(float limit) {
-    if (limit < 0)
-        return 0;
-    element bits[PAIR];
-    const vector x = vector_broadcast(limit);
-    pair_store_bf16(bits, (struct vector_pair){x, x});
-    return bits[0] ? (range_limit)(bits[0] - 1) : 0;
-}
-SPECIALISED struct range range_of(const element *logits, int64_t columns) {
-    struct range range = nothing_in_range();
-    int64_t column = 0;
-    for (; column + PAIR <= columns; column += PAIR)
-        add_to_range(&range, logits + column);
-    if (column < columns) {
-        element tail[PAIR];
-        fill_tail(tail, logits + column, columns - column);
-        add_to_range(&range, tail);
-    }
-    return range;
-}
 
 /* A pass over a piece: what is asked for, and where things are. */
 struct full_pass {
@@ -433,7 +447,8 @@ SPECIALISED void weigh(const struct full_pass *pass, int64_t column, struct vect
 /* exp = 0 adds 0, however far away. */
 SPECIALISED total moment_of(const struct full_pass *pass, struct vector_pair y, struct vector_pair exponentials) {
     const vector least = vector_broadcast(LEAST_DISTANCE);
-    const struct vector_pair distances = {vector_max(least, y.first - pass->reference), vector_max(least, y.second - pass->reference)};
+    const struct vector_pair distances = {vector_max(least, y.first - pass->reference),
+                                          vector_max(least, y.second - pass->reference)};
     return total_of_products(distances, exponentials);
 }
 
@@ -475,8 +490,8 @@ SPECIALISED void add_pairs(const struct full_pass *pass, int64_t column, int64_t
 }
 
 /* The far half of the softcap is computed only where one of the group's logits asks for it. */
-SPECIALISED void add_group(const struct full_pass *pass, int64_t column, int64_t columns, struct full_wants wants, struct range *range,
-                           struct full_sums *run) {
+SPECIALISED void add_group(const struct full_pass *pass, int64_t column, int64_t columns, struct full_wants wants,
+                           struct range *range, struct full_sums *run) {
     const struct range group = range_of(pass->logits + column, columns);
     range_join(range, &group);
     if (!wants.softcap || range_is_within(&group, pass->near))
@@ -542,20 +557,26 @@ static struct piece_sums full_sums(const struct full_pass *pass, int64_t columns
     const struct full_wants wants = pass->wants;
     if (wants.centred || wants.entropy || !wants.kept || wants.softcap != wants.in_reach)
         return full_pass(*pass, columns, wants);
-    if (wants.softcap && wants.smoothing && wants.class_weights)
-        return full_pass(*pass, columns, (struct full_wants){.kept = 1, .softcap = 1, .smoothing = 1, .class_weights = 1, .in_reach = 1});
+    const struct full_wants kept = {.kept = 1}, weighed = {.kept = 1, .smoothing = 1, .class_weights = 1};
+    const struct full_wants smoothed = {.kept = 1, .smoothing = 1}, capped = {.kept = 1, .softcap = 1, .in_reach = 1};
+    const struct full_wants capped_smoothed = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1};
+    const struct full_wants capped_weighed = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1};
+    if (wants.softcap && wants.class_weights)
+        return full_pass(*pass, columns, capped_weighed);
     if (wants.softcap && wants.smoothing)
-        return full_pass(*pass, columns, (struct full_wants){.kept = 1, .softcap = 1, .smoothing = 1, .in_reach = 1});
+        return full_pass(*pass, columns, capped_smoothed);
     if (wants.softcap)
-        return full_pass(*pass, columns, (struct full_wants){.kept = 1, .softcap = 1, .in_reach = 1});
-    if (wants.smoothing && wants.class_weights)
-        return full_pass(*pass, columns, (struct full_wants){.kept = 1, .smoothing = 1, .class_weights = 1});
+        return full_pass(*pass, columns, capped);
+    if (wants.class_weights)
+        return full_pass(*pass, columns, weighed);
     if (wants.smoothing)
-        return full_pass(*pass, columns, (struct full_wants){.kept = 1, .smoothing = 1});
-    return full_pass(*pass, columns, wants);
+        return full_pass(*pass, columns, smoothed);
+    return full_pass(*pass, columns, kept);
 }
-
-/* ---- parts ---- */
+/*
+ * Parts: the sums of one part of a row, from those of its pieces and the label's column.  Columns are touched by the passes only,
+ * but for the label and, if it is asked for, the search for the largest logit's column within the piece that has it.
+ */
 
 /* The y of one logit, in every lane. */
 static struct softcapped cap_one(const struct row *row, float logit) {
@@ -730,8 +751,10 @@ SPECIALISED quern_row_stats sum_part(const struct row *row, int64_t part, struct
     }
     return finish_part(row, part, &largest, stats, full);
 }
-
-/* ---- gradient ---- */
+/*
+ * The gradient of one part from what the forward pass has kept: 4 bytes of an exponential are read for a column, and 4 each of a
+ * slope and a class weight where there are such, all from the cache; 2 bytes are written, which go to DRAM.
+ */
 
 /*
  * What exponentials are multiplied by, rounded once: the factor / 2^EXPONENTIAL_BIAS or, where that is no normal fp32, two normal
@@ -867,7 +890,6 @@ SPECIALISED void write_part(const struct row *row, int64_t part, const struct qu
 static void write_padding(const struct row *row) {
     fill(row->grad, row->vocab, row->problem->padded_vocab, 0);
 }
-
 /* ---- rows ---- */
 
 /* label: among all columns, or -1 for a row to skip.  scratch: NULL where nothing is to be kept. */

@@ -8,8 +8,8 @@
  *   far    with q = exp(-2 |u|): tanh |u| = (1 - q) / (1 + q), and the slope 4 q / (1 + q)^2 keeps its relative precision where
  *          tanh itself has become 1; what rounding leaves of u is made up for, since it counts more the larger u is
  *
- * Near needs no u: the powers of 1 / cap are in the coefficients of x^2, so that a logit costs six multiplications and its slope two.
- * They are normal fp32 values where cap is neither huge nor tiny; elsewhere x and cap are scaled by a power of two first, and
+ * Near needs no u: the powers of 1 / cap are in the coefficients of x^2, so that a logit costs six multiplications and its slope
+ * two.  They are normal fp32 values where cap is neither huge nor tiny; elsewhere x and cap are scaled by a power of two first, and
  * every logit goes the far way.
  *
  * Logits are nearly always near, so a caller looks first and computes the far half only where it is needed.  A vector gets the same

@@ -145,8 +145,8 @@ static inline struct vector_pair pair_load_beside_bf16(const float *from) {
 }
 
 /*
- * Rounds 32 elements at once, from the upper halves (what is kept) and the lower halves (what is cut off): up if the cut-off part is
- * more than a half, or a half and the kept part is odd.
+ * Rounds 32 elements at once, from the upper halves (what is kept) and the lower halves (what is cut off): up if the cut-off part
+ * is more than a half, or a half and the kept part is odd.
  */
 static inline __m512i halves_round(__m512i kept, __m512i cut) {
     const __m512i biased = _mm512_adds_epu16(cut, _mm512_and_si512(kept, _mm512_set1_epi16(1)));
@@ -169,8 +169,8 @@ static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
 }
 
 /*
- * In the order of the elements, for work beside other arrays: one permutation for 16 elements, which is slower than a shift or a mask
- * but faster than these and a permutation of what lies beside.
+ * In the order of the elements, for work beside other arrays: one permutation for 16 elements, which is slower than a shift or a
+ * mask but faster than these and a permutation of what lies beside.
  */
 static inline struct vector_pair pair_load_ordered_bf16(const uint16_t *from) {
     const __mmask32 upper = 0xAAAAAAAA;
