@@ -50,7 +50,7 @@ typedef uint16_t element;
 
 enum { PAIR = 2 * VECTOR_LANES, UNROLL = 4, GROUP = UNROLL * PAIR };
 
-/* For functions whose bool arguments are constants: each call is a loop of its own. */
+/* For functions whose bool arguments are constants, so that each call is a loop of its own, and for all within such loops. */
 #define SPECIALISED static inline __attribute__((always_inline))
 
 /*
@@ -80,7 +80,7 @@ static inline float first_lane(vector x) {
     return lanes[0];
 }
 
-static inline struct vector_pair load_pair(const element *logits, int64_t columns) {
+SPECIALISED struct vector_pair load_pair(const element *logits, int64_t columns) {
     return columns >= PAIR ? pair_load_bf16(logits) : load_tail(logits, columns);
 }
 
@@ -104,18 +104,18 @@ static struct vector_pair load_weights(const float *weights, int64_t columns) {
  * Whole pairs that have class weights beside them are loaded and stored in the columns' order where that makes the work less;
  * what is kept of them is in the same order.
  */
-static inline struct vector_pair load_beside_weights(const element *logits) {
+SPECIALISED struct vector_pair load_beside_weights(const element *logits) {
     return pair_load_bf16(logits);
 }
 
-static inline struct vector_pair load_whole_weights(const float *weights) {
+SPECIALISED struct vector_pair load_whole_weights(const float *weights) {
     return pair_load_beside_bf16(weights);
 }
 
-static inline void store_beside_weights(element *grad, struct vector_pair x) {
+SPECIALISED void store_beside_weights(element *grad, struct vector_pair x) {
     pair_store_bf16(grad, x);
 }
-static inline void store_pair(float *to, struct vector_pair x) {
+SPECIALISED void store_pair(float *to, struct vector_pair x) {
     vector_store_f32(to, x.first);
     vector_store_f32(to + VECTOR_LANES, x.second);
 }
@@ -126,7 +126,7 @@ static inline struct range nothing_in_range(void) {
     return range_nothing();
 }
 
-static inline void add_to_range(struct range *range, const element *logits) {
+SPECIALISED void add_to_range(struct range *range, const element *logits) {
     range_add(range, pair_load_bf16(logits));
 }
 
@@ -153,11 +153,11 @@ SPECIALISED struct range range_of(const element *logits, int64_t columns) {
 /* What sums over columns run in. */
 typedef vector total;
 
-static inline total total_of(struct vector_pair x) {
+SPECIALISED total total_of(struct vector_pair x) {
     return x.first + x.second;
 }
 
-static inline total total_of_products(struct vector_pair x, struct vector_pair y) {
+SPECIALISED total total_of_products(struct vector_pair x, struct vector_pair y) {
     return vector_multiply_add(x.first, y.first, x.second * y.second);
 }
 
@@ -265,7 +265,7 @@ static inline struct exponential_bounds bounds_of(struct exponential_origin orig
     };
 }
 
-static inline struct vector_pair pair_exponentials(struct vector_pair x, const struct exponential_bounds *bounds, bool centred) {
+SPECIALISED struct vector_pair pair_exponentials(struct vector_pair x, const struct exponential_bounds *bounds, bool centred) {
     if (centred) {
         x.first -= bounds->centre;
         x.second -= bounds->centre;
@@ -275,7 +275,7 @@ static inline struct vector_pair pair_exponentials(struct vector_pair x, const s
 }
 
 /* The same of logits that are known to be neither centred nor below the lowest. */
-static inline struct vector_pair pair_exponentials_in_reach(struct vector_pair x, const struct exponential_bounds *bounds) {
+SPECIALISED struct vector_pair pair_exponentials_in_reach(struct vector_pair x, const struct exponential_bounds *bounds) {
     return (struct vector_pair){exponential_in_reach(x.first, bounds->round), exponential_in_reach(x.second, bounds->round)};
 }
 /*

@@ -24,7 +24,7 @@ static const uint32_t quern_power_table[32] = {
 #define EXPONENTIAL_ROUND 0x1.8p18f
 
 /* round = EXPONENTIAL_ROUND - k; right where no x is below what exponential() calls lowest. */
-static inline vector exponential_in_reach(vector x, vector round) {
+static inline __attribute__((always_inline)) vector exponential_in_reach(vector x, vector round) {
     vector sum = vector_fma(x, vector_broadcast(LOG2_E), round);
     vector r = vector_fma(sum - round, vector_broadcast(-LN_2), x);
     __m512i place = _mm512_castps_si512(sum);
@@ -36,7 +36,7 @@ static inline vector exponential_in_reach(vector x, vector round) {
 }
 
 /* 0 below lowest. */
-static inline vector exponential(vector x, vector round, vector lowest) {
+static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, lowest, _CMP_NLT_UQ), exponential_in_reach(x, round));
 }
 

@@ -12,12 +12,12 @@ static inline struct range range_nothing(void) {
     return (struct range){vector_broadcast(-INFINITY), vector_broadcast(INFINITY)};
 }
 
-static inline void range_join(struct range *range, const struct range *more) {
+static inline __attribute__((always_inline)) void range_join(struct range *range, const struct range *more) {
     range->largest = vector_max(range->largest, more->largest);
     range->least = vector_min(range->least, more->least);
 }
 
-static inline void range_add(struct range *range, struct vector_pair x) {
+static inline __attribute__((always_inline)) void range_add(struct range *range, struct vector_pair x) {
     range->largest = vector_max(range->largest, vector_max(x.first, x.second));
     range->least = vector_min(range->least, vector_min(x.first, x.second));
 }

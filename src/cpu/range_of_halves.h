@@ -19,14 +19,14 @@ static inline struct range range_nothing(uint16_t minus_infinity) {
     return (struct range){halves_broadcast(0x8000), halves_broadcast(0), halves_broadcast(minus_infinity)};
 }
 
-static inline void range_join(struct range *range, const struct range *more) {
+static inline __attribute__((always_inline)) void range_join(struct range *range, const struct range *more) {
     range->top = halves_max_signed(range->top, more->top);
     range->bottom = halves_max(range->bottom, more->bottom);
     range->least = halves_min(range->least, more->least);
 }
 
 /* Two vectors' worth of logits. */
-static inline void range_add(struct range *range, const uint16_t *from) {
+static inline __attribute__((always_inline)) void range_add(struct range *range, const uint16_t *from) {
     const halves bits = halves_load(from);
     range_join(range, &(struct range){bits, bits, bits});
 }

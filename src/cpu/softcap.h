@@ -58,8 +58,8 @@ static inline struct softcap softcap_at(float cap) {
     return softcap;
 }
 
-/* Right for near logits only, where nothing is scaled. */
-static inline struct softcapped softcap_near(vector x, const struct softcap *of) {
+/* Right for near logits only, where nothing is scaled.  It stands in the innermost loops, wherever the compiler would leave it. */
+static inline __attribute__((always_inline)) struct softcapped softcap_near(vector x, const struct softcap *of) {
     const vector one = vector_broadcast(1.0f), z = x * x;
     vector r = vector_multiply_add(z, of->coefficients[3], of->coefficients[2]);
     r = vector_multiply_add(z, r, of->coefficients[1]);

@@ -46,7 +46,7 @@ static inline float vector_reduce_max(vector x) {
     return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
 }
 
-static inline vector_wide vector_widen(vector x) {
+static inline __attribute__((always_inline)) vector_wide vector_widen(vector x) {
     return _mm256_cvtps_pd(_mm256_castps256_ps128(x)) + _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
 }
 

@@ -61,7 +61,7 @@ static inline vector vector_if_above(vector a, vector b, vector yes, vector no) 
 static inline float vector_reduce_max(vector x) { return _mm512_reduce_max_ps(x); }
 
 /* The sum of both halves. */
-static inline vector_wide vector_widen(vector x) {
+static inline __attribute__((always_inline)) vector_wide vector_widen(vector x) {
     return _mm512_cvtps_pd(_mm512_castps512_ps256(x)) + _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
 }
 
