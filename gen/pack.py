@@ -63,7 +63,8 @@ def _row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
     assert isinstance(target, spec.GpuTarget)
     return ROW.pack(kernel.name.encode(), kernel.symbol.encode(), OPERATION_NUMBERS[kernel.operation],
                     target.cc_min, target.cc_max, *_dtypes(kernel), _stage(kernel), int(bool(kernel.key.get("options"))),
-                    kernel.threads, kernel.elements, kernel.shared_per_column, kernel.shared_fixed, kernel.cluster, 0, kernel.vocab_max, offset, size)
+                    kernel.threads, kernel.elements, kernel.shared_per_column, kernel.shared_per_part, kernel.shared_fixed,
+                    kernel.cluster, kernel.vocab_max, offset, size)
 
 
 def checksum(data: bytes) -> int:

@@ -17,9 +17,12 @@ from gen.spec import (
     DTYPES,
     FLOATS,
     GPU_TARGETS,
+    MERGED_BYTES,
     OPERATIONS,
     RAGGED_ALL_TO_ALL_GEOMETRY,
     SCALED,
+    SUMS_BYTES,
+    SUMS_BYTES_FULL,
     CpuTarget,
     Geometry,
     GpuTarget,
@@ -206,25 +209,43 @@ class Kernel:
         return self.geometry.cluster
 
     @property
+    def merged_bytes(self) -> int:
+        """Of the stats of the parts that a block has merged."""
+        return MERGED_BYTES
+
+    @property
+    def sums_bytes(self) -> int:
+        """Of the sums of one part."""
+        return SUMS_BYTES_FULL if self.key.get("options") else SUMS_BYTES
+
+    @property
     def shared_per_column(self) -> int:
-        return DTYPES[str(self.key["logits"])].bits // 8 if self.geometry.shared_columns else 0
+        return DTYPES[str(self.key["logits"])].bits // 8 if self.geometry.keeps == "row" else 0
+
+    @property
+    def shared_per_part(self) -> int:
+        """Dynamic shared memory for each part that a block keeps, beside that of its columns if these are counted one by one."""
+        return {"row": self.sums_bytes, "parts": self.sums_bytes + GPU_PART_BYTES}.get(self.geometry.keeps, 0)
 
     @property
     def shared_fixed(self) -> int:
-        """Dynamic shared memory beside the row: the sums and, of a row that is streamed by copies, one part."""
-        sums = self.geometry.shared_fixed + (self.geometry.shared_options if self.key.get("options") else 0)
-        return sums + (self.geometry.shared_part if "async_copy" in self.target.features else 0)
+        """Dynamic shared memory beside that: the sums and, of a row that is streamed by copies, one part."""
+        if not self.geometry.keeps and not self.geometry.sums:
+            return 0
+        part = GPU_PART_BYTES if self.geometry.keeps == "part" and "async_copy" in self.target.features else 0
+        return MERGED_BYTES + self.geometry.sums * self.sums_bytes + part
 
     @property
     def vocab_max(self) -> int:
         """The longest row a cross-entropy kernel can hold."""
-        if not isinstance(self.target, GpuTarget) or not (self.shared_per_column or self.cluster):
+        if not isinstance(self.target, GpuTarget) or not self.shared_per_part:
             return INT64_MAX
         room = self.target.shared_bytes - self.shared_fixed
-        if self.shared_per_column:
-            return room // self.shared_per_column
         part_columns = GPU_PART_BYTES * 8 // DTYPES[str(self.key["logits"])].bits
-        return self.cluster * (room // GPU_PART_BYTES) * part_columns
+        if self.cluster:
+            return self.cluster * (room // self.shared_per_part) * part_columns
+        whole, rest = divmod(room, GPU_PART_BYTES + self.shared_per_part)
+        return whole * part_columns + max(0, rest - self.shared_per_part) // self.shared_per_column
 
     @property
     def cpu_member(self) -> str:

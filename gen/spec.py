@@ -6,10 +6,10 @@ templates knows a generation by its name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 # Raised whenever the layout of a table row or of a kernel pack changes: packs of another version are refused.
-PACK_VERSION = 3
+PACK_VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,8 @@ class Geometry:
 
     threads: int            # per block
     elements: int = 0       # Adam: elements of a tile, the work of one warp
-    shared_columns: bool = False  # cross-entropy: dynamic shared memory holds one row in its own type, ...
-    shared_fixed: int = 0   # ... and this many bytes before it,
-    shared_options: int = 0 # and so many more with all options,
-    shared_part: int = 0    # and so many more where the target has asynchronous copies
+    keeps: str = ""         # cross-entropy: what dynamic shared memory holds beside sums: "row", "parts" of it, one "part"
+    sums: int = 0           # ... of so many parts, if it does not keep them; 0: no sums at all
     cluster: int = 0        # cross-entropy: the most blocks that keep the parts of one row together; 0: one block
 
 
@@ -174,17 +172,22 @@ ADAM_DEFAULTS = (
 # "resident" keeps the row in shared memory and so reads it once, "cluster" in that of several blocks; "streamed" reads it twice and
 # takes any vocab; "stats" and "gradient" are its two passes for one part of a row; the others are the stages around them.  All that
 # sum logits have the same number of threads, on which the bits of the sums depend.
-_SUMMING = Geometry(threads=512, shared_fixed=2688, shared_options=3072)
+_SUMMING_THREADS = 512
 CROSS_ENTROPY_GEOMETRY = {
-    "resident": replace(_SUMMING, shared_columns=True),
-    "cluster": replace(_SUMMING, cluster=8),  # as many as any generation has
-    "streamed": replace(_SUMMING, shared_part=32768),  # QUERN_GPU_PART_BYTES
-    "stats": _SUMMING,
-    "gradient": Geometry(threads=_SUMMING.threads),
+    "resident": Geometry(_SUMMING_THREADS, keeps="row"),
+    "cluster": Geometry(_SUMMING_THREADS, keeps="parts", cluster=8),  # as many as any generation has
+    "streamed": Geometry(_SUMMING_THREADS, keeps="part", sums=8),     # MERGED_AT_ONCE
+    "stats": Geometry(_SUMMING_THREADS, sums=1),
+    "gradient": Geometry(_SUMMING_THREADS),
     "combine": Geometry(threads=256),  # a warp for each row
     "labels": Geometry(threads=1024),
     "reduce": Geometry(threads=1024),
 }
+
+# Bytes of dynamic shared memory: a row of stats, and the sums of one part, without and with all options.
+MERGED_BYTES = 64
+SUMS_BYTES = 336
+SUMS_BYTES_FULL = 720
 
 BARRIER_GEOMETRY = Geometry(threads=128)  # one for each rank that a group may have
 

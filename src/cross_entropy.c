@@ -15,6 +15,10 @@ struct request {
     int64_t shared_bytes;  /* of the device; a row made for a larger sibling may ask for more */
 };
 
+int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t parts) {
+    return kernel->cuda.shared_per_column * columns + kernel->cuda.shared_per_part * parts + kernel->cuda.shared_fixed;
+}
+
 static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
     const struct request *request = context;
     struct quern_text nobody = quern_text_begin(NULL, 0);
@@ -38,14 +42,15 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
                        (long long)request->vocab);
         return true;
     }
-    int64_t per_column = kernel->cuda.shared_per_column;
-    if (per_column && request->vocab > (request->shared_bytes - kernel->cuda.shared_fixed) / per_column) {
+    const int64_t cluster = kernel->cuda.cluster;
+    if (kernel->cuda.shared_per_column
+        && quern_cross_entropy_shared_bytes(kernel, request->vocab, request->parts) > request->shared_bytes) {
         quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
                        (long long)request->shared_bytes, (long long)request->vocab);
         return true;
     }
-    const int64_t cluster = kernel->cuda.cluster;
-    if (cluster && request->parts > cluster * ((request->shared_bytes - kernel->cuda.shared_fixed) / QUERN_GPU_PART_BYTES)) {
+    if (cluster
+        && quern_cross_entropy_shared_bytes(kernel, 0, (request->parts + cluster - 1) / cluster) > request->shared_bytes) {
         quern_text_add(why, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
                        (long long)cluster, (long long)request->shared_bytes, (long long)request->vocab);
         return true;
@@ -127,12 +132,17 @@ size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_en
     return lay_out(device, step, args).total;
 }
 
+/* Where something lies in the workspace, which is NULL when nothing does. */
+static void *inside(char *workspace, size_t offset) {
+    return workspace ? workspace + offset : NULL;
+}
+
 /* Pointers that a step has no use for are NULL. */
 static void state_problem(struct quern_cross_entropy_call *call, const struct layout *layout, char *workspace) {
     const quern_cross_entropy_args *args = &call->args;
     const enum quern_cross_entropy_step step = call->step;
     const bool reduced = is_reduced(step, args), tells = step == QUERN_STEP_WHOLE || step == QUERN_STEP_COMBINE;
-    float *row_loss = reduced ? (float *)(workspace + layout->row_loss) : args->loss;
+    float *row_loss = reduced ? inside(workspace, layout->row_loss) : args->loss;
     call->problem = (struct quern_cross_entropy_problem){
         .logits = args->logits,
         .logits_stride = args->logits_stride,
@@ -160,11 +170,11 @@ static void state_problem(struct quern_cross_entropy_call *call, const struct la
         .entropy = args->entropy,
         .argmax = args->argmax,
         .stats = args->stats,
-        .parts = (quern_row_stats *)(workspace + layout->parts),
+        .parts = inside(workspace, layout->parts),
         .part_count = quern_cross_entropy_parts(call->device, args),
         .is_final = step != QUERN_STEP_STATS,
         .loss = reduced ? args->loss : NULL,
-        .divisor = is_mean(args) && step != QUERN_STEP_STATS ? (double *)(workspace + layout->divisor) : NULL,
+        .divisor = is_mean(args) && step != QUERN_STEP_STATS ? inside(workspace, layout->divisor) : NULL,
         .weights_in_stats = args->class_weights && (step == QUERN_STEP_COMBINE || step == QUERN_STEP_GRADIENT),
         .report = tells ? args->report : NULL,
     };
@@ -174,7 +184,7 @@ void quern_cross_entropy_state(struct quern_cross_entropy_call *call, void *work
     const struct layout layout = lay_out(call->device, call->step, &call->args);
     state_problem(call, &layout, workspace);
     call->is_full = quern_cross_entropy_is_full(&call->args);
-    call->spare_stats = (quern_row_stats *)((char *)workspace + layout.stats);
+    call->spare_stats = inside(workspace, layout.stats);
     call->scratch = (char *)round_up((size_t)workspace + layout.scratch);
     call->scratch_bytes = layout.scratch_bytes;
     call->workers = layout.workers;

@@ -54,6 +54,9 @@ bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args);
 quern_status quern_cross_entropy_select(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage,
                                         const struct quern_ready_kernel **chosen);
 
+/* The dynamic shared memory of a GPU kernel's block that keeps so many columns, which are so many parts. */
+int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t parts);
+
 /* ---- a call in pieces, for src/linear_cross_entropy.c ---- */
 
 /* The workspace of a step; the arguments have passed the checks. */

@@ -34,7 +34,7 @@ static quern_status add(struct launches *launches, const struct quern_cross_entr
     if (status != QUERN_OK || !blocks) return status;
     launch->blocks = blocks;
     launch->cluster = 1;
-    launch->shared = launch->ready->kernel->cuda.shared_per_column * (size_t)call->problem.vocab + launch->ready->kernel->cuda.shared_fixed;
+    launch->shared = (size_t)quern_cross_entropy_shared_bytes(launch->ready->kernel, call->problem.vocab, call->problem.part_count);
     launches->count++;
     return QUERN_OK;
 }
@@ -45,9 +45,8 @@ static int64_t divided_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 /* The fewest blocks that keep all parts in so much shared memory each; 0: the most are too few. */
 static int64_t fewest_blocks(const struct quern_kernel *kernel, int64_t parts, int64_t shared_bytes) {
-    const int64_t each = (shared_bytes - kernel->cuda.shared_fixed) / QUERN_GPU_PART_BYTES;
-    for (int64_t blocks = 2; each > 0 && blocks <= kernel->cuda.cluster; blocks *= 2)
-        if (blocks * each >= parts) return blocks;
+    for (int64_t blocks = 2; blocks <= kernel->cuda.cluster; blocks *= 2)
+        if (quern_cross_entropy_shared_bytes(kernel, 0, divided_up(parts, blocks)) <= shared_bytes) return blocks;
     return 0;
 }
 
@@ -69,8 +68,8 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
     struct launch *launch = &launches->list[place];
     launch->cluster = blocks_per_row(call, launch->ready->kernel);
     launch->blocks *= launch->cluster;
-    if (launch->cluster > 1)
-        launch->shared += (size_t)divided_up(call->problem.part_count, launch->cluster) * QUERN_GPU_PART_BYTES;
+    const int64_t parts = divided_up(call->problem.part_count, launch->cluster);
+    launch->shared = (size_t)quern_cross_entropy_shared_bytes(launch->ready->kernel, call->problem.vocab, parts);
     return status;
 }
 

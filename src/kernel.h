@@ -104,9 +104,10 @@ struct quern_kernel {
         uint32_t threads;             /* per block */
         uint32_t elements;            /* Adam, but for the combining task: elements of a tile, which is the work of one warp */
         uint32_t shared_per_column;   /* cross-entropy: dynamic shared memory is this times vocab, ... */
+        uint32_t shared_per_part;     /* ... plus this times the parts that the block keeps, ... */
         uint32_t shared_fixed;        /* ... plus this */
         uint32_t cluster;             /* cross-entropy: up to so many blocks of a cluster share a row, each with whole parts of it in
-                                         dynamic shared memory, after shared_fixed bytes; 0: one block for each row */
+                                         dynamic shared memory; 0: one block for each row */
     } cuda;
 };
 

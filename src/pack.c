@@ -137,7 +137,7 @@ static struct quern_kernel row_kernel(const struct file *file, const struct quer
         .operation = row->operation,
         .target = {header->target, QUERN_CUDA, 0, row->cc_min, row->cc_max},
         .cuda = {row->entry, file->bytes + row->image_offset, file->bytes + row->image_offset + row->image_bytes, row->threads,
-                 row->elements, row->shared_per_column, row->shared_fixed, row->cluster},
+                 row->elements, row->shared_per_column, row->shared_per_part, row->shared_fixed, row->cluster},
     };
     if (row->operation == QUERN_ADAM) {
         kernel.key.adam.param = (quern_dtype)row->dtypes[0];

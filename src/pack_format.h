@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define QUERN_PACK_MAGIC "QUERNPAK"
-enum { QUERN_PACK_VERSION = 3 };
+enum { QUERN_PACK_VERSION = 4 };
 
 struct quern_pack_header {
     char magic[8];
@@ -32,8 +32,7 @@ struct quern_pack_row {
     int32_t cc_min, cc_max;
     int32_t dtypes[5];      /* cross-entropy: logits; Adam: param, grad, m, v, master */
     int32_t stage, full;    /* cross-entropy's stage or Adam's task, and whether it knows all options */
-    uint32_t threads, elements, shared_per_column, shared_fixed, cluster;
-    uint32_t reserved;
+    uint32_t threads, elements, shared_per_column, shared_per_part, shared_fixed, cluster;
     int64_t vocab_max;
     uint64_t image_offset;  /* from the beginning of the file, a multiple of 64 */
     uint64_t image_bytes;

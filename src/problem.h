@@ -64,20 +64,25 @@ enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
 /*
  * Scratch of one CPU worker, for one row: the exponentials as fp32, beside them the slopes of the softcap if there is one, and the
  * origin of each piece's exponentials as a double.  A piece is what a block of columns holds, without the label's column: that one
- * splits its block into two pieces, each of which may waste up to half of the 64 further columns.
+ * splits its block into two pieces, each of which may waste up to half of a part's 64 further columns.
  */
-enum { QUERN_CROSS_ENTROPY_BLOCK = 2048 };
+enum { QUERN_CROSS_ENTROPY_BLOCK = 4096, QUERN_CPU_SCRATCH_PART = QUERN_CPU_PART_COLUMNS + 64 };
+
+static inline int64_t quern_cross_entropy_scratch_parts(int64_t vocab) {
+    return (vocab + QUERN_CPU_PART_COLUMNS - 1) / QUERN_CPU_PART_COLUMNS;
+}
 
 static inline int64_t quern_cross_entropy_scratch_columns(int64_t vocab) {
-    return (vocab + 63) / 64 * 64 + 64;
+    return (vocab + 63) / 64 * 64 + 64 * quern_cross_entropy_scratch_parts(vocab);
 }
 
 /* What is kept of each column: its exponential, and with a softcap its slope there. */
 static inline int64_t quern_cross_entropy_scratch_floats(float softcap) { return softcap != 0 ? 2 : 1; }
 
 static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab, float softcap) {
-    int64_t pieces = vocab / QUERN_CROSS_ENTROPY_BLOCK + 2;
-    int64_t bytes = 4 * quern_cross_entropy_scratch_floats(softcap) * quern_cross_entropy_scratch_columns(vocab) + pieces * (int64_t)sizeof(double);
+    int64_t pieces = vocab / QUERN_CROSS_ENTROPY_BLOCK + 1 + quern_cross_entropy_scratch_parts(vocab);
+    int64_t floats = quern_cross_entropy_scratch_floats(softcap) * quern_cross_entropy_scratch_columns(vocab);
+    int64_t bytes = 4 * floats + pieces * (int64_t)sizeof(double);
     return (bytes + 63) / 64 * 64;
 }
 

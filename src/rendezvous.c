@@ -197,6 +197,11 @@ static bool is_being_made(const struct stat *file) {
     return file->st_size == 0 && now.tv_sec - file->st_ctim.tv_sec <= 1 && now.tv_sec >= file->st_ctim.tv_sec;
 }
 
+/* All have joined: whoever has ended since then has not been missed. */
+static bool is_ready(const struct quern_segment *segment) {
+    return __atomic_load_n(&segment->state, __ATOMIC_ACQUIRE) == QUERN_SEGMENT_READY;
+}
+
 /* A file that was found: joined, waited for, or removed when nobody is left who made it. */
 static quern_status join_file(struct joining *joining) {
     struct stat file;
@@ -216,7 +221,7 @@ static quern_status join_file(struct joining *joining) {
     if (!joining->segment) return fail_system(joining, "mapping the file");
     joining->again = __atomic_load_n(&joining->segment->magic, __ATOMIC_ACQUIRE) != MAGIC ||
                      __atomic_load_n(&joining->segment->poison, __ATOMIC_ACQUIRE) ||
-                     __atomic_load_n(&joining->segment->state, __ATOMIC_ACQUIRE) == QUERN_SEGMENT_READY;
+                     is_ready(joining->segment);
     return QUERN_OK;
 }
 
@@ -290,11 +295,11 @@ static quern_status give_way(struct joining *joining, const struct quern_members
     if (state == QUERN_RANK_CLAIMED)
         return quern_fail(member->device, QUERN_PEER_TIMEOUT, "rank %d of group %s is being taken by a process that does not go on",
                           member->rank, joining->name + 7);
-    joining->again = state == QUERN_RANK_JOINED && quern_process_has_ended(owner);
+    joining->again = state == QUERN_RANK_JOINED && (quern_process_has_ended(owner) || is_ready(joining->segment));
     if (!joining->again)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank %d of group %s has been taken by process %d", member->rank,
                           joining->name + 7, owner.pid);
-    refuse_lost(joining, member->rank);
+    if (!is_ready(joining->segment)) refuse_lost(joining, member->rank);
     return QUERN_OK;
 }
 
@@ -334,7 +339,8 @@ static int find_next_joined(const struct quern_segment *segment, int rank) {
 static quern_status check_joined(struct joining *joining) {
     for (int i = 0; i < joining->count; i++) {
         int rank = joining->members[i]->rank, next = find_next_joined(joining->segment, rank);
-        if (next != rank && quern_process_has_ended(joining->segment->rank[next].process)) return refuse_lost(joining, next);
+        bool gone = next != rank && quern_process_has_ended(joining->segment->rank[next].process);
+        if (gone && !is_ready(joining->segment)) return refuse_lost(joining, next);  /* looked at last: it may have ended in order */
     }
     return QUERN_OK;
 }
@@ -369,12 +375,12 @@ static quern_status await_others(struct joining *joining) {
     struct quern_segment *segment = joining->segment;
     quern_status status = QUERN_OK;
     for (;;) {
-        if (__atomic_load_n(&segment->state, __ATOMIC_ACQUIRE) == QUERN_SEGMENT_READY) return QUERN_OK;
+        if (is_ready(segment)) return QUERN_OK;
         status = quern_check_poison(joining->members[0]);
         if (status == QUERN_OK) status = check_parent(joining);
         if (status == QUERN_OK) status = check_joined(joining);
         int64_t left = joining->limit - (quern_now() - joining->began);
-        if (status == QUERN_OK && left <= 0) status = expire(joining);
+        if (status == QUERN_OK && left <= 0 && !is_ready(segment)) status = expire(joining);
         if (status != QUERN_OK) break;
         quern_futex_wait(&segment->state, QUERN_SEGMENT_FORMING, left < SLICE ? left : SLICE);
     }

@@ -355,7 +355,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_120f",
@@ -363,7 +363,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_120f",
@@ -371,7 +371,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_120f",
@@ -379,7 +379,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_120f",
@@ -387,7 +387,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_120f",
@@ -395,7 +395,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_120f",
@@ -403,7 +403,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_120f",
@@ -411,7 +411,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_120f",
@@ -419,7 +419,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_120f",
@@ -427,7 +427,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_120f",
@@ -435,7 +435,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_120f",
@@ -443,7 +443,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_120f",
@@ -451,7 +451,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_120f",
@@ -459,7 +459,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_120f",
@@ -467,7 +467,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_120f",
@@ -475,7 +475,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_120f",
@@ -483,7 +483,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_120f",
@@ -491,7 +491,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder__sm_120f",
@@ -499,7 +499,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_120f",
@@ -507,7 +507,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_120f",
@@ -515,7 +515,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_120f",
@@ -523,7 +523,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_120f",
@@ -531,7 +531,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__sm_120f",
@@ -539,7 +539,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_120f",
@@ -547,7 +547,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_120f",
@@ -555,7 +555,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder__sm_120f",
@@ -563,7 +563,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_120f",
@@ -571,7 +571,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_120f",
@@ -579,7 +579,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__sm_120f",
@@ -587,7 +587,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_120f",
@@ -595,7 +595,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_120f",
@@ -603,7 +603,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__sm_120f",
@@ -611,7 +611,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_120f",
@@ -619,7 +619,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_120f",
@@ -627,7 +627,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__sm_120f",
@@ -635,7 +635,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_120f",
@@ -643,7 +643,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf32_vf32_full", quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf16_vf16_full__sm_120f",
@@ -651,7 +651,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf16_vf16_full", quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16_full__sm_120f",
@@ -659,7 +659,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16_full", quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_ve4m3_full__sm_120f",
@@ -667,7 +667,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me4m3_ve4m3_full__sm_120f",
@@ -675,7 +675,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me4m3_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me5m2_ve5m2_full__sm_120f",
@@ -683,7 +683,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_120f",
@@ -691,7 +691,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mf32_vf32_full", quern_image_adam_pf32_gbf16_full__sm_120f, quern_image_adam_pf32_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16_full__sm_120f",
@@ -699,7 +699,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_120f, quern_image_adam_pf32_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_120f",
@@ -707,7 +707,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32_full", quern_image_adam_pf16_gf16_full__sm_120f, quern_image_adam_pf16_gf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__sm_120f",
@@ -715,7 +715,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_120f, quern_image_adam_pf16_gf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_120f",
@@ -723,7 +723,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32_full", quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__sm_120f",
@@ -731,7 +731,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder_full", quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf16_vf16_master32_full__sm_120f",
@@ -739,7 +739,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf16_vf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__sm_120f",
@@ -747,7 +747,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__sm_120f",
@@ -755,7 +755,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__sm_120f",
@@ -763,7 +763,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__sm_120f",
@@ -771,7 +771,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me4m3_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__sm_120f",
@@ -779,7 +779,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_120f",
@@ -787,7 +787,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__sm_120f",
@@ -795,7 +795,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__sm_120f",
@@ -803,7 +803,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_full__sm_120f",
@@ -811,7 +811,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__sm_120f",
@@ -819,7 +819,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_full__sm_120f",
@@ -827,7 +827,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__sm_120f",
@@ -835,7 +835,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__sm_120f",
@@ -843,7 +843,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__sm_120f",
@@ -851,7 +851,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__sm_120f",
@@ -859,7 +859,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__sm_120f",
@@ -867,7 +867,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__sm_120f",
@@ -875,7 +875,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__sm_120f",
@@ -883,7 +883,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__sm_120f",
@@ -891,7 +891,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f32__sm_120f",
@@ -899,7 +899,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f32", quern_image_gradient_norm__sm_120f, quern_image_gradient_norm__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f16__sm_120f",
@@ -907,7 +907,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f16", quern_image_gradient_norm__sm_120f, quern_image_gradient_norm__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_bf16__sm_120f",
@@ -915,7 +915,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_120f, quern_image_gradient_norm__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_combine__sm_120f",
@@ -923,7 +923,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_120f, quern_image_gradient_norm_combine__sm_120f_end,
-                 1024, 0, 0, 0, 0},
+                 1024, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_120f",
@@ -931,7 +931,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f32", quern_image_gradient_accumulate__sm_120f, quern_image_gradient_accumulate__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f16__sm_120f",
@@ -939,7 +939,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f16", quern_image_gradient_accumulate__sm_120f, quern_image_gradient_accumulate__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_bf16__sm_120f",
@@ -947,7 +947,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_120f, quern_image_gradient_accumulate__sm_120f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_100f",
@@ -955,7 +955,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_100f",
@@ -963,7 +963,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_100f",
@@ -971,7 +971,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_100f",
@@ -979,7 +979,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_100f",
@@ -987,7 +987,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_100f",
@@ -995,7 +995,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_100f",
@@ -1003,7 +1003,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_100f",
@@ -1011,7 +1011,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_100f",
@@ -1019,7 +1019,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_100f",
@@ -1027,7 +1027,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_100f",
@@ -1035,7 +1035,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_100f",
@@ -1043,7 +1043,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_100f",
@@ -1051,7 +1051,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_100f",
@@ -1059,7 +1059,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_100f",
@@ -1067,7 +1067,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_100f",
@@ -1075,7 +1075,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_100f",
@@ -1083,7 +1083,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_100f",
@@ -1091,7 +1091,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder__sm_100f",
@@ -1099,7 +1099,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_100f",
@@ -1107,7 +1107,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_100f",
@@ -1115,7 +1115,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_100f",
@@ -1123,7 +1123,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_100f",
@@ -1131,7 +1131,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__sm_100f",
@@ -1139,7 +1139,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_100f",
@@ -1147,7 +1147,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_100f",
@@ -1155,7 +1155,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder__sm_100f",
@@ -1163,7 +1163,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_100f",
@@ -1171,7 +1171,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_100f",
@@ -1179,7 +1179,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__sm_100f",
@@ -1187,7 +1187,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_100f",
@@ -1195,7 +1195,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_100f",
@@ -1203,7 +1203,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__sm_100f",
@@ -1211,7 +1211,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_100f",
@@ -1219,7 +1219,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_100f",
@@ -1227,7 +1227,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__sm_100f",
@@ -1235,7 +1235,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_100f",
@@ -1243,7 +1243,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf32_vf32_full", quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf16_vf16_full__sm_100f",
@@ -1251,7 +1251,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf16_vf16_full", quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16_full__sm_100f",
@@ -1259,7 +1259,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16_full", quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_ve4m3_full__sm_100f",
@@ -1267,7 +1267,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me4m3_ve4m3_full__sm_100f",
@@ -1275,7 +1275,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me4m3_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me5m2_ve5m2_full__sm_100f",
@@ -1283,7 +1283,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_100f",
@@ -1291,7 +1291,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mf32_vf32_full", quern_image_adam_pf32_gbf16_full__sm_100f, quern_image_adam_pf32_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16_full__sm_100f",
@@ -1299,7 +1299,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_100f, quern_image_adam_pf32_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_100f",
@@ -1307,7 +1307,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32_full", quern_image_adam_pf16_gf16_full__sm_100f, quern_image_adam_pf16_gf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__sm_100f",
@@ -1315,7 +1315,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_100f, quern_image_adam_pf16_gf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_100f",
@@ -1323,7 +1323,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32_full", quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__sm_100f",
@@ -1331,7 +1331,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder_full", quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf16_vf16_master32_full__sm_100f",
@@ -1339,7 +1339,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf16_vf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__sm_100f",
@@ -1347,7 +1347,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__sm_100f",
@@ -1355,7 +1355,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__sm_100f",
@@ -1363,7 +1363,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__sm_100f",
@@ -1371,7 +1371,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me4m3_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__sm_100f",
@@ -1379,7 +1379,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_100f",
@@ -1387,7 +1387,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__sm_100f",
@@ -1395,7 +1395,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__sm_100f",
@@ -1403,7 +1403,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_full__sm_100f",
@@ -1411,7 +1411,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__sm_100f",
@@ -1419,7 +1419,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_full__sm_100f",
@@ -1427,7 +1427,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__sm_100f",
@@ -1435,7 +1435,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__sm_100f",
@@ -1443,7 +1443,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__sm_100f",
@@ -1451,7 +1451,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__sm_100f",
@@ -1459,7 +1459,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__sm_100f",
@@ -1467,7 +1467,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__sm_100f",
@@ -1475,7 +1475,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__sm_100f",
@@ -1483,7 +1483,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__sm_100f",
@@ -1491,7 +1491,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f32__sm_100f",
@@ -1499,7 +1499,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f32", quern_image_gradient_norm__sm_100f, quern_image_gradient_norm__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f16__sm_100f",
@@ -1507,7 +1507,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f16", quern_image_gradient_norm__sm_100f, quern_image_gradient_norm__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_bf16__sm_100f",
@@ -1515,7 +1515,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_100f, quern_image_gradient_norm__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_combine__sm_100f",
@@ -1523,7 +1523,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_100f, quern_image_gradient_norm_combine__sm_100f_end,
-                 1024, 0, 0, 0, 0},
+                 1024, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_100f",
@@ -1531,7 +1531,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f32", quern_image_gradient_accumulate__sm_100f, quern_image_gradient_accumulate__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f16__sm_100f",
@@ -1539,7 +1539,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f16", quern_image_gradient_accumulate__sm_100f, quern_image_gradient_accumulate__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_bf16__sm_100f",
@@ -1547,7 +1547,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_100f, quern_image_gradient_accumulate__sm_100f_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_90a",
@@ -1555,7 +1555,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_90a",
@@ -1563,7 +1563,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_90a",
@@ -1571,7 +1571,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_90a",
@@ -1579,7 +1579,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_90a",
@@ -1587,7 +1587,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_90a",
@@ -1595,7 +1595,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_90a",
@@ -1603,7 +1603,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_90a",
@@ -1611,7 +1611,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_90a",
@@ -1619,7 +1619,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_90a",
@@ -1627,7 +1627,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_90a",
@@ -1635,7 +1635,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_90a",
@@ -1643,7 +1643,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_90a",
@@ -1651,7 +1651,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_90a",
@@ -1659,7 +1659,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_90a",
@@ -1667,7 +1667,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_90a",
@@ -1675,7 +1675,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_90a",
@@ -1683,7 +1683,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_90a",
@@ -1691,7 +1691,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder__sm_90a",
@@ -1699,7 +1699,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_90a",
@@ -1707,7 +1707,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_90a",
@@ -1715,7 +1715,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_90a",
@@ -1723,7 +1723,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_90a",
@@ -1731,7 +1731,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__sm_90a",
@@ -1739,7 +1739,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_90a",
@@ -1747,7 +1747,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_90a",
@@ -1755,7 +1755,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder__sm_90a",
@@ -1763,7 +1763,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_90a",
@@ -1771,7 +1771,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_90a",
@@ -1779,7 +1779,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__sm_90a",
@@ -1787,7 +1787,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_90a",
@@ -1795,7 +1795,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_90a",
@@ -1803,7 +1803,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__sm_90a",
@@ -1811,7 +1811,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_90a",
@@ -1819,7 +1819,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_90a",
@@ -1827,7 +1827,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__sm_90a",
@@ -1835,7 +1835,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_90a",
@@ -1843,7 +1843,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf32_vf32_full", quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf16_vf16_full__sm_90a",
@@ -1851,7 +1851,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf16_vf16_full", quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16_full__sm_90a",
@@ -1859,7 +1859,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16_full", quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_ve4m3_full__sm_90a",
@@ -1867,7 +1867,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me4m3_ve4m3_full__sm_90a",
@@ -1875,7 +1875,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me4m3_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me5m2_ve5m2_full__sm_90a",
@@ -1883,7 +1883,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_90a",
@@ -1891,7 +1891,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mf32_vf32_full", quern_image_adam_pf32_gbf16_full__sm_90a, quern_image_adam_pf32_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16_full__sm_90a",
@@ -1899,7 +1899,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_90a, quern_image_adam_pf32_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_90a",
@@ -1907,7 +1907,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32_full", quern_image_adam_pf16_gf16_full__sm_90a, quern_image_adam_pf16_gf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__sm_90a",
@@ -1915,7 +1915,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_90a, quern_image_adam_pf16_gf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_90a",
@@ -1923,7 +1923,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32_full", quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__sm_90a",
@@ -1931,7 +1931,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder_full", quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf16_vf16_master32_full__sm_90a",
@@ -1939,7 +1939,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf16_vf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__sm_90a",
@@ -1947,7 +1947,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__sm_90a",
@@ -1955,7 +1955,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__sm_90a",
@@ -1963,7 +1963,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__sm_90a",
@@ -1971,7 +1971,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me4m3_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__sm_90a",
@@ -1979,7 +1979,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_90a",
@@ -1987,7 +1987,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__sm_90a",
@@ -1995,7 +1995,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__sm_90a",
@@ -2003,7 +2003,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_full__sm_90a",
@@ -2011,7 +2011,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__sm_90a",
@@ -2019,7 +2019,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_full__sm_90a",
@@ -2027,7 +2027,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__sm_90a",
@@ -2035,7 +2035,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__sm_90a",
@@ -2043,7 +2043,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__sm_90a",
@@ -2051,7 +2051,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__sm_90a",
@@ -2059,7 +2059,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__sm_90a",
@@ -2067,7 +2067,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__sm_90a",
@@ -2075,7 +2075,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__sm_90a",
@@ -2083,7 +2083,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__sm_90a",
@@ -2091,7 +2091,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f32__sm_90a",
@@ -2099,7 +2099,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f32", quern_image_gradient_norm__sm_90a, quern_image_gradient_norm__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f16__sm_90a",
@@ -2107,7 +2107,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f16", quern_image_gradient_norm__sm_90a, quern_image_gradient_norm__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_bf16__sm_90a",
@@ -2115,7 +2115,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_90a, quern_image_gradient_norm__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_combine__sm_90a",
@@ -2123,7 +2123,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_90a, quern_image_gradient_norm_combine__sm_90a_end,
-                 1024, 0, 0, 0, 0},
+                 1024, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_90a",
@@ -2131,7 +2131,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f32", quern_image_gradient_accumulate__sm_90a, quern_image_gradient_accumulate__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f16__sm_90a",
@@ -2139,7 +2139,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f16", quern_image_gradient_accumulate__sm_90a, quern_image_gradient_accumulate__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_bf16__sm_90a",
@@ -2147,7 +2147,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_90a, quern_image_gradient_accumulate__sm_90a_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_89",
@@ -2155,7 +2155,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_89",
@@ -2163,7 +2163,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_89",
@@ -2171,7 +2171,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_89",
@@ -2179,7 +2179,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_89",
@@ -2187,7 +2187,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_89",
@@ -2195,7 +2195,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_89",
@@ -2203,7 +2203,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_89",
@@ -2211,7 +2211,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_89",
@@ -2219,7 +2219,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_89",
@@ -2227,7 +2227,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_89",
@@ -2235,7 +2235,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_89",
@@ -2243,7 +2243,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_89",
@@ -2251,7 +2251,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_89",
@@ -2259,7 +2259,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_89",
@@ -2267,7 +2267,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_89",
@@ -2275,7 +2275,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_89",
@@ -2283,7 +2283,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_89",
@@ -2291,7 +2291,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder__sm_89",
@@ -2299,7 +2299,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_89",
@@ -2307,7 +2307,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_89",
@@ -2315,7 +2315,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_89",
@@ -2323,7 +2323,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_89",
@@ -2331,7 +2331,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__sm_89",
@@ -2339,7 +2339,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_89",
@@ -2347,7 +2347,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_89",
@@ -2355,7 +2355,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder__sm_89",
@@ -2363,7 +2363,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_89",
@@ -2371,7 +2371,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_89",
@@ -2379,7 +2379,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__sm_89",
@@ -2387,7 +2387,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_89",
@@ -2395,7 +2395,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_89",
@@ -2403,7 +2403,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__sm_89",
@@ -2411,7 +2411,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_89",
@@ -2419,7 +2419,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_89",
@@ -2427,7 +2427,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__sm_89",
@@ -2435,7 +2435,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_89",
@@ -2443,7 +2443,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf32_vf32_full", quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf16_vf16_full__sm_89",
@@ -2451,7 +2451,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf16_vf16_full", quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16_full__sm_89",
@@ -2459,7 +2459,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16_full", quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_ve4m3_full__sm_89",
@@ -2467,7 +2467,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me4m3_ve4m3_full__sm_89",
@@ -2475,7 +2475,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me4m3_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me5m2_ve5m2_full__sm_89",
@@ -2483,7 +2483,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_89",
@@ -2491,7 +2491,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mf32_vf32_full", quern_image_adam_pf32_gbf16_full__sm_89, quern_image_adam_pf32_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16_full__sm_89",
@@ -2499,7 +2499,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_89, quern_image_adam_pf32_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_89",
@@ -2507,7 +2507,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32_full", quern_image_adam_pf16_gf16_full__sm_89, quern_image_adam_pf16_gf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__sm_89",
@@ -2515,7 +2515,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_89, quern_image_adam_pf16_gf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_89",
@@ -2523,7 +2523,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32_full", quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__sm_89",
@@ -2531,7 +2531,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder_full", quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf16_vf16_master32_full__sm_89",
@@ -2539,7 +2539,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf16_vf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__sm_89",
@@ -2547,7 +2547,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__sm_89",
@@ -2555,7 +2555,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__sm_89",
@@ -2563,7 +2563,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__sm_89",
@@ -2571,7 +2571,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me4m3_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__sm_89",
@@ -2579,7 +2579,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_89",
@@ -2587,7 +2587,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__sm_89",
@@ -2595,7 +2595,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__sm_89",
@@ -2603,7 +2603,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_full__sm_89",
@@ -2611,7 +2611,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__sm_89",
@@ -2619,7 +2619,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_full__sm_89",
@@ -2627,7 +2627,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__sm_89",
@@ -2635,7 +2635,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__sm_89",
@@ -2643,7 +2643,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__sm_89",
@@ -2651,7 +2651,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__sm_89",
@@ -2659,7 +2659,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__sm_89",
@@ -2667,7 +2667,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__sm_89",
@@ -2675,7 +2675,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__sm_89",
@@ -2683,7 +2683,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__sm_89",
@@ -2691,7 +2691,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f32__sm_89",
@@ -2699,7 +2699,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f32", quern_image_gradient_norm__sm_89, quern_image_gradient_norm__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f16__sm_89",
@@ -2707,7 +2707,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f16", quern_image_gradient_norm__sm_89, quern_image_gradient_norm__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_bf16__sm_89",
@@ -2715,7 +2715,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_89, quern_image_gradient_norm__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_combine__sm_89",
@@ -2723,7 +2723,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_89, quern_image_gradient_norm_combine__sm_89_end,
-                 1024, 0, 0, 0, 0},
+                 1024, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_89",
@@ -2731,7 +2731,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f32", quern_image_gradient_accumulate__sm_89, quern_image_gradient_accumulate__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f16__sm_89",
@@ -2739,7 +2739,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f16", quern_image_gradient_accumulate__sm_89, quern_image_gradient_accumulate__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_bf16__sm_89",
@@ -2747,7 +2747,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_89, quern_image_gradient_accumulate__sm_89_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_86",
@@ -2755,7 +2755,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_86",
@@ -2763,7 +2763,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_86",
@@ -2771,7 +2771,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_86",
@@ -2779,7 +2779,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_86",
@@ -2787,7 +2787,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_86",
@@ -2795,7 +2795,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_86",
@@ -2803,7 +2803,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_86",
@@ -2811,7 +2811,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_86",
@@ -2819,7 +2819,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_86",
@@ -2827,7 +2827,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_86",
@@ -2835,7 +2835,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_86",
@@ -2843,7 +2843,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_86",
@@ -2851,7 +2851,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_86",
@@ -2859,7 +2859,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_86",
@@ -2867,7 +2867,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_86",
@@ -2875,7 +2875,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_86",
@@ -2883,7 +2883,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_86",
@@ -2891,7 +2891,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder__sm_86",
@@ -2899,7 +2899,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_86",
@@ -2907,7 +2907,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_86",
@@ -2915,7 +2915,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_86",
@@ -2923,7 +2923,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_86",
@@ -2931,7 +2931,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__sm_86",
@@ -2939,7 +2939,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_86",
@@ -2947,7 +2947,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_86",
@@ -2955,7 +2955,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder__sm_86",
@@ -2963,7 +2963,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_86",
@@ -2971,7 +2971,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_86",
@@ -2979,7 +2979,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__sm_86",
@@ -2987,7 +2987,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_86",
@@ -2995,7 +2995,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_86",
@@ -3003,7 +3003,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__sm_86",
@@ -3011,7 +3011,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_86",
@@ -3019,7 +3019,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_86",
@@ -3027,7 +3027,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__sm_86",
@@ -3035,7 +3035,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_86",
@@ -3043,7 +3043,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf32_vf32_full", quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf16_vf16_full__sm_86",
@@ -3051,7 +3051,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf16_vf16_full", quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16_full__sm_86",
@@ -3059,7 +3059,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16_full", quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_ve4m3_full__sm_86",
@@ -3067,7 +3067,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me4m3_ve4m3_full__sm_86",
@@ -3075,7 +3075,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me4m3_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me5m2_ve5m2_full__sm_86",
@@ -3083,7 +3083,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_86",
@@ -3091,7 +3091,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mf32_vf32_full", quern_image_adam_pf32_gbf16_full__sm_86, quern_image_adam_pf32_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16_full__sm_86",
@@ -3099,7 +3099,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_86, quern_image_adam_pf32_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_86",
@@ -3107,7 +3107,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32_full", quern_image_adam_pf16_gf16_full__sm_86, quern_image_adam_pf16_gf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__sm_86",
@@ -3115,7 +3115,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_86, quern_image_adam_pf16_gf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_86",
@@ -3123,7 +3123,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32_full", quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__sm_86",
@@ -3131,7 +3131,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder_full", quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf16_vf16_master32_full__sm_86",
@@ -3139,7 +3139,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf16_vf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__sm_86",
@@ -3147,7 +3147,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__sm_86",
@@ -3155,7 +3155,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__sm_86",
@@ -3163,7 +3163,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__sm_86",
@@ -3171,7 +3171,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me4m3_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__sm_86",
@@ -3179,7 +3179,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_86",
@@ -3187,7 +3187,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__sm_86",
@@ -3195,7 +3195,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__sm_86",
@@ -3203,7 +3203,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_full__sm_86",
@@ -3211,7 +3211,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__sm_86",
@@ -3219,7 +3219,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_full__sm_86",
@@ -3227,7 +3227,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__sm_86",
@@ -3235,7 +3235,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__sm_86",
@@ -3243,7 +3243,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__sm_86",
@@ -3251,7 +3251,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__sm_86",
@@ -3259,7 +3259,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__sm_86",
@@ -3267,7 +3267,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__sm_86",
@@ -3275,7 +3275,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__sm_86",
@@ -3283,7 +3283,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__sm_86",
@@ -3291,7 +3291,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f32__sm_86",
@@ -3299,7 +3299,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f32", quern_image_gradient_norm__sm_86, quern_image_gradient_norm__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f16__sm_86",
@@ -3307,7 +3307,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f16", quern_image_gradient_norm__sm_86, quern_image_gradient_norm__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_bf16__sm_86",
@@ -3315,7 +3315,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_86, quern_image_gradient_norm__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_combine__sm_86",
@@ -3323,7 +3323,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_86, quern_image_gradient_norm_combine__sm_86_end,
-                 1024, 0, 0, 0, 0},
+                 1024, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_86",
@@ -3331,7 +3331,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f32", quern_image_gradient_accumulate__sm_86, quern_image_gradient_accumulate__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f16__sm_86",
@@ -3339,7 +3339,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f16", quern_image_gradient_accumulate__sm_86, quern_image_gradient_accumulate__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_bf16__sm_86",
@@ -3347,7 +3347,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_86, quern_image_gradient_accumulate__sm_86_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_80",
@@ -3355,7 +3355,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_80",
@@ -3363,7 +3363,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_80",
@@ -3371,7 +3371,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_80",
@@ -3379,7 +3379,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_80",
@@ -3387,7 +3387,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_80",
@@ -3395,7 +3395,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_80",
@@ -3403,7 +3403,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_80",
@@ -3411,7 +3411,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_80",
@@ -3419,7 +3419,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_80",
@@ -3427,7 +3427,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_80",
@@ -3435,7 +3435,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_80",
@@ -3443,7 +3443,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_80",
@@ -3451,7 +3451,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_80",
@@ -3459,7 +3459,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_80",
@@ -3467,7 +3467,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_80",
@@ -3475,7 +3475,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_80",
@@ -3483,7 +3483,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_80",
@@ -3491,7 +3491,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder__sm_80",
@@ -3499,7 +3499,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_80",
@@ -3507,7 +3507,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_80",
@@ -3515,7 +3515,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_80",
@@ -3523,7 +3523,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_80",
@@ -3531,7 +3531,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__sm_80",
@@ -3539,7 +3539,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_80",
@@ -3547,7 +3547,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_80",
@@ -3555,7 +3555,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder__sm_80",
@@ -3563,7 +3563,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_80",
@@ -3571,7 +3571,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_80",
@@ -3579,7 +3579,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__sm_80",
@@ -3587,7 +3587,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_80",
@@ -3595,7 +3595,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_80",
@@ -3603,7 +3603,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__sm_80",
@@ -3611,7 +3611,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_80",
@@ -3619,7 +3619,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_80",
@@ -3627,7 +3627,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__sm_80",
@@ -3635,7 +3635,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_80",
@@ -3643,7 +3643,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf32_vf32_full", quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf16_vf16_full__sm_80",
@@ -3651,7 +3651,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf16_vf16_full", quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16_full__sm_80",
@@ -3659,7 +3659,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16_full", quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_ve4m3_full__sm_80",
@@ -3667,7 +3667,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me4m3_ve4m3_full__sm_80",
@@ -3675,7 +3675,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me4m3_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me5m2_ve5m2_full__sm_80",
@@ -3683,7 +3683,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_80",
@@ -3691,7 +3691,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mf32_vf32_full", quern_image_adam_pf32_gbf16_full__sm_80, quern_image_adam_pf32_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16_full__sm_80",
@@ -3699,7 +3699,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_80, quern_image_adam_pf32_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_80",
@@ -3707,7 +3707,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32_full", quern_image_adam_pf16_gf16_full__sm_80, quern_image_adam_pf16_gf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__sm_80",
@@ -3715,7 +3715,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_80, quern_image_adam_pf16_gf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_80",
@@ -3723,7 +3723,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32_full", quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__sm_80",
@@ -3731,7 +3731,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder_full", quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf16_vf16_master32_full__sm_80",
@@ -3739,7 +3739,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf16_vf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__sm_80",
@@ -3747,7 +3747,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__sm_80",
@@ -3755,7 +3755,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__sm_80",
@@ -3763,7 +3763,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__sm_80",
@@ -3771,7 +3771,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me4m3_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__sm_80",
@@ -3779,7 +3779,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_80",
@@ -3787,7 +3787,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__sm_80",
@@ -3795,7 +3795,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__sm_80",
@@ -3803,7 +3803,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_full__sm_80",
@@ -3811,7 +3811,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__sm_80",
@@ -3819,7 +3819,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_full__sm_80",
@@ -3827,7 +3827,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__sm_80",
@@ -3835,7 +3835,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__sm_80",
@@ -3843,7 +3843,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__sm_80",
@@ -3851,7 +3851,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__sm_80",
@@ -3859,7 +3859,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__sm_80",
@@ -3867,7 +3867,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__sm_80",
@@ -3875,7 +3875,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__sm_80",
@@ -3883,7 +3883,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__sm_80",
@@ -3891,7 +3891,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f32__sm_80",
@@ -3899,7 +3899,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f32", quern_image_gradient_norm__sm_80, quern_image_gradient_norm__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f16__sm_80",
@@ -3907,7 +3907,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f16", quern_image_gradient_norm__sm_80, quern_image_gradient_norm__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_bf16__sm_80",
@@ -3915,7 +3915,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_80, quern_image_gradient_norm__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_combine__sm_80",
@@ -3923,7 +3923,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_80, quern_image_gradient_norm_combine__sm_80_end,
-                 1024, 0, 0, 0, 0},
+                 1024, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_80",
@@ -3931,7 +3931,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f32", quern_image_gradient_accumulate__sm_80, quern_image_gradient_accumulate__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f16__sm_80",
@@ -3939,7 +3939,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f16", quern_image_gradient_accumulate__sm_80, quern_image_gradient_accumulate__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_bf16__sm_80",
@@ -3947,7 +3947,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_80, quern_image_gradient_accumulate__sm_80_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_75",
@@ -3955,7 +3955,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__sm_75",
@@ -3963,7 +3963,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__sm_75",
@@ -3971,7 +3971,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__sm_75",
@@ -3979,7 +3979,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_75",
@@ -3987,7 +3987,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__sm_75",
@@ -3995,7 +3995,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_75",
@@ -4003,7 +4003,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__sm_75",
@@ -4011,7 +4011,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_75",
@@ -4019,7 +4019,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__sm_75",
@@ -4027,7 +4027,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__sm_75",
@@ -4035,7 +4035,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__sm_75",
@@ -4043,7 +4043,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_75",
@@ -4051,7 +4051,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__sm_75",
@@ -4059,7 +4059,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__sm_75",
@@ -4067,7 +4067,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__sm_75",
@@ -4075,7 +4075,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_75",
@@ -4083,7 +4083,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__sm_75",
@@ -4091,7 +4091,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder__sm_75",
@@ -4099,7 +4099,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__sm_75",
@@ -4107,7 +4107,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__sm_75",
@@ -4115,7 +4115,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__sm_75",
@@ -4123,7 +4123,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__sm_75",
@@ -4131,7 +4131,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__sm_75",
@@ -4139,7 +4139,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_75",
@@ -4147,7 +4147,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__sm_75",
@@ -4155,7 +4155,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder__sm_75",
@@ -4163,7 +4163,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__sm_75",
@@ -4171,7 +4171,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__sm_75",
@@ -4179,7 +4179,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__sm_75",
@@ -4187,7 +4187,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__sm_75",
@@ -4195,7 +4195,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__sm_75",
@@ -4203,7 +4203,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__sm_75",
@@ -4211,7 +4211,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_remainder", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__sm_75",
@@ -4219,7 +4219,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__sm_75",
@@ -4227,7 +4227,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__sm_75",
@@ -4235,7 +4235,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_75",
@@ -4243,7 +4243,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf32_vf32_full", quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf16_vf16_full__sm_75",
@@ -4251,7 +4251,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf16_vf16_full", quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16_full__sm_75",
@@ -4259,7 +4259,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16_full", quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_ve4m3_full__sm_75",
@@ -4267,7 +4267,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me4m3_ve4m3_full__sm_75",
@@ -4275,7 +4275,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me4m3_ve4m3_full", quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me5m2_ve5m2_full__sm_75",
@@ -4283,7 +4283,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_75",
@@ -4291,7 +4291,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mf32_vf32_full", quern_image_adam_pf32_gbf16_full__sm_75, quern_image_adam_pf32_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16_full__sm_75",
@@ -4299,7 +4299,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_75, quern_image_adam_pf32_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_75",
@@ -4307,7 +4307,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32_full", quern_image_adam_pf16_gf16_full__sm_75, quern_image_adam_pf16_gf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__sm_75",
@@ -4315,7 +4315,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_75, quern_image_adam_pf16_gf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_75",
@@ -4323,7 +4323,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32_full", quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__sm_75",
@@ -4331,7 +4331,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder_full", quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf16_vf16_master32_full__sm_75",
@@ -4339,7 +4339,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf16_vf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__sm_75",
@@ -4347,7 +4347,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__sm_75",
@@ -4355,7 +4355,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__sm_75",
@@ -4363,7 +4363,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__sm_75",
@@ -4371,7 +4371,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me4m3_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__sm_75",
@@ -4379,7 +4379,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_75",
@@ -4387,7 +4387,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__sm_75",
@@ -4395,7 +4395,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__sm_75",
@@ -4403,7 +4403,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_full__sm_75",
@@ -4411,7 +4411,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__sm_75",
@@ -4419,7 +4419,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_full__sm_75",
@@ -4427,7 +4427,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__sm_75",
@@ -4435,7 +4435,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__sm_75",
@@ -4443,7 +4443,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__sm_75",
@@ -4451,7 +4451,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__sm_75",
@@ -4459,7 +4459,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__sm_75",
@@ -4467,7 +4467,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__sm_75",
@@ -4475,7 +4475,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__sm_75",
@@ -4483,7 +4483,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__sm_75",
@@ -4491,7 +4491,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f32__sm_75",
@@ -4499,7 +4499,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f32", quern_image_gradient_norm__sm_75, quern_image_gradient_norm__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f16__sm_75",
@@ -4507,7 +4507,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f16", quern_image_gradient_norm__sm_75, quern_image_gradient_norm__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_bf16__sm_75",
@@ -4515,7 +4515,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_75, quern_image_gradient_norm__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_combine__sm_75",
@@ -4523,7 +4523,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_75, quern_image_gradient_norm_combine__sm_75_end,
-                 1024, 0, 0, 0, 0},
+                 1024, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_75",
@@ -4531,7 +4531,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f32", quern_image_gradient_accumulate__sm_75, quern_image_gradient_accumulate__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f16__sm_75",
@@ -4539,7 +4539,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f16", quern_image_gradient_accumulate__sm_75, quern_image_gradient_accumulate__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_bf16__sm_75",
@@ -4547,7 +4547,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_75, quern_image_gradient_accumulate__sm_75_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__compute_90",
@@ -4555,7 +4555,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vf32", quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vbf16__compute_90",
@@ -4563,7 +4563,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mf32_vbf16", quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vf32__compute_90",
@@ -4571,7 +4571,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vf32", quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16__compute_90",
@@ -4579,7 +4579,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mf32_vf32__compute_90",
@@ -4587,7 +4587,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mf32_vf32", quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf16_mbf16_vbf16__compute_90",
@@ -4595,7 +4595,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32__compute_90",
@@ -4603,7 +4603,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mf32_vf32", quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16__compute_90",
@@ -4611,7 +4611,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32__compute_90",
@@ -4619,7 +4619,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mf32_vf32_master32__compute_90",
@@ -4627,7 +4627,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mf32_vf32_master32", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16__compute_90",
@@ -4635,7 +4635,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf32_mbf16_vbf16_master32__compute_90",
@@ -4643,7 +4643,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32__compute_90",
@@ -4651,7 +4651,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32__compute_90",
@@ -4659,7 +4659,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16__compute_90",
@@ -4667,7 +4667,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32__compute_90",
@@ -4675,7 +4675,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32__compute_90",
@@ -4683,7 +4683,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32__compute_90",
@@ -4691,7 +4691,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder__compute_90",
@@ -4699,7 +4699,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vbf16_master32__compute_90",
@@ -4707,7 +4707,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mf32_vbf16_master32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vf32_master32__compute_90",
@@ -4715,7 +4715,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vf32_master32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16__compute_90",
@@ -4723,7 +4723,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32__compute_90",
@@ -4731,7 +4731,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder__compute_90",
@@ -4739,7 +4739,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__compute_90",
@@ -4747,7 +4747,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32__compute_90",
@@ -4755,7 +4755,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder__compute_90",
@@ -4763,7 +4763,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16__compute_90",
@@ -4771,7 +4771,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_master32__compute_90",
@@ -4779,7 +4779,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_master32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vbf16_remainder__compute_90",
@@ -4787,7 +4787,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mf32_vbf16_remainder", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32__compute_90",
@@ -4795,7 +4795,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_master32__compute_90",
@@ -4803,7 +4803,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_master32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vf32_remainder__compute_90",
@@ -4811,7 +4811,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vf32_remainder", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16__compute_90",
@@ -4819,7 +4819,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32__compute_90",
@@ -4827,7 +4827,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder__compute_90",
@@ -4835,7 +4835,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__compute_90",
@@ -4843,7 +4843,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf32_vf32_full", quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf16_vf16_full__compute_90",
@@ -4851,7 +4851,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mf16_vf16_full", quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_vbf16_full__compute_90",
@@ -4859,7 +4859,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_vbf16_full", quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mbf16_ve4m3_full__compute_90",
@@ -4867,7 +4867,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_mbf16_ve4m3_full", quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me4m3_ve4m3_full__compute_90",
@@ -4875,7 +4875,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me4m3_ve4m3_full", quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_me5m2_ve5m2_full__compute_90",
@@ -4883,7 +4883,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__compute_90",
@@ -4891,7 +4891,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mf32_vf32_full", quern_image_adam_pf32_gbf16_full__compute_90, quern_image_adam_pf32_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gbf16_mbf16_vbf16_full__compute_90",
@@ -4899,7 +4899,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__compute_90, quern_image_adam_pf32_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__compute_90",
@@ -4907,7 +4907,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mf32_vf32_master32_full", quern_image_adam_pf16_gf16_full__compute_90, quern_image_adam_pf16_gf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf16_gf16_mbf16_vbf16_master32_full__compute_90",
@@ -4915,7 +4915,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__compute_90, quern_image_adam_pf16_gf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__compute_90",
@@ -4923,7 +4923,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_master32_full", quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf32_vf32_remainder_full__compute_90",
@@ -4931,7 +4931,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf32_vf32_remainder_full", quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mf16_vf16_master32_full__compute_90",
@@ -4939,7 +4939,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_F16, QUERN_F16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mf16_vf16_master32_full", quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_master32_full__compute_90",
@@ -4947,7 +4947,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_vbf16_remainder_full__compute_90",
@@ -4955,7 +4955,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_mbf16_ve4m3_master32_full__compute_90",
@@ -4963,7 +4963,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_mbf16_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me4m3_ve4m3_master32_full__compute_90",
@@ -4971,7 +4971,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E4M3, QUERN_E4M3, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me4m3_ve4m3_master32_full", quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gf32_me5m2_ve5m2_master32_full__compute_90",
@@ -4979,7 +4979,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__compute_90",
@@ -4987,7 +4987,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_master32_full__compute_90",
@@ -4995,7 +4995,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_master32_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_remainder_full__compute_90",
@@ -5003,7 +5003,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_F32, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf32_vf32_remainder_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_full__compute_90",
@@ -5011,7 +5011,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mf16_vf16_remainder_full__compute_90",
@@ -5019,7 +5019,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mf16_vf16_remainder_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_full__compute_90",
@@ -5027,7 +5027,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_master32_full__compute_90",
@@ -5035,7 +5035,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_master32_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_vbf16_remainder_full__compute_90",
@@ -5043,7 +5043,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_full__compute_90",
@@ -5051,7 +5051,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_mbf16_ve4m3_remainder_full__compute_90",
@@ -5059,7 +5059,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_mbf16_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_full__compute_90",
@@ -5067,7 +5067,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me4m3_ve4m3_remainder_full__compute_90",
@@ -5075,7 +5075,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me4m3_ve4m3_remainder_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_full__compute_90",
@@ -5083,7 +5083,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__compute_90",
@@ -5091,7 +5091,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f32__compute_90",
@@ -5099,7 +5099,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f32", quern_image_gradient_norm__compute_90, quern_image_gradient_norm__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_f16__compute_90",
@@ -5107,7 +5107,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_f16", quern_image_gradient_norm__compute_90, quern_image_gradient_norm__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_bf16__compute_90",
@@ -5115,7 +5115,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__compute_90, quern_image_gradient_norm__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_norm_combine__compute_90",
@@ -5123,7 +5123,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__compute_90, quern_image_gradient_norm_combine__compute_90_end,
-                 1024, 0, 0, 0, 0},
+                 1024, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__compute_90",
@@ -5131,7 +5131,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F32, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f32", quern_image_gradient_accumulate__compute_90, quern_image_gradient_accumulate__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f16__compute_90",
@@ -5139,7 +5139,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_NO_DTYPE, QUERN_F16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_f16", quern_image_gradient_accumulate__compute_90, quern_image_gradient_accumulate__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_bf16__compute_90",
@@ -5147,7 +5147,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__compute_90, quern_image_gradient_accumulate__compute_90_end,
-                 256, 2048, 0, 0, 0},
+                 256, 2048, 0, 0, 0, 0},
     },
     {
         .name = "adam_pf32_gf32_mf32_vf32__avx512",

@@ -47,7 +47,6 @@ enum {
     PART_COLUMNS = QUERN_GPU_PART_BYTES / f16::bytes,
     PART_VECTORS = QUERN_GPU_PART_BYTES / VECTOR_BYTES / THREADS,   /* of a thread */
     BATCH = 32 / VECTOR_BYTES,              /* vectors that a thread loads to registers before it uses the first */
-    SUMS_BYTES = 5760,              /* of shared memory, before the row */
 };
 
 /* Vectors are taken in pieces of so many elements, which bounds the registers that the options cost. */
@@ -58,7 +57,8 @@ enum { PIECE = VECTOR < 4 ? VECTOR : 4 };
 /* What a warp knows of its columns of one part, the label's left out; the sums' origin is the largest, or near it. */
 struct warp_sums {
     float largest;  /* -infinity: all are, or it has none */
-    float sum;      /* of exp(y - largest) */
+    float scale;    /* the exponentials are those of y - shift_of(largest), times 2^-scale */
+    double sum;
     float moment;   /* of (y - largest) times the exponential */
     float weighted; /* of weight * (y - largest) */
     float weights;
@@ -66,20 +66,27 @@ struct warp_sums {
     int argmax;
 };
 
-struct shared_sums {
-    warp_sums of_warp[MERGED_AT_ONCE][WARPS];
-    quern_row_stats of_part[MERGED_AT_ONCE];
-    quern_row_stats merged; /* the parts before those */
+/* What a block knows of a part until it is merged with others. */
+struct alignas(16) part_sums {
+    warp_sums of_warp[WARPS];
+    quern_row_stats stats;
+    uint64_t arrived;  /* an mbarrier, where bulk copies bring the part */
 };
 
-/* The sums, then the row between the passes of a kernel that keeps it: its first column lies SUMS_BYTES from the beginning. */
+/* The stats of the parts that have been merged, the sums of some parts, and what of the row is kept between the passes. */
 extern __shared__ uint4 shared_memory[];
 
-static __device__ __forceinline__ shared_sums &sums_in_shared() {
-    static_assert(sizeof(shared_sums) <= SUMS_BYTES, "gen/spec.py says how much is set aside");
-    return *(shared_sums *)shared_memory;
+static __device__ __forceinline__ quern_row_stats &merged_stats() { return *(quern_row_stats *)shared_memory; }
+
+static __device__ __forceinline__ part_sums &sums_of(int place) {
+    static_assert(sizeof(quern_row_stats) == 64, "gen/spec.py says how much is set aside, ...");
+    static_assert(sizeof(part_sums) == 720, "... for each part too");
+    return ((part_sums *)(&merged_stats() + 1))[place];
 }
-static __device__ __forceinline__ uint4 *row_in_shared() { return shared_memory + SUMS_BYTES / sizeof(uint4); }
+
+/* Where the row begins, after the sums of so many parts. */
+static __device__ __forceinline__ uint4 *after_sums(int parts) { return (uint4 *)&sums_of(parts); }
+
 /* ---- options ---- */
 /* What of the options is not in the problem as it is needed. */
 struct row_options {
@@ -214,21 +221,52 @@ static __device__ __forceinline__ part_in_registers load_part(const char *logits
     return mine;
 }
 
+/*
+ * A warp's exponentials are divided by a power of two near the largest: whichever that is, their bits are the same but for the
+ * exponent.  So the sum of a row does not depend on how its columns are spread over warps, parts and shards, other than by what sums
+ * lose, and these lose less than an fp32 value can show.  Where y * log2(e) would be too large for that, y is taken relative to the
+ * largest.
+ */
+static __device__ __forceinline__ float shift_of(float largest) {
+    return fabsf(largest) > 4096 ? fmaxf(largest, -FLT_MAX) : 0.0f; /* unlike -infinity it can be subtracted from -infinity */
+}
+
+static __device__ __forceinline__ float scale_of(float largest) {
+    return rintf((fmaxf(largest, -FLT_MAX) - shift_of(largest)) * LOG2_E);
+}
+
+/* exp(y) * 2^-scale, to the base 2^LOG2_E instead of e: of no account in sums whose origin is taken off to the same base. */
+static __device__ __forceinline__ float scaled_exponential(float y, float scale) {
+    return exp2_flushed(__fmaf_rn(y, LOG2_E, -scale));
+}
+
+static __device__ __forceinline__ double log2_of_base() { return LOG2_E; }
 /* What one thread knows of its columns of a part. */
 struct lane_sums {
-    float offset; /* what the exponentials are relative to */
-    float sum;
+    static constexpr float beginning = 4; /* of the sum: no addend is larger, so that what a rounding cuts off is known exactly */
+    float sum, lost; /* lost: what the roundings of the sum have cut off */
+    float shift, scale;
+    float offset; /* what moment and weighted are relative to */
     float moment, weighted, weights, maximum;
     int argmax;
     __device__ __forceinline__ explicit lane_sums(float largest) {
-        offset = fmaxf(largest, -FLT_MAX); /* unlike -infinity it can be subtracted from -infinity */
-        sum = 0.0f;
+        sum = beginning;
+        lost = 0.0f;
+        shift = shift_of(largest);
+        scale = scale_of(largest);
+        offset = fmaxf(largest, -FLT_MAX);
         moment = weighted = weights = 0.0f;
         maximum = -INFINITY_F32;
         argmax = -1;
     }
 
-    /* COUNT columns from one on, a power of two: their sum is a tree. */
+    __device__ __forceinline__ void add(float e) {
+        const float before = sum;
+        sum += e;
+        lost += e - (sum - before);
+    }
+
+    /* COUNT columns from one on, a power of two. */
     template <int COUNT>
     __device__ __forceinline__ void add(const quern_cross_entropy_problem &problem, const row_options &options,
                                         const row_part &part, float *x, int column) {
@@ -249,7 +287,7 @@ struct lane_sums {
         }
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            e[i] = exp2_flushed((x[i] - offset) * LOG2_E);
+            e[i] = scaled_exponential(x[i] - shift, scale);
         }
         if (problem.entropy) {
 #pragma unroll
@@ -267,20 +305,22 @@ struct lane_sums {
                 weights += own;
             }
         }
+        constexpr int addends = COUNT > 1 ? COUNT / 2 : 1; /* each is rounded once */
 #pragma unroll
-        for (int width = COUNT / 2; width > 0; width /= 2) {
-#pragma unroll
-            for (int i = 0; i < width; i++) {
-                e[i] += e[i + width];
-            }
+        for (int i = addends; i < COUNT; i++) {
+            e[i - addends] += e[i];
         }
-        sum += e[0];
+#pragma unroll
+        for (int i = 0; i < addends; i++) {
+            add(e[i]);
+        }
     }
 
     __device__ __forceinline__ warp_sums of_warp(const quern_cross_entropy_problem &problem, float largest) const {
         warp_sums all;
         all.largest = largest;
-        all.sum = sum_of_warp(sum);
+        all.scale = scale;
+        all.sum = sum_of_warp((double)(sum - beginning) + lost);
         all.moment = problem.entropy ? sum_of_warp(moment) : 0.0f;
         all.weighted = problem.label_smoothing != 0 ? sum_of_warp(weighted) : 0.0f;
         all.weights = problem.label_smoothing != 0 ? sum_of_warp(weights) : 0.0f;
@@ -360,8 +400,8 @@ static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_e
     }
     const float origin = fmaxf(largest_of_warp(mine.largest), stats.label_value);
     const float below = mine.largest == origin ? 0.0f : mine.largest - origin;
-    const float root = expf(0.5f * below); /* its square would be flushed to 0 */
-    const double factor = (double)root * root;
+    const double distance = (double)shift_of(mine.largest) - origin;
+    const double factor = mine.sum != 0 ? exp2(mine.scale + distance * log2_of_base()) : 0.0;
     stats.origin = origin;
     stats.others = sum_of_warp(mine.sum * factor);
     if (problem.entropy) {
@@ -411,50 +451,50 @@ struct row_layout {
  * would be flushed to 0.  Columns count from the first of the row or part that it is for.
  */
 struct row_gradient {
-    float origin, coefficient, label_gradient;
+    row_factors factors;
     int64_t label;
     const quern_cross_entropy_problem &problem;
     const row_options &options;
-    float smoothing;
     int64_t first;
 
-    __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &p, const row_options &o, const row_factors &factors,
+    __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &p, const row_options &o, const row_factors &f,
                                             int64_t label_column, int64_t first_column)
-        : origin(factors.origin), coefficient(factors.coefficient), label_gradient(factors.label),
-          label(label_column - first_column), problem(p), options(o), smoothing(factors.smoothing), first(first_column) {}
+        : factors(f), label(label_column - first_column), problem(p), options(o), first(first_column) {}
     /* COUNT logits from a column on become their gradients. */
     template <int COUNT> __device__ __forceinline__ void apply(float *x, int64_t column) const {
-        float slope[COUNT];
+        float slope[COUNT], smoothed[COUNT];
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            slope[i] = 1.0f;
+            smoothed[i] = 0.0f;
+        }
         if (options.cap.cap != 0) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
                 x[i] = options.cap(x[i], &slope[i]);
             }
         }
-#pragma unroll
-        for (int i = 0; i < COUNT; i++) {
-            const float root = exp2_flushed((x[i] - origin) * (0.5f * LOG2_E));
-            x[i] = root * coefficient * root;
-        }
-        if (smoothing != 0) {
-            float weight[COUNT];
-            load_weights<COUNT>(problem, first + column, weight);
+        if (factors.smoothing != 0) {
+            load_weights<COUNT>(problem, first + column, smoothed);
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
-                x[i] -= smoothing * weight[i];
+                smoothed[i] *= -factors.smoothing * slope[i];
             }
+        }
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            const float root = exp2_flushed((x[i] - factors.origin) * (0.5f * LOG2_E));
+            const float half = root * factors.coefficient;
+            const float other = root * slope[i];
+            x[i] = __fmaf_rn(half, other, smoothed[i]);
         }
         const uint64_t own = (uint64_t)(label - column);
         if (own < COUNT) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
-                x[i] = i == (int)own ? label_gradient : x[i];
-            }
-        }
-        if (options.cap.cap != 0) {
-#pragma unroll
-            for (int i = 0; i < COUNT; i++) {
-                x[i] *= slope[i];
+                float own_slope = slope[i];
+                asm("" : "+f"(own_slope)); /* else it may become slope[own], and registers have no index */
+                x[i] = i == (int)own ? __fmaf_rn(factors.label, own_slope, factors.label_rest * own_slope) : x[i];
             }
         }
     }
@@ -560,8 +600,8 @@ struct part_in_shared {
 };
 
 /* Where a part lies that is the index-th of those that are kept. */
-static __device__ __forceinline__ uint4 *part_place(unsigned index) {
-    return row_in_shared() + index * (QUERN_GPU_PART_BYTES / sizeof(uint4));
+static __device__ __forceinline__ uint4 *part_place(uint4 *kept, unsigned index) {
+    return kept + index * (QUERN_GPU_PART_BYTES / sizeof(uint4));
 }
 
 /* Whether copies can take a part to shared memory; else its vectors are put together in registers. */
@@ -601,15 +641,16 @@ static __device__ __forceinline__ part_in_shared keep_part(uint4 *to, const char
 }
 
 /* The gradient from a row in shared memory. */
-static __device__ __forceinline__ void store_resident_gradient(const row_gradient &gradient, char *grad, int64_t columns) {
+static __device__ __forceinline__ void store_resident_gradient(const row_gradient &gradient, const uint4 *kept, char *grad,
+                                                               int64_t columns) {
     const row_layout layout(grad, columns);
-    store_edge(gradient, layout, row_in_shared(), grad);
-    const char *first = (const char *)row_in_shared() + layout.column(0) * f16::bytes;
+    store_edge(gradient, layout, kept, grad);
+    const char *first = (const char *)kept + layout.column(0) * f16::bytes;
     const uint32_t shift = parts_shift<f16>(first);
     for (int64_t i = threadIdx.x; i < layout.vectors; i += THREADS) {
         uint32_t word[VECTOR_WORDS];
         if (layout.head == 0) {
-            load_shared(row_in_shared(), i, word);
+            load_shared(kept, i, word);
         } else {
             uint32_t piece[VECTOR_WORDS + 1];
             load_parts<f16, from_shared>(first + i * VECTOR_BYTES, shift, piece);
@@ -621,26 +662,22 @@ static __device__ __forceinline__ void store_resident_gradient(const row_gradien
 
 /* ---- a row by one block ---- */
 
-/* Where the sums of a part lie in shared memory. */
-static __device__ __forceinline__ int slot_of(unsigned part) { return part % MERGED_AT_ONCE; }
-
-static __device__ __forceinline__ void store_warp_sums(const row_part &part, const warp_sums &sums) {
+static __device__ __forceinline__ void store_warp_sums(int place, const warp_sums &sums) {
     if (threadIdx.x % 32 == 0) {
-        sums_in_shared().of_warp[slot_of(part.index)][threadIdx.x / 32] = sums;
+        sums_of(place).of_warp[threadIdx.x / 32] = sums;
     }
 }
 
-/* The stats of parts [first, first + count) from the sums of their warps, by one warp for each part; a barrier before. */
+/* The stats of parts [first, first + count), whose sums are at places from 0 on, by one warp for each part; a barrier before. */
 static __device__ __forceinline__ void sum_warps(const quern_cross_entropy_problem &problem, const row_options &options,
                                                  const char *logits, unsigned first, int count, int64_t label) {
-    const int warp = threadIdx.x / 32;
+    const int place = threadIdx.x / 32;
     __syncthreads();
-    if (warp < count) {
-        const row_part part(problem, first + warp, label);
-        const int slot = slot_of(part.index);
-        const quern_row_stats stats = part_stats(problem, options, part, sums_in_shared().of_warp[slot], logits);
+    if (place < count) {
+        const row_part part(problem, first + place, label);
+        const quern_row_stats stats = part_stats(problem, options, part, sums_of(place).of_warp, logits);
         if (threadIdx.x % 32 == 0) {
-            sums_in_shared().of_part[slot] = stats;
+            sums_of(place).stats = stats;
         }
     }
 }
@@ -652,28 +689,28 @@ static __device__ __forceinline__ void merge_parts(const quern_cross_entropy_pro
     if (lane < 32) {
         quern_row_stats mine = empty_stats();
         if (lane < count) {
-            mine = sums_in_shared().of_part[lane];
+            mine = sums_of(lane).stats;
         } else if (lane == MERGED_AT_ONCE && first > 0) {
-            mine = sums_in_shared().merged;
+            mine = merged_stats();
         }
         mine = merge_in_warp<true>(problem, mine);
         __syncwarp();
         if (lane == 0) {
-            sums_in_shared().merged = mine;
+            merged_stats() = mine;
         }
     }
 }
 
-/* The stats of a row, the same in all threads. */
+/* The stats of a row, the same in all threads.  kept is where its parts go; those of a streamed row one after the other. */
 template <bool RESIDENT>
 static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entropy_problem &problem, const row_options &options,
-                                                          int64_t row) {
+                                                          int64_t row, uint4 *kept) {
     const char *logits = row_of(problem, row);
     const int64_t label = label_column(problem, row);
     auto copy = [&](unsigned index) {
         if (can_be_copied(logits) && index < problem.part_count) {
             const row_part part(problem, index, -1);
-            copy_part(part_place(RESIDENT ? index : 0), logits + part.first() * f16::bytes, part);
+            copy_part(part_place(kept, RESIDENT ? index : 0), logits + part.first() * f16::bytes, part);
         }
         async_commit();
     };
@@ -685,15 +722,16 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
     for (unsigned index = 0; index < problem.part_count; index++) {
         const row_part part(problem, index, label);
         const char *place = logits + part.first() * f16::bytes;
+        const int slot = index % MERGED_AT_ONCE;
         if (RESIDENT) {
             copy(index + 2);
         }
         async_wait<RESIDENT ? 2 : 0>();
-        store_warp_sums(part, sum_warp(problem, options, part, keep_part<RESIDENT>(part_place(RESIDENT ? index : 0), place, part)));
+        uint4 *to = part_place(kept, RESIDENT ? index : 0);
+        store_warp_sums(slot, sum_warp(problem, options, part, keep_part<RESIDENT>(to, place, part)));
         if (!RESIDENT) {
             copy(index + 1); /* to where the thread itself has read this part */
         }
-        const int slot = slot_of(index);
         if (slot == MERGED_AT_ONCE - 1 || index + 1 == problem.part_count) {
             sum_warps(problem, options, logits, index - slot, slot + 1, label);
             if (problem.part_count > 1) {
@@ -702,7 +740,7 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
         }
     }
     __syncthreads();
-    return problem.part_count > 1 ? sums_in_shared().merged : sums_in_shared().of_part[0];
+    return problem.part_count > 1 ? merged_stats() : sums_of(0).stats;
 }
 
 /* ---- the end of a row ---- */
@@ -737,10 +775,10 @@ template <class STORE>
 static __device__ __forceinline__ void finish_row(const quern_cross_entropy_problem &problem, const row_options &options, int64_t row,
                                                   const quern_row_stats &stats, const row_share &share, STORE store) {
     if (share.is_first && threadIdx.x == 0) {
-        write_row_outputs<true>(problem, row, stats);
         if (problem.stats) {
             problem.stats[row] = stats;
         }
+        write_row_outputs<true>(problem, row, stats);
     }
     if (!problem.grad) {
         return;
@@ -766,12 +804,14 @@ static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entro
         skip_row(problem, row, share);
         return;
     }
-    const quern_row_stats stats = sum_row<RESIDENT>(problem, options, row);
+    uint4 *kept = after_sums(RESIDENT ? (int)problem.part_count : MERGED_AT_ONCE);
+    const quern_row_stats stats = sum_row<RESIDENT>(problem, options, row, kept);
     finish_row(problem, options, row, stats, share, [&](const row_gradient &gradient, char *grad) {
         if (RESIDENT) {
-            store_resident_gradient(gradient, grad, problem.vocab);
-        } else
-        store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
+            store_resident_gradient(gradient, kept, grad, problem.vocab);
+        } else {
+            store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
+        }
     });
 }
 
@@ -785,10 +825,10 @@ static __device__ __forceinline__ void sum_part(const quern_cross_entropy_proble
     const char *logits = row_of(problem, row);
     const int64_t label = label_column(problem, row);
     const row_part place(problem, part, label);
-    store_warp_sums(place, sum_warp(problem, options, place, load_part(logits + place.first() * f16::bytes, place)));
+    store_warp_sums(0, sum_warp(problem, options, place, load_part(logits + place.first() * f16::bytes, place)));
     sum_warps(problem, options, logits, part, 1, label);
     if (threadIdx.x == 0) {
-        problem.parts[part * problem.rows + row] = sums_in_shared().of_part[slot_of(part)];
+        problem.parts[part * problem.rows + row] = sums_of(0).stats;
     }
 }
 

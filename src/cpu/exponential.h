@@ -18,6 +18,8 @@
  * values down to exp(EXPONENTIAL_LOWEST), far below fp32's own range, keep 24 bits until they are multiplied by what
  * undoes the scale. Below that the result is 0.  x = -infinity gives 0, NaN gives NaN, x far above the origin anything.
  *
+ * They stand in the innermost loops, wherever the compiler would leave them: so they are always inlined.
+ *
  * The float nearest to ln 2 is off by 2.7e-9 of its value.  Where y is multiplied by it alone the origin is k times that float
  * (EXPONENTIAL_LN_2), and what remains is an error of 2.7e-9 for each unit of distance from the origin.
  */

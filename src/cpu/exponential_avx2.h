@@ -20,8 +20,8 @@ static const uint32_t quern_power_table[8] = {
 
 #define EXPONENTIAL_ROUND 0x1.8p20f
 
-/* round = EXPONENTIAL_ROUND - k; 0 below lowest. */
-static inline vector exponential(vector x, vector round, vector lowest) {
+/* round = EXPONENTIAL_ROUND - k; right where no x is below what exponential() calls lowest. */
+static inline __attribute__((always_inline)) vector exponential_in_reach(vector x, vector round) {
     vector sum = vector_fma(x, vector_broadcast(LOG2_E), round);
     vector r = vector_fma(sum - round, vector_broadcast(-LN_2), x);
     __m256i place = _mm256_castps_si256(sum);
@@ -29,7 +29,12 @@ static inline vector exponential(vector x, vector round, vector lowest) {
     vector power = _mm256_castsi256_ps(_mm256_add_epi32(mantissa, _mm256_slli_epi32(place, 20)));
     vector q = vector_fma(r, vector_broadcast(0x1.5548e4p-3f), vector_broadcast(0x1.000882p-1f));
     q = r * vector_fma(r, q, vector_broadcast(0x1p+0f));
-    return _mm256_and_ps(_mm256_cmp_ps(x, lowest, _CMP_NLT_UQ), vector_fma(power, q, power));
+    return vector_fma(power, q, power);
+}
+
+/* 0 below lowest. */
+static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
+    return _mm256_and_ps(_mm256_cmp_ps(x, lowest, _CMP_NLT_UQ), exponential_in_reach(x, round));
 }
 
 #endif

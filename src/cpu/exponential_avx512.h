@@ -23,8 +23,8 @@ static const uint32_t quern_power_table[32] = {
 
 #define EXPONENTIAL_ROUND 0x1.8p18f
 
-/* round = EXPONENTIAL_ROUND - k; 0 below lowest. */
-static inline vector exponential(vector x, vector round, vector lowest) {
+/* round = EXPONENTIAL_ROUND - k; right where no x is below what exponential() calls lowest. */
+static inline __attribute__((always_inline)) vector exponential_in_reach(vector x, vector round) {
     vector sum = vector_fma(x, vector_broadcast(LOG2_E), round);
     vector r = vector_fma(sum - round, vector_broadcast(-LN_2), x);
     __m512i place = _mm512_castps_si512(sum);
@@ -32,7 +32,12 @@ static inline vector exponential(vector x, vector round, vector lowest) {
                                                  _mm512_loadu_si512(quern_power_table + 16));
     vector power = _mm512_castsi512_ps(_mm512_add_epi32(mantissa, _mm512_slli_epi32(place, 18)));
     vector q = r * vector_fma(r, vector_broadcast(0x1.fffffep-2f), vector_broadcast(0x1.0000f6p+0f));
-    return _mm512_maskz_fmadd_ps(_mm512_cmp_ps_mask(x, lowest, _CMP_NLT_UQ), power, q, power);
+    return vector_fma(power, q, power);
+}
+
+/* 0 below lowest. */
+static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, lowest, _CMP_NLT_UQ), exponential_in_reach(x, round));
 }
 
 #endif

@@ -15,8 +15,8 @@
 
 #define EXPONENTIAL_ROUND 0x1.8p23f
 
-/* round = EXPONENTIAL_ROUND - k; 0 below lowest. */
-static inline vector exponential(vector x, vector round, vector lowest) {
+/* round = EXPONENTIAL_ROUND - k; right where no x is below what exponential() calls lowest. */
+static inline __attribute__((always_inline)) vector exponential_in_reach(vector x, vector round) {
     const float ln_2_high = 0x1.62ep-1f, ln_2_low = 0x1.0bfbe8p-15f;
     vector sum = x * LOG2_E + round;
     vector y = sum - round;
@@ -27,9 +27,13 @@ static inline vector exponential(vector x, vector round, vector lowest) {
     q = 0x1.555418p-3f + r * q;
     q = 0x1.fffffcp-2f + r * q;
     q = r + r * (r * q);
-    vector result = (vector)power + (vector)power * q;
+    return (vector)power + (vector)power * q;
+}
+
+/* 0 below lowest. */
+static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
     vector_mask below = x < lowest;
-    return (vector)((vector_bits)result & ~(vector_bits)below);
+    return (vector)((vector_bits)exponential_in_reach(x, round) & ~(vector_bits)below);
 }
 
 #endif

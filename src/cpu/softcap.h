@@ -3,10 +3,14 @@
  *
  * With u = x / cap:
  *
- *   near   |u| <= 1/2: y = x + x u^2 P(u^2) with a minimax polynomial P, error 1.6e-8 of y; the slope is at least 0.78 and
+ *   near   |u| <= 1/2: y = x * (1 + u^2 P(u^2)) with a minimax polynomial P, error 1.6e-8 of y; the slope is at least 0.78 and
  *          1 - tanh^2 does not cancel
  *   far    with q = exp(-2 |u|): tanh |u| = (1 - q) / (1 + q), and the slope 4 q / (1 + q)^2 keeps its relative precision where
  *          tanh itself has become 1; what rounding leaves of u is made up for, since it counts more the larger u is
+ *
+ * Near needs no u: the powers of 1 / cap are in the coefficients of x^2, so that a logit costs six multiplications and its slope
+ * two.  They are normal fp32 values where cap is neither huge nor tiny; elsewhere x and cap are scaled by a power of two first, and
+ * every logit goes the far way.
  *
  * Logits are nearly always near, so a caller looks first and computes the far half only where it is needed.  A vector gets the same
  * bits either way.
@@ -15,41 +19,66 @@
 #define QUERN_CPU_SOFTCAP_H
 
 #include <float.h>
+#include <math.h>
 
 struct softcap {
-    vector cap, inverse;
-    vector near;           /* the largest |x| that is near */
+    vector cap, inverse;        /* of the scaled cap */
+    vector near;                /* the largest |x| that is near, scaled */
+    vector coefficients[4];     /* of (x^2)^1 ... (x^2)^4 */
+    vector curvature;           /* -1 / cap^2 */
+    vector scale, unscale;
+    float near_limit;           /* the largest |x| that is near, as it is; -1: none is */
 };
 
 struct softcapped {
     vector value, slope;
 };
 
+/* 2^100 is the largest scale; of caps that it leaves tiny no logit is near, and what y has lost is nothing beside 1. */
 static inline struct softcap softcap_at(float cap) {
-    const float inverse = 1.0f / cap;
-    return (struct softcap){vector_broadcast(cap), vector_broadcast(inverse < FLT_MAX ? inverse : FLT_MAX),
-                            vector_broadcast(0.5f * cap)};
+    static const double minimax[4] = {-0x1.5554d6p-2, 0x1.10e9fcp-3, -0x1.b28c78p-5, 0x1.1a7c1p-6};
+    int exponent = 0;
+    if (cap < 0x1p-12f || cap > 0x1p12f) frexpf(cap, &exponent);
+    if (exponent < -100) exponent = -100;
+    const float scaled = ldexpf(cap, -exponent), inverse = 1.0f / scaled;
+    struct softcap softcap = {
+        .cap = vector_broadcast(scaled),
+        .inverse = vector_broadcast(inverse),
+        .near = vector_broadcast(scaled >= 0x1p-12f ? 0.5f * scaled : -1.0f),
+        .curvature = vector_broadcast(-inverse * inverse),
+        .scale = vector_broadcast(ldexpf(1.0f, -exponent)),
+        .unscale = vector_broadcast(ldexpf(1.0f, exponent)),
+        .near_limit = exponent == 0 ? 0.5f * cap : -1.0f,
+    };
+    double power = 1;
+    for (int i = 0; i < 4; i++) {
+        power /= (double)scaled * (double)scaled;
+        softcap.coefficients[i] = vector_broadcast((float)(minimax[i] * power));
+    }
+    return softcap;
 }
 
-/* Right for near logits only. */
-static inline struct softcapped softcap_near(vector x, const struct softcap *of) {
-    const vector u = x * of->inverse, z = u * u;
-    vector p = vector_multiply_add(z, vector_broadcast(0x1.1a7c1p-6f), vector_broadcast(-0x1.b28c78p-5f));
-    p = vector_multiply_add(z, p, vector_broadcast(0x1.10e9fcp-3f));
-    p = vector_multiply_add(z, p, vector_broadcast(-0x1.5554d6p-2f));
-    const vector y = vector_multiply_add(x * z, p, x), t = y * of->inverse;
-    return (struct softcapped){y, vector_multiply_add(-t, t, vector_broadcast(1.0f))};
+/* Right for near logits only, where nothing is scaled.  It stands in the innermost loops, wherever the compiler would leave it. */
+static inline __attribute__((always_inline)) struct softcapped softcap_near(vector x, const struct softcap *of) {
+    const vector one = vector_broadcast(1.0f), z = x * x;
+    vector r = vector_multiply_add(z, of->coefficients[3], of->coefficients[2]);
+    r = vector_multiply_add(z, r, of->coefficients[1]);
+    r = vector_multiply_add(z, r, of->coefficients[0]);
+    const vector y = x * vector_multiply_add(z, r, one);
+    return (struct softcapped){y, vector_multiply_add(y * y, of->curvature, one)};
 }
 
 static inline struct softcapped softcap_any(vector x, const struct softcap *of) {
-    const vector magnitude = vector_abs(x), zero = vector_broadcast(0.0f), one = vector_broadcast(1.0f);
-    const vector u = magnitude * of->inverse, rest = vector_remainder(magnitude, u, of->cap) * of->inverse;
+    const vector zero = vector_broadcast(0.0f), one = vector_broadcast(1.0f);
+    x *= of->scale;
+    const vector magnitude = vector_abs(x), u = magnitude * of->inverse;
+    const vector rest = vector_remainder(magnitude, u, of->cap) * of->inverse;
     const vector power = exponential(u * -2.0f, vector_broadcast(EXPONENTIAL_ROUND), vector_broadcast(EXPONENTIAL_LOWEST));
     const vector q = power * (float)EXPONENTIAL_UNBIAS * (one - vector_if_above(power, zero, rest + rest, zero));
     const vector r = one / (one + q), y = of->cap * ((one - q) / (one + q));
     const struct softcapped close = softcap_near(x, of);
     return (struct softcapped){
-        vector_if_above(magnitude, of->near, vector_if_above(x, zero, y, -y), close.value),
+        vector_if_above(magnitude, of->near, vector_if_above(x, zero, y, -y), close.value) * of->unscale,
         vector_if_above(magnitude, of->near, 4.0f * q * r * r, close.slope),
     };
 }

@@ -46,7 +46,7 @@ static inline float vector_reduce_max(vector x) {
     return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
 }
 
-static inline vector_wide vector_widen(vector x) {
+static inline __attribute__((always_inline)) vector_wide vector_widen(vector x) {
     return _mm256_cvtps_pd(_mm256_castps256_ps128(x)) + _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
 }
 
@@ -73,6 +73,27 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
 }
 
 static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
+
+/* ---- 16-bit integers ---- */
+
+typedef __m256i halves;
+
+static inline halves halves_load(const uint16_t *from) { return _mm256_loadu_si256((const __m256i *)from); }
+
+static inline void halves_store(uint16_t *to, halves x) { _mm256_storeu_si256((__m256i *)to, x); }
+
+static inline halves halves_broadcast(int x) { return _mm256_set1_epi16((short)x); }
+
+static inline halves halves_max_signed(halves a, halves b) { return _mm256_max_epi16(a, b); }
+
+static inline halves halves_max(halves a, halves b) { return _mm256_max_epu16(a, b); }
+
+static inline halves halves_min(halves a, halves b) { return _mm256_min_epu16(a, b); }
+
+static inline int halves_all_at_most(halves a, halves a_limit, halves b, halves b_limit) {
+    const halves above = _mm256_or_si256(_mm256_cmpgt_epi16(a, a_limit), _mm256_subs_epu16(b, b_limit));
+    return _mm256_testz_si256(above, above);
+}
 
 /* ---- f16 ---- */
 

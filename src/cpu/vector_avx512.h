@@ -9,6 +9,8 @@
  *                                        same in loads and stores but differs between types and targets: for work that
  *                                        does not care which lane holds which element.
  *   pair_load_beside_*                   2 * VECTOR_LANES consecutive fp32 values in the order of a type's pairs.
+ *   pair_*_ordered_bf16                  the same in the order of the elements; AVX-512 only.
+ *   halves                               2 * VECTOR_LANES 16-bit integers; not portable.
  *
  * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It takes it for granted that a
  * NaN is one that arithmetic made from numbers (no low payload bits), so that rounding cannot carry it into a number.
@@ -59,7 +61,7 @@ static inline vector vector_if_above(vector a, vector b, vector yes, vector no) 
 static inline float vector_reduce_max(vector x) { return _mm512_reduce_max_ps(x); }
 
 /* The sum of both halves. */
-static inline vector_wide vector_widen(vector x) {
+static inline __attribute__((always_inline)) vector_wide vector_widen(vector x) {
     return _mm512_cvtps_pd(_mm512_castps512_ps256(x)) + _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
 }
 
@@ -84,6 +86,28 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
 }
 
 static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
+
+/* ---- 16-bit integers ---- */
+
+typedef __m512i halves;
+
+static inline halves halves_load(const uint16_t *from) { return _mm512_loadu_si512(from); }
+
+static inline void halves_store(uint16_t *to, halves x) { _mm512_storeu_si512(to, x); }
+
+static inline halves halves_broadcast(int x) { return _mm512_set1_epi16((short)x); }
+
+static inline halves halves_max_signed(halves a, halves b) { return _mm512_max_epi16(a, b); }
+
+/* Without a sign. */
+static inline halves halves_max(halves a, halves b) { return _mm512_max_epu16(a, b); }
+
+static inline halves halves_min(halves a, halves b) { return _mm512_min_epu16(a, b); }
+
+/* Whether every a is at most a's limit as signed integers, and every b at most b's without a sign. */
+static inline int halves_all_at_most(halves a, halves a_limit, halves b, halves b_limit) {
+    return (_mm512_cmpgt_epi16_mask(a, a_limit) | _mm512_cmpgt_epu16_mask(b, b_limit)) == 0;
+}
 
 /* ---- f16 ---- */
 
@@ -121,17 +145,46 @@ static inline struct vector_pair pair_load_beside_bf16(const float *from) {
 }
 
 /*
- * Collects the upper halves (what is kept) and the lower halves (what is cut off) of both vectors first and rounds 32
- * elements at once: up if the cut-off part is more than a half, or a half and the kept part is odd.
+ * Rounds 32 elements at once, from the upper halves (what is kept) and the lower halves (what is cut off): up if the cut-off part
+ * is more than a half, or a half and the kept part is odd.
  */
+static inline __m512i halves_round(__m512i kept, __m512i cut) {
+    const __m512i biased = _mm512_adds_epu16(cut, _mm512_and_si512(kept, _mm512_set1_epi16(1)));
+    const __mmask32 up = _mm512_cmpgt_epu16_mask(biased, _mm512_set1_epi16((short)0x8000));
+    return _mm512_mask_add_epi16(kept, up, kept, _mm512_set1_epi16(1));
+}
+
+/* Takes the halves at the places and those behind them, of the elements of both vectors. */
+static inline void pair_store_halves(uint16_t *to, struct vector_pair x, __m512i lower) {
+    const __m512i upper = _mm512_or_si512(lower, _mm512_set1_epi16(1));
+    const __m512i first = _mm512_castps_si512(x.first), second = _mm512_castps_si512(x.second);
+    _mm512_storeu_si512(to, halves_round(_mm512_permutex2var_epi16(first, upper, second),
+                                         _mm512_permutex2var_epi16(first, lower, second)));
+}
+
 static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
-    const __mmask32 odd_elements = 0xAAAAAAAA;
-    __m512i even = _mm512_castps_si512(x.first), odd = _mm512_castps_si512(x.second);
-    __m512i kept = _mm512_mask_mov_epi16(_mm512_srli_epi32(even, 16), odd_elements, odd);
-    __m512i cut = _mm512_mask_mov_epi16(even, odd_elements, _mm512_slli_epi32(odd, 16));
-    __m512i biased = _mm512_adds_epu16(cut, _mm512_and_si512(kept, _mm512_set1_epi16(1)));
-    __mmask32 up = _mm512_cmpgt_epu16_mask(biased, _mm512_set1_epi16((short)0x8000));
-    _mm512_storeu_si512(to, _mm512_mask_add_epi16(kept, up, kept, _mm512_set1_epi16(1)));
+    pair_store_halves(to, x, _mm512_set_epi32(
+        0x3E001E, 0x3C001C, 0x3A001A, 0x380018, 0x360016, 0x340014, 0x320012, 0x300010,
+        0x2E000E, 0x2C000C, 0x2A000A, 0x280008, 0x260006, 0x240004, 0x220002, 0x200000));
+}
+
+/*
+ * In the order of the elements, for work beside other arrays: one permutation for 16 elements, which is slower than a shift or a
+ * mask but faster than these and a permutation of what lies beside.
+ */
+static inline struct vector_pair pair_load_ordered_bf16(const uint16_t *from) {
+    const __mmask32 upper = 0xAAAAAAAA;
+    const __m512i places = _mm512_set_epi32(0xF0000, 0xE0000, 0xD0000, 0xC0000, 0xB0000, 0xA0000, 0x90000, 0x80000,
+                                            0x70000, 0x60000, 0x50000, 0x40000, 0x30000, 0x20000, 0x10000, 0);
+    const __m512i bits = _mm512_loadu_si512(from), second = _mm512_or_si512(places, _mm512_set1_epi32(0x100000));
+    return (struct vector_pair){_mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(upper, places, bits)),
+                                _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(upper, second, bits))};
+}
+
+static inline void pair_store_ordered_bf16(uint16_t *to, struct vector_pair x) {
+    pair_store_halves(to, x, _mm512_set_epi32(
+        0x3E003C, 0x3A0038, 0x360034, 0x320030, 0x2E002C, 0x2A0028, 0x260024, 0x220020,
+        0x1E001C, 0x1A0018, 0x160014, 0x120010, 0xE000C, 0xA0008, 0x60004, 0x20000));
 }
 
 #endif

@@ -64,7 +64,7 @@ static inline float vector_reduce_max(vector x) {
     return a > b ? a : b;
 }
 
-static inline vector_wide vector_widen(vector x) {
+static inline __attribute__((always_inline)) vector_wide vector_widen(vector x) {
     return (vector_wide){(double)x[0] + (double)x[2], (double)x[1] + (double)x[3]};
 }
 

@@ -7,8 +7,8 @@
 
 #define LOG2_E 1.44269504f
 #define LOG2_E_REST 1.92596299e-8f /* log2(e) = LOG2_E + LOG2_E_REST */
+#define LOG2_E_F64 1.44269504088896340736
 #define LN_2 0.693147181f
-#define LN_2_F64 0.69314718055994530942
 #define INFINITY_F32 __uint_as_float(0x7f800000u)
 #define INFINITY_F64 __longlong_as_double(0x7ff0000000000000ll)
 

@@ -84,27 +84,22 @@ __device__ __forceinline__ bool is_all_infinite(const quern_row_stats &stats) {
     return stats.origin == -INFINITY_F64 && stats.others == 0 && stats.label_value == -INFINITY_F32;
 }
 
-/* The exponentials' sums as fp32; all of them are NaN when the row is. */
+/* The exponentials' sums; all of them are NaN when the row is. */
 struct row_sums {
-    float above;   /* the label's y less the origin */
-    float own;     /* its exponential */
-    float others;  /* the sum of all others, exact to a relative rounding however small it is */
-    float sum;
+    float above;  /* the label's y less the origin */
+    float own;    /* its exponential */
+    double sum;   /* that and all others' */
 
     __device__ __forceinline__ explicit row_sums(const quern_row_stats &stats) {
         above = stats.label_value - (float)stats.origin;
         own = expf(above);
-        others = (float)stats.others;
-        sum = (float)(stats.others + own);
+        sum = stats.others + own;
     }
-
-    /* lse - origin; of a confident row from the others alone, since 1 + others would lose them. */
-    __device__ __forceinline__ float log_sum() const { return above == 0 ? log1pf(others) : logf(sum); }
 };
 
 /* A factor of 0 leaves out what it multiplies, be it infinite; NaN stays NaN. */
-__device__ __forceinline__ float product_or_zero(float factor, float x) {
-    return factor != 0 || x != x ? factor * x : 0.0f;
+template <class T> __device__ __forceinline__ T product_or_zero(float factor, T x) {
+    return factor != 0 || x != x ? factor * x : 0;
 }
 
 /* ---- the outputs of a row, written by one thread ---- */
@@ -143,25 +138,26 @@ __device__ __forceinline__ void write_row_outputs(const quern_cross_entropy_prob
         return;
     }
     const row_sums sums(stats);
-    const float log_sum = sums.log_sum();
-    const float surprise = log_sum - sums.above; /* -log p of the label */
-    const float lse = (float)(stats.origin + log_sum);
-    float loss = surprise, entropy = 0.0f;
+    /* lse - origin; of a confident row from the others alone, since 1 + others would lose them. */
+    const double log_sum = sums.above == 0 ? log1p(stats.others) : log(sums.sum);
+    const double surprise = log_sum - sums.above; /* -log p of the label */
+    const double lse = stats.origin + log_sum;
+    double loss = surprise, entropy = 0.0;
     if (FULL) {
         loss = product_or_zero((1.0f - problem.label_smoothing) * stats.label_weight, surprise);
         if (problem.label_smoothing != 0) {
             const double smoothed = stats.weights * log_sum - stats.weighted; /* sum of w * -log p */
-            loss += (float)(problem.label_smoothing / (double)problem.global_vocab * smoothed);
+            loss += problem.label_smoothing / (double)problem.global_vocab * smoothed;
         }
         if (problem.entropy) {
             const double moment = stats.moment + (sums.own != 0 ? (double)sums.above * sums.own : 0.0);
-            entropy = log_sum - __fdiv_rn((float)moment, sums.sum);
+            entropy = log_sum - moment / sums.sum;
         }
     }
     if (problem.z_loss != 0) {
         loss += problem.z_loss * lse * lse;
     }
-    write_outputs(problem, row, loss, lse, -surprise, entropy, sums.sum == sums.sum ? stats.argmax : -1);
+    write_outputs(problem, row, (float)loss, (float)lse, (float)-surprise, (float)entropy, sums.sum == sums.sum ? stats.argmax : -1);
 }
 
 /* ---- the gradient ---- */
@@ -176,38 +172,47 @@ __device__ __forceinline__ float gradient_scale(const quern_cross_entropy_proble
     return divisor != 0 ? __fdiv_rn(scale, divisor) : 0.0f;
 }
 
+/* A value as two fp32 values. */
+__device__ __forceinline__ void split(double x, float *value, float *rest) {
+    *value = (float)x;
+    *rest = (float)(x - *value);
+}
+
 /* The factors of a row's gradient with respect to y; the scale is in all of them. */
 struct row_factors {
     float origin;
-    float coefficient;  /* of exp(y - origin), ... */
-    float coefficient_rest;  /* ... less what its rounding has cut off */
-    float smoothing;    /* of a column's class weight, to be taken off */
-    float label;        /* the gradient of the label's column */
+    float coefficient, coefficient_rest;  /* of exp(y - origin) */
+    float smoothing;                      /* of a column's class weight, to be taken off */
+    float label, label_rest;              /* the gradient of the label's column */
 
     __device__ __forceinline__ row_factors(const quern_cross_entropy_problem &problem, const quern_row_stats &stats, float scale,
                                            bool full) {
         const row_sums sums(stats);
-        const double exact_sum = stats.others + sums.own;
-        const float confidence = full ? (1.0f - problem.label_smoothing) * stats.label_weight : 1.0f;
-        float rest = 0.0f; /* what the exponentials are multiplied with beside the confidence */
+        const float approximate = __frcp_rn((float)sums.sum);
+        const double inverse = approximate * (2.0 - sums.sum * approximate); /* Newton's step, good to 2^-46 */
+        const double confidence = full ? (double)((1.0f - problem.label_smoothing) * stats.label_weight) : 1.0;
+        double rest = 0.0, own_smoothing = 0.0; /* rest: what the exponentials are multiplied with beside the confidence */
         origin = (float)stats.origin;
         smoothing = 0.0f;
         if (full && problem.label_smoothing != 0) {
             const float share = __fdiv_rn(problem.label_smoothing, (float)problem.global_vocab);
-            rest = share * (float)stats.weights;
+            rest = share * stats.weights;
             smoothing = share * scale;
+            own_smoothing = (double)share * stats.label_weight;
         }
         if (problem.z_loss != 0) {
-            rest += 2.0f * problem.z_loss * (float)(stats.origin + sums.log_sum());
+            rest += 2.0 * problem.z_loss * (stats.origin + log_of(stats, sums));
         }
-        const float numerator = (confidence + rest) * scale;
-        coefficient = __fdiv_rn(numerator, sums.sum);
-        /* numerator / exact_sum - coefficient, by the residual of the division */
-        coefficient_rest = __fdiv_rn((float)(numerator - coefficient * exact_sum), sums.sum);
-        const float others = __fdiv_rn(sums.others, sums.sum);
-        const float others_rest = __fdiv_rn((float)(stats.others - others * exact_sum), sums.sum);
-        const float small = rest * scale * __fdiv_rn(sums.own, sums.sum) - others_rest * (confidence * scale);
-        label = __fmaf_rn(-others, confidence * scale, full ? small - smoothing * stats.label_weight : small);
+        split((confidence + rest) * scale * inverse, &coefficient, &coefficient_rest);
+        split(((rest * sums.own - confidence * stats.others) * inverse - own_smoothing) * scale, &label, &label_rest);
+    }
+
+private:
+    /* log(sum), by fp32 logarithms, which every thread can afford, and a Taylor step from what they are of. */
+    static __device__ __forceinline__ double log_of(const quern_row_stats &stats, const row_sums &sums) {
+        const float others = (float)stats.others, sum = (float)sums.sum;
+        return sums.above == 0 ? log1pf(others) + (double)__fdiv_rn((float)(stats.others - others), sum)
+                               : logf(sum) + (double)__fdiv_rn((float)(sums.sum - sum), sum);
     }
 };
 

@@ -247,21 +247,13 @@ void cross_entropy_check_same(const struct cross_entropy_case *c, const struct c
 }
 
 /*
- * Within so many ulps, of the value or of the terms of which it is the difference: its tolerance is 10^-6 of their magnitudes, an
- * ulp at most 2^-23 of them.
+ * Within one ulp, of the value or of the terms of which it is the difference: its tolerance is 10^-6 of their magnitudes, an ulp at
+ * most 2^-23 of them.
  */
-static bool are_near(quern_dtype dtype, double a, double b, double tolerance, int ulps) {
+static bool are_near(quern_dtype dtype, double a, double b, double tolerance) {
     if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
     if (isinf(a) || isinf(b)) return a == b;
-    return fabs(a - b) <= ulps * fmax(dtype_ulp(dtype, fmax(fabs(a), fabs(b))), 0x1p-23 / 1e-6 * tolerance);
-}
-
-/*
- * 16-bit logits are summed in fp32, of which regrouping moves the last bits: 2^-22 of a sum, four ulps of what follows from it.
- * Their gradients are rounded so much more coarsely that they stay neighbours.
- */
-static int ulps_of_outputs(const struct cross_entropy_case *c) {
-    return c->logits_dtype == QUERN_F32 ? 1 : 4;
+    return fabs(a - b) <= fmax(dtype_ulp(dtype, fmax(fabs(a), fabs(b))), 0x1p-23 / 1e-6 * tolerance);
 }
 
 static void check_near_outputs(const struct place *place, const struct cross_entropy_outputs *other,
@@ -269,16 +261,10 @@ static void check_near_outputs(const struct place *place, const struct cross_ent
     const struct cross_entropy_value values[OUTPUTS] = {exact->loss, exact->lse, exact->log_prob, exact->entropy};
     for (int i = 0; i < OUTPUTS; i++) {
         const float *x = output_of(place->c, place->outputs, i), *y = output_of(place->c, other, i);
-        check(!x || !y || are_near(QUERN_F32, (double)x[place->row], (double)y[place->row], values[i].tolerance,
-                                   ulps_of_outputs(place->c)),
+        check(!x || !y || are_near(QUERN_F32, (double)x[place->row], (double)y[place->row], values[i].tolerance),
               "%s: %s of row %" PRId64 " is %.9g and %.9g [%s]", what, output_names[i], place->row, (double)x[place->row],
               (double)y[place->row], cross_entropy_describe(place->c));
     }
-}
-
-/* The factor of an fp32 gradient is exact to more than fp32, unless it is a sum of fp32 terms that may fall to a neighbour. */
-static int ulps_of_grad(const struct cross_entropy_case *c) {
-    return c->logits_dtype == QUERN_F32 && (c->label_smoothing != 0 || c->z_loss != 0) ? 2 : 1;
 }
 
 static void check_near_grad(const struct place *place, const struct cross_entropy_outputs *other, const struct expected *expected,
@@ -286,7 +272,7 @@ static void check_near_grad(const struct place *place, const struct cross_entrop
     const struct place there = {place->c, other, place->row, place->label};
     for (int64_t j = 0; j < place->c->vocab; j++) {
         const double x = stored_grad(place, j), y = stored_grad(&there, j);
-        check(are_near(place->c->logits_dtype, x, y, expected->grad[j].tolerance, ulps_of_grad(place->c)),
+        check(are_near(place->c->logits_dtype, x, y, expected->grad[j].tolerance),
               "%s: gradient of row %" PRId64 " (label %" PRId64 "), column %" PRId64 " is %.9g and %.9g [%s]", what, place->row,
               place->label, j, x, y, cross_entropy_describe(place->c));
     }
@@ -303,8 +289,7 @@ void cross_entropy_check_near(const struct cross_entropy_case *c, const struct c
         check_near_outputs(&place, b, &exact, what);
         if (a->grad && b->grad) check_near_grad(&place, b, &expected, what);
     }
-    check(c->reduction == QUERN_REDUCTION_NONE
-              || are_near(QUERN_F32, (double)a->loss[0], (double)b->loss[0], 0, ulps_of_outputs(c)),
+    check(c->reduction == QUERN_REDUCTION_NONE || are_near(QUERN_F32, (double)a->loss[0], (double)b->loss[0], 0),
           "%s: loss is %.9g and %.9g [%s]", what, (double)a->loss[0], (double)b->loss[0], cross_entropy_describe(c));
     check_same_bytes(c, a->argmax, b->argmax, (size_t)c->rows * sizeof(int64_t), what, "argmax");
     check_same_bytes(c, &a->report, &b->report, sizeof a->report, what, "report");

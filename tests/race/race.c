@@ -3,7 +3,8 @@
  * when the result happens to be right.  A plain program, since ThreadSanitizer does not work under Criterion; its exit status is
  * ThreadSanitizer's.  Results are checked elsewhere.
  *
- *   race        every cross-entropy row of the device, in place, forward only, skipped rows and each reduction
+ *   race        every cross-entropy row of the device, in place, forward only, skipped rows and each reduction, rows of one part
+ *               and of several, by one block, by a cluster and split into parts
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -72,7 +73,10 @@ static void expect(quern_status status, const char *what) {
     failed++;
 }
 
-/* One call: rows with every kind of label, logits of zero bits (their values do not matter here). */
+/*
+ * One call: rows with every kind of label, logits of zero bits (their values do not matter here); with options, which a plain row has
+ * not, if it is a full one.
+ */
 static void run_case(quern_device *device, const struct quern_kernel *row, int64_t vocab, bool gradient, quern_reduction reduction) {
     enum { ROWS = 3 };
     int32_t labels[ROWS] = {0, -100, (int32_t)vocab};
@@ -87,6 +91,9 @@ static void run_case(quern_device *device, const struct quern_kernel *row, int64
     args.labels = on_device(sizeof labels, labels);
     args.loss = on_device(sizeof(float) * ROWS, NULL);
     args.report = on_device(sizeof *args.report, NULL);
+    args.argmax = row->key.cross_entropy.full ? on_device(sizeof *args.argmax * ROWS, NULL) : NULL;
+    args.entropy = row->key.cross_entropy.full ? on_device(sizeof *args.entropy * ROWS, NULL) : NULL;
+    args.label_smoothing = row->key.cross_entropy.full ? 0.1f : 0;
     size_t bytes;
     expect(quern_cross_entropy_workspace(device, &args, &bytes), "workspace");
     void *workspace = on_device(bytes + 1, NULL);
@@ -95,19 +102,39 @@ static void run_case(quern_device *device, const struct quern_kernel *row, int64
         printf("race: %s failed\n", row->name);
         failed++;
     }
-    const void *buffers[] = {args.logits, args.labels, args.loss, args.report, workspace};
+    const void *buffers[] = {args.logits, args.labels, args.loss, args.report, args.argmax, args.entropy, workspace};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) driver.free((pointer)(size_t)buffers[i]);
 }
 
-static void run_row(const struct quern_kernel *row) {
+static void run_vocab(quern_device *device, const struct quern_kernel *row, int64_t vocab) {
+    if (vocab > row->key.cross_entropy.vocab_max) vocab = row->key.cross_entropy.vocab_max;
+    run_case(device, row, vocab, true, QUERN_REDUCTION_MEAN);
+    run_case(device, row, vocab, false, QUERN_REDUCTION_SUM);
+}
+
+enum { SEVERAL_PARTS = 40000 };  /* columns: three parts of 16 bits each, five of 32 */
+
+static quern_device *open_device(void) {
     quern_device *device;
-    setenv("QUERN_KERNEL", row->name, 1);
     expect(quern_device_open(QUERN_CUDA, 0, &device), "open");
     expect(quern_prepare(device, QUERN_CROSS_ENTROPY), "prepare");
-    for (int64_t vocab = 5; vocab < 6000; vocab = vocab * 9 + 1) {
-        run_case(device, row, vocab, true, QUERN_REDUCTION_MEAN);
-        run_case(device, row, vocab, false, QUERN_REDUCTION_SUM);
-    }
+    return device;
+}
+
+/* The row alone. */
+static void run_row(const struct quern_kernel *row) {
+    setenv("QUERN_KERNEL", row->name, 1);
+    quern_device *device = open_device();
+    for (int64_t vocab = 5; vocab < 6000; vocab = vocab * 9 + 1) run_vocab(device, row, vocab);
+    run_vocab(device, row, SEVERAL_PARTS);
+    quern_device_close(device);
+}
+
+/* What the library chooses where rows are few: a block for each part, by the stages around the row. */
+static void run_split(const struct quern_kernel *row) {
+    unsetenv("QUERN_KERNEL");
+    quern_device *device = open_device();
+    run_vocab(device, row, SEVERAL_PARTS);
     quern_device_close(device);
 }
 
@@ -122,6 +149,7 @@ int main(void) {
     for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++) {
         if (strcmp(row->target.name, info.target) || row->key.cross_entropy.stage != QUERN_STAGE_ROWS) continue;
         run_row(row);
+        if (row->key.cross_entropy.vocab_max == INT64_MAX) run_split(row);
         rows++;
     }
     quern_device_close(device);

@@ -15,14 +15,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-TARGETS = {"sm_75": "7.5", "sm_80": "8.0", "sm_100f": "10.0"}
+TARGETS = {"sm_75": "7.5", "sm_80": "8.0", "sm_90a": "9.0", "sm_100f": "10.0"}
+MULTIPROCESSORS = "32"  # so many that three rows of several parts are split, even if a cluster could have each
 BROKEN_TARGET = "sm_80"
 BROKEN_UNITS = ("cross_entropy_f32", "cross_entropy_f16", "cross_entropy_bf16", "cross_entropy_stages")
 
 
 def run(capability: str, kernels: Path) -> tuple[int, str]:
-    environment = {**os.environ, "QUERN_EMULATOR": capability, "QUERN_EMULATOR_KERNELS": f"{kernels}:{BUILD / 'emulator'}",
-                   "LD_LIBRARY_PATH": str(BUILD / "emulator"), "TSAN_OPTIONS": "halt_on_error=0 exitcode=66 report_bugs=1"}
+    environment = {**os.environ, "QUERN_EMULATOR": capability, "QUERN_EMULATOR_SMS": MULTIPROCESSORS,
+                   "QUERN_EMULATOR_KERNELS": f"{kernels}:{BUILD / 'emulator'}", "LD_LIBRARY_PATH": str(BUILD / "emulator"),
+                   "TSAN_OPTIONS": "halt_on_error=0 exitcode=66 report_bugs=1"}
     done = subprocess.run([str(BUILD / "tests" / "race")], env=environment, capture_output=True, text=True, timeout=600)
     return done.returncode, done.stdout + done.stderr
 

@@ -77,6 +77,7 @@ CROSSED(void *, memcpy, (void *to, const void *from, size_t bytes), (to, from, b
 CROSSED_VOID(quern_futex_wait, (uint32_t *word, uint32_t value, int64_t nanoseconds), (word, value, nanoseconds))
 CROSSED_VOID(quern_futex_wake, (uint32_t *word), (word))
 CROSSED(struct quern_process, quern_this_process, (void), ())
+CROSSED(bool, quern_process_has_ended, (struct quern_process process), (process))
 CROSSED(quern_status, quern_check_poison, (const struct quern_membership *member), (member))
 CROSSED(quern_status, quern_meet, (struct quern_membership *member, const struct quern_meeting *meeting), (member, meeting))
 CROSSED_VOID(quern_announce, (struct quern_membership *member, const struct quern_meeting *meeting), (member, meeting))

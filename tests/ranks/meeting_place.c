@@ -240,6 +240,24 @@ static const char *keep_the_next_name(void) {
     return ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .function = try_twice, .shared_bytes = 4096});
 }
 
+/*
+ * Rank 0 sees that the group is not complete and dawdles before it asks whether rank 1 is alive, while rank 2 completes the group and
+ * both leave and end: it has missed nothing.
+ */
+static quern_status join_while_others_leave(struct rank *rank) {
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, 10);
+    rank_line_up(rank);
+    if (rank->rank == 0) crossing_arm_at(CROSSING_DELAY, "quern_process_has_ended", 1);
+    if (rank->rank != 1) rank_sleep(rank->rank == 0 ? 0.01 : 0.03);
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    return quern_group_destroy(group);
+}
+
+static const char *outlast_those_who_leave(void) {
+    return ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .function = join_while_others_leave});
+}
+
 /* ---- words that nobody finishes ---- */
 
 /* Rank 0 dies when it has just begun to say why the group has ended.  Another rank says it then. */
@@ -414,6 +432,7 @@ static const struct {
     CHECK(outlast_a_claim),
     CHECK(lose_the_last_to_join),
     CHECK(keep_the_next_name),
+    CHECK(outlast_those_who_leave),
     CHECK(finish_the_words),
     CHECK(refuse_a_dangling_link),
     CHECK(refuse_a_link_to_a_file),
