@@ -28,9 +28,11 @@ enum {
 
 /* By all lanes of the warp, which have no more use for the tile before. */
 template <class Shares>
-static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_adam_batch &batch, const quern_adam_step &step, int64_t number) {
+static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_adam_batch &batch, const quern_adam_step &step,
+                                                 int64_t number) {
     const quern_adam_launch &launch = batch.launch;
-    const quern_adam_tile at = launch.tiles ? launch.tiles[number] : find_tile(batch.first_tile, launch.tensor_count, (uint32_t)number);
+    const quern_adam_tile at =
+        launch.tiles ? launch.tiles[number] : find_tile(batch.first_tile, launch.tensor_count, (uint32_t)number);
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
         tile.number = number;
@@ -44,7 +46,8 @@ static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_ad
 static __device__ __forceinline__ uint32_t lane_first() { return threadIdx.x % 32 * LANE_ELEMENTS; }
 
 /* One step through the tile; `step` has what step control does not change, the tile has the rest. */
-template <class Shares> static __device__ __forceinline__ void step_tile(const adam_tile &tile, const quern_adam_step &step) {
+template <class Shares>
+static __device__ __forceinline__ void step_tile(const adam_tile &tile, const quern_adam_step &step) {
 #pragma unroll 1
     for (uint32_t element = lane_first(); element < tile.count; element += WARP_ELEMENTS - LANE_ELEMENTS) {
         Shares shares;

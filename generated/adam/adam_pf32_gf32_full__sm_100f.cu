@@ -30,9 +30,11 @@ enum {
 
 /* By all lanes of the warp, which have no more use for the tile before. */
 template <class Shares>
-static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_adam_full_batch &batch, const quern_adam_step &step, int64_t number) {
+static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_adam_full_batch &batch, const quern_adam_step &step,
+                                                 int64_t number) {
     const quern_adam_launch &launch = batch.launch;
-    const quern_adam_tile at = launch.tiles ? launch.tiles[number] : find_tile(batch.first_tile, launch.tensor_count, (uint32_t)number);
+    const quern_adam_tile at =
+        launch.tiles ? launch.tiles[number] : find_tile(batch.first_tile, launch.tensor_count, (uint32_t)number);
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
         tile.number = number;
@@ -57,7 +59,8 @@ template <class Shares> static __device__ __forceinline__ void skip_tile(const a
 }
 
 /* One step through the tile; `step` has what step control does not change, the tile has the rest. */
-template <class Shares> static __device__ __forceinline__ void step_tile(adam_tile &tile, const quern_adam_step &step) {
+template <class Shares>
+static __device__ __forceinline__ void step_tile(adam_tile &tile, const quern_adam_step &step) {
     const bool amsgrad = step.amsgrad;
 #pragma unroll 1
     for (uint32_t first = lane_first(); first - lane_first() < tile.count; first += WARP_ELEMENTS) { /* by all lanes */
@@ -71,7 +74,7 @@ template <class Shares> static __device__ __forceinline__ void step_tile(adam_ti
         }
         shares.update(tile, first, step, values, scales, amsgrad);
         shares.template store_soon<false>(tile, first, amsgrad);
-        shares.store_scales(scales, tile, first, amsgrad);
+        shares.store_scales(tile, first, scales, amsgrad);
         if (step.copy_dtype) {
             shares.copy(tile, first, step.copy_dtype);
         }

@@ -13,13 +13,10 @@
 
 enum { THREADS = 256, GROUPS = 2 };
 
-/*
- * The lane's elements from `first` on.  Both arrays are loaded as wholes, fp32 ones in several vectors, and so the sums are stored
- * before the lane comes to its next elements.
- */
+/* The lane's elements from `first` on. */
 template <class Grad>
-static __device__ __forceinline__ void accumulate(const quern_gradient_batch &batch, const gradient_tile<Grad> &tile, uint32_t first,
-                                                  bool by_vectors) {
+static __device__ __forceinline__ void accumulate(const quern_gradient_batch &batch, const gradient_tile<Grad> &tile,
+                                                  uint32_t first, bool by_vectors) {
     typedef share<Grad, GROUPS> grad_share;
     enum { PARTS = grad_share::elements / 8 }; /* of the fp32 array */
     grad_share grad;

@@ -1,9 +1,9 @@
 /*
  * What a lane has in its registers of a tensor's arrays, and one step of Adam on it.
  *
- * FULL says whether there may be AMSGrad, a copy and moments of scaled types; then a lane has one group of eight elements at a time,
- * since registers are too few for more.  A block of a scaled type is what four lanes have: they find its scale together, from new
- * moments, before the first element is rounded.
+ * FULL says whether there may be AMSGrad, a copy and moments of scaled types; then a lane has one group of eight elements at a
+ * time, since registers are too few for more.  A block of a scaled type is what four lanes have: they find its scale together, from
+ * the new moments, before the first element is rounded.
  */
 #ifndef QUERN_DEVICE_ADAM_SHARES_CUH
 #define QUERN_DEVICE_ADAM_SHARES_CUH
@@ -33,7 +33,6 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
     typedef share<Master, is_same<Master, remainder16> ? 1 : GROUPS> master_share;
     typedef share<typename either<FULL, V, nothing>::type, GROUPS> v_max_share;
     typedef random_words<GROUPS == 1> random_of_group;
-    static constexpr bool scaled = is_scaled<M> || is_scaled<V>;
     static constexpr bool reads_param = !is_same<Master, f32>;
     static_assert(GROUPS == 1 || !FULL, "registers are too few");
     enum { lane_elements = 8 * GROUPS, block_lanes = 4 };
@@ -113,8 +112,7 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
     /* ---- the scales ---- */
 
     /* Those of the block that the elements from `first` on belong to. */
-    __device__ __forceinline__ block_scales load_scales(const adam_tile &tile, uint32_t first,
-                                                                bool amsgrad) const {
+    __device__ __forceinline__ block_scales load_scales(const adam_tile &tile, uint32_t first, bool amsgrad) const {
         block_scales scale = {};
         if (first < tile.count) {
             if (is_scaled<M>) scale.m = tile.m_scale[first / 32];
@@ -125,7 +123,7 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
     }
 
     /* By one lane of the block's. */
-    __device__ __forceinline__ void store_scales(const block_scales &scale, const adam_tile &tile, uint32_t first,
+    __device__ __forceinline__ void store_scales(const adam_tile &tile, uint32_t first, const block_scales &scale,
                                                  bool amsgrad) const {
         if (first % 32 == 0 && first < tile.count) {
             if (is_scaled<M>) tile.m_scale[first / 32] = (uint8_t)scale.m;

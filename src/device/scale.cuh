@@ -93,7 +93,7 @@ static __device__ __forceinline__ void narrow_scaled(const float *x, uint32_t sc
         }
         uint32_t &narrow = word[i / per_word];
         if constexpr (T::bytes == 1) {
-            narrow = narrow_to_fp8<T, STOCHASTIC>(scaled, random + i / 2);
+            narrow = narrow_to_fp8<T, STOCHASTIC>(scaled, STOCHASTIC ? random + i / 2 : nullptr);
         } else if constexpr (STOCHASTIC) {
             stochastic<T>::template round<2>(scaled, random + i / 2, &narrow, false);
         } else {
