@@ -52,11 +52,7 @@ template <class Grad> static __device__ __forceinline__ void gradient_accumulate
                              (uintptr_t)tile.main_grad % share<f32, GROUPS>::vector_bytes == 0;
 #pragma unroll 1
         for (uint32_t first = threadIdx.x % 32 * grad_share::elements; first < tile.count; first += 32 * grad_share::elements) {
-            if (aligned && first + grad_share::elements <= tile.count) {
-                accumulate<Grad>(batch, tile, first, true);
-            } else {
-                accumulate<Grad>(batch, tile, first, false);
-            }
+            accumulate<Grad>(batch, tile, first, aligned && first + grad_share::elements <= tile.count);
         }
     }
 }
