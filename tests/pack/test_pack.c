@@ -182,7 +182,9 @@ Test(pack, refuses_another_version) {
     struct bytes bytes = read_pack();
     ((struct quern_pack_header *)bytes.data)->version++;
     seal(bytes);
-    expect_refused(bytes, "version 4: this library reads version 3");
+    char reason[80];
+    snprintf(reason, sizeof reason, "version %d: this library reads version %d", QUERN_PACK_VERSION + 1, QUERN_PACK_VERSION);
+    expect_refused(bytes, reason);
 }
 
 Test(pack, refuses_a_truncated_one) {
