@@ -95,6 +95,7 @@ static void check_distributions(const struct test_device *device, const struct q
         {-60, 20, 60},
         {0, 200, 0},    /* one column takes all; a softcap is saturated on both sides */
         {0, 1e-4, 0},   /* a softcap does nothing */
+        {1e6, 3, 0},    /* a larger offset */
     };
     for (size_t i = 0; i < COUNT(distributions); i++) {
         for (int option = is_full(row) ? 0 : 1; option < (is_full(row) ? 5 : 2); option++) {
