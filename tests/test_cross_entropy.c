@@ -221,6 +221,10 @@ static void check_distributions(const struct test_device *device, const struct q
         {1e4, 30, 0},     /* large common offset */
         {-1e4, 30, 0},
         {1e4, 8, 60},
+        {6e4, 30, 0},     /* near the end of f16 */
+        {1e6, 3, 0},      /* in fp32, columns differ by less than the rounding of y * log2(e) */
+        {-1e10, 1e4, 0},
+        {2e38, 1e37, 0},  /* y * log2(e) is infinite */
         {0, 200, 0},      /* one column takes all */
         {-80, 10, 0},     /* naive exponentials underflow */
         {85, 10, 0},      /* ... or overflow */

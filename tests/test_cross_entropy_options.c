@@ -96,6 +96,7 @@ static void check_distributions(const struct test_device *device, const struct q
         {0, 200, 0},    /* one column takes all; a softcap is saturated on both sides */
         {0, 1e-4, 0},   /* a softcap does nothing */
         {150, 10, 0},   /* a whole row far into a softcap: no larger gradient hides how exact the small slopes are */
+        {1e6, 3, 0},    /* a larger offset */
     };
     for (size_t i = 0; i < COUNT(distributions); i++) {
         for (int option = is_full(row) ? 0 : 1; option < (is_full(row) ? 5 : 2); option++) {

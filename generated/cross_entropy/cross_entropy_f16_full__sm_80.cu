@@ -1,4 +1,5 @@
 
+
 /*
  * Softmax cross-entropy of f16 logits, with all options.
  *
@@ -57,8 +58,7 @@ enum { PIECE = VECTOR < 4 ? VECTOR : 4 };
 /* What a warp knows of its columns of one part, the label's left out; the sums' origin is the largest, or near it. */
 struct warp_sums {
     float largest;  /* -infinity: all are, or it has none */
-    float scale;    /* the exponentials are those of y - shift_of(largest), times 2^-scale */
-    double sum;
+    double sum;     /* of the exponentials near the largest */
     float moment;   /* of (y - largest) times the exponential */
     float weighted; /* of weight * (y - largest) */
     float weights;
@@ -222,38 +222,45 @@ static __device__ __forceinline__ part_in_registers load_part(const char *logits
 }
 
 /*
- * A warp's exponentials are divided by a power of two near the largest: whichever that is, their bits are the same but for the
- * exponent.  So the sum of a row does not depend on how its columns are spread over warps, parts and shards, other than by what sums
- * lose, and these lose less than an fp32 value can show.  Where y * log2(e) would be too large for that, y is taken relative to the
- * largest.
+ * The exponentials near a value, the largest of a warp: they are divided by a power of two, and whichever that is, their bits are the
+ * same but for the exponent.  So the sum of a row does not depend on how its columns are spread over warps, parts and shards, other
+ * than by what sums lose, and these lose less than an fp32 value can show.  Where y * log2(e) would be too large for that, y is taken
+ * relative to the largest.
  */
 static __device__ __forceinline__ float shift_of(float largest) {
-    return fabsf(largest) > 4096 ? fmaxf(largest, -FLT_MAX) : 0.0f; /* unlike -infinity it can be subtracted from -infinity */
+    return fabsf(largest) > 4096 ? fmaxf(largest, -FLT_MAX) : 0.0f; /* not -infinity, which less itself is NaN */
 }
 
 static __device__ __forceinline__ float scale_of(float largest) {
     return rintf((fmaxf(largest, -FLT_MAX) - shift_of(largest)) * LOG2_E);
 }
 
-/* exp(y) * 2^-scale, to the base 2^LOG2_E instead of e: of no account in sums whose origin is taken off to the same base. */
-static __device__ __forceinline__ float scaled_exponential(float y, float scale) {
-    return exp2_flushed(__fmaf_rn(y, LOG2_E, -scale));
+struct exponentials_near {
+    float shift, scale;
+
+    __device__ __forceinline__ explicit exponentials_near(float largest) : shift(shift_of(largest)), scale(scale_of(largest)) {}
+    /* exp((y - shift) * c) * 2^-scale, where exp(c) is 2^LOG2_E instead of e: of no account once the origin is taken off likewise. */
+    __device__ __forceinline__ float operator()(float y) const {
+        return exp2_flushed(__fmaf_rn(y - shift, LOG2_E, -scale));
+    }
+};
+
+/* log2 of what a sum of exponentials near the largest is multiplied with to be that of exponentials relative to an origin. */
+static __device__ __forceinline__ double log2_to_origin(float largest, float origin) {
+    return scale_of(largest) + ((double)shift_of(largest) - origin) * (double)LOG2_E;
 }
 
-static __device__ __forceinline__ double log2_of_base() { return LOG2_E; }
 /* What one thread knows of its columns of a part. */
 struct lane_sums {
     static constexpr float beginning = 4; /* of the sum: no addend is larger, so that what a rounding cuts off is known exactly */
+    exponentials_near exponential;
     float sum, lost; /* lost: what the roundings of the sum have cut off */
-    float shift, scale;
     float offset; /* what moment and weighted are relative to */
     float moment, weighted, weights, maximum;
     int argmax;
-    __device__ __forceinline__ explicit lane_sums(float largest) {
+    __device__ __forceinline__ explicit lane_sums(float largest) : exponential(largest) {
         sum = beginning;
         lost = 0.0f;
-        shift = shift_of(largest);
-        scale = scale_of(largest);
         offset = fmaxf(largest, -FLT_MAX);
         moment = weighted = weights = 0.0f;
         maximum = -INFINITY_F32;
@@ -287,7 +294,7 @@ struct lane_sums {
         }
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            e[i] = scaled_exponential(x[i] - shift, scale);
+            e[i] = exponential(x[i]);
         }
         if (problem.entropy) {
 #pragma unroll
@@ -319,7 +326,6 @@ struct lane_sums {
     __device__ __forceinline__ warp_sums of_warp(const quern_cross_entropy_problem &problem, float largest) const {
         warp_sums all;
         all.largest = largest;
-        all.scale = scale;
         all.sum = sum_of_warp((double)(sum - beginning) + lost);
         all.moment = problem.entropy ? sum_of_warp(moment) : 0.0f;
         all.weighted = problem.label_smoothing != 0 ? sum_of_warp(weighted) : 0.0f;
@@ -400,8 +406,7 @@ static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_e
     }
     const float origin = fmaxf(largest_of_warp(mine.largest), stats.label_value);
     const float below = mine.largest == origin ? 0.0f : mine.largest - origin;
-    const double distance = (double)shift_of(mine.largest) - origin;
-    const double factor = mine.sum != 0 ? exp2(mine.scale + distance * log2_of_base()) : 0.0;
+    const double factor = mine.sum != 0 ? exp2(log2_to_origin(mine.largest, origin)) : 0.0;
     stats.origin = origin;
     stats.others = sum_of_warp(mine.sum * factor);
     if (problem.entropy) {
