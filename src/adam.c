@@ -1,6 +1,8 @@
 /* quern_adam: check, select, run. */
 #include "adam.h"
 
+#include <fenv.h>
+
 #include "arguments.h"
 #include "status.h"
 
@@ -25,21 +27,32 @@ quern_status quern_adam_workspace(const quern_device *device, const quern_adam_a
     return status;
 }
 
+static quern_status run(struct quern_adam_call *call, const quern_adam_args *args, size_t workspace_bytes) {
+    quern_device *device = call->device;
+    quern_status status = check(device, args, &call->args);
+    if (status != QUERN_OK) return status;
+    call->list = quern_adam_list_of(&call->args);
+    if (!call->args.plan) status = quern_adam_check_tensors(device, &call->args, &call->list);
+    if (status == QUERN_OK) status = quern_check_workspace(device, call->workspace, workspace_bytes, needs(device, &call->args));
+    if (status == QUERN_OK) status = quern_check_stream(device, call->stream);
+    if (status != QUERN_OK) return status;
+    const struct quern_adam_request request = quern_adam_request_of(&call->args);
+    status = quern_adam_select(device, &request, &call->ready);
+    if (status != QUERN_OK) return status;
+    quern_adam_state(call);
+    return device->kind == QUERN_CPU ? quern_adam_on_cpu(call) : quern_adam_on_cuda(call);
+}
+
+/* The scalars have the same bits whatever rounding mode the engine has set. */
 quern_status quern_adam(quern_device *device, const quern_adam_args *args, void *workspace, size_t workspace_bytes, void *stream) {
     struct quern_adam_call call = {.device = device, .workspace = workspace, .stream = stream};
+    fenv_t environment;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
-    quern_status status = check(device, args, &call.args);
-    if (status != QUERN_OK) return status;
-    call.list = quern_adam_list_of(&call.args);
-    if (!call.args.plan) status = quern_adam_check_tensors(device, &call.args, &call.list);
-    if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needs(device, &call.args));
-    if (status == QUERN_OK) status = quern_check_stream(device, stream);
-    if (status != QUERN_OK) return status;
-    const struct quern_adam_request request = quern_adam_request_of(&call.args);
-    status = quern_adam_select(device, &request, &call.ready);
-    if (status != QUERN_OK) return status;
-    quern_adam_state(&call);
-    return device->kind == QUERN_CPU ? quern_adam_on_cpu(&call) : quern_adam_on_cuda(&call);
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    quern_status status = run(&call, args, workspace_bytes);
+    fesetenv(&environment);
+    return status;
 }
 
 size_t quern_adam_explain(const quern_device *device, const quern_adam_args *given, char *buffer, size_t bytes) {

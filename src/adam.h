@@ -85,6 +85,9 @@ quern_status quern_adam_check_form(const quern_device *device, const quern_adam_
 /* The rest of what quern_adam reads, but for the tensors: scalars, control, and the plan if there is one. */
 quern_status quern_adam_check_step(const quern_device *device, const quern_adam_args *args);
 
+/* That the plan in the arguments is one for the rest of them. */
+quern_status quern_adam_check_plan(const quern_device *device, const quern_adam_args *args);
+
 /* Each tensor of the list. */
 quern_status quern_adam_check_tensors(const quern_device *device, const quern_adam_args *args, const struct quern_adam_list *list);
 

@@ -1,5 +1,5 @@
 /* What the arguments of Adam must be, but for the tensors themselves. */
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 #include "adam.h"
@@ -95,6 +95,9 @@ static quern_status check_list(const quern_device *device, const quern_adam_args
         return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size is %u: expected %zu (use QUERN_ADAM_ARGS_INIT)%s",
                           args->tensor_size, known,
                           args->tensor_size > known ? " (was the program compiled against a newer quern.h?)" : "");
+    if (args->use_multipliers && args->tensor_size < known)
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size is %u with use_multipliers: expected %zu, since a "
+                          "shorter tensor has no multipliers", args->tensor_size, known);
     quern_status status = quern_check_not_negative(device, "args.tensor_count", args->tensor_count);
     if (status != QUERN_OK) return status;
     if (args->tensor_count > MAX_TENSORS)
@@ -120,7 +123,7 @@ static const char *name_of(quern_dtype dtype) {
     return dtype ? quern_dtype_name(dtype) : "none";
 }
 
-static quern_status check_plan(const quern_device *device, const quern_adam_args *args) {
+quern_status quern_adam_check_plan(const quern_device *device, const quern_adam_args *args) {
     const quern_adam_args *made = &args->plan->args;
     const struct {
         const char *name;
@@ -148,25 +151,32 @@ static quern_status check_plan(const quern_device *device, const quern_adam_args
 
 /* ---- scalars and control ---- */
 
+/* What a number of the arguments may be.  Each becomes one in fp32, where an infinity would make NaN of parameters. */
+enum range { BETA, SIZE, SCALE };
+
+static quern_status check_scalar(const quern_device *device, const char *name, double value, enum range range) {
+    static const struct {
+        double least, most;
+        const char *text;
+    } ranges[] = {[BETA] = {0, 1 - DBL_EPSILON / 2, "0 <= beta < 1"},
+                  [SIZE] = {0, FLT_MAX, "0 to 3.4e38, the largest fp32"},
+                  [SCALE] = {1 / (double)FLT_MAX, FLT_MAX, "0, which means 1, or 3e-39 to 3.4e38"}};
+    if ((value >= ranges[range].least && value <= ranges[range].most) || value == 0) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is %g: expected %s", name, value, ranges[range].text);
+}
+
 static quern_status check_scalars(const quern_device *device, const quern_adam_args *args) {
-    const struct {
-        const char *name;
-        double value;
-        bool is_beta, unused;
-    } scalars[] = {{"args.lr", args->lr, false, args->control.lr != NULL}, {"args.beta1", args->beta1, true, false},
-                   {"args.beta2", args->beta2, true, false}, {"args.eps", args->eps, false, false},
-                   {"args.weight_decay", args->weight_decay, false, false},
-                   {"args.grad_scale", args->grad_scale, false, args->control.grad_scale != NULL}};
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
-        const double value = scalars[i].value;
-        if (scalars[i].unused || (value >= 0 && (scalars[i].is_beta ? value < 1 : isfinite(value)))) continue;
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is %g: expected %s", scalars[i].name, value,
-                          scalars[i].is_beta ? "0 <= beta < 1" : "a finite number, 0 or more");
-    }
-    if (args->step < 1 && !args->control.step)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.step is %lld: expected 1 or more (steps count from 1)",
-                          (long long)args->step);
-    return QUERN_OK;
+    quern_status status = args->control.lr ? QUERN_OK : check_scalar(device, "args.lr", args->lr, SIZE);
+    if (status == QUERN_OK) status = check_scalar(device, "args.beta1", args->beta1, BETA);
+    if (status == QUERN_OK) status = check_scalar(device, "args.beta2", args->beta2, BETA);
+    if (status == QUERN_OK) status = check_scalar(device, "args.eps", args->eps, SIZE);
+    if (status == QUERN_OK) status = check_scalar(device, "args.weight_decay", args->weight_decay, SIZE);
+    if (status == QUERN_OK && !args->control.grad_scale)
+        status = check_scalar(device, "args.grad_scale", args->grad_scale, SCALE);
+    if (status == QUERN_OK && args->step < 1 && !args->control.step)
+        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "args.step is %lld: expected 1 or more (steps count from 1)",
+                            (long long)args->step);
+    return status;
 }
 
 static quern_status check_control(const quern_device *device, const quern_adam_control *control) {
@@ -182,6 +192,6 @@ quern_status quern_adam_check_step(const quern_device *device, const quern_adam_
     quern_status status = check_modes(device, args);
     if (status == QUERN_OK) status = check_scalars(device, args);
     if (status == QUERN_OK) status = check_control(device, &args->control);
-    if (status == QUERN_OK && args->plan) status = check_plan(device, args);
+    if (status == QUERN_OK && args->plan) status = quern_adam_check_plan(device, args);
     return status;
 }

@@ -66,10 +66,9 @@ quern_status quern_adam_saved_size(const quern_device *device, const struct quer
 
 quern_status quern_adam_saved_check(const quern_device *device, const quern_adam_args *given, quern_adam_args *args) {
     quern_status status = quern_adam_take(device, given, args);
-    if (status != QUERN_OK) return status;
-    args->plan = NULL;
-    status = quern_adam_check_form(device, args);
-    if (status != QUERN_OK) return status;
+    if (status == QUERN_OK) status = quern_adam_check_form(device, args);
+    if (status == QUERN_OK && args->plan) status = quern_adam_check_plan(device, args);
+    if (status != QUERN_OK || args->plan) return status;
     args->grad_dtype = QUERN_NO_DTYPE;
     args->copy_dtype = QUERN_NO_DTYPE;
     args->use_multipliers = 0;

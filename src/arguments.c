@@ -11,7 +11,7 @@ quern_status quern_check_grown_struct(const quern_device *device, const char *na
     if (!arguments) return quern_fail(device, QUERN_NULL_POINTER, "%s is NULL", name);
     uint32_t size;
     memcpy(&size, arguments, sizeof size);
-    if (size >= oldest && size <= known && size % sizeof(uint32_t) == 0) return QUERN_OK;
+    if (size >= oldest && size <= known && size % sizeof(void *) == 0) return QUERN_OK;
     if (size == 0)
         return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is 0: expected %zu (use the struct's initialiser macro)", name,
                           known);

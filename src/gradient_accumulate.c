@@ -1,4 +1,5 @@
 /* quern_accumulate: gradients are added to fp32 sums. */
+#include <float.h>
 #include <math.h>
 
 #include "arguments.h"
@@ -20,8 +21,9 @@ static quern_status check(struct call *call, const quern_accumulate_args *args) 
     call->list = (struct quern_gradient_list){args->gradients, NULL, args->gradient_count};
     status = quern_gradient_check_list(call->device, args->gradient_size, args->grad_dtype, &call->list);
     if (status == QUERN_OK) status = quern_check_choice(call->device, "args.zero_grads", args->zero_grads, 1);
-    if (status == QUERN_OK && !isfinite(args->scale))
-        status = quern_fail(call->device, QUERN_INVALID_ARGUMENT, "args.scale is %g: expected a finite number", args->scale);
+    if (status == QUERN_OK && !(fabs(args->scale) <= FLT_MAX))
+        status = quern_fail(call->device, QUERN_INVALID_ARGUMENT, "args.scale is %g: expected -3.4e38 to 3.4e38, the range of fp32",
+                            args->scale);
     if (status == QUERN_OK) status = quern_gradient_check_each(call->device, args->grad_dtype, &call->list, true);
     if (status == QUERN_OK && quern_gradient_pieces(&call->list, QUERN_ADAM_TILE) < 0)
         status = quern_fail(call->device, QUERN_INVALID_SHAPE, "the gradients have more than 2^63 elements together");

@@ -1,4 +1,5 @@
 /* quern_gradient_norm: the squares are summed piece by piece in the workspace, and then the pieces in their order. */
+#include <fenv.h>
 #include <math.h>
 
 #include "arguments.h"
@@ -63,11 +64,20 @@ static void sum(void *context, const struct quern_gradient_slice *slice, int64_t
     call->squares[piece] = call->ready->kernel->cpu.gradient_norm(grad, count);
 }
 
-static quern_status run_on_cpu(struct call *call) {
+static void finish(const struct call *call) {
     double squares = 0;
-    quern_gradient_visit_all(call->device, &call->list, sum, call);
     for (int64_t i = 0; i < call->problem.square_count; i++) squares += call->squares[i];
     quern_gradient_norm_finish(&call->problem, squares);
+}
+
+/* The same bits whatever rounding mode the engine has set. */
+static quern_status run_on_cpu(struct call *call) {
+    fenv_t environment;
+    quern_gradient_visit_all(call->device, &call->list, sum, call);
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    finish(call);
+    fesetenv(&environment);
     return QUERN_OK;
 }
 

@@ -2,6 +2,7 @@
  * What is wrong with Adam's options, plans, gradients and saved states is refused with a detail that names the culprit, and
  * nothing is written.  The first fields of its arguments: test_arguments.c; damaged saved states: test_adam_saved.c.
  */
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -118,6 +119,26 @@ Test(adam_arguments, numbers) {
     MISTAKE(a->step = 0; a->control.step = NULL, QUERN_INVALID_ARGUMENT, "step");
 }
 
+/* What would be infinite in fp32, or one over it, and make NaN of parameters. */
+Test(adam_arguments, numbers_beyond_fp32) {
+    static const double large[] = {3.5e38, 1e300};
+    for (size_t i = 0; i < COUNT(large); i++) {
+        MISTAKE(a->lr = large[i]; a->control.lr = NULL, QUERN_INVALID_ARGUMENT, "args.lr");
+        MISTAKE(a->eps = large[i], QUERN_INVALID_ARGUMENT, "args.eps");
+        MISTAKE(a->weight_decay = large[i], QUERN_INVALID_ARGUMENT, "args.weight_decay");
+        MISTAKE(a->grad_scale = large[i]; a->control.grad_scale = NULL, QUERN_INVALID_ARGUMENT, "args.grad_scale");
+        MISTAKE(a->grad_scale = 1 / large[i]; a->control.grad_scale = NULL, QUERN_INVALID_ARGUMENT, "args.grad_scale");
+    }
+    struct call call;
+    open_call(&call);
+    call.session.args.control.grad_scale = NULL;
+    call.session.args.eps = call.session.args.grad_scale = (double)FLT_MAX;
+    check_ok(adam_session_step(&call.session));
+    call.session.args.grad_scale = 1 / (double)FLT_MAX;
+    check_ok(adam_session_step(&call.session));
+    close_call(&call);
+}
+
 /* A field that the control replaces is not looked at. */
 Test(adam_arguments, replaced_numbers) {
     struct call call;
@@ -225,6 +246,17 @@ Test(adam_arguments, older_structs) {
     adam_free(&problem);
     adam_free(&expected);
     device_close(&device);
+}
+
+/* Sizes that no header has had, and tensors without the multipliers that are asked for: a step with 0 of each would freeze them. */
+Test(adam_arguments, sizes_of_structs) {
+    MISTAKE(a->size = offsetof(quern_adam_args, plan) + 4, QUERN_INVALID_STRUCT_SIZE, "args.size");
+    MISTAKE(a->size = offsetof(quern_adam_args, amsgrad) - 8, QUERN_INVALID_STRUCT_SIZE, "args.size");
+    MISTAKE(a->size += 8, QUERN_INVALID_STRUCT_SIZE, "args.size");
+    MISTAKE(a->tensor_size += 8, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size");
+    MISTAKE(a->tensor_size -= 4, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size");
+    MISTAKE(a->tensor_size = offsetof(quern_adam_tensor, m_scale) - 8, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size");
+    MISTAKE(a->tensor_size = offsetof(quern_adam_tensor, lr_multiplier), QUERN_INVALID_STRUCT_SIZE, "use_multipliers");
 }
 
 /* ---- workspace and plans ---- */
@@ -399,6 +431,7 @@ Test(adam_arguments, accumulate) {
     GRADIENT_MISTAKE(run_sum, call.sum.grad_dtype = QUERN_INT32, QUERN_INVALID_DTYPE, "grad_dtype");
     GRADIENT_MISTAKE(run_sum, call.sum.zero_grads = 2, QUERN_INVALID_ARGUMENT, "zero_grads");
     GRADIENT_MISTAKE(run_sum, call.sum.scale = (double)NAN, QUERN_INVALID_ARGUMENT, "scale");
+    GRADIENT_MISTAKE(run_sum, call.sum.scale = -3.5e38, QUERN_INVALID_ARGUMENT, "scale");
     GRADIENT_MISTAKE(run_sum, call.sum.gradients = NULL, QUERN_NULL_POINTER, "gradients");
     GRADIENT_MISTAKE(run_sum, call.sum.gradient_count = -7, QUERN_INVALID_SHAPE, "gradient_count");
     GRADIENT_MISTAKE(run_sum, call.list[0].count = -1, QUERN_INVALID_SHAPE, "gradients[0].count");

@@ -352,6 +352,45 @@ Test(adam_saved, other_tensors_are_refused) {
     close_refusal(&r, &device);
 }
 
+/* ---- by a plan ---- */
+
+/* A plan stands for its list; the rest of the arguments must be those that it was made with. */
+Test(adam_saved, a_plan_stands_for_its_list) {
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, true);
+    const quern_adam_args args = adam_args_of(row);
+    struct test_device device;
+    struct adam_problem problem, other;
+    struct adam_session listed, planned;
+    size_t bytes, planned_bytes;
+    device_open_row(&device, 0, row);
+    adam_make(&problem, &args, counts, COUNT(counts));
+    adam_copy(&other, &problem);
+    adam_session_open(&listed, &device, &problem);
+    unsigned char *saved = save(&listed, &bytes);
+    spoil(&other);
+    other.with_plan = true;
+    adam_session_open(&planned, &device, &other);
+    check(planned.args.plan && !planned.args.tensors, "no plan");
+    planned.args.tensor_count = 0;
+    check_ok(quern_adam_load(device.quern, &planned.args, saved, bytes, NULL, NULL));
+    adam_session_read(&planned, &other);
+    adam_check_same(&other, &problem, "loaded into a plan");
+    unsigned char *again = save(&planned, &planned_bytes);
+    check(planned_bytes == bytes && !memcmp(again, saved, bytes), "the state of a plan is another one");
+    planned.args.v_dtype = QUERN_F32;
+    check_status(quern_adam_save(device.quern, &planned.args, again, bytes), QUERN_INVALID_ARGUMENT);
+    check(strstr(error_detail(), "args.plan"), "%s", error_detail());
+    free(saved);
+    free(again);
+    adam_session_close(&planned);
+    adam_session_close(&listed);
+    adam_free(&problem);
+    adam_free(&other);
+    device_close(&device);
+}
+
+/* ---- room, and going on ---- */
+
 /* Too small a buffer to save into is refused before anything is written. */
 Test(adam_saved, room_is_checked) {
     struct refusal r = {0};
