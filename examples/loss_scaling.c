@@ -1,7 +1,7 @@
 /*
- * Training in f16 with a loss scale, on f(p) = (p - 3)^2 / 2 from p = 0: the gradients of the scaled loss overflow until the scale has
- * come down; those steps are skipped and not counted.  The numbers of a step are read from the device's memory, so on a GPU the two
- * calls could be captured into a graph and replayed.
+ * Training in f16 with a loss scale, on f(p) = (p - 3)^2 / 2 from p = 0: the gradients of the scaled loss overflow until the scale
+ * has come down; those steps are skipped and not counted.  The numbers of a step are read from the device's memory, so on a GPU the
+ * two calls could be captured into a graph and replayed.
  *
  *   cc loss_scaling.c $(pkg-config --cflags --libs quern) -o loss_scaling
  */
@@ -61,7 +61,8 @@ int main(void) {
         check(quern_adam(device, &step, NULL, 0, NULL));
         if (overflow != 0) loss_scale /= 2;
     }
-    printf("p = %.3f (minimum at 3) after %lld steps of %d, with a loss scale of %g\n", master[0], (long long)steps, TRIES, loss_scale);
+    printf("p = %.3f (minimum at 3) after %lld steps of %d, with a loss scale of %g\n", master[0], (long long)steps, TRIES,
+           loss_scale);
     free(workspace);
     quern_adam_plan_destroy(plan);
     quern_device_close(device);

@@ -106,8 +106,8 @@ struct quern_kernel {
         uint32_t shared_per_column;   /* cross-entropy: dynamic shared memory is this times vocab, ... */
         uint32_t shared_per_part;     /* ... plus this times the parts that the block keeps, ... */
         uint32_t shared_fixed;        /* ... plus this */
-        uint32_t cluster;             /* cross-entropy: up to so many blocks of a cluster share a row, each with whole parts of it in
-                                         dynamic shared memory; 0: one block for each row */
+        uint32_t cluster;             /* cross-entropy: up to so many blocks of a cluster share a row, each with whole parts of it
+                                         in dynamic shared memory; 0: one block for each row */
     } cuda;
 };
 

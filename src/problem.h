@@ -36,8 +36,8 @@ struct quern_cross_entropy_problem {
     const float *class_weights;        /* [vocab] */
 
     /*
-     * Outputs of each row: [rows] or NULL.  The last two are asked of full kernels only; to the stats stage, which writes no outputs,
-     * they say what the sums are wanted for.
+     * Outputs of each row: [rows] or NULL.  The last two are asked of full kernels only; to the stats stage, which writes no
+     * outputs, they say what the sums are wanted for.
      */
     float *row_loss;
     float *lse, *log_prob;
@@ -171,18 +171,18 @@ struct quern_adam_tile {
 };
 
 /*
- * A GPU launch takes its tensors from a plan's tables in the memory of the device, or from the kernel's parameters, which hold up to
- * 32,764 bytes.  Warp w of W takes the tiles w, w + W, ...; there may be none at all.
+ * A GPU launch takes its tensors from a plan's tables in the memory of the device, or from the kernel's parameters, which hold up
+ * to 32,764 bytes.  Warp w of W takes the tiles w, w + W, ...; there may be none at all.
  */
 struct quern_adam_launch {
     struct quern_adam_step step;                /* complete, unless has_control */
-    struct quern_adam_rates rates;              /* with has_control: each block reads the control and computes the step from these */
+    struct quern_adam_rates rates;              /* with has_control: each block computes the step from these and the control */
     struct quern_adam_pointers control;
     uint32_t has_control;
 
     /*
-     * Not NULL: the last launch of a call with control.step.  Each block counts itself here when it has read the control and done its
-     * work; the last one sets it to zero again and, unless found_inf is set, stores the step that was taken.
+     * Not NULL: the last launch of a call with control.step.  Each block counts itself here when it has read the control; the last
+     * one sets it to zero again and, unless found_inf is set, stores the step that is taken.
      */
     uint32_t *ticket;
 
@@ -203,7 +203,7 @@ enum { QUERN_ADAM_BATCH = 512, QUERN_ADAM_FULL_BATCH = 256 };
 struct quern_adam_batch {
     struct quern_adam_launch launch;
     struct quern_adam_slice slices[QUERN_ADAM_BATCH];
-    uint32_t first_tile[QUERN_ADAM_BATCH];      /* the tiles of the tensors before it: an empty tensor begins where the next one does */
+    uint32_t first_tile[QUERN_ADAM_BATCH];      /* the tiles of the tensors before it: an empty one begins where the next does */
 };
 
 /* ... and a full one. */
@@ -231,7 +231,7 @@ enum { QUERN_GRADIENT_BATCH = 1024 };
 struct quern_gradient_batch {
     const struct quern_adam_tile *tiles;        /* norm: of a plan, whose gradients are meant; NULL: the tensors below */
     const struct quern_adam_slice *slices;
-    double *squares;                            /* norm: receives the sum of each tile's squares, at the tile's number in the call */
+    double *squares;                            /* norm: receives each tile's sum of squares, at the tile's number in the call */
     int64_t first_square;                       /* norm: where this launch's first tile stores it */
     float scale;                                /* accumulation */
     int32_t zero_grads;

@@ -298,8 +298,8 @@ typedef struct quern_row_stats {
  * Rows that are skipped: label == ignore_index, or a label outside [0, global_vocab) (counted in the report; no logit is read
  * through it).  Their loss, lse, log_prob and entropy are 0, their argmax is -1, their gradient is 0 in every column, and the mean
  * does not count them.  All rows skipped: mean loss 0.
- * Infinities are those of y: a softcap makes them finite.  What has the factor 0 has no part in the loss, whatever it is: a class of
- * weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0 has loss 0 and gradient 0.
+ * Infinities are those of y: a softcap makes them finite.  What has the factor 0 has no part in the loss, whatever it is: a class
+ * of weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0 has loss 0 and gradient 0.
  * A row in which every y is -infinity has loss +infinity, lse and log_prob -infinity, entropy 0, argmax -1 and gradient 0, and is
  * counted in the report.  NaN or +infinity in a row makes that row's loss, outputs and gradient NaN (its argmax -1) and touches no
  * other row.
@@ -369,7 +369,8 @@ quern_status quern_cross_entropy(quern_device *device, const quern_cross_entropy
  *
  *   stats      reads the shard's logits and writes args->stats [rows], of the shard
  *   combine    from all shards' stats [shard_count, rows], in the order of the shards: args->stats [rows] of the whole rows (or
- *              NULL), loss, lse, log_prob, entropy, argmax and report.  Reads no logits; every rank may do it and gets the same bits
+ *              NULL), loss, lse, log_prob, entropy, argmax and report.  Reads no logits; every rank may do it and gets the same
+ *              bits
  *   gradient   from args->stats of the whole rows: args->grad [rows, padded_vocab] of the shard
  *
  * Each ignores the arguments it has no use for; all must be given the same options, labels and global_vocab.  Between stats and
@@ -407,7 +408,9 @@ typedef struct quern_gemm_args {
     int64_t a_stride, b_stride, c_stride;
 } quern_gemm_args;
 
-/* Computes such a product on the device, in the order of the stream.  What it returns other than QUERN_OK ends the call that asked. */
+/*
+ * Computes such a product on the device, in the order of the stream.  What it returns other than QUERN_OK ends the call that asked.
+ */
 typedef quern_status (*quern_gemm)(void *user, const quern_gemm_args *args, void *stream);
 
 /* A BLAS that was found at run time. */
@@ -506,7 +509,8 @@ enum { QUERN_SCALE_BLOCK = 32 };
 
 /*
  * One tensor and its optimizer state, each with `count` elements without gaps, none overlapping another, all in the memory of the
- * device; a scale has (count + 31) / 32 bytes.  What the arguments do not ask for is ignored.
+ * device; a scale has (count + 31) / 32 bytes.  What the arguments do not ask for is ignored, and of an empty tensor everything.
+ * Arrays of one tensor that overlap are refused; whether those of two tensors do is not looked at.
  */
 typedef struct quern_adam_tensor {
     void *param;         /* args.param_dtype; with an F32 master it is only written */
@@ -521,22 +525,25 @@ typedef struct quern_adam_tensor {
     uint8_t *v_max_scale;/* when v_max is F16, E4M3 or E5M2 */
     void *copy;          /* args.copy_dtype: receives the new parameters once more */
     const float *copy_scale;  /* one number: what the copy is multiplied with before it is rounded; NULL: 1.  8-bit copies only */
-    float *copy_max;     /* one number: raised to the largest finite magnitude of the new parameters, before the scale; NULL: no */
+    float *copy_max;     /* one number, 0 or more: raised to the largest finite magnitude of the new parameters, before the scale;
+                            tensors may share it.  NULL: not wanted */
     float lr_multiplier;            /* with args.use_multipliers: args.lr is multiplied with it for this tensor; 0 freezes it */
     float weight_decay_multiplier;  /* with args.use_multipliers: the same for args.weight_decay */
 } quern_adam_tensor;
 
 /*
  * Step control in the memory of the device, so that a captured graph can be replayed while its numbers change.  A pointer that is
- * NULL leaves the matter to the field of the arguments.
+ * NULL leaves the matter to the field of the arguments.  The numbers are not checked: lr and *step must be 0 or more and grad_scale
+ * above 0, or parameters become NaN or move the wrong way.
  */
 typedef struct quern_adam_control {
     const float *lr;           /* instead of args.lr */
     int64_t *step;             /* the steps taken so far: the call takes step *step + 1 and stores that, once however many tensors
-                                  there are, none included; args.step is then ignored */
+                                  there are, none included; args.step is then ignored.  Lists that are stepped by calls of their
+                                  own need a counter each */
     const float *grad_scale;   /* instead of args.grad_scale */
     const float *clip;         /* gradients are multiplied with it as well: the coefficient of quern_gradient_norm */
-    const float *found_inf;    /* not 0: the step is skipped; param, states, master, copy and step stay as they are */
+    const float *found_inf;    /* not 0, or NaN: the step is skipped; param, states, master, copy and step stay as they are */
 } quern_adam_control;
 
 /* A list of tensors made ready once: see quern_adam_plan_create. */
@@ -553,11 +560,17 @@ typedef struct quern_adam_plan quern_adam_plan;
  *   p = p - (lr * m / (1 - beta1^step)) / (sqrt(v / (1 - beta2^step)) + eps) [- lr * weight_decay * p, AdamW mode]
  *
  * p is the master where there is one, and the parameter is rounded from it.  The update uses m and v before they are rounded
- * for storage; v_max is always rounded to nearest, since it only moves when v exceeds it.  Random bits for stochastic rounding come
- * from Philox4x32 (Salmon et al. 2011), keyed by (seed, step, tensor's place in the list, element's place in the tensor): CPU and
- * GPU, any thread count and any split of the work give the same bits.  Eight elements share a block of eight 16-bit values; m, v
- * and the parameter of an element take different ones.  bf16 v needs it: with beta2 = 0.999 a change of v in one step is less than
- * half a bf16 step, so nearest rounding would freeze v.
+ * for storage; v_max is always rounded to nearest, since it only moves when v exceeds it.  Where m is 0 the quotient is 0, also
+ * with eps 0.  NaN and infinity in a gradient stay with their element.
+ *
+ * Random bits for stochastic rounding come from Philox4x32 (Salmon et al. 2011), keyed by (seed, low 32 bits of step, tensor's
+ * place in the list, element's place in the tensor): CPU and GPU, any thread count, any split of the work and any rounding mode of
+ * the calling thread give the same bits.  Eight elements share a block of eight 16-bit values; m, v and the parameter of an element
+ * take different ones.  bf16 v needs it: with beta2 = 0.999 a change of v in one step is less than half a bf16 step, so nearest
+ * rounding would freeze v.
+ *
+ * All tensors of a call have the same types.  Tensors of other types are another list and another call; give it another seed, since
+ * the first tensors of two lists would otherwise share their random bits.
  *
  * master_dtype REMAINDER: a bf16 parameter and its remainder are together an fp32 master, in 4 bytes instead of 6.  The parameter
  * is the master rounded to nearest, ties toward zero (with ties to even a parameter would stand for 65,537 masters, one more than
@@ -576,12 +589,12 @@ typedef struct quern_adam_args {
     quern_dtype master_dtype;    /* NO_DTYPE, F32 (only for 16-bit parameters) or REMAINDER (only for BF16) */
     quern_adam_mode mode;
     const quern_adam_tensor *tensors;  /* [tensor_count], in host memory, read before the call returns; NULL with a plan */
-    int64_t tensor_count;
-    double lr;                   /* >= 0 */
+    int64_t tensor_count;        /* below 2^32 */
+    double lr;                   /* 0 or more; like eps, weight_decay and grad_scale not more than the largest fp32 */
     double beta1;                /* in [0, 1); the initialiser sets 0.9 */
     double beta2;                /* in [0, 1); the initialiser sets 0.999 */
-    double eps;                  /* >= 0; the initialiser sets 1e-8 */
-    double weight_decay;         /* >= 0 */
+    double eps;                  /* 0 or more; the initialiser sets 1e-8 */
+    double weight_decay;         /* 0 or more */
     int64_t step;                /* counts from 1 */
     uint64_t seed;               /* of stochastic rounding */
     quern_rounding param_rounding;
@@ -593,9 +606,10 @@ typedef struct quern_adam_args {
     int32_t zero_grads;          /* 1: gradients are set to zero after use, also when found_inf skips the step */
     int32_t use_multipliers;     /* 1: each tensor has its own lr_multiplier and weight_decay_multiplier */
     quern_dtype copy_dtype;      /* NO_DTYPE, F16, BF16, E4M3 or E5M2 */
-    double grad_scale;           /* what gradients were multiplied with and are divided by; 0 means 1 */
+    double grad_scale;           /* above 0: what gradients were multiplied with and are divided by; 0 means 1 */
     quern_adam_control control;
-    quern_adam_plan *plan;       /* instead of tensors; made with the same dtypes, amsgrad, zero_grads, use_multipliers, copy_dtype */
+    quern_adam_plan *plan;       /* instead of tensors, which are NULL then, and tensor_count; made with the same dtypes, amsgrad,
+                                    zero_grads, use_multipliers and copy_dtype */
 } quern_adam_args;
 
 #define QUERN_ADAM_ARGS_INIT \
@@ -607,8 +621,9 @@ quern_status quern_adam_workspace(const quern_device *device, const quern_adam_a
 
 /*
  * Takes the step described above.  Bytes moved per element: all-bf16 14, bf16 with fp32 master 20, all-fp32 28.
- * On a GPU a list of up to 512 tensors is one launch, a longer one a launch for each 512 (256 with amsgrad, zero_grads, a copy or
- * scaled moments); with a plan it is always one.
+ * Without a plan each call checks every tensor of the list on the host, and on a GPU a list of up to 512 tensors is one launch, a
+ * longer one a launch for each 512 (256 with amsgrad, zero_grads, a copy or scaled moments); with a plan it is always one.  A GPU
+ * takes up to 2^41 elements in a tensor.
  * Errors: all 1xxx about the arguments (step 0, beta outside [0, 1), NULL in a tensor that is not empty, ...),
  * QUERN_NOT_PREPARED, QUERN_NO_KERNEL (the detail names the kernel that `./quern gen add` would add), QUERN_CUDA_ERROR.
  */
@@ -621,10 +636,13 @@ size_t quern_adam_explain(const quern_device *device, const quern_adam_args *arg
 /*
  * Makes a list of tensors ready for any number of steps: checks it once, divides it into pieces of equal work and, on a GPU, puts
  * the table into device memory, which the plan owns (about 8 bytes for every 2,048 elements and 128 for every tensor).  Reads
- * tensors, tensor_count, tensor_size, the dtypes, amsgrad, zero_grads, use_multipliers and copy_dtype of the arguments.  A plan
- * does not change; its tensors must stay where they are.  Blocks until the table is there; not to be captured.
- * A plan may be used by several threads, but not in two streams at the same time.
- * Errors: those of quern_adam about the list; QUERN_OUT_OF_MEMORY.
+ * tensors, tensor_count, tensor_size, the dtypes, amsgrad, zero_grads, use_multipliers and copy_dtype of the arguments, and keeps
+ * what it reads: args and args.tensors may go, and multipliers stay as they are now.  The tensors' memory must stay where it is;
+ * what is in it may change.  Blocks until the table is there; not to be captured.  QUERN_ADAM need not be prepared.
+ *
+ * A plan never changes, so threads may share it without a lock; but of steps with it only one may be under way at a time, in
+ * whatever threads and streams, since all write the same tensors.
+ * Errors: those of quern_adam about the list; QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR.
  */
 quern_status quern_adam_plan_create(quern_device *device, const quern_adam_args *args, quern_adam_plan **plan);
 
@@ -633,10 +651,10 @@ void quern_adam_plan_destroy(quern_adam_plan *plan);
 
 /* ---- gradients: norm and accumulation ---- */
 
-/* A list of gradients, or of what is added to them, each with `count` elements without gaps. */
+/* A gradient and what it is added to, each with `count` elements without gaps. */
 typedef struct quern_gradient {
     void *grad;          /* args.grad_dtype */
-    float *main_grad;    /* quern_accumulate: what grad is added to */
+    float *main_grad;    /* quern_accumulate: what grad is added to, apart from it */
     int64_t count;       /* 0 is fine */
 } quern_gradient;
 
@@ -645,10 +663,11 @@ typedef struct quern_gradient {
  *
  *   norm = sqrt(sum of grad^2) / grad_scale
  *   clip = max_norm / (norm + 1e-6) where that is below 1, else 1 (as torch.nn.utils.clip_grad_norm_); 1 when max_norm is 0
- *   found_inf = 1 where any gradient is infinite or NaN, else it stays as it is
+ *   found_inf = 1 where any gradient is infinite or NaN, else it stays as it is: set it to 0 before
  *
- * Squares are summed without overflow or loss in a fixed order: the same bits from run to run and for any number of threads.
- * Where found_inf becomes 1, clip is 0 and norm is infinite or NaN.
+ * Squares are summed without overflow or loss in a fixed order: the same bits from run to run and for any number of threads, and on
+ * two devices the same within 1e-6 of the norm.  Where found_inf becomes 1, clip is 0 and norm is infinite or NaN.  Of finite
+ * gradients whose norm is beyond fp32, norm is infinite and clip right.  The norm of nothing is 0.
  */
 typedef struct quern_gradient_norm_args {
     uint32_t size;
@@ -659,7 +678,7 @@ typedef struct quern_gradient_norm_args {
     const quern_adam_plan *plan; /* instead of gradients: the gradients of the plan */
     double max_norm;             /* >= 0 */
     double grad_scale;           /* > 0; 0 means 1 */
-    const float *grad_scale_pointer;  /* instead of grad_scale, in the memory of the device; NULL: not used */
+    const float *grad_scale_pointer;  /* instead of grad_scale, in the memory of the device; not checked; NULL: not used */
     float *norm;                 /* in the memory of the device; NULL: not wanted */
     float *clip;
     float *found_inf;
@@ -667,7 +686,10 @@ typedef struct quern_gradient_norm_args {
 
 #define QUERN_GRADIENT_NORM_ARGS_INIT { .size = sizeof(quern_gradient_norm_args), .gradient_size = sizeof(quern_gradient) }
 
-/* The bytes of workspace that quern_gradient_norm needs, 16-byte aligned. */
+/*
+ * The bytes of workspace that quern_gradient_norm needs: on a GPU 8 for every 2,048 elements of a tensor or what is left of it, on
+ * a CPU for every 65,536.
+ */
 quern_status quern_gradient_norm_workspace(const quern_device *device, const quern_gradient_norm_args *args, size_t *bytes);
 
 /* Computes the norm described above; QUERN_ADAM must be prepared.  Errors: as quern_adam; QUERN_WORKSPACE_TOO_SMALL. */
@@ -676,7 +698,8 @@ quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm
 
 /*
  * main_grad = main_grad + scale * grad for a list of gradients, in fp32, rounded once: what data parallelism with 16-bit gradients
- * and fp32 accumulation needs.  Moves 10 bytes per 16-bit element, 12 with zero_grads.
+ * and fp32 accumulation needs.  Infinity and NaN are added as fp32 adds them.  Moves 10 bytes per 16-bit element, 12 with
+ * zero_grads.
  */
 typedef struct quern_accumulate_args {
     uint32_t size;
@@ -685,7 +708,7 @@ typedef struct quern_accumulate_args {
     int32_t zero_grads;          /* 1: grad is set to zero after use */
     const quern_gradient *gradients;  /* [gradient_count], in host memory, read before the call returns */
     int64_t gradient_count;
-    double scale;                /* the initialiser sets 1 */
+    double scale;                /* within fp32's range; the initialiser sets 1 */
 } quern_accumulate_args;
 
 #define QUERN_ACCUMULATE_ARGS_INIT { .size = sizeof(quern_accumulate_args), .gradient_size = sizeof(quern_gradient), .scale = 1 }
@@ -706,23 +729,32 @@ quern_status quern_accumulate(quern_device *device, const quern_accumulate_args 
  *   closing:           uint64, the FNV-1a hash (64-bit) of all before it
  *
  * Parameters are the engine's own and are not saved, except that with a REMAINDER master their 16 bits are saved before it.
+ *
+ * The three calls below read what quern_adam_plan_create reads, or the plan of the arguments, which stands for its list.
+ * Gradients, copies and multipliers are no part of a state: their fields must be legal, but of the tensors they are not looked at.
+ * QUERN_ADAM need not be prepared.
  */
 
-/* The bytes of the saved state of these tensors.  Reads what quern_adam_plan_create reads. */
+/* The bytes of the saved state of these tensors. */
 quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam_args *args, size_t *bytes);
 
 /*
- * Saves the state of args.tensors (with args.step and args.seed, which are only kept) to host memory of `bytes` bytes.  Blocks;
- * work on the tensors must have completed.  Saving what was loaded gives the same bytes.
+ * Saves the state of the tensors (with args.step and args.seed, which are only kept: where control.step counts, bring its number
+ * here) to host memory of `bytes` bytes, at any address.  Blocks; work on the tensors must have completed.  Saving what was loaded
+ * gives the same bytes.
+ * Errors: QUERN_INVALID_ARGUMENT when bytes is not what quern_adam_saved_bytes says; those of quern_adam about the list;
+ * QUERN_CUDA_ERROR.
  */
 quern_status quern_adam_save(quern_device *device, const quern_adam_args *args, void *saved, size_t bytes);
 
 /*
- * Loads a saved state into args.tensors and gives back its step and seed (either may be NULL).  The tensors' counts must be those
- * saved; the dtypes of m, v and master may differ: values are then converted through fp32, to nearest, whatever args.*_rounding
- * says.  A saved F32 or REMAINDER master is rounded to param too; where none was saved, a master begins as param.
- * v_max begins as v where none was saved.
- * Errors: QUERN_INVALID_ARGUMENT when the bytes are not a saved state, damaged, or of other tensors: nothing was written.
+ * Loads a saved state into the tensors and gives back its step and seed (either may be NULL); the next step to take is step + 1.
+ * The tensors' counts must be those saved; the dtypes of param, m, v and master may differ: values are then converted through fp32,
+ * to nearest, whatever args.*_rounding says, and moments of the same dtype are copied.  A saved F32 or REMAINDER master is rounded
+ * to param too; where none was saved, param stays and a master begins as it.  v_max begins as v where none was saved.  Blocks; work
+ * on the tensors must have completed.
+ * Errors: QUERN_INVALID_ARGUMENT when the bytes are not a saved state, damaged, or of other tensors: nothing was written;
+ * QUERN_CUDA_ERROR, after which tensors may be loaded in part; QUERN_OUT_OF_MEMORY.
  */
 quern_status quern_adam_load(quern_device *device, const quern_adam_args *args, const void *saved, size_t bytes,
                              int64_t *step, uint64_t *seed);
