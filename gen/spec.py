@@ -134,7 +134,7 @@ class Geometry:
 ADAM_GEOMETRY = {
     None: Geometry(threads=256, elements=2048),
     "gradient_norm": Geometry(threads=256, elements=2048),
-    "gradient_norm_combine": Geometry(threads=1024),
+    "gradient_norm_combine": Geometry(threads=256),
     "gradient_accumulate": Geometry(threads=256, elements=2048),
 }
 

@@ -22,11 +22,11 @@
  */
 QUERN_ADAM_SCALARS double quern_adam_bias(double beta, uint64_t step) {
     double b = 0;
-    int bit = 63;
-    while (bit > 0 && !(step >> bit)) bit--;
-    for (; bit >= 0; bit--) {
+    uint64_t bit = 1;
+    while (bit <= step / 2) bit *= 2;
+    for (; bit; bit /= 2) {
         b = b * (2 - b);
-        if (step >> bit & 1) b = b + (1 - beta) * (1 - b);
+        if (step & bit) b = b + (1 - beta) * (1 - b);
     }
     return b;
 }

@@ -13,7 +13,7 @@ struct call {
     struct quern_gradient_list list;
     const struct quern_ready_kernel *ready;
     struct quern_gradient_norm_problem problem;
-    double *squares;                   /* [problem.square_count]: the workspace */
+    double *squares;                   /* [problem.square_count]: the workspace; on a GPU the totals of their parts follow */
     CUstream stream;
 };
 
@@ -83,6 +83,32 @@ static quern_status run_on_cpu(struct call *call) {
 
 /* ---- CUDA ---- */
 
+static int64_t parts_of(int64_t square_count) {
+    return square_count / QUERN_GRADIENT_NORM_PART + (square_count % QUERN_GRADIENT_NORM_PART != 0);
+}
+
+/* One block ends the norm; more leave totals.  The sums of 2^31 parts would fill 32 TB. */
+static CUresult launch_combine(const struct quern_cuda *cuda, const struct quern_ready_kernel *combine, int64_t blocks,
+                               struct quern_gradient_norm_problem *problem, double *totals, CUstream stream) {
+    void *parameters[] = {problem, &totals};
+    return cuda->launch(combine->function, (unsigned)blocks, 1, 1, combine->kernel->cuda.threads, 1, 1, 0, stream, parameters,
+                        NULL);
+}
+
+/* Many sums become totals of their parts first. */
+static CUresult combine_sums(const struct quern_cuda *cuda, const struct quern_ready_kernel *combine, const struct call *call) {
+    struct quern_gradient_norm_problem problem = call->problem;
+    const int64_t parts = parts_of(problem.square_count);
+    CUresult error = CUDA_SUCCESS;
+    if (parts > 1) {
+        double *totals = call->squares + problem.square_count;
+        error = launch_combine(cuda, combine, parts, &problem, totals, call->stream);
+        problem.squares = totals;
+        problem.square_count = parts;
+    }
+    return error == CUDA_SUCCESS ? launch_combine(cuda, combine, 1, &problem, NULL, call->stream) : error;
+}
+
 static quern_status run_on_cuda(struct call *call) {
     const struct quern_ready_kernel *combine;
     const struct quern_cuda *cuda;
@@ -92,10 +118,8 @@ static quern_status run_on_cuda(struct call *call) {
     CUresult error = cuda->context_push(call->device->context);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(call->device, error, "cuCtxPushCurrent");
     struct quern_gradient_batch batch = {.squares = call->squares};
-    void *parameters[] = {&call->problem};
     error = quern_gradient_launch(cuda, call->ready, &call->list, &batch, call->stream);
-    if (error == CUDA_SUCCESS)
-        error = cuda->launch(combine->function, 1, 1, 1, combine->kernel->cuda.threads, 1, 1, 0, call->stream, parameters, NULL);
+    if (error == CUDA_SUCCESS) error = combine_sums(cuda, combine, call);
     CUcontext popped;
     cuda->context_pop(&popped);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
@@ -104,7 +128,9 @@ static quern_status run_on_cuda(struct call *call) {
 /* ---- the public functions ---- */
 
 static size_t needs(const struct call *call) {
-    return (size_t)call->problem.square_count * sizeof *call->squares;
+    const int64_t squares = call->problem.square_count;
+    const int64_t parts = call->device->kind == QUERN_CUDA ? parts_of(squares) : 0;
+    return (size_t)(squares + parts) * sizeof *call->squares;
 }
 
 quern_status quern_gradient_norm_workspace(const quern_device *device, const quern_gradient_norm_args *args, size_t *bytes) {

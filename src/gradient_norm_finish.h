@@ -1,4 +1,7 @@
-/* The last step of a norm, in one source for the host's C and the device's CUDA: from the sum of squares to what is asked for. */
+/*
+ * What ends a norm, in one source for the host's C and the device's CUDA: from the sum of squares to what is asked for, and how
+ * GPUs divide the sums of many tiles.
+ */
 #ifndef QUERN_GRADIENT_NORM_FINISH_H
 #define QUERN_GRADIENT_NORM_FINISH_H
 
@@ -12,6 +15,9 @@
 #else
 #define QUERN_GRADIENT_NORM_FINISH static inline
 #endif
+
+/* On a GPU: the sums that a block adds up where several share the work. */
+enum { QUERN_GRADIENT_NORM_PART = 2048 };
 
 /*
  * squares is the sum of all squares, infinite or NaN if a gradient is: squares of fp32 values and their sums are far from

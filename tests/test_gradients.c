@@ -161,6 +161,22 @@ Test(gradient_norm, any_shape) {
     for_each_dtype(check_shapes);
 }
 
+/* So many tiles that several blocks of a GPU add up their sums: more than 2,048, and the last part is a short one. */
+Test(gradient_norm, many_sums_are_added_up_in_parts) {
+    static const int64_t counts[] = {2048 * 2048 + 70000};
+    struct test_device device;
+    struct gradients g;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    open_gradients(&g, &device, QUERN_BF16, counts, 1);
+    upload(&g);
+    check_norm(&g, norm_args(&g, 1), "many tiles");
+    const struct outputs first = run_norm(&g, norm_args(&g, 1), nothing), again = run_norm(&g, norm_args(&g, 1), nothing);
+    check(first.norm == again.norm, "the norm is %.9g and then %.9g", (double)first.norm, (double)again.norm);
+    close_gradients(&g);
+    device_close(&device);
+}
+
 /* Values whose squares leave the range of fp32, at both ends. */
 static void check_range(const struct test_device *device, quern_dtype dtype) {
     static const double sizes[] = {1e30, 0x1.FEp127, 1e-30, 0x1p-133, 65504, 1e-7, 0x1p-24, 1e4};

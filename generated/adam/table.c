@@ -923,7 +923,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_120f", QUERN_CUDA, 0, 120, 129},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_120f, quern_image_gradient_norm_combine__sm_120f_end,
-                 1024, 0, 0, 0, 0, 0},
+                 256, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_120f",
@@ -1523,7 +1523,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_100f", QUERN_CUDA, 0, 100, 109},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_100f, quern_image_gradient_norm_combine__sm_100f_end,
-                 1024, 0, 0, 0, 0, 0},
+                 256, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_100f",
@@ -2123,7 +2123,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_90a", QUERN_CUDA, 0, 90, 90},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_90a, quern_image_gradient_norm_combine__sm_90a_end,
-                 1024, 0, 0, 0, 0, 0},
+                 256, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_90a",
@@ -2723,7 +2723,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_89", QUERN_CUDA, 0, 89, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_89, quern_image_gradient_norm_combine__sm_89_end,
-                 1024, 0, 0, 0, 0, 0},
+                 256, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_89",
@@ -3323,7 +3323,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_86", QUERN_CUDA, 0, 86, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_86, quern_image_gradient_norm_combine__sm_86_end,
-                 1024, 0, 0, 0, 0, 0},
+                 256, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_86",
@@ -3923,7 +3923,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_80", QUERN_CUDA, 0, 80, 89},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_80, quern_image_gradient_norm_combine__sm_80_end,
-                 1024, 0, 0, 0, 0, 0},
+                 256, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_80",
@@ -4523,7 +4523,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"sm_75", QUERN_CUDA, 0, 75, 79},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_75, quern_image_gradient_norm_combine__sm_75_end,
-                 1024, 0, 0, 0, 0, 0},
+                 256, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__sm_75",
@@ -5123,7 +5123,7 @@ const struct quern_kernel quern_adam_kernels[] = {
         .target = {"compute_90", QUERN_CUDA, 0, 90, 9999},
         .key.adam = {QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM_COMBINE, 0},
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__compute_90, quern_image_gradient_norm_combine__compute_90_end,
-                 1024, 0, 0, 0, 0, 0},
+                 256, 0, 0, 0, 0, 0},
     },
     {
         .name = "adam_gradient_accumulate_f32__compute_90",
