@@ -687,8 +687,8 @@ typedef struct quern_gradient_norm_args {
 #define QUERN_GRADIENT_NORM_ARGS_INIT { .size = sizeof(quern_gradient_norm_args), .gradient_size = sizeof(quern_gradient) }
 
 /*
- * The bytes of workspace that quern_gradient_norm needs: some 8 for every 2,048 elements of a tensor on a GPU, for every 65,536 on a
- * CPU, and for what is left of it.
+ * The bytes of workspace that quern_gradient_norm needs: some 8 for every 2,048 elements of a tensor on a GPU, for every 65,536 on
+ * a CPU, and for what is left of it.
  */
 quern_status quern_gradient_norm_workspace(const quern_device *device, const quern_gradient_norm_args *args, size_t *bytes);
 
