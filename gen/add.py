@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import sys
 
-from gen import plan, render
+from gen import plan, render, spec
 
 HEADING = """\
 # Step kernels of Adam beside those of gen/spec.py, one name without a target on a line; `python -m gen add NAME` writes them.
 """
 
 
-def refusal(base_name: str) -> str | None:
-    """Why a name, which has no target, cannot be added, or None."""
+def refusal(base_name: str, target: str) -> str | None:
+    """Why a name cannot be added, or None; its target, if it has one, is only looked at."""
+    if target and target not in (*spec.GPU_TARGETS, *spec.CPU_TARGETS):
+        return f"no target has the name {target!r}: expected none, since a kernel is added for every target"
     try:
         key = plan.adam_key(base_name)
     except KeyError:
         return ("no step kernel of Adam has that name: expected adam_pPARAM_gGRAD_mM_vV, then _master32 or _remainder or nothing, "
                 "then _full or nothing")
-    reasons = [plan.illegal("adam", key, target) for target in plan.targets()]
+    reasons = [plan.illegal("adam", key, each) for each in plan.targets()]
     return None if None in reasons else reasons[0]
 
 
@@ -28,8 +30,8 @@ def run(names: list[str]) -> int:
     own = {kernel.name.partition("__")[0] for kernel in plan.kernels("adam")} - listed
     chosen: list[str] = []
     for name in names:
-        base_name = name.partition("__")[0]  # a kernel is added for every target
-        reason = refusal(base_name)
+        base_name, _, target = name.partition("__")
+        reason = refusal(base_name, target)
         if reason:
             print(f"{name}: {reason}", file=sys.stderr)
             return 2

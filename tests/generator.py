@@ -118,6 +118,7 @@ def test_a_kernel_that_cannot_exist_is_not_added(tree: Path) -> None:
     expect(2, "would hold the same values twice", gen(tree, "add", "adam_pf32_gf32_mf32_vf32_master32_full"))
     expect(2, "only a full kernel knows scales", gen(tree, "add", "adam_pf32_gf32_mf16_vf16"))
     expect(2, "it must be one of", gen(tree, "add", "adam_pe4m3_gf32_mf32_vf32"))
+    expect(2, "no target has the name 'avx9'", gen(tree, "add", "adam_pbf16_gf16_mbf16_vbf16__avx9"))
     assert (tree / "gen/added_kernels.txt").read_text() == before
 
 
