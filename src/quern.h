@@ -28,7 +28,8 @@
  *   - Tensors may start at any multiple of their element's size; 16-byte alignment (32 on Blackwell)
  *     is faster.
  *   - The caller owns every buffer.  An operation allocates nothing: it says how much workspace it
- *     needs and the caller brings it, 16-byte aligned.
+ *     needs and the caller brings it, 16-byte aligned; calls that may be under way at the same time
+ *     need one each.
  *   - On a GPU an operation enqueues its work on the caller's stream (a CUstream, which is the same
  *     thing as a cudaStream_t; NULL is the default stream) and returns; buffers must stay alive until
  *     the stream has passed them.  It can be captured into a CUDA graph.  On a CPU the work is done
@@ -504,6 +505,7 @@ typedef enum quern_rounding {
  * chooses the scale anew in each step, by the largest finite magnitude of the block, so that nothing overflows and a tiny v, of
  * gradients of 1e-4 for instance, is not lost; in a scaled type a v above zero is never stored as zero, which would make the next
  * update huge.  All bytes zero is a valid state of zeros.  NaN and infinity stay with their element (E4M3 has no infinity: NaN).
+ * A scale of 255 is never stored; it is read as infinity.
  */
 enum { QUERN_SCALE_BLOCK = 32 };
 
@@ -616,7 +618,7 @@ typedef struct quern_adam_args {
     { .size = sizeof(quern_adam_args), .tensor_size = sizeof(quern_adam_tensor), \
       .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8 }
 
-/* The bytes of workspace that quern_adam needs: 0 with a plan, and without control.step. */
+/* The bytes of workspace that quern_adam needs: 0 on a CPU, with a plan, and without control.step. */
 quern_status quern_adam_workspace(const quern_device *device, const quern_adam_args *args, size_t *bytes);
 
 /*
@@ -743,7 +745,7 @@ quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam
  * here) to host memory of `bytes` bytes, at any address.  Blocks; work on the tensors must have completed.  Saving what was loaded
  * gives the same bytes.
  * Errors: QUERN_INVALID_ARGUMENT when bytes is not what quern_adam_saved_bytes says; those of quern_adam about the list;
- * QUERN_CUDA_ERROR.
+ * QUERN_CUDA_ERROR, after which what is there is no saved state.
  */
 quern_status quern_adam_save(quern_device *device, const quern_adam_args *args, void *saved, size_t bytes);
 
