@@ -2,8 +2,9 @@
  * The 8-bit types of the OCP's specification (2023): E4M3, which has no infinity, and E5M2, whose codes are the upper halves of
  * f16's.
  *
- * All by integer arithmetic, and so the same on every generation: the conversions that some have round to nearest only and make
- * the largest finite value of infinity, and these kernels wait for memory, not for the arithmetic.
+ * By integer arithmetic and f16, and so the same on every generation: the conversions that some have round to nearest only and make
+ * the largest finite value of infinity.  With so few bytes an element these kernels are near to waiting for the arithmetic: so what
+ * nearly all values need is kept short.
  */
 #ifndef QUERN_DEVICE_FP8_CUH
 #define QUERN_DEVICE_FP8_CUH
@@ -17,6 +18,7 @@ template <int FRACTION, int BIAS> struct fp8 {
     typedef uint8_t bits;
     enum { bytes = 1 };
 
+    static constexpr int bias = BIAS;
     static constexpr int cut = 23 - FRACTION;                               /* the bits that fp32 has more */
     static constexpr uint32_t rebias = (127 - BIAS) << FRACTION;            /* of an exponent in its new place */
     static constexpr uint32_t smallest_normal = (128 - BIAS) << 23;         /* as fp32 */
@@ -46,33 +48,67 @@ struct e4m3 : fp8<3, 7> {
     static constexpr float largest = 448.0f;
     static constexpr uint32_t infinity = QUERN_NAN8;
 
-    /* Four codes; fp32's exponent has room for theirs, and one multiplication moves it to its place, from subnormals too. */
-    static __device__ __forceinline__ void widen(uint32_t word, float *x) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const uint32_t top = word << (24 - 8 * i);
-            x[i] = __fmul_rn(__uint_as_float((top & 0x80000000u) | (top >> 4 & 0x07f00000u)), 0x1p120f);
-        }
-        if (((word & 0x7f7f7f7fu) + 0x01010101u) & 0x80808080u) {
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                x[i] = (word >> 8 * i & 0x7fu) == QUERN_NAN8 ? __uint_as_float(0x7fffffffu) : x[i];
-            }
-        }
+    /* Two codes, in the upper bytes of two f16's; their values there are 2^-8 times what they are meant to be, subnormals too. */
+    static __device__ __forceinline__ uint32_t as_halves(uint32_t codes) {
+        return (codes & 0x80008000u) | (codes >> 1 & 0x3f803f80u);
     }
+    static constexpr float of_halves = 0x1p8f;
+    static constexpr float largest_factor = 0x1p119f; /* that can be multiplied with that */
+
+    static __device__ __forceinline__ bool has_nan(uint32_t word) { return ((word & 0x7f7f7f7fu) + 0x01010101u) & 0x80808080u; }
+    static __device__ __forceinline__ bool is_nan(uint32_t code) { return (code & 0x7fu) == QUERN_NAN8; }
 };
 
 struct e5m2 : fp8<2, 15> {
     static constexpr float largest = 57344.0f;
     static constexpr uint32_t infinity = 0x7cu;
 
-    static __device__ __forceinline__ void widen(uint32_t word, float *x) {
+    /* Two codes, in the upper bytes of two f16's, are these f16's. */
+    static __device__ __forceinline__ uint32_t as_halves(uint32_t codes) { return codes; }
+    static constexpr float of_halves = 1.0f;
+    static constexpr float largest_factor = 0x1p127f;
+
+    static __device__ __forceinline__ bool has_nan(uint32_t) { return false; } /* f16 has it, too */
+    static __device__ __forceinline__ bool is_nan(uint32_t) { return false; }
+};
+
+/* Eight codes, their values multiplied with a power of two. */
+template <class T> static __device__ __forceinline__ void widen_fp8(const uint32_t *word, float factor, float *x) {
+    const float whole_factor = __fmul_rn(factor, T::of_halves);
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            x[i] = f16::widen((uint16_t)(word >> 8 * i << 8));
+    for (int i = 0; i < 8; i += 2) {
+        const uint32_t halves = T::as_halves(__byte_perm(word[i / 4], 0, i % 4 ? 0x3424 : 0x1404));
+        x[i] = __fmul_rn(f16::widen_low(halves), whole_factor);
+        x[i + 1] = __fmul_rn(f16::widen_high(halves), whole_factor);
+    }
+    if (T::has_nan(word[0]) | T::has_nan(word[1]) | (T::of_halves != 1.0f && !(factor <= T::largest_factor))) { /* rare */
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            const uint32_t code = word[i / 4] >> i % 4 * 8;
+            const float value = __fmul_rn(f16::widen((uint16_t)T::as_halves(code << 8 & 0xff00u)), T::of_halves);
+            x[i] = T::is_nan(code) ? __uint_as_float(0x7fffffffu) : __fmul_rn(value, factor);
         }
     }
-};
+}
+
+/*
+ * Four values to a word of codes where all become normal ones, whatever the rounding; they come times 2^(T::bias - 127), which makes
+ * their exponents those of the codes.
+ */
+template <class T, bool STOCHASTIC>
+static __device__ __forceinline__ uint32_t narrow_to_normal_fp8(const float *x, const uint32_t *random) {
+    uint32_t code[4]; /* in the upper byte, without the sign */
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint32_t wide = __float_as_uint(x[i]) << (24 - T::cut);
+        const uint32_t below = STOCHASTIC ? __byte_perm(random[i / 2], 0, i % 2 ? 0x4324 : 0x4104) : 0x7fffffu + (wide >> 24 & 1);
+        code[i] = wide + below;
+    }
+    const uint32_t codes = __byte_perm(__byte_perm(code[0], code[1], 0x0073), __byte_perm(code[2], code[3], 0x0073), 0x5410);
+    const uint32_t signs = __byte_perm(__byte_perm(__float_as_uint(x[0]), __float_as_uint(x[1]), 0x0073),
+                                       __byte_perm(__float_as_uint(x[2]), __float_as_uint(x[3]), 0x0073), 0x5410);
+    return codes | (signs & 0x80808080u);
+}
 
 /* Four values to a word of codes; `random` has 16 bits for each, unless they are rounded to nearest. */
 template <class T, bool STOCHASTIC>
@@ -99,10 +135,6 @@ static __device__ __forceinline__ uint32_t narrow_to_fp8(const float *x, const u
 }
 
 template <class T> struct fp8_packing {
-    static __device__ __forceinline__ void widen(const uint32_t *word, float *x) {
-        T::widen(word[0], x);
-        T::widen(word[1], x + 4);
-    }
     static __device__ __forceinline__ void nearest(const float *x, uint32_t *word) {
         word[0] = narrow_to_fp8<T, false>(x, nullptr);
         word[1] = narrow_to_fp8<T, false>(x + 4, nullptr);

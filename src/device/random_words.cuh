@@ -57,9 +57,9 @@ static __device__ __forceinline__ void round_moment(const float *x, uint32_t sca
         round_group<T, TURN>(x, word, is_stochastic, finite, random);
     } else if (is_stochastic) {
         const philox_words turned = random.get().template turned<TURN>();
-        narrow_scaled<T, true, POSITIVE>(x, scale, turned.word, word);
+        narrow_scaled<T, true, POSITIVE>(x, scale, turned.word, word, finite);
     } else {
-        narrow_scaled<T, false, POSITIVE>(x, scale, nullptr, word);
+        narrow_scaled<T, false, POSITIVE>(x, scale, nullptr, word, finite);
     }
 }
 

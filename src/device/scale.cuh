@@ -56,10 +56,12 @@ static __device__ __forceinline__ float scale_factor(uint32_t scale) {
 static __device__ __forceinline__ float scale_divisor(uint32_t scale) { return __uint_as_float((254 - scale) << 23); }
 
 template <class T> static __device__ __forceinline__ void widen_scaled(const uint32_t *word, float factor, float *x) {
-    packing<T, 8>::widen(word, x);
-    if (is_scaled<T>) {
+    if constexpr (T::bytes == 1) {
+        widen_fp8<T>(word, factor, x);
+    } else {
+        packing<T, 8>::widen(word, x);
 #pragma unroll
-        for (int i = 0; i < 8; i++) {
+        for (int i = 0; i < 8 && is_scaled<T>; i++) {
             x[i] = __fmul_rn(x[i], factor);
         }
     }
@@ -76,13 +78,39 @@ template <class T> static __device__ __forceinline__ uint32_t keep_positive(cons
     return word;
 }
 
+/* Whether eight finite values of 8 bits become normal codes, as nearly all do, and the factor for that is a normal number. */
+template <class T> static __device__ __forceinline__ bool become_normal(const float *x, uint32_t scale) {
+    float smallest = fabsf(x[0]);
+#pragma unroll
+    for (int i = 1; i < 8; i++) {
+        smallest = fminf(smallest, fabsf(x[i]));
+    }
+    return scale - T::bias < 127 & smallest >= __uint_as_float((scale + 1 - T::bias) << 23);
+}
+
 /*
  * Eight values of a block with this scale, as they are stored: to nearest or with the random bits, 16 for each.  It goes word by
- * word, since registers are few.
+ * word, since registers are few.  `finite` says that none is infinite or NaN.
  */
 template <class T, bool STOCHASTIC, bool POSITIVE>
-static __device__ __forceinline__ void narrow_scaled(const float *x, uint32_t scale, const uint32_t *random, uint32_t *word) {
+static __device__ __forceinline__ void narrow_scaled(const float *x, uint32_t scale, const uint32_t *random, uint32_t *word,
+                                                     bool finite) {
     constexpr int per_word = 4 / T::bytes;
+    if constexpr (T::bytes == 1) {
+        if (finite && become_normal<T>(x, scale)) {
+            const float factor = __uint_as_float((127 + T::bias - scale) << 23);
+#pragma unroll
+            for (int i = 0; i < 8; i += 4) {
+                float scaled[4];
+#pragma unroll
+                for (int j = 0; j < 4; j++) {
+                    scaled[j] = __fmul_rn(x[i + j], factor);
+                }
+                word[i / 4] = narrow_to_normal_fp8<T, STOCHASTIC>(scaled, STOCHASTIC ? random + i / 2 : nullptr);
+            }
+            return;
+        }
+    }
     const float divisor = scale_divisor(scale);
 #pragma unroll
     for (int i = 0; i < 8; i += per_word) {
