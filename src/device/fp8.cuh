@@ -92,8 +92,8 @@ template <class T> static __device__ __forceinline__ void widen_fp8(const uint32
 }
 
 /*
- * Four values to a word of codes where all become normal ones, whatever the rounding; they come times 2^(T::bias - 127), which makes
- * their exponents those of the codes.
+ * Four values to a word of codes where all become normal ones, whatever the rounding.  They come multiplied with
+ * 2^(T::bias - 127), which makes their exponents those of the codes.
  */
 template <class T, bool STOCHASTIC>
 static __device__ __forceinline__ uint32_t narrow_to_normal_fp8(const float *x, const uint32_t *random) {
