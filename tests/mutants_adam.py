@@ -115,7 +115,7 @@ CPU = [
     ("an older list read in today's steps", LIST,
      "list->tensors + (size_t)place * list->stride;", "list->tensors + (size_t)place * sizeof(quern_adam_tensor);",
      "test_adam_arguments"),
-    ("unchecked betas", ARGUMENTS, "{0, 1 - DBL_EPSILON / 2, \"0 <= beta < 1\"}", "{0, FLT_MAX, \"0 <= beta < 1\"}", "test_arguments"),
+    ("unchecked betas", ARGUMENTS, "[BETA] = {0, 1 - DBL_EPSILON / 2,", "[BETA] = {0, FLT_MAX,", "test_arguments"),
     ("a learning rate beyond fp32", ARGUMENTS, "[SIZE] = {0, FLT_MAX,", "[SIZE] = {0, DBL_MAX,", "test_adam_arguments"),
     ("multipliers that an older tensor has not got", ARGUMENTS,
      "if (args->use_multipliers && args->tensor_size < known)", "if (false)", "test_adam_arguments"),
