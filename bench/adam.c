@@ -215,26 +215,33 @@ static void run_job(struct job *job, const struct plan *plan) {
     write_record(job, activities, measure(job->machine, activities, ACTIVITIES, &plan->patience));
 }
 
+/* Everything that its steps need; false, with what there is of it, where there is not enough memory. */
+static bool prepare(struct job *job) {
+    const struct storage *storage = job->storage;
+    job->args = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
+    job->args.param_dtype = storage->param;
+    job->args.grad_dtype = storage->grad;
+    job->args.m_dtype = storage->m;
+    job->args.v_dtype = storage->v;
+    job->args.master_dtype = storage->master;
+    job->args.copy_dtype = storage->copy;
+    job->args.lr = 1e-5;
+    job->args.weight_decay = 0.01;
+    job->args.step = 100;
+    size_t list_bytes = (size_t)job->list.elements * stored_bytes(storage);
+    job->copies = (int)(1 + CACHES * job->machine->cache_bytes / list_bytes);
+    struct part parts[PARTS];
+    list_parts(storage, parts);
+    if (!create_arrays(job, parts)) return false;
+    create_plans(job, parts);
+    return true;
+}
+
 /* Takes over the list. */
 static void run_case(struct machine *machine, const struct plan *plan, const struct storage *storage,
                      struct tensor_list list, const char *shape, const char *peer) {
-    struct job job = {.machine = machine, .storage = storage, .list = list, .shape = shape, .peer = peer,
-                      .args = QUERN_ADAM_ARGS_INIT};
-    job.args.param_dtype = storage->param;
-    job.args.grad_dtype = storage->grad;
-    job.args.m_dtype = storage->m;
-    job.args.v_dtype = storage->v;
-    job.args.master_dtype = storage->master;
-    job.args.copy_dtype = storage->copy;
-    job.args.lr = 1e-5;
-    job.args.weight_decay = 0.01;
-    job.args.step = 100;
-    size_t list_bytes = (size_t)list.elements * stored_bytes(storage);
-    job.copies = (int)(1 + CACHES * machine->cache_bytes / list_bytes);
-    struct part parts[PARTS];
-    list_parts(storage, parts);
-    bool complete = create_arrays(&job, parts);
-    if (complete) create_plans(&job, parts);
+    struct job job = {.machine = machine, .storage = storage, .list = list, .shape = shape, .peer = peer};
+    bool complete = prepare(&job);
     for (int i = 0; i < plan->thread_counts && complete; i++) {
         if (!machine_set_threads(machine, plan->threads[i])) exit(EXIT_FAILURE);
         run_job(&job, plan);
@@ -280,4 +287,32 @@ void bench_adam(struct machine *machine, const struct plan *plan) {
     for (int i = 0; i < USUAL; i++) run_model(machine, plan, &storages[i], "GPT-2 1.5B", 1600, 48);
     run_small(machine, plan, SMALL_TENSORS, SMALL_COUNT);
     run_small(machine, plan, 1, SMALL_TENSORS * SMALL_COUNT);
+}
+
+/* ---- in turn with another program ---- */
+
+/* The list that a record names for its peers. */
+static struct tensor_list named_list(const char *name) {
+    long long first, second;
+    if (sscanf(name, "gpt2 %lld %lld", &first, &second) == 2) return gpt2_tensors(first, second);
+    if (sscanf(name, "equal %lld %lld", &first, &second) == 2) return equal_tensors(first, second);
+    machine_fail("no list of tensors is called %s", name);
+}
+
+void bench_adam_turns(struct machine *machine, const struct plan *plan, const char *dtypes, const char *list) {
+    struct job job = {.machine = machine, .list = named_list(list)};
+    for (int i = 0; i < STORAGES; i++)
+        if (strcmp(storages[i].name, dtypes) == 0) job.storage = &storages[i];
+    if (!job.storage) machine_fail("no types of Adam are called %s", dtypes);
+    if (!prepare(&job)) machine_fail("not enough memory");
+    if (!machine_set_threads(machine, plan->threads[0])) exit(EXIT_FAILURE);
+    for (char turn[8]; fgets(turn, sizeof turn, stdin);) {
+        machine_mark(machine, 0);
+        take_step(&job);
+        machine_mark(machine, 1);
+        printf("%.6g\n", machine_seconds(machine, 0, 1));
+        fflush(stdout);
+    }
+    release(&job);
+    tensor_list_free(&job.list);
 }

@@ -17,6 +17,8 @@ struct plan {
 
 void bench_cross_entropy(struct machine *machine, const struct plan *plan);
 void bench_adam(struct machine *machine, const struct plan *plan);
+/* Takes a step for each line of standard input and writes its seconds; the list is named as records name it for their peers. */
+void bench_adam_turns(struct machine *machine, const struct plan *plan, const char *dtypes, const char *list);
 
 /* Checks the byte counts, the lists of tensors and the loops; 0 when all are right, after "N passed, N failed". */
 int self_test(void);

@@ -12,6 +12,7 @@
 
 static const char usage[] =
     "Usage: quern_bench cross_entropy|adam|self-test [OPTIONS]\n"
+    "       quern_bench adam --turns LIST --dtypes NAME [OPTIONS]\n"
     "\n"
     "  --device cpu|cuda:N   where to measure (cpu)\n"
     "  --threads N[,N...]    threads of a CPU (1 and all)\n"
@@ -19,11 +20,13 @@ static const char usage[] =
     "  --memory GB           the most memory that one case takes, where it can be chosen (3 on a CPU, 40 on a GPU)\n"
     "  --loops FILE          the PTX of stream.cu, for a GPU\n"
     "  --quick               small shapes and few rounds: shows that everything works, measures little\n"
+    "  --turns LIST          one step for each line of standard input, of `gpt2 WIDTH LAYERS` or `equal TENSORS COUNT` ...\n"
+    "  --dtypes NAME         ... in the types that a table calls so\n"
     "\n"
     "QUERN_KERNEL=GLOB chooses among the library's kernels.\n";
 
 struct options {
-    const char *device, *threads, *loops;
+    const char *device, *threads, *loops, *turns, *dtypes;
     double seconds, gigabytes;
     bool quick;
 };
@@ -50,6 +53,7 @@ static struct options read_options(int count, char **arguments) {
         {"device", required_argument, NULL, 'd'}, {"threads", required_argument, NULL, 't'},
         {"seconds", required_argument, NULL, 's'}, {"memory", required_argument, NULL, 'm'},
         {"loops", required_argument, NULL, 'l'},   {"quick", no_argument, NULL, 'q'},
+        {"turns", required_argument, NULL, 'u'},   {"dtypes", required_argument, NULL, 'y'},
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     struct options options = {.device = "cpu", .seconds = 0.5};
@@ -61,10 +65,13 @@ static struct options read_options(int count, char **arguments) {
         case 'm': options.gigabytes = positive(optarg); break;
         case 'l': options.loops = optarg; break;
         case 'q': options.quick = true; break;
+        case 'u': options.turns = optarg; break;
+        case 'y': options.dtypes = optarg; break;
         case 'h': fputs(usage, stdout); exit(0);
         default: explain_usage();
         }
     }
+    if (!options.turns != !options.dtypes) explain_usage();
     return options;
 }
 
@@ -107,13 +114,18 @@ int main(int count, char **arguments) {
     if (optind != count - 1) explain_usage();
     const char *name = arguments[optind];
     if (strcmp(name, "self-test") == 0) return self_test();
+    if (options.turns && strcmp(name, "adam") != 0) explain_usage();
     for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; i++) {
         if (strcmp(name, benchmarks[i].name) != 0) continue;
         struct machine machine;
         if (!machine_open(&machine, options.device, options.loops)) return EXIT_FAILURE;
         struct plan plan = make_plan(&machine, &options);
-        record_machine(&machine);
-        benchmarks[i].run(&machine, &plan);
+        if (options.turns) {
+            bench_adam_turns(&machine, &plan, options.dtypes, options.turns);
+        } else {
+            record_machine(&machine);
+            benchmarks[i].run(&machine, &plan);
+        }
         machine_close(&machine);
         return EXIT_SUCCESS;
     }

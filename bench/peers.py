@@ -1,8 +1,9 @@
 """Times other implementations on given shapes: PyTorch's cross-entropy and its fused AdamW; where they can be imported, on a GPU
 also torch.compile, Liger and quack, and on a CPU DeepSpeed's Adam.
 
-Usage: peers.py DEVICE SECONDS CASES, where CASES is a JSON list of the measurements to stand beside.  Writes a line of JSON
-for each; a package that cannot be imported is one line that says so.
+Usage: peers.py DEVICE SECONDS CASES PROGRAM, where CASES is a JSON list of the measurements to stand beside.  Writes a line of JSON
+for each; a package that cannot be imported is one line that says so.  On a CPU steps of Adam take turns with those of PROGRAM,
+Quern's benchmark, because what a machine's memory gives changes by the minute.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import ctypes
 import importlib.util
 import json
 import os
+import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -20,6 +23,8 @@ Loss = Callable[[Any, Any], Any]
 Optimizer = Callable[[list], Any]
 
 LEAST_ROUNDS = 3
+LEAST_TURNS = 15
+PAUSE = 0.01  # seconds, after which a peer's threads no longer spin
 CACHE_BYTES = 256 << 20  # more than a core or a GPU caches
 
 
@@ -47,10 +52,10 @@ def gpt2_counts(width: int, layers: int) -> list[int]:
 class Torch:
     """PyTorch on one device."""
 
-    def __init__(self, device: str, seconds: float) -> None:
+    def __init__(self, device: str, seconds: float, program: str) -> None:
         import torch
 
-        self.torch, self.device, self.seconds = torch, device, seconds
+        self.torch, self.device, self.seconds, self.program = torch, device, seconds, program
         self.name = f"PyTorch {torch.__version__}"
         self.dtypes = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32,
                        "all bf16": torch.bfloat16, "all fp32": torch.float32}
@@ -82,7 +87,30 @@ class Torch:
             times.append(self.time(work))
         return sorted(times)[len(times) // 2]
 
-    def cross_entropy(self, case: dict, loss_of: Loss) -> float:
+    def in_turn(self, work: Callable[[], Any], case: dict) -> dict:
+        """The medians of the work and of Quern's step on the same list, and of the ratio of the two in each turn."""
+        command = [self.program, "adam", "--turns", case["peer"], "--dtypes", case["dtypes"], "--threads", str(case["threads"])]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin and process.stdout
+
+            def turn() -> tuple[float, float]:
+                theirs = self.time(work)
+                time.sleep(PAUSE)
+                process.stdin.write("\n")
+                process.stdin.flush()
+                if not (answer := process.stdout.readline()):
+                    raise RuntimeError("Quern's benchmark ended")
+                return theirs, float(answer)
+
+            turn()
+            turns: list[tuple[float, float]] = []
+            while len(turns) < LEAST_TURNS or sum(map(sum, turns)) < 2 * self.seconds:
+                turns.append(turn())
+            process.stdin.close()
+        theirs, ours = (statistics.median(column) for column in zip(*turns))
+        return {"seconds": theirs, "quern_seconds": ours, "ratio": statistics.median(a / b for a, b in turns)}
+
+    def cross_entropy(self, case: dict, loss_of: Loss) -> dict:
         torch = self.torch
         rows, vocab = map(int, case["peer"].split())
         gradient = case["pass"] != "forward"
@@ -97,9 +125,9 @@ class Torch:
             if gradient:
                 loss.backward()
 
-        return self.median(work)
+        return {"seconds": self.median(work)}
 
-    def adam(self, case: dict, optimizer_of: Optimizer) -> float:
+    def adam(self, case: dict, optimizer_of: Optimizer) -> dict:
         torch = self.torch
         if case["dtypes"] not in self.dtypes:
             raise Unsupported("has no optimizer with these types in one kernel")
@@ -110,9 +138,10 @@ class Torch:
             param = torch.empty(count, dtype=self.dtypes[case["dtypes"]], device=self.device).uniform_(-0.1, 0.1)
             param.grad = torch.empty_like(param).uniform_(-0.001, 0.001)
             params.append(param)
-        return self.median(optimizer_of(params).step)
+        step = optimizer_of(params).step
+        return self.in_turn(step, case) if self.device == "cpu" else {"seconds": self.median(step)}
 
-    def runs(self, case: dict) -> dict[str, Callable[[], float]]:
+    def runs(self, case: dict) -> dict[str, Callable[[], dict]]:
         """What stands beside a case, by name."""
         if case["threads"]:
             self.torch.set_num_threads(case["threads"])
@@ -172,7 +201,7 @@ def run_case(peer: Torch, case: dict) -> None:
     for name, run in peer.runs(case).items():
         line = {key: case[key] for key in ("operation", "pass", "dtypes", "shape", "threads")} | {"name": name}
         try:
-            line["seconds"] = float(f"{run():.5g}")
+            line |= {key: float(f"{value:.5g}") for key, value in run().items()}
         except Unsupported as why:
             line["skipped"] = str(why)
         except ImportError:
@@ -185,12 +214,12 @@ def run_case(peer: Torch, case: dict) -> None:
 
 
 def main() -> int:
-    device, seconds, cases = sys.argv[1], float(sys.argv[2]), json.loads(sys.argv[3])
+    device, seconds, cases, program = sys.argv[1], float(sys.argv[2]), json.loads(sys.argv[3]), sys.argv[4]
     if importlib.util.find_spec("torch") is None:
         write({"message": "PyTorch: not importable"})
         return 0
     try:
-        peer = Torch(device, seconds)
+        peer = Torch(device, seconds, program)
     except (ImportError, OSError, Unsupported) as why:
         write({"message": f"PyTorch: {why}"})
         return 0

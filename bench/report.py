@@ -106,7 +106,9 @@ def _peer_line(peer: dict, records: list[dict]) -> str:
     if "skipped" in peer:
         return f"{what}: {peer['name']} {peer['skipped']}"
     line = f"{what}: {peer['name']} {1e3 * peer['seconds']:.4g} ms"
-    if ours := _same_case(peer, records):
+    if "ratio" in peer:
+        line += f", Quern {1e3 * peer['quern_seconds']:.4g} ms in turn with it, {peer['ratio']:.2f} times as fast"
+    elif ours := _same_case(peer, records):
         line += f", Quern {1e3 * ours['seconds']:.4g} ms, {peer['seconds'] / ours['seconds']:.2f} times as fast"
     return line
 

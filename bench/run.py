@@ -149,7 +149,8 @@ def measure_peers(chosen: argparse.Namespace, results: dict) -> None:
         if record["threads"] == most and record["pass"] in PEER_PASSES and case not in cases:
             cases.append(case)
     seconds = 0.01 if chosen.quick else chosen.seconds or 0.5
-    command = [chosen.peer_python, str(Path(__file__).with_name("peers.py")), chosen.device, str(seconds), json.dumps(cases)]
+    command = [chosen.peer_python, str(Path(__file__).with_name("peers.py")), chosen.device, str(seconds), json.dumps(cases),
+               str(chosen.program)]
     report.show_peer_head()
     try:
         for line in lines_of(command):

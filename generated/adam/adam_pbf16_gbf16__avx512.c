@@ -15,6 +15,7 @@
 #include "cpu/adam_arithmetic.h"
 #include "cpu/adam_arrays.h"
 #include "cpu/adam_random.h"
+#include "cpu/adam_bf16_avx512.h"
 #include "kernel.h"
 
 enum { PAIR = 2 * VECTOR_LANES };
@@ -500,7 +501,13 @@ static void quern_adam_pbf16_gbf16_mbf16_vbf16__avx512_groups(
     uint16_t *m = (uint16_t *)arrays->at[M];
     uint16_t *v = (uint16_t *)arrays->at[V];
     open_source(&source, work->step, rounded, work->place);
+    const int usual = is_usual(work->step, work->tensor, &c), is_scaled = work->step->grad_factor != 1;
     for (int64_t block = 0; block < count; block += BLOCK) {
+        if (usual) {
+            block += usual_blocks(&c, &source.philox, is_scaled, param + block, grad + block, m + block, v + block, first + block,
+                                  count - block);
+            if (block == count) break;
+        }
         const int64_t end = count - block < BLOCK ? count : block + BLOCK;
         draw(&source, first + block, (int)(end - block));
         for (int64_t i = block; i < end; i += PAIR) {
