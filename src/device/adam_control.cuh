@@ -22,7 +22,7 @@ static __device__ __forceinline__ void advance(const quern_adam_launch &launch, 
     __threadfence();
     if (atomicAdd(launch.ticket, 1) == gridDim.x - 1) {
         __threadfence();
-        *launch.ticket = 0;
+        atomicExch(launch.ticket, 0);
         if (!skipped) {
             *launch.control.step = (int64_t)step;
         }

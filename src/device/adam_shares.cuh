@@ -122,9 +122,10 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
         return scale;
     }
 
-    /* By one lane of the block's. */
+    /* By all lanes; one of each block's stores, when all have read the scales before. */
     __device__ __forceinline__ void store_scales(const adam_tile &tile, uint32_t first, const block_scales &scale,
                                                  bool amsgrad) const {
+        if (is_scaled<M> || is_scaled<V>) __syncwarp();
         if (first % 32 == 0 && first < tile.count) {
             if (is_scaled<M>) tile.m_scale[first / 32] = (uint8_t)scale.m;
             if (is_scaled<V>) tile.v_scale[first / 32] = (uint8_t)scale.v;
@@ -244,11 +245,10 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
         float p[8];
         widen_master(p);
         if (tile.copy_max) {
-            const float largest = largest_of_lanes<32>(largest_finite(p, tile.largest_copy));
+            const float largest = largest_of_lanes<32>(largest_finite(p, 0.0f));
             if (threadIdx.x % 32 == 0) {
-                tile.largest_copy = largest;
+                tile.largest_copy = fmaxf(tile.largest_copy, largest);
             }
-            __syncwarp();
         }
         copy_group(p, dtype, tile.copy_scale, tile.copy, first, tile.count, !(barred_at(tile, first) & UNALIGNED_COPY));
     }
