@@ -16,7 +16,8 @@ SOURCES = ROOT / "src"
 # The digest of everything that generated/ was made from, so that a machine without Jinja2 can tell that it is up to date.
 DIGEST = "generated/inputs.sha256"
 
-# The operations whose threads talk to each other: ThreadSanitizer looks at their kernels.
+# The operations whose threads talk to each other: ThreadSanitizer looks at all their kernels.  Of Adam's, which talk too but are
+# many and alike in that, tests/race/adam.py compiles a few of its own.
 TALKING = ("cross_entropy", "barrier", "ragged_all_to_all")
 
 

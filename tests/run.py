@@ -93,6 +93,7 @@ CHECKS = {
     "emulator": ["sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"],
     "kernel pack": [sys.executable, "tests/pack/run.py"],
     "data races": [sys.executable, "tests/race/run.py"],
+    "data races of Adam": [sys.executable, "tests/race/adam.py"],
     "protocol models": [sys.executable, "tests/model/run.py"],
     "data races of ranks": [sys.executable, "tests/race/ranks.py"],
     "data races of GPU ranks": [sys.executable, "tests/race/gpu_ranks.py"],
@@ -104,7 +105,7 @@ CHECKS = {
 
 # What is built before anything runs.
 BUILT = ("all", "emulator", "tests-ranks", "tests-address", "emulator-address", "emulator-thread", "build/tests/race",
-         "build/tests/race_ranks", "build/tests/race_gpu_ranks", "build/tests/test_pack")
+         "build/tests/race_adam", "build/tests/race_ranks", "build/tests/race_gpu_ranks", "build/tests/test_pack")
 
 # What a CPU target needs of /proc/cpuinfo.
 CPU_FLAGS = {

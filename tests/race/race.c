@@ -6,59 +6,14 @@
  *   race        every cross-entropy row of the device, in place, forward only, skipped rows and each reduction, rows of one part
  *               and of several, by one block, by a cluster and split into parts
  */
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver.h"
 #include "kernel.h"
 #include "quern.h"
-
-typedef unsigned long long pointer;
-
-static struct {
-    int (*alloc)(pointer *p, size_t bytes);
-    int (*free)(pointer p);
-    int (*to_device)(pointer to, const void *from, size_t bytes);
-    int (*set_bytes)(pointer to, unsigned char value, size_t bytes);
-    int (*synchronize)(void);
-    int (*set_context)(void *context);
-    int (*retain)(void **context, int device);
-} driver;
-
-static void find(void *library, const char *name, void *function) {
-    void *address = dlsym(library, name);
-    if (!address) {
-        printf("race: the driver has no %s\n", name);
-        exit(EXIT_FAILURE);
-    }
-    memcpy(function, &address, sizeof address);
-}
-
-static void open_driver(void) {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    void *context;
-    if (!library) {
-        printf("race: %s\n", dlerror());
-        exit(EXIT_FAILURE);
-    }
-    find(library, "cuMemAlloc_v2", &driver.alloc);
-    find(library, "cuMemFree_v2", &driver.free);
-    find(library, "cuMemcpyHtoD_v2", &driver.to_device);
-    find(library, "cuMemsetD8_v2", &driver.set_bytes);
-    find(library, "cuCtxSynchronize", &driver.synchronize);
-    find(library, "cuCtxSetCurrent", &driver.set_context);
-    find(library, "cuDevicePrimaryCtxRetain", &driver.retain);
-    if (driver.retain(&context, 0) || driver.set_context(context)) exit(EXIT_FAILURE);
-}
-
-static void *on_device(size_t bytes, const void *contents) {
-    pointer p;
-    if (driver.alloc(&p, bytes)) exit(EXIT_FAILURE);
-    if (contents ? driver.to_device(p, contents, bytes) : driver.set_bytes(p, 0, bytes)) exit(EXIT_FAILURE);
-    return (void *)(size_t)p;
-}
 
 static int failed, passed;
 
@@ -86,24 +41,24 @@ static void run_case(quern_device *device, const struct quern_kernel *row, int64
     args.reduction = reduction;
     args.rows = ROWS;
     args.vocab = vocab;
-    args.logits = on_device(ROWS * (size_t)vocab * 4, NULL);
+    args.logits = driver_memory(ROWS * (size_t)vocab * 4, NULL);
     args.grad = gradient ? (void *)args.logits : NULL;
-    args.labels = on_device(sizeof labels, labels);
-    args.loss = on_device(sizeof(float) * ROWS, NULL);
-    args.report = on_device(sizeof *args.report, NULL);
-    args.argmax = row->key.cross_entropy.full ? on_device(sizeof *args.argmax * ROWS, NULL) : NULL;
-    args.entropy = row->key.cross_entropy.full ? on_device(sizeof *args.entropy * ROWS, NULL) : NULL;
+    args.labels = driver_memory(sizeof labels, labels);
+    args.loss = driver_memory(sizeof(float) * ROWS, NULL);
+    args.report = driver_memory(sizeof *args.report, NULL);
+    args.argmax = row->key.cross_entropy.full ? driver_memory(sizeof *args.argmax * ROWS, NULL) : NULL;
+    args.entropy = row->key.cross_entropy.full ? driver_memory(sizeof *args.entropy * ROWS, NULL) : NULL;
     args.label_smoothing = row->key.cross_entropy.full ? 0.1f : 0;
     size_t bytes;
     expect(quern_cross_entropy_workspace(device, &args, &bytes), "workspace");
-    void *workspace = on_device(bytes + 1, NULL);
+    void *workspace = driver_memory(bytes + 1, NULL);
     expect(quern_cross_entropy(device, &args, workspace, bytes, NULL), row->name);
-    if (driver.synchronize()) {
+    if (driver_synchronize()) {
         printf("race: %s failed\n", row->name);
         failed++;
     }
     const void *buffers[] = {args.logits, args.labels, args.loss, args.report, args.argmax, args.entropy, workspace};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) driver.free((pointer)(size_t)buffers[i]);
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) driver_free(buffers[i]);
 }
 
 static void run_vocab(quern_device *device, const struct quern_kernel *row, int64_t vocab) {
@@ -144,7 +99,7 @@ int main(void) {
     expect(quern_device_open(QUERN_CUDA, 0, &device), "open");
     if (failed) return EXIT_FAILURE;
     expect(quern_get_device_info(device, &info), "info");
-    open_driver();
+    driver_open();
     int rows = 0;
     for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++) {
         if (strcmp(row->target.name, info.target) || row->key.cross_entropy.stage != QUERN_STAGE_ROWS) continue;

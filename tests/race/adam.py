@@ -1,0 +1,90 @@
+"""ThreadSanitizer over Adam's emulated kernels: they must be silent, and each variant without one of its orders must be reported;
+if those went unnoticed, the silence of the real kernels would mean nothing.
+
+All step kernels of a form have the same code between their threads, so that one plain and one full row stand for them, in blocks of
+two warps (see packs.py).  What one block leaves to another, which begins when the first has ended here, is seen now and then only:
+ThreadSanitizer soon forgets threads that have ended.  The last line is `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import packs
+from gen import plan, spec
+
+PLAIN, FULL, COMBINE = "adam_pbf16_gbf16", "adam_pf32_gf32_full", "gradient_norm_combine"
+KERNELS = ("adam_pbf16_gbf16_mbf16_vbf16", "adam_pf32_gf32_me4m3_ve4m3_full", "adam_gradient_norm_bf16", "adam_gradient_norm_f32",
+           "adam_gradient_norm_combine", "adam_gradient_accumulate_bf16")
+MACHINES = {"sm_75": "7.5", "sm_80": "8.0", "sm_100f": "10.0"}  # one for each source file
+
+
+class SmallKernel(plan.Kernel):
+    """A kernel in small blocks."""
+
+    @property
+    def geometry(self) -> spec.Geometry:
+        return dataclasses.replace(super().geometry, threads=64)
+
+
+@dataclass(frozen=True)
+class Variant:
+    name: str
+    unit: str         # whose PTX is changed
+    pattern: str
+    replacement: str
+
+
+BROKEN_TARGET = "sm_80"
+VARIANTS = [
+    Variant("a step that is used before it is there", PLAIN, r"^\s*(bar|barrier)\.sync.*;$", ""),
+    Variant("a tile that is used before it is there", PLAIN, r"^\s*bar\.warp\.sync.*;$", ""),
+    Variant("scales that are stored before they are read", FULL, r"^\s*bar\.warp\.sync.*;$", ""),
+    Variant("sums that are added before they are there", COMBINE, r"^\s*(bar|barrier)\.sync.*;$", ""),
+]
+
+
+def units(target: str) -> list[plan.Unit]:
+    """Those of KERNELS, in small blocks."""
+    chosen = [(unit, tuple(SmallKernel(k.operation, k.target, k.pairs) for k in unit.kernels if k.symbol in KERNELS))
+              for unit in plan.units("adam", [spec.GPU_TARGETS[target]])]
+    return [dataclasses.replace(unit, kernels=kernels) for unit, kernels in chosen if kernels]
+
+
+def run(target: str, directory: Path, *kernels: Path) -> tuple[int, str]:
+    """What is in none of these directories is prepared but never called: it needs no ThreadSanitizer."""
+    searched = ":".join(str(path) for path in (*kernels, directory, packs.BUILD / "emulator"))
+    return packs.run("race_adam", MACHINES[target], searched, directory / f"{target}.qpack", QUERN_EMULATOR_SMS="1",
+                     QUERN_EMULATOR_TIMEOUT="60")
+
+
+def check_machine(target: str, directory: Path) -> bool:
+    chosen = units(target)
+    packs.make_pack(target, chosen, directory)
+    packs.emulate(target, [unit.stem for unit in chosen], directory, directory)
+    return packs.is_clean(target, *run(target, directory))
+
+
+def check_variant(variant: Variant, directory: Path) -> bool:
+    with tempfile.TemporaryDirectory() as name:
+        broken = Path(name)
+        packs.emulate(BROKEN_TARGET, [variant.unit], directory, broken, variant.pattern, variant.replacement)
+        _, output = run(BROKEN_TARGET, directory, broken)
+    return packs.is_reported(variant.name, output)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        results = [*(check_machine(target, directory) for target in MACHINES),
+                   *(check_variant(variant, directory) for variant in VARIANTS)]
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

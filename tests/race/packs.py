@@ -1,0 +1,78 @@
+"""Kernels in small blocks for ThreadSanitizer, which can tell 256 threads apart and takes those that share a number for one.
+
+They are compiled into a kernel pack that a race program loads, and their PTX, as it is or with one kind of instruction weakened or
+taken out, is translated for the emulator.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+from gen import pack, plan, spec  # noqa: E402
+
+BUILD = ROOT / "build"
+RACE = "WARNING: ThreadSanitizer: data race"
+
+
+def make_pack(target: str, units: list[plan.Unit], directory: Path) -> None:
+    """The kernels of these units in DIRECTORY/TARGET.qpack, and their PTX in DIRECTORY/TARGET/."""
+    row = spec.GPU_TARGETS[target]
+    fatbins = pack.compile_units(row, units, directory / target)
+    (directory / f"{target}.qpack").write_bytes(
+        pack.assemble(row, units, {stem: fatbin.read_bytes() for stem, fatbin in fatbins.items()}))
+
+
+def _compile(source: Path) -> Path:
+    subprocess.run([sys.executable, "tests/emulator/translate.py", source, "-o", source.with_suffix(".cpp")], check=True, cwd=ROOT)
+    subprocess.run(["clang++", "-std=c++17", "-O1", "-g1", "-fPIC", "-ffp-contract=off", "-w", "-fsanitize=thread", "-I",
+                    "tests/emulator", "-c", source.with_suffix(".cpp"), "-o", source.with_suffix(".o")], check=True, cwd=ROOT)
+    return source.with_suffix(".o")
+
+
+def emulate(target: str, stems: Iterable[str], packs: Path, directory: Path, pattern: str = "", replacement: str = "") -> None:
+    """What the emulator runs for a target, in DIRECTORY/TARGET.so: the PTX of a pack's units, what has the pattern replaced."""
+    sources, changes = [], 0
+    for stem in stems:
+        text = (packs / target / f"{stem}.ptx").read_text()
+        if pattern:
+            text, count = re.subn(pattern, replacement, text, flags=re.MULTILINE)
+            changes += count
+        sources.append(directory / f"{target}_{stem}.ptx")
+        sources[-1].write_text(text)
+    if pattern and not changes:
+        raise SystemExit(f"no PTX of {target} has {pattern}")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(_compile, sources))
+    subprocess.run(["clang++", "-shared", "-fsanitize=thread", *objects, "-o", directory / f"{target}.so"], check=True)
+
+
+def run(program: str, capabilities: str, kernels: str, pack_file: Path, **environment: str) -> tuple[int, str]:
+    """The exit status of build/tests/PROGRAM on emulated devices, and all that was printed."""
+    whole = {**os.environ, "QUERN_EMULATOR": capabilities, "QUERN_EMULATOR_KERNELS": kernels, "QUERN_TEST_PACK": str(pack_file),
+             "LD_LIBRARY_PATH": str(BUILD / "emulator"), "TSAN_OPTIONS": "halt_on_error=0 exitcode=66 report_bugs=1", **environment}
+    done = subprocess.run([BUILD / "tests" / program], env=whole, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          timeout=600)
+    return done.returncode, done.stdout
+
+
+def is_clean(name: str, status: int, output: str) -> bool:
+    """Says whether there was no race, and shows the beginning of what was printed otherwise."""
+    clean = status == 0 and RACE not in output
+    print(f"race: {name}: {'no race' if clean else 'FAILED'}", flush=True)
+    if not clean:
+        print("\n".join(output.splitlines()[:80]))
+    return clean
+
+
+def is_reported(name: str, output: str) -> bool:
+    """Says how many races there were, and whether any."""
+    print(f"race: {name}: {output.count(RACE)} data races reported", flush=True)
+    return RACE in output
