@@ -38,7 +38,7 @@ def _compile(source: Path) -> Path:
 
 
 def emulate(target: str, stems: Iterable[str], packs: Path, directory: Path, pattern: str = "", replacement: str = "") -> None:
-    """What the emulator runs for a target, in DIRECTORY/TARGET.so: the PTX of a pack's units, what has the pattern replaced."""
+    """What the emulator runs for a target, in DIRECTORY/TARGET.so: a pack's PTX with each match of the pattern replaced."""
     sources, changes = [], 0
     for stem in stems:
         text = (packs / target / f"{stem}.ptx").read_text()
