@@ -8,6 +8,7 @@ RANDOM = "src/cpu/adam_random.h"
 SCALE = "src/cpu/scale.h"
 SCALED = "src/cpu/scaled.h"
 COPY = "src/cpu/adam_copy.h"
+BF16 = "src/cpu/adam_bf16_avx512.h"
 KERNELS = "templates/adam.c.j2"
 NORM = "templates/gradient_norm.c.j2"
 ACCUMULATE = "templates/gradient_accumulate.c.j2"
@@ -74,6 +75,14 @@ CPU = [
     ("random bits used twice", RANDOM, "(uint64_t)first / 8, count", "(uint64_t)first / 16, count", "test_adam"),
     ("m always to nearest", RANDOM,
      "rounded.m && step->stochastic_m ? source->m.bits : NULL", "NULL", "test_adam_scaled"),
+    # the usual step in bf16
+    ("what is rare not looked for", BF16, "if (__builtin_expect(is_rare(largest), 0)) {", "if (0) {",
+     "test_adam_random"),
+    ("a rare block without its m", BF16, "            memcpy(m + block, before.m, bytes);\n", "", "test_adam_random"),
+    ("a parameter rounded with the bits of v", BF16,
+     "pack_stochastic(p, upper_bits[i], lower_bits[i])", "pack_stochastic(p, lower_bits[i], upper_bits[i])", "test_adam"),
+    ("counters that skip", BF16, "ahead->counters, _mm512_set1_epi64(GROUP / 8)", "ahead->counters, _mm512_set1_epi64(GROUP / 4)",
+     "test_adam"),
     # scaled types and copies
     ("a scale that lets the largest overflow", SCALED, "SCALED_TOP_E4M3 = 7", "SCALED_TOP_E4M3 = 8", "test_adam_scaled"),
     ("a scale that wastes a bit", SCALE, "exponent > top ? exponent - top : 0", "exponent > top ? exponent - top + 1 : 0",

@@ -501,7 +501,7 @@ static void quern_adam_pbf16_gbf16_mbf16_vbf16__avx512_groups(
     uint16_t *m = (uint16_t *)arrays->at[M];
     uint16_t *v = (uint16_t *)arrays->at[V];
     open_source(&source, work->step, rounded, work->place);
-    const int usual = is_usual(work->step, work->tensor, &c), is_scaled = work->step->grad_factor != 1;
+    const int usual = count >= BLOCK && is_usual(work->step, work->tensor, &c), is_scaled = work->step->grad_factor != 1;
     for (int64_t block = 0; block < count; block += BLOCK) {
         if (usual) {
             block += usual_blocks(&c, &source.philox, is_scaled, param + block, grad + block, m + block, v + block, first + block,

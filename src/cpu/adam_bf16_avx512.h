@@ -1,14 +1,14 @@
 /*
- * The usual step of a tensor that is bf16 throughout: AdamW, v and the parameters rounded stochastically, m to the nearest.  It gives
- * the bits of the loop in templates/adam.c.j2 in two thirds of its instructions, which one core needs to keep up with its memory: a
- * root, a division and seven rounds of Philox leave no room for anything else.
+ * The usual step of a tensor that is bf16 throughout: AdamW, v and the parameters rounded stochastically, m to the nearest.  It
+ * gives the bits of the loop in templates/adam.c.j2 in two thirds of its instructions, which one core needs to keep up with its
+ * memory: a root, a division and seven rounds of Philox leave no room for anything else.
  *
- * - The elements of a vector of 32 are spread over two of fp32 by unpacking with zeros, which takes any execution unit.  In each 128
- *   bits, the elements of one random counter, the lower vector has the first four and the upper one the rest: so are their random
- *   bits unpacked too, and those of the parameters, which are four places further on, are those of v in the other vector.
+ * - The elements of a vector of 32 are spread over two of fp32 by unpacking with zeros, which takes any execution unit.  In each
+ *   128 bits, the elements of one random counter, the lower vector has the first four and the upper one the rest: so are their
+ *   random bits unpacked too, and those of the parameters, four places further on, are those of v in the other vector.
  * - The random bits of the next elements are drawn between the arithmetic of these, for neither alone keeps the units busy.
- * - Whatever is rare is looked for in what was stored, once for a block: a value that is infinite or NaN, or was rounded to infinity,
- *   has an exponent of ones there, and no v is negative.  Then the block is restored, and the other loop has to do it.
+ * - Whatever is rare is looked for in what was stored, once for a block: a value that is infinite or NaN, or was rounded to
+ *   infinity, has an exponent of ones there, and no v is negative.  Then the block is restored, and the other loop has to do it.
  */
 #ifndef QUERN_CPU_ADAM_BF16_H
 #define QUERN_CPU_ADAM_BF16_H
@@ -142,6 +142,12 @@ static inline int is_rare(struct largest largest) {
     return _mm512_cmpge_epu16_mask(twice, _mm512_set1_epi16((int16_t)(0x7F80 << 1))) != 0;
 }
 
+/* So far ahead the hardware's own prefetching leaves something to be won, at any address. */
+static inline void prefetch(const uint16_t *at) {
+    enum { AHEAD = 1024 };  /* elements */
+    __builtin_prefetch((const char *)at + AHEAD * sizeof *at);
+}
+
 /* 64 elements; what they hold is left in `before`, from the same place on. */
 static inline __attribute__((always_inline)) struct largest usual_group(
     const struct constants *c, const struct quern_philox *philox, struct random_ahead *ahead, int is_scaled, uint16_t *param,
@@ -152,6 +158,10 @@ static inline __attribute__((always_inline)) struct largest usual_group(
     __m512i lower_bits[PAIRS], upper_bits[PAIRS];
     struct philox_state state = philox_begin(philox, ahead->counters);
     for (int i = 0; i < PAIRS; i++) {
+        prefetch(grad + 32 * i);
+        prefetch(m + 32 * i);
+        prefetch(v + 32 * i);
+        prefetch(param + 32 * i);
         const __m512i stored_m = _mm512_loadu_si512(m + 32 * i), stored_v = _mm512_loadu_si512(v + 32 * i);
         g[i] = unpack_bf16(_mm512_loadu_si512(grad + 32 * i));
         new_m[i] = unpack_bf16(stored_m);
@@ -201,8 +211,8 @@ static inline __attribute__((always_inline)) struct largest usual_group(
 }
 
 /*
- * Takes the step for whole blocks and the groups behind the last, up to one that has a rare value, and returns for how many elements.
- * `first` is the place of the first in their tensor.
+ * Takes the step for whole blocks and the groups behind the last, up to one that has a rare value, and returns for how many
+ * elements.  `first` is the place of the first in their tensor.
  */
 static int64_t usual_blocks(const struct constants *c, struct quern_philox *philox, int is_scaled, uint16_t *param,
                             const uint16_t *grad, uint16_t *m, uint16_t *v, int64_t first, int64_t count) {
