@@ -229,6 +229,7 @@ EMULATED = [
     ("half of the random bits of small values", GPU_FP8, "(float)random16", "(float)(random16 & 0xffu)", "test_adam_scaled"),
     ("subnormal codes taken for normal ones", GPU_SCALE, "smallest >= __uint_as_float(", "smallest >= 0.0f * __uint_as_float(",
      "test_adam_scaled"),
+    ("a factor of e4m3 that overflows", GPU_FP8, "largest_factor = 0x1p119f", "largest_factor = 0x1p127f", "test_adam_scaled"),
     ("NaN of e4m3 taken for a number", GPU_FP8, "return (code & 0x7fu) == QUERN_NAN8;", "return false;", "test_adam"),
     ("small squares lost", GPU_NORM, "(largest == 0.0f || !(total < 0x1p-90f))", "true", "test_gradients"),
     ("a sum rounded twice", GPU_ACCUMULATE,
