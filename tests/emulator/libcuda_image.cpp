@@ -6,7 +6,6 @@
 #include <elf.h>
 #include <zstd.h>
 #include <cstring>
-#include <regex>
 
 namespace emulator {
 
@@ -51,10 +50,20 @@ bool cubin_kernels(const char *elf, size_t bytes, std::vector<std::string> &name
   return true;
 }
 
+// The word after a directive, which is looked for from `place` on and passed; empty when there is none.  (A regular expression
+// takes longer than most tests.)
+std::string word_after(const std::string &text, const std::string &directive, size_t &place) {
+  size_t found = text.find(directive, place);
+  if (found == std::string::npos) return {};
+  size_t first = text.find_first_not_of(" \t\n", found + directive.size());
+  place = text.find_first_of(" \t\n,(", first);
+  return first < place ? text.substr(first, place - first) : std::string();
+}
+
 std::vector<std::string> ptx_kernels(const std::string &text) {
-  static const std::regex entry("\\.entry\\s+([A-Za-z0-9_$]+)");
   std::vector<std::string> names;
-  for (std::sregex_iterator i(text.begin(), text.end(), entry), end; i != end; ++i) names.push_back((*i)[1]);
+  size_t place = 0;
+  for (std::string name; !(name = word_after(text, ".entry", place)).empty();) names.push_back(name);
   return names;
 }
 
@@ -85,11 +94,11 @@ Result parse_cubin(const char *elf, Image &image) {
 }
 
 Result parse_ptx(const char *text, Image &image) {
-  static const std::regex target("\\.target\\s+sm_([0-9]+[af]?)");
   std::string all(text);
-  std::smatch m;
-  if (!std::regex_search(all, m, target)) return invalid_ptx;
-  image.entries.push_back({"compute_" + m[1].str(), true, ptx_kernels(all)});
+  size_t place = 0;
+  std::string target = word_after(all, ".target", place);
+  if (target.compare(0, 3, "sm_")) return invalid_ptx;
+  image.entries.push_back({"compute_" + target.substr(3), true, ptx_kernels(all)});
   return success;
 }
 
