@@ -73,8 +73,8 @@ static __device__ __forceinline__ void step_tile(adam_tile &tile, const quern_ad
             shares.replace_v_by_v_max(tile, first, step, values, scales);
         }
         shares.update(tile, first, step, values, scales, amsgrad);
+        shares.store_scales(tile, first, scales, amsgrad); /* before the moments: their registers are free then */
         shares.template store_soon<false>(tile, first, amsgrad);
-        shares.store_scales(tile, first, scales, amsgrad);
         if (step.copy_dtype) {
             shares.copy(tile, first, step.copy_dtype);
         }
