@@ -76,6 +76,8 @@ CPU = [
     ("m always to nearest", RANDOM,
      "rounded.m && step->stochastic_m ? source->m.bits : NULL", "NULL", "test_adam_scaled"),
     # the usual step in bf16
+    ("an update of -0 on the usual path", BF16, "const vector zero = vector_broadcast(0);",
+     "const vector zero = vector_broadcast(-0.0f);", "test_adam"),
     ("what is rare not looked for", BF16, "if (__builtin_expect(is_rare(largest), 0)) {", "if (0) {",
      "test_adam_random"),
     ("a rare block without its m", BF16, "            memcpy(m + block, before.m, bytes);\n", "", "test_adam_random"),

@@ -369,3 +369,21 @@ static void check_tiny_gradients(const struct test_device *device, const struct 
 Test(adam, tiny_gradients_reach_v) {
     for_each_adam_row(check_tiny_gradients);
 }
+
+/* An m that falls below the smallest number becomes a zero with its sign, and a parameter of -0 stays what it is. */
+static void check_vanishing_moments(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {320};
+    quern_adam_args args = adam_args_of(row);
+    args.beta1 = 0x1p-24, args.weight_decay = 0;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, 1);
+    set_all(&problem, ARENA_GRAD, 0);
+    set_all(&problem, ARENA_M, -0x1p-133);
+    set_all(&problem, ARENA_PARAM, -0.0);
+    adam_check_step(device, &problem, row->name);
+    adam_free(&problem);
+}
+
+Test(adam, vanishing_moments_leave_the_sign_of_zero) {
+    for_each_adam_row(check_vanishing_moments);
+}
