@@ -188,7 +188,7 @@ def self_test(chosen: argparse.Namespace) -> int:
     """The programs' own checks, and their byte counts against what the header and the definition of the exchange state."""
     well, counted = own_checks(chosen.program)
     ranks_well, ranks_counted = own_checks(chosen.rank_program)
-    stated = stated_bytes((ROOT / "src/quern.h").read_text()) | {"all-to-all": rank_measure.EXAMPLE_TRAFFIC}
+    stated = stated_bytes((ROOT / "include/quern.h").read_text()) | {"all-to-all": rank_measure.EXAMPLE_TRAFFIC}
     counted |= ranks_counted
     wrong = {name for name in stated.keys() | counted.keys() if stated.get(name) != counted.get(name)}
     for name in sorted(wrong):

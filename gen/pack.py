@@ -1,4 +1,4 @@
-"""Kernel packs: the table rows and fatbins of one GPU target in a file that a running engine loads (see src/pack_format.h)."""
+"""Kernel packs: the table rows and fatbins of one GPU target in a file that a running engine loads (see src/runtime/pack_format.h)."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Pat
     def compile_one(unit: plan.Unit) -> Path:
         out = directory / unit.stem
         with tempfile.NamedTemporaryFile("w", suffix=".cu", dir=directory) as source:
-            source.write(renderer.unit(unit))
+            text = renderer.unit(unit)
+            source.write(text)
             source.flush()
-            toolchain.ptx(nvcc, target, Path(source.name), out.with_suffix(".ptx"))
+            toolchain.ptx(nvcc, target, Path(source.name), out.with_suffix(".ptx"), target.definitions(text))
         toolchain.cubin(nvcc, target, out.with_suffix(".ptx"), out.with_suffix(".cubin"))
         toolchain.fatbin(nvcc, target, out.with_suffix(".cubin"), out.with_suffix(".ptx"), out.with_suffix(".fatbin"))
         return out.with_suffix(".fatbin")

@@ -54,7 +54,7 @@ GEOMETRY = {"barrier": BARRIER_GEOMETRY, "ragged_all_to_all": RAGGED_ALL_TO_ALL_
 ADDED_KERNELS = Path(__file__).resolve().parent / "added_kernels.txt"
 
 INT64_MAX = 2**63 - 1
-GPU_PART_BYTES = 32768  # QUERN_GPU_PART_BYTES of src/problem.h
+GPU_PART_BYTES = 32768  # QUERN_GPU_PART_BYTES of src/kernels/problem.h
 
 
 def illegal(operation: str, key: Key, target: Target) -> str | None:
@@ -188,7 +188,8 @@ class Kernel:
     def template(self) -> str:
         extension = "c" if self.target.kind == "cpu" else "cu"
         own = self.stem == "cross_entropy_stages" or self.operation == "adam" and self.key["variant"]
-        return f"{self.stem if own else self.operation}.{extension}.j2"
+        name = "stages" if self.stem == "cross_entropy_stages" else self.stem if own else self.operation
+        return f"{self.operation}/{name}.{extension}.j2"
 
     @property
     def geometry(self) -> Geometry:
@@ -249,7 +250,7 @@ class Kernel:
 
     @property
     def cpu_member(self) -> str:
-        """Its place in the union of CPU functions of src/kernel.h."""
+        """Its place in the union of CPU functions of src/kernels/kernel.h."""
         if self.operation == "cross_entropy":
             return "cross_entropy_rows" if self.key["variant"] == "rows" else "cross_entropy_part"
         if self.operation == "adam" and self.key["variant"]:
@@ -258,7 +259,7 @@ class Kernel:
 
     @property
     def cpu_type(self) -> str:
-        """The type of its function in src/kernel.h."""
+        """The type of its function in src/kernels/kernel.h."""
         suffix = "kernel" if self.operation == "cross_entropy" else "cpu_kernel"
         return f"quern_{self.cpu_member}_{suffix}"
 

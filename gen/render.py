@@ -23,13 +23,13 @@ TALKING = ("cross_entropy", "barrier", "ragged_all_to_all")
 
 def inputs() -> list[str]:
     """The files that decide what is rendered, relative to the root, sorted."""
-    paths = [*(ROOT / "gen").glob("*.py"), *TEMPLATES.glob("*.j2"), plan.ADDED_KERNELS]
+    paths = [*(ROOT / "gen").glob("*.py"), *TEMPLATES.rglob("*.j2"), plan.ADDED_KERNELS]
     return sorted(str(path.relative_to(ROOT)) for path in paths)
 
 
 def host_sources() -> list[str]:
-    """The sources of the host library, of which only the names are rendered: `adam` for src/adam.c."""
-    return sorted(path.stem for path in SOURCES.glob("*.c"))
+    """The sources of the host library, of which only the names are rendered: `adam/adam` for src/adam/adam.c."""
+    return sorted(str(path.relative_to(SOURCES).with_suffix("")) for path in SOURCES.rglob("*.c"))
 
 
 def digest() -> str:
@@ -70,24 +70,41 @@ class Renderer:
 
 
 class Sources:
-    """Which source file each compilation unit is compiled from.
+    """Which source file each compilation unit is compiled from, and with which definitions.
 
-    Units of GPU targets whose features ask for the same text share one file, named after the oldest of them.
+    Units of targets of one kind that ask for the same text share one file.  It is named after the oldest of them where other targets
+    have another text.  Of the units that share a file and have the same definitions, the oldest owns the result: the sanitizers look
+    at that one.
     """
 
     def __init__(self, renderer: Renderer, units: Iterable[plan.Unit]) -> None:
         self.files: dict[str, str] = {}
         self.of_unit: dict[str, str] = {}
-        shared: dict[tuple[str, str], str] = {}
+        self.definitions: dict[str, tuple[str, ...]] = {}
+        self.owned: set[str] = set()
         # Oldest first, so that a file's name does not change when a newer generation comes to share it.
-        for unit in sorted(units, key=lambda u: (u.target.kind == "gpu" and u.target.is_virtual, _age(u.target))):
-            text = renderer.unit(unit)
-            extension = "c" if unit.target.kind == "cpu" else "cu"
-            path = f"generated/{unit.operation}/{unit.stem}__{unit.target.name}.{extension}"
-            if unit.target.kind == "gpu":
-                path = shared.setdefault((unit.stem, text), path)
+        ordered = sorted(units, key=lambda u: (u.target.kind == "gpu" and u.target.is_virtual, _age(u.target)))
+        texts = {unit.build_stem: renderer.unit(unit) for unit in ordered}
+        variants: dict[tuple[str, str, str], dict[str, str]] = {}
+        for unit in ordered:
+            variants.setdefault(_place(unit), {}).setdefault(texts[unit.build_stem], unit.target.name)
+        compiled = set()
+        for unit in ordered:
+            text, (operation, stem, extension) = texts[unit.build_stem], _place(unit)
+            names = variants[_place(unit)]
+            suffix = f"__{names[text]}" if len(names) > 1 else ""
+            path = f"generated/{operation}/{stem}{suffix}.{extension}"
             self.files[path] = text
             self.of_unit[unit.build_stem] = path
+            self.definitions[unit.build_stem] = definitions = unit.target.definitions(text)
+            if (path, definitions) not in compiled:
+                self.owned.add(unit.build_stem)
+            compiled.add((path, definitions))
+
+
+def _place(unit: plan.Unit) -> tuple[str, str, str]:
+    """What names its source file, but for the target."""
+    return unit.operation, unit.stem, "c" if unit.target.kind == "cpu" else "cu"
 
 
 def _age(target: plan.Target) -> int:
@@ -102,15 +119,15 @@ def outputs() -> dict[str, str]:
     files = dict(sources.files)
     for operation in spec.OPERATIONS:
         chosen = [unit for unit in units if unit.operation == operation]
-        files[f"generated/{operation}/table.c"] = renderer("table.c.j2", operation=operation, units=chosen,
+        files[f"generated/{operation}/table.c"] = renderer("build/table.c.j2", operation=operation, units=chosen,
                                                            constant=spec.OPERATIONS[operation])
         gpu_units = [unit for unit in chosen if unit.target.kind == "gpu"]
-        files[f"generated/{operation}/images.S"] = renderer("images.S.j2", operation=operation, units=gpu_units)
+        files[f"generated/{operation}/images.S"] = renderer("build/images.S.j2", operation=operation, units=gpu_units)
     ninja = _ninja_values(units, sources)
     for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja"):
-        files[f"generated/{name}"] = renderer(f"{name}.j2", **ninja)
+        files[f"generated/{name}"] = renderer(f"build/{name}.j2", **ninja)
     names = sorted([*files, "generated/kernels.ninja", DIGEST])
-    files["generated/kernels.ninja"] = renderer("kernels.ninja.j2", outputs=names, inputs=inputs(), **ninja)
+    files["generated/kernels.ninja"] = renderer("build/kernels.ninja.j2", outputs=names, inputs=inputs(), **ninja)
     files[DIGEST] = digest()
     return files
 
@@ -122,12 +139,13 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     # Names that are unique in an archive, which knows its members by the last part of their path only.
     cpu_objects = [f"$builddir/{unit.build_stem}__{unit.target.name}.o" for unit in units if unit.target.kind == "cpu"]
     tables = [f"$builddir/{operation}/{operation}_{part}.o" for operation in spec.OPERATIONS for part in ("table", "images")]
-    owned = [unit for unit in gpu if sources.of_unit[unit.build_stem].endswith(f"__{unit.target.name}.cu")]
+    owned = [unit for unit in gpu if unit.build_stem in sources.owned]
     owners = list(dict.fromkeys(unit.target for unit in owned))
     return {
         "host": host_sources(),
         "units": units,
         "sources": sources.of_unit,
+        "definitions": {stem: " ".join(f"-D{name}" for name in names) for stem, names in sources.definitions.items()},
         "owned": owned,
         "owners": owners,
         "instrumented": _instrumented(owned, owners, cpu_objects),

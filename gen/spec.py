@@ -52,6 +52,10 @@ class CpuTarget:
 
     kind = "cpu"
 
+    def definitions(self, text: str) -> tuple[str, ...]:
+        """The macros by which a source compiled for several targets knows its own."""
+        return (f"QUERN_TARGET={self.name}", *(f"QUERN_{name.upper()}={int(name in self.features)}" for name in CPU_FEATURES))
+
 
 @dataclass(frozen=True)
 class GpuTarget:
@@ -67,6 +71,11 @@ class GpuTarget:
 
     kind = "gpu"
 
+    def definitions(self, text: str) -> tuple[str, ...]:
+        """The macros by which a source compiled for several targets knows the features that it asks for."""
+        asked = (name for name in GPU_FEATURES if f"QUERN_{name.upper()}" in text)
+        return tuple(f"QUERN_{name.upper()}={int(name in self.features)}" for name in asked)
+
     @property
     def is_virtual(self) -> bool:
         """PTX only: compiled by the driver when it is loaded."""
@@ -80,6 +89,7 @@ class GpuTarget:
 # Features of CPU targets:
 #   simd256    AVX2 with FMA and F16C
 #   simd512    AVX-512 F, BW, DQ, VL
+CPU_FEATURES = ("simd256", "simd512")
 CPU_TARGETS = {
     target.name: target
     for target in (
@@ -96,6 +106,7 @@ CPU_TARGETS = {
 #   wide_vector    32-byte global loads and stores (sm_100+); without it 16-byte ones
 #   clusters       blocks with access to one another's shared memory, and bulk copies to it (sm_90+)
 #   multimem       one store reaches the memory of all ranks (sm_90+); without it one store for each
+GPU_FEATURES = ("bf16_convert", "async_copy", "wide_vector", "clusters", "multimem")
 _TURING = frozenset[str]()
 _AMPERE = _TURING | {"bf16_convert", "async_copy"}
 _HOPPER = _AMPERE | {"clusters", "multimem"}
@@ -130,7 +141,7 @@ class Geometry:
     cluster: int = 0        # cross-entropy: the most blocks that keep the parts of one row together; 0: one block
 
 
-# By variant; None is the step.  The tile is QUERN_ADAM_TILE of src/problem.h.
+# By variant; None is the step.  The tile is QUERN_ADAM_TILE of src/kernels/problem.h.
 ADAM_GEOMETRY = {
     None: Geometry(threads=256, elements=2048),
     "gradient_norm": Geometry(threads=256, elements=2048),

@@ -14,12 +14,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from gen.spec import GPU_TARGETS, GpuTarget
 
 ROOT = Path(__file__).resolve().parent.parent
-NVCC_FLAGS = ["-std=c++17", "-O3", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false", "-I", "src"]
+NVCC_FLAGS = ["-std=c++17", "-O3", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false", "-I", "include", "-I", "src"]
 
 
 def find_nvcc() -> Path | None:
@@ -46,9 +47,9 @@ def _run(command: list[str]) -> str:
     return done.stdout + done.stderr
 
 
-def ptx(nvcc: Path, target: GpuTarget, source: Path, out: Path) -> None:
+def ptx(nvcc: Path, target: GpuTarget, source: Path, out: Path, definitions: Sequence[str] = ()) -> None:
     """Compiles a CUDA source to the PTX of a target, with a depfile of the headers it read."""
-    messages = _run([str(nvcc), "-ptx", f"-arch={target.virtual_architecture}", *NVCC_FLAGS,
+    messages = _run([str(nvcc), "-ptx", f"-arch={target.virtual_architecture}", *NVCC_FLAGS, *(f"-D{each}" for each in definitions),
                      "-MMD", "-MF", f"{out}.d", str(source), "-o", str(out)])
     sys.stdout.write(messages)
 
@@ -87,6 +88,8 @@ def main(arguments: list[str]) -> int:
         command.add_argument("target")
         command.add_argument("inputs", type=Path, nargs=inputs)
         command.add_argument("out", type=Path)
+        if step == "ptx":
+            command.add_argument("-D", dest="definitions", metavar="NAME=VALUE", action="append", default=[])
     chosen = parser.parse_args(arguments)
     if chosen.command == "locate":
         _write_location(chosen.out)
@@ -98,7 +101,8 @@ def main(arguments: list[str]) -> int:
             Path(f"{chosen.out}.d").write_text("")
         return 0
     steps = {"ptx": ptx, "cubin": cubin, "fatbin": fatbin}
-    steps[chosen.command](Path(location), GPU_TARGETS[chosen.target], *chosen.inputs, chosen.out)
+    more = [chosen.definitions] if chosen.command == "ptx" else []
+    steps[chosen.command](Path(location), GPU_TARGETS[chosen.target], *chosen.inputs, chosen.out, *more)
     return 0
 
 

@@ -81,25 +81,25 @@ GPU_RANK_SUITES = frozenset({"test_barrier_cuda", "test_ragged_cuda", "test_ragg
 # Further checks, each a command that says no by its exit status; it may close with a line `N passed, N failed` of its own.
 CHECKS = {
     "generated files": [sys.executable, "-m", "gen", "check"],
-    "mutants": [sys.executable, "tests/mutants.py", "--check"],
-    "generator": [sys.executable, "tests/generator.py"],
+    "mutants": [sys.executable, "tests/checks/mutants.py", "--check"],
+    "generator": [sys.executable, "tests/checks/generator.py"],
     "static audit": [sys.executable, "-m", "gen", "audit", "--check"],
-    "usage": ["sh", "tests/usage.sh"],
-    "archive": ["sh", "tests/abi.sh"],
-    "consumers": ["sh", "tests/consumer/run.sh"],
+    "usage": ["sh", "tests/checks/usage.sh"],
+    "archive": ["sh", "tests/checks/abi.sh"],
+    "consumers": ["sh", "tests/consumers/run.sh"],
     "bytes of the benchmarks": [sys.executable, "bench/run.py", "--self-test"],
-    "examples": ["sh", "tests/examples.sh"],
+    "examples": ["sh", "tests/checks/examples.sh"],
     "convergence": [sys.executable, "bench/convergence.py", "--check"],
     "emulator": ["sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"],
-    "kernel pack": [sys.executable, "tests/pack/run.py"],
+    "kernel pack": [sys.executable, "tests/checks/pack/run.py"],
     "data races": [sys.executable, "tests/race/run.py"],
     "data races of Adam": [sys.executable, "tests/race/adam.py"],
     "protocol models": [sys.executable, "tests/model/run.py"],
     "data races of ranks": [sys.executable, "tests/race/ranks.py"],
     "data races of GPU ranks": [sys.executable, "tests/race/gpu_ranks.py"],
-    "faults of ranks": ["build/tests/ranks/faults"],
-    "meeting place of ranks": ["build/tests/ranks/meeting_place"],
-    "symmetric memory of ranks": ["env", "LD_LIBRARY_PATH=build/emulator", "build/tests/ranks/symmetric_processes"],
+    "faults of ranks": ["build/tests/faults/faults"],
+    "meeting place of ranks": ["build/tests/faults/meeting_place"],
+    "symmetric memory of ranks": ["env", "LD_LIBRARY_PATH=build/emulator", "build/tests/faults/symmetric_processes"],
 }
 
 
@@ -206,7 +206,7 @@ def instrumented(configurations: list[Configuration]) -> list[Configuration]:
 def left_out(configuration: Configuration) -> frozenset[str]:
     """What an instrumented configuration does not run: 2^31 elements take minutes then."""
     target = configuration.environment.get("QUERN_TEST_TARGET", "")
-    shared = configuration.kind == "emulated" and not any((ROOT / "generated").glob(f"adam/*__{target}.cu"))
+    shared = configuration.kind == "emulated" and not any((BUILD / "emulator-address" / target).glob("adam_*.o"))
     return frozenset({"test_large"}) | (frozenset(SUITES) - GPU_RANK_SUITES if shared else frozenset())
 
 

@@ -12,14 +12,14 @@
  * The unit of work is a tile of 2,048 elements of one tensor, for one warp.  As many blocks are launched as the GPU holds, and
  * their warps take tile after tile; each finds its tensor in a plan's table or, by the tile's number, in the kernel's parameters.
  *
- * Rendered by gen/ from templates/adam.cu.j2; do not edit.
+ * Rendered by gen/ from templates/adam/adam.cu.j2; do not edit.
  */
 #define QUERN_BF16_CONVERT 1
 #define QUERN_VECTOR_BYTES 32
 
-#include "device/adam_control.cuh"
-#include "device/adam_copy.cuh"
-#include "device/adam_shares.cuh"
+#include "kernels/cuda/adam_control.cuh"
+#include "kernels/cuda/adam_copy.cuh"
+#include "kernels/cuda/adam_shares.cuh"
 
 enum {
     THREADS = 256,

@@ -9,13 +9,13 @@
  * waits long for either and many of a kind are done faster than both in turn.  What is stochastic and which decay is on is
  * the same for the whole call, so a branch on it inside the loop is always predicted.
  *
- * Rendered by gen/ from templates/adam.c.j2; do not edit.
+ * Rendered by gen/ from templates/adam/adam.c.j2; do not edit.
  */
-#include "cpu/adam_avx512.h"
-#include "cpu/adam_arithmetic.h"
-#include "cpu/adam_arrays.h"
-#include "cpu/adam_random.h"
-#include "kernel.h"
+#include "kernels/cpu/adam_avx512.h"
+#include "kernels/cpu/adam_arithmetic.h"
+#include "kernels/cpu/adam_arrays.h"
+#include "kernels/cpu/adam_random.h"
+#include "kernels/kernel.h"
 
 enum { PAIR = 2 * VECTOR_LANES };
 

@@ -13,15 +13,15 @@
  * of them is stored, so that they wait in fp32 until their block is done; AMSGrad; a further copy of the parameters, and
  * zeros for the gradients, both while the block is still in the nearest cache.
  *
- * Rendered by gen/ from templates/adam.c.j2; do not edit.
+ * Rendered by gen/ from templates/adam/adam.c.j2; do not edit.
  */
-#include "cpu/narrow_avx512.h"
-#include "cpu/adam_arithmetic.h"
-#include "cpu/adam_arrays.h"
-#include "cpu/adam_random.h"
-#include "cpu/adam_copy.h"
-#include "cpu/scaled.h"
-#include "kernel.h"
+#include "kernels/cpu/narrow_avx512.h"
+#include "kernels/cpu/adam_arithmetic.h"
+#include "kernels/cpu/adam_arrays.h"
+#include "kernels/cpu/adam_random.h"
+#include "kernels/cpu/adam_copy.h"
+#include "kernels/cpu/scaled.h"
+#include "kernels/kernel.h"
 
 enum { PAIR = 2 * VECTOR_LANES };
 

@@ -2,10 +2,10 @@
  * main_grad = main_grad + scale * grad on a CPU, in fp32 and rounded once: 10 bytes for each 16-bit gradient, read once, 12 where
  * it is set to zero while it is still in the nearest cache, which spares the engine another pass.
  *
- * Rendered by gen/ from templates/gradient_accumulate.c.j2; do not edit.
+ * Rendered by gen/ from templates/adam/gradient_accumulate.c.j2; do not edit.
  */
-#include "cpu/adam_portable.h"
-#include "kernel.h"
+#include "kernels/cpu/adam_portable.h"
+#include "kernels/kernel.h"
 
 #include <string.h>
 

@@ -4,12 +4,12 @@
  * It moves 10 bytes per 16-bit element, 12 where the gradient becomes zero in the same pass, and computes one instruction: a lane
  * takes 8 consecutive elements, of which a 16-bit array holds 16 bytes, one access, and issues the loads before the arithmetic.
  *
- * Rendered by gen/ from templates/gradient_accumulate.cu.j2; do not edit.
+ * Rendered by gen/ from templates/adam/gradient_accumulate.cu.j2; do not edit.
  */
 #define QUERN_BF16_CONVERT 1
 #define QUERN_VECTOR_BYTES 16
 
-#include "device/gradient_tile.cuh"
+#include "kernels/cuda/gradient_tile.cuh"
 
 enum { THREADS = 256, GROUPS = 1 };
 

@@ -3,10 +3,10 @@
  * fp32 can overflow or vanish, so that the sum is infinite or NaN only where a gradient is.  Several sums go side by side, so that
  * none waits for its last addition, and come together in a fixed order.
  *
- * Rendered by gen/ from templates/gradient_norm.c.j2; do not edit.
+ * Rendered by gen/ from templates/adam/gradient_norm.c.j2; do not edit.
  */
-#include "cpu/squares_portable.h"
-#include "kernel.h"
+#include "kernels/cpu/squares_portable.h"
+#include "kernels/kernel.h"
 
 #include <string.h>
 

@@ -8,12 +8,12 @@
  * Eight squares are summed in fp32, where they lose next to nothing, and these sums in double, which no list of fp32 values can
  * overflow.  Only where fp32 would overflow, or lose small squares, are the squares themselves computed in double.
  *
- * Rendered by gen/ from templates/gradient_norm.cu.j2; do not edit.
+ * Rendered by gen/ from templates/adam/gradient_norm.cu.j2; do not edit.
  */
 #define QUERN_BF16_CONVERT 1
 #define QUERN_VECTOR_BYTES 32
 
-#include "device/gradient_tile.cuh"
+#include "kernels/cuda/gradient_tile.cuh"
 
 enum { THREADS = 256, GROUPS = 2 };
 

@@ -2,7 +2,7 @@
  * The GPU code of adam: one fatbin per source file and target, taken from the build directory.
  * Each is empty when the library is built without nvcc; the table's rows then say so.
  *
- * Rendered by gen/ from templates/images.S.j2; do not edit.
+ * Rendered by gen/ from templates/build/images.S.j2; do not edit.
  */
     .section .rodata
     .balign 64

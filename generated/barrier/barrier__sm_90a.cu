@@ -1,11 +1,11 @@
 /*
  * The barrier of a group of GPUs, as a step of a stream: one block, a thread for each rank that a group may have.
  *
- * Rendered by gen/ from templates/barrier.cu.j2; do not edit.
+ * Rendered by gen/ from templates/barrier/barrier.cu.j2; do not edit.
  */
 #define QUERN_MULTIMEM 1
 
-#include "device/slice_incident.cuh"
+#include "kernels/cuda/slice_incident.cuh"
 
 extern "C" __global__ void __launch_bounds__(128)
 barrier(const __grid_constant__ quern_barrier_problem problem) {

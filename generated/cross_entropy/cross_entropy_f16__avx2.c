@@ -1,6 +1,6 @@
 /*
  * Softmax cross-entropy of f16 logits on a CPU: the sums of a row, and its gradient.
- * Rendered by gen/ from templates/cross_entropy.c.j2; do not edit.
+ * Rendered by gen/ from templates/cross_entropy/cross_entropy.c.j2; do not edit.
  *
  * DRAM is passed over once: 2 bytes are read and as many written per logit.  A row goes through two passes:
  *
@@ -40,11 +40,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cpu/exponential_avx2.h"
-#include "cpu/range_of_halves.h"
-#include "cpu/softcap.h"
-#include "cross_entropy_row.h"
-#include "kernel.h"
+#include "kernels/cpu/exponential_avx2.h"
+#include "kernels/cpu/range_of_halves.h"
+#include "kernels/cpu/softcap.h"
+#include "kernels/cross_entropy_row.h"
+#include "kernels/kernel.h"
 
 typedef uint16_t element;
 

@@ -25,16 +25,16 @@
  * The label's column is kept out of the sums, and its gradient comes from that of the others: -(sum of the others) / (sum of all)
  * keeps its precision where probability - 1 would cancel.
  *
- * Rendered by gen/ from templates/cross_entropy.cu.j2; do not edit.
+ * Rendered by gen/ from templates/cross_entropy/cross_entropy.cu.j2; do not edit.
  */
 #define QUERN_BF16_CONVERT 0
 
-#include "device/dtype.cuh"
-#include "device/exponential.cuh"
-#include "device/row_stats.cuh"
-#include "device/unaligned.cuh"
-#include "device/vector.cuh"
-#include "problem.h"
+#include "kernels/cuda/dtype.cuh"
+#include "kernels/cuda/exponential.cuh"
+#include "kernels/cuda/row_stats.cuh"
+#include "kernels/cuda/unaligned.cuh"
+#include "kernels/cuda/vector.cuh"
+#include "kernels/problem.h"
 #include "quern.h"
 
 enum {

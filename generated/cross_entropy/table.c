@@ -2,9 +2,9 @@
  * The kernels of cross_entropy, best first: specific GPU generations from the newest on, PTX for GPUs to come, then the CPU's
  * instruction sets; the portable rows close the list.  A request is served by the first row that fits.
  *
- * Rendered by gen/ from templates/table.c.j2; do not edit.
+ * Rendered by gen/ from templates/build/table.c.j2; do not edit.
  */
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 extern const unsigned char quern_image_cross_entropy_f32__sm_120f[], quern_image_cross_entropy_f32__sm_120f_end[];
 extern const unsigned char quern_image_cross_entropy_f32_full__sm_120f[], quern_image_cross_entropy_f32_full__sm_120f_end[];

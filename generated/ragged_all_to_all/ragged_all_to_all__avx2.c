@@ -7,10 +7,10 @@
  * behind the end that is where the next slice is, as a rule.  It does not wait for its stores, which would cost a slice of 4 KiB as
  * much again: the caller does, once for many slices.
  *
- * Rendered by gen/ from templates/ragged_all_to_all.c.j2; do not edit.
+ * Rendered by gen/ from templates/ragged_all_to_all/ragged_all_to_all.c.j2; do not edit.
  */
-#include "cpu/copy_avx2.h"
-#include "kernel.h"
+#include "kernels/cpu/copy_avx2.h"
+#include "kernels/kernel.h"
 
 enum { LINES = 4, AHEAD = 4096 };
 

@@ -3,11 +3,11 @@
  *
  * A target that knows nothing of its processor leaves them to libc, which does.
  *
- * Rendered by gen/ from templates/ragged_all_to_all.c.j2; do not edit.
+ * Rendered by gen/ from templates/ragged_all_to_all/ragged_all_to_all.c.j2; do not edit.
  */
 #include <string.h>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 
 quern_ragged_all_to_all_cpu_kernel quern_ragged_all_to_all__portable;
 

@@ -10,15 +10,15 @@
  * A rank that has found a fault comes to the verdict with bad news.  Then every member reports the fault of the lowest such rank,
  * and nothing has been written into any output.
  *
- * Rendered by gen/ from templates/ragged_all_to_all.cu.j2; do not edit.
+ * Rendered by gen/ from templates/ragged_all_to_all/ragged_all_to_all.cu.j2; do not edit.
  */
 #define QUERN_MULTIMEM 1
 #define QUERN_WIDE_VECTOR 0
 
-#include "device/grid_gate.cuh"
-#include "device/ragged_overlap.cuh"
-#include "device/slice_incident.cuh"
-#include "device/warp_copy.cuh"
+#include "kernels/cuda/grid_gate.cuh"
+#include "kernels/cuda/ragged_overlap.cuh"
+#include "kernels/cuda/slice_incident.cuh"
+#include "kernels/cuda/warp_copy.cuh"
 enum { THREADS = 512, WARPS = THREADS / WARP };
 
 /* ---- meeting ---- */

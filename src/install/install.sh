@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.."
 root=${DESTDIR:-}${PREFIX:-/usr/local}
 
 version_part() {
-    sed -n "s/^#define QUERN_VERSION_$1 \([0-9]*\)$/\1/p" src/quern.h
+    sed -n "s/^#define QUERN_VERSION_$1 \([0-9]*\)$/\1/p" include/quern.h
 }
 major=$(version_part MAJOR)
 minor=$(version_part MINOR)
@@ -21,7 +21,7 @@ place() {
 mkdir -p "$root/lib"
 cp libquern.a "$root/lib/libquern.a"
 chmod 644 "$root/lib/libquern.a"
-place src/quern.h include quern.h
+place include/quern.h include quern.h
 place src/install/quern.pc.in lib/pkgconfig quern.pc
 place src/install/quern-config.cmake lib/cmake/quern quern-config.cmake
 place src/install/quern-config-version.cmake.in lib/cmake/quern quern-config-version.cmake

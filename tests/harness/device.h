@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "quern.h"
 
 struct test_device {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group.h"
+#include "ranks/group.h"
 
 /* ---- the driver ---- */
 

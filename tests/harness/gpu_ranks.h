@@ -5,7 +5,7 @@
 #ifndef HARNESS_GPU_RANKS_H
 #define HARNESS_GPU_RANKS_H
 
-#include "cuda_driver.h"
+#include "runtime/cuda_driver.h"
 #include "harness/ranks.h"
 
 enum { MOST_PER_THREAD = 8 };

@@ -1,5 +1,5 @@
 /*
- * The barrier: quern_announce and quern_await on the host (src/meeting.c), put and await on GPUs (src/device/barrier.cuh).
+ * The barrier: quern_announce and quern_await on the host (src/ranks/meeting.c), put and await on GPUs (src/kernels/cuda/barrier.cuh).
  *
  * Each rank has a pad with one signal for each other rank, which only that rank writes.  Each pair of ranks counts the meetings
  * both took part in.  A rank puts its count into its peers' pads, then waits until theirs have come at least as far.  The counts

@@ -1,6 +1,6 @@
 /*
- * What happens when a rank does not come: quern_check_poison and quern_poison (src/poison.c), the end of quern_await
- * (src/meeting.c), poison and has_ended in kernels (src/device/barrier.cuh).
+ * What happens when a rank does not come: quern_check_poison and quern_poison (src/ranks/poison.c), the end of quern_await
+ * (src/ranks/meeting.c), poison and has_ended in kernels (src/kernels/cuda/barrier.cuh).
  *
  * A wait that expires poisons the group: it writes its reason, in a place of its own, and then puts status and place into the word
  * `poison`, by one compare-and-swap from 0.  So there is one poison, its text is complete when it can be seen, and it matters

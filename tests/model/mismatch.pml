@@ -1,6 +1,6 @@
 /*
- * How ranks find that one of them makes another call: compare_tags on the host (src/meeting.c), judge and came_elsewhere on GPUs
- * (src/device/barrier.cuh).
+ * How ranks find that one of them makes another call: compare_tags on the host (src/ranks/meeting.c), judge and came_elsewhere on GPUs
+ * (src/kernels/cuda/barrier.cuh).
  *
  * A signal is an epoch and the tag of the call, in one word.  A rank at the very epoch of this meeting must be in the same call.
  * Of one that is further the tag says nothing any more; but it got there through this meeting, where it has seen our tag.

@@ -1,5 +1,5 @@
 /*
- * The ragged all-to-all of CPU ranks: src/ragged_host.c.
+ * The ragged all-to-all of CPU ranks: src/ranks/ragged/ragged_host.c.
  *
  *   entry     Everyone's notices are there, and its output may be overwritten.
  *   verdict   Everyone has checked what it receives, and said whether it is good.

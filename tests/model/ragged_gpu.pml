@@ -1,6 +1,6 @@
 /*
- * The ragged all-to-all of GPU ranks: templates/ragged_all_to_all.cu.j2, with the bad news of src/device/barrier.cuh and how a
- * launch ends in src/device/slice_incident.cuh.
+ * The ragged all-to-all of GPU ranks: templates/ragged_all_to_all/ragged_all_to_all.cu.j2, with the bad news of src/kernels/cuda/barrier.cuh and how a
+ * launch ends in src/kernels/cuda/slice_incident.cuh.
  *
  *   entry     Everyone's header is there, and its output may be overwritten; or a rank has refused its arguments, and says so.
  *   verdict   Everyone has checked what it receives; a rank that has found a fault says so, and its header has the report.

@@ -1,5 +1,5 @@
 /*
- * How ranks meet under a name: src/rendezvous.c.
+ * How ranks meet under a name: src/ranks/rendezvous.c.
  *
  * The first to come makes the file, each takes its place in it, and the last one removes the name and declares the group ready.
  * Whoever is joining holds a shared lock on the file, which the kernel takes away with the process.  So who gets the exclusive lock

@@ -1,5 +1,5 @@
 /*
- * How a rank sleeps in a meeting on the host: wake_if_complete and sleep_a_slice (src/meeting.c), wake_all (src/poison.c).
+ * How a rank sleeps in a meeting on the host: wake_if_complete and sleep_a_slice (src/ranks/meeting.c), wake_all (src/ranks/poison.c).
  *
  * `arrivals` counts the signals put into a rank's pad, and is the futex the rank sleeps on.  Before it sleeps it says at which
  * count it wants to be woken: the count it has seen plus the signals it still misses.  The putter whose signal makes the count

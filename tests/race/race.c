@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "driver.h"
-#include "kernel.h"
+#include "kernels/kernel.h"
 #include "quern.h"
 
 static int failed, passed;

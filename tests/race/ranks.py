@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 THREAD = BUILD / "thread"
-FLAGS = ["-std=c11", "-O1", "-g", "-w", "-I", "src", "-fsanitize=thread"]
+FLAGS = ["-std=c11", "-O1", "-g", "-w", "-I", "include", "-I", "src", "-fsanitize=thread"]
 RACE = "WARNING: ThreadSanitizer: data race"
 
 
@@ -30,14 +30,14 @@ class Variant:
 
 
 VARIANTS = [
-    Variant("signals without release", "src/meeting.c",
+    Variant("signals without release", "src/ranks/meeting.c",
             "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "meet"),
-    Variant("looks without acquire", "src/meeting.c",
+    Variant("looks without acquire", "src/ranks/meeting.c",
             "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_ACQUIRE);",
             "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);", "meet"),
-    Variant("destroy does not wait for visitors", "src/group.c",
+    Variant("destroy does not wait for visitors", "src/ranks/group.c",
             "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", "", "destroy_while_watched"),
-    Variant("a call returns before the others have copied", "src/ragged_host.c",
+    Variant("a call returns before the others have copied", "src/ranks/ragged/ragged_host.c",
             "most_rounds(call));\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",
             "most_rounds(call));", "exchange_slices"),
 ]

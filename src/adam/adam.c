@@ -1,0 +1,64 @@
+/* quern_adam: check, select, run. */
+#include "adam/adam.h"
+
+#include <fenv.h>
+
+#include "runtime/arguments.h"
+#include "runtime/status.h"
+
+/* Only a GPU that counts steps by itself needs some: for the ticket of its blocks, of which a plan has its own. */
+static size_t needs(const quern_device *device, const quern_adam_args *args) {
+    return device->kind == QUERN_CUDA && args->control.step && !args->plan ? 16 : 0;
+}
+
+/* All that can be said of arguments without a look at the tensors. */
+static quern_status check(const quern_device *device, const quern_adam_args *given, quern_adam_args *args) {
+    quern_status status = quern_adam_take(device, given, args);
+    if (status == QUERN_OK) status = quern_adam_check_form(device, args);
+    return status == QUERN_OK ? quern_adam_check_step(device, args) : status;
+}
+
+quern_status quern_adam_workspace(const quern_device *device, const quern_adam_args *given, size_t *bytes) {
+    quern_adam_args args;
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (!bytes) return quern_fail(device, QUERN_NULL_POINTER, "bytes is NULL");
+    quern_status status = check(device, given, &args);
+    if (status == QUERN_OK) *bytes = needs(device, &args);
+    return status;
+}
+
+static quern_status run(struct quern_adam_call *call, const quern_adam_args *args, size_t workspace_bytes) {
+    quern_device *device = call->device;
+    quern_status status = check(device, args, &call->args);
+    if (status != QUERN_OK) return status;
+    call->list = quern_adam_list_of(&call->args);
+    if (!call->args.plan) status = quern_adam_check_tensors(device, &call->args, &call->list);
+    if (status == QUERN_OK) status = quern_check_workspace(device, call->workspace, workspace_bytes, needs(device, &call->args));
+    if (status == QUERN_OK) status = quern_check_stream(device, call->stream);
+    if (status != QUERN_OK) return status;
+    const struct quern_adam_request request = quern_adam_request_of(&call->args);
+    status = quern_adam_select(device, &request, &call->ready);
+    if (status != QUERN_OK) return status;
+    quern_adam_state(call);
+    return device->kind == QUERN_CPU ? quern_adam_on_cpu(call) : quern_adam_on_cuda(call);
+}
+
+/* The scalars have the same bits whatever rounding mode the engine has set. */
+quern_status quern_adam(quern_device *device, const quern_adam_args *args, void *workspace, size_t workspace_bytes, void *stream) {
+    struct quern_adam_call call = {.device = device, .workspace = workspace, .stream = stream};
+    fenv_t environment;
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    quern_status status = run(&call, args, workspace_bytes);
+    fesetenv(&environment);
+    return status;
+}
+
+size_t quern_adam_explain(const quern_device *device, const quern_adam_args *given, char *buffer, size_t bytes) {
+    quern_adam_args args;
+    if (!device) quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (!device || check(device, given, &args) != QUERN_OK) return quern_error_detail(buffer, bytes);
+    const struct quern_adam_request request = quern_adam_request_of(&args);
+    return quern_adam_explain_request(device, &request, buffer, bytes);
+}

@@ -1,0 +1,78 @@
+/* A step of Adam on a CPU: all tensors laid end to end are cut into shares for the threads. */
+#include <string.h>
+
+#include "adam/adam.h"
+#include "kernels/adam_scalars.h"
+#include "runtime/threads.h"
+
+enum {
+    SPLIT = 256,            /* tensors are split at multiples of this: whole blocks of random numbers, which kernels draw at once */
+    TASK_ELEMENTS = 1 << 16 /* about what one task should be worth handing out */
+};
+
+struct shares {
+    const struct quern_adam_call *call;
+    const struct quern_list_marks *marks;
+    int64_t tasks;
+    void (*visit)(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end);
+};
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Where a cut through all tensors laid end to end falls inside a tensor that begins at `begin`: at a multiple of SPLIT. */
+static int64_t cut_inside(int64_t cut, int64_t begin, int64_t count) {
+    if (cut <= begin) return 0;
+    return smaller((cut - begin + SPLIT - 1) / SPLIT * SPLIT, count);
+}
+
+static void visit_share(void *context, int64_t task) {
+    const struct shares *shares = context;
+    const struct quern_adam_list *list = &shares->call->list;
+    int64_t from = quern_share_begin(shares->marks, task, shares->tasks), begin;
+    const int64_t to = quern_share_begin(shares->marks, task + 1, shares->tasks);
+    quern_adam_tensor room;
+    for (int64_t place = quern_nearest_mark(shares->marks, from, &begin); place < list->count && begin < to; place++) {
+        const quern_adam_tensor *tensor = quern_adam_tensor_at(list, place, &room);
+        const int64_t first = cut_inside(from, begin, tensor->count), end = cut_inside(to, begin, tensor->count);
+        if (first < end) shares->visit(shares->call, tensor, place, first, end);
+        begin += tensor->count;
+    }
+}
+
+static void update(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end) {
+    const struct quern_kernel *kernel = call->ready->kernel;
+    const struct quern_adam_slice slice = quern_adam_slice_of(&call->args, tensor);
+    struct quern_adam_extras extras;
+    if (kernel->key.adam.full) extras = quern_adam_extras_of(&call->args, tensor);
+    kernel->cpu.adam(&call->step, &slice, kernel->key.adam.full ? &extras : NULL, (uint32_t)place, first, end);
+}
+
+/* All that a skipped step does. */
+static void zero(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end) {
+    (void)place;
+    const size_t bytes = quern_dtype_bytes(call->args.grad_dtype);
+    memset((char *)tensor->grad + (size_t)first * bytes, 0, (size_t)(end - first) * bytes);
+}
+
+static void run_shares(struct shares *shares) {
+    const int64_t pieces = shares->marks->units / TASK_ELEMENTS + (shares->marks->units % TASK_ELEMENTS != 0);
+    shares->tasks = smaller(pieces, 8 * (int64_t)shares->call->device->threads);
+    quern_run_tasks(shares->call->device, shares->tasks, visit_share, shares);
+}
+
+quern_status quern_adam_on_cpu(struct quern_adam_call *call) {
+    const struct quern_adam_pointers *control = &call->control;
+    const bool skipped = control->found_inf && *control->found_inf != 0;
+    struct quern_list_marks marks;
+    struct shares shares = {.call = call, .marks = call->args.plan ? &call->args.plan->marks : &marks,
+                            .visit = skipped ? zero : update};
+    quern_status status = call->args.plan ? QUERN_OK : quern_adam_mark(call->device, &call->list, &marks);
+    if (status != QUERN_OK) return status;
+    quern_adam_read_control(control, &call->rates);
+    quern_adam_set_scalars(&call->rates, &call->step);
+    if (!skipped || call->args.zero_grads) run_shares(&shares);
+    if (control->step && !skipped) *control->step = (int64_t)call->rates.step;
+    return QUERN_OK;
+}

@@ -1,0 +1,115 @@
+/*
+ * A step of Adam on a GPU: with a plan one launch, whose tables are in the memory of the device; without one a launch for each
+ * batch of tensors that fits a kernel's parameters.
+ */
+#include "adam/adam.h"
+#include "runtime/status.h"
+
+struct launcher {
+    const struct quern_adam_call *call;
+    const struct quern_cuda *cuda;
+    union {
+        struct quern_adam_batch plain;
+        struct quern_adam_full_batch full;
+    } batch;
+
+    /* The batch that the kernel takes. */
+    struct quern_adam_launch *launch;
+    struct quern_adam_slice *slices;
+    struct quern_adam_extras *extras;  /* NULL: a plain kernel */
+    uint32_t *first_tile;
+    uint32_t capacity;
+};
+
+static void open_launcher(struct launcher *launcher, const struct quern_adam_call *call, const struct quern_cuda *cuda) {
+    const bool is_full = call->ready->kernel->key.adam.full;
+    const struct quern_adam_pointers *control = &call->control;
+    launcher->call = call;
+    launcher->cuda = cuda;
+    launcher->launch = is_full ? &launcher->batch.full.launch : &launcher->batch.plain.launch;
+    launcher->slices = is_full ? launcher->batch.full.slices : launcher->batch.plain.slices;
+    launcher->extras = is_full ? launcher->batch.full.extras : NULL;
+    launcher->first_tile = is_full ? launcher->batch.full.first_tile : launcher->batch.plain.first_tile;
+    launcher->capacity = is_full ? QUERN_ADAM_FULL_BATCH : QUERN_ADAM_BATCH;
+    *launcher->launch = (struct quern_adam_launch){
+        .step = call->step,
+        .rates = call->rates,
+        .control = *control,
+        .has_control = control->lr || control->step || control->grad_scale || control->clip || control->found_inf,
+    };
+}
+
+/* With a ticket the launch has work to do even where it has no tiles: the step is to be counted. */
+static CUresult launch(struct launcher *launcher) {
+    const struct quern_ready_kernel *ready = launcher->call->ready;
+    const int64_t tiles = launcher->launch->tile_count;
+    unsigned blocks = tiles < (int64_t)ready->resident ? (unsigned)tiles : ready->resident;
+    if (!blocks && !launcher->launch->ticket) return CUDA_SUCCESS;
+    if (!blocks) blocks = 1;
+    void *parameters[] = {&launcher->batch};
+    return launcher->cuda->launch(ready->function, blocks, 1, 1, ready->kernel->cuda.threads, 1, 1, 0, launcher->call->stream,
+                                  parameters, NULL);
+}
+
+static CUresult run_plan(struct launcher *launcher, const struct quern_adam_plan *plan) {
+    launcher->launch->ticket = launcher->call->control.step ? plan->ticket : NULL;
+    launcher->launch->tiles = plan->tiles;
+    launcher->launch->slices = plan->slices;
+    launcher->launch->extras = plan->extras;
+    launcher->launch->tensor_count = (uint32_t)plan->marks.places;
+    launcher->launch->tile_count = plan->tile_count;
+    return launch(launcher);
+}
+
+/* Launches the tensors gathered so far and begins the next batch. */
+static CUresult flush(struct launcher *launcher) {
+    CUresult error = launch(launcher);
+    launcher->launch->first_place += launcher->launch->tensor_count;
+    launcher->launch->tensor_count = 0;
+    launcher->launch->tile_count = 0;
+    return error;
+}
+
+static CUresult gather(struct launcher *launcher, const quern_adam_tensor *tensor) {
+    struct quern_adam_launch *batch = launcher->launch;
+    const int64_t tiles = quern_adam_tiles(tensor->count);
+    CUresult error = CUDA_SUCCESS;
+    if (batch->tensor_count == launcher->capacity || batch->tile_count + tiles > QUERN_ADAM_MAX_TILES) error = flush(launcher);
+    launcher->slices[batch->tensor_count] = quern_adam_slice_of(&launcher->call->args, tensor);
+    if (launcher->extras) launcher->extras[batch->tensor_count] = quern_adam_extras_of(&launcher->call->args, tensor);
+    launcher->first_tile[batch->tensor_count] = (uint32_t)batch->tile_count;
+    batch->tensor_count++;
+    batch->tile_count += tiles;
+    return error;
+}
+
+/* The last launch counts the step, with a ticket in the workspace. */
+static CUresult run_list(struct launcher *launcher) {
+    const struct quern_adam_list *list = &launcher->call->list;
+    uint32_t *ticket = launcher->call->control.step ? launcher->call->workspace : NULL;
+    CUresult error = CUDA_SUCCESS;
+    quern_adam_tensor room;
+    if (ticket)
+        error = launcher->cuda->memory_set_async((CUdeviceptr)(uintptr_t)ticket, 0, sizeof *ticket, launcher->call->stream);
+    for (int64_t place = 0; place < list->count && error == CUDA_SUCCESS; place++) {
+        error = gather(launcher, quern_adam_tensor_at(list, place, &room));
+    }
+    launcher->launch->ticket = ticket;
+    return error == CUDA_SUCCESS ? flush(launcher) : error;
+}
+
+quern_status quern_adam_on_cuda(struct quern_adam_call *call) {
+    const quern_adam_plan *plan = call->args.plan;
+    const struct quern_cuda *cuda;
+    struct launcher launcher;
+    quern_status status = plan ? QUERN_OK : quern_adam_check_tiles(call->device, &call->list);
+    if (status == QUERN_OK) status = quern_cuda_open(&cuda);
+    if (status != QUERN_OK) return status;
+    CUresult error = cuda->context_push(call->device->context);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(call->device, error, "cuCtxPushCurrent");
+    open_launcher(&launcher, call, cuda);
+    error = plan ? run_plan(&launcher, plan) : run_list(&launcher);
+    CUcontext popped;
+    cuda->context_pop(&popped);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
+}

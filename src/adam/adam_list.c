@@ -1,0 +1,74 @@
+/* The list of tensors that a call of Adam works on. */
+#include <string.h>
+
+#include "adam/adam.h"
+#include "runtime/status.h"
+
+struct quern_adam_list quern_adam_list_of(const quern_adam_args *args) {
+    if (args->plan)
+        return (struct quern_adam_list){(const char *)args->plan->tensors, sizeof(quern_adam_tensor), args->plan->marks.places};
+    return (struct quern_adam_list){(const char *)args->tensors, args->tensor_size, args->tensor_count};
+}
+
+const quern_adam_tensor *quern_adam_tensor_at(const struct quern_adam_list *list, int64_t place, quern_adam_tensor *room) {
+    const char *at = list->tensors + (size_t)place * list->stride;
+    if (list->stride == sizeof *room) return (const void *)at;
+    *room = (quern_adam_tensor){0};
+    memcpy(room, at, list->stride);
+    return room;
+}
+
+struct quern_adam_slice quern_adam_slice_of(const quern_adam_args *args, const quern_adam_tensor *tensor) {
+    return (struct quern_adam_slice){
+        .param = tensor->param,
+        .grad = tensor->grad,
+        .m = tensor->m,
+        .v = tensor->v,
+        .master = args->master_dtype ? tensor->master : NULL,
+        .count = tensor->count,
+        .lr_multiplier = args->use_multipliers ? tensor->lr_multiplier : 1,
+        .weight_decay_multiplier = args->use_multipliers ? tensor->weight_decay_multiplier : 1,
+    };
+}
+
+struct quern_adam_extras quern_adam_extras_of(const quern_adam_args *args, const quern_adam_tensor *tensor) {
+    const bool m_scaled = quern_adam_is_scaled(args->m_dtype), v_scaled = quern_adam_is_scaled(args->v_dtype);
+    return (struct quern_adam_extras){
+        .m_scale = m_scaled ? tensor->m_scale : NULL,
+        .v_scale = v_scaled ? tensor->v_scale : NULL,
+        .v_max = args->amsgrad ? tensor->v_max : NULL,
+        .v_max_scale = args->amsgrad && v_scaled ? tensor->v_max_scale : NULL,
+        .copy = args->copy_dtype ? tensor->copy : NULL,
+        .copy_scale = args->copy_dtype ? tensor->copy_scale : NULL,
+        .copy_max = args->copy_dtype ? tensor->copy_max : NULL,
+    };
+}
+
+int64_t quern_adam_count_at(const struct quern_adam_list *list, int64_t place) {
+    int64_t count;
+    memcpy(&count, list->tensors + (size_t)place * list->stride + offsetof(quern_adam_tensor, count), sizeof count);
+    return count;
+}
+
+static int64_t units_at(const void *list, int64_t place) {
+    return quern_adam_count_at(list, place);
+}
+
+quern_status quern_adam_mark(const quern_device *device, const struct quern_adam_list *list, struct quern_list_marks *marks) {
+    if (quern_mark_list(marks, list, list->count, units_at)) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "the tensors have more than 2^63 elements together");
+}
+
+int64_t quern_adam_tiles(int64_t count) {
+    return count / QUERN_ADAM_TILE + (count % QUERN_ADAM_TILE != 0);
+}
+
+quern_status quern_adam_check_tiles(const quern_device *device, const struct quern_adam_list *list) {
+    for (int64_t place = 0; place < list->count; place++) {
+        const int64_t count = quern_adam_count_at(list, place);
+        if (quern_adam_tiles(count) > QUERN_ADAM_MAX_TILES)
+            return quern_fail(device, QUERN_NOT_SUPPORTED, "args.tensors[%lld].count is %lld: a GPU takes up to %lld",
+                              (long long)place, (long long)count, (long long)QUERN_ADAM_TILE * QUERN_ADAM_MAX_TILES);
+    }
+    return QUERN_OK;
+}

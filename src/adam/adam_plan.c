@@ -1,0 +1,126 @@
+/* Plans: a list of tensors that is checked, divided and, on a GPU, put into the memory of the device once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "adam/adam.h"
+#include "runtime/cuda_visit.h"
+#include "runtime/status.h"
+
+/* ---- the tables on a GPU ---- */
+
+/* Where the tables lie in one piece of memory. */
+struct layout {
+    size_t ticket, slices, extras, tiles, bytes;
+};
+
+static size_t reserve(size_t *bytes, size_t more) {
+    const size_t place = (*bytes + 255) / 256 * 256;
+    *bytes = place + more;
+    return place;
+}
+
+static struct layout lay_out(const struct quern_adam_plan *plan) {
+    const size_t tensors = (size_t)plan->marks.places;
+    struct layout layout = {0};
+    layout.ticket = reserve(&layout.bytes, sizeof(uint32_t));
+    layout.slices = reserve(&layout.bytes, tensors * sizeof(struct quern_adam_slice));
+    layout.extras = reserve(&layout.bytes, tensors * sizeof(struct quern_adam_extras));
+    layout.tiles = reserve(&layout.bytes, (size_t)plan->tile_count * sizeof(struct quern_adam_tile));
+    return layout;
+}
+
+static void fill_tables(const struct quern_adam_plan *plan, const struct layout *layout, char *tables) {
+    struct quern_adam_slice *slices = (void *)(tables + layout->slices);
+    struct quern_adam_extras *extras = (void *)(tables + layout->extras);
+    struct quern_adam_tile *tile = (void *)(tables + layout->tiles);
+    for (int64_t place = 0; place < plan->marks.places; place++) {
+        const quern_adam_tensor *tensor = &plan->tensors[place];
+        slices[place] = quern_adam_slice_of(&plan->args, tensor);
+        extras[place] = quern_adam_extras_of(&plan->args, tensor);
+        const uint32_t tiles = (uint32_t)quern_adam_tiles(tensor->count);
+        for (uint32_t number = 0; number < tiles; number++) *tile++ = (struct quern_adam_tile){(uint32_t)place, number};
+    }
+}
+
+static void point_into(struct quern_adam_plan *plan, const struct layout *layout) {
+    char *memory = (char *)(uintptr_t)plan->memory;
+    plan->ticket = (void *)(memory + layout->ticket);
+    plan->slices = (void *)(memory + layout->slices);
+    plan->extras = (void *)(memory + layout->extras);
+    plan->tiles = (void *)(memory + layout->tiles);
+}
+
+static quern_status upload(struct quern_adam_plan *plan, const struct layout *layout, const char *tables) {
+    struct quern_cuda_visit visit;
+    const char *what = "memory for a plan";
+    CUresult error = quern_cuda_begin_visit(&visit, plan->device->context);
+    if (error == CUDA_SUCCESS) error = visit.cuda->memory_allocate(&plan->memory, layout->bytes);
+    if (error == CUDA_SUCCESS) {
+        what = "writing a plan";
+        error = quern_cuda_write(&visit, plan->memory, tables, layout->bytes);
+        if (error != CUDA_SUCCESS) visit.cuda->memory_free(plan->memory);
+    }
+    quern_cuda_end_visit(&visit);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(plan->device, error, what);
+}
+
+static quern_status make_tables(struct quern_adam_plan *plan) {
+    const struct layout layout = lay_out(plan);
+    char *tables = calloc(1, layout.bytes);
+    if (!tables)
+        return quern_fail(plan->device, QUERN_OUT_OF_MEMORY, "no memory for the %zu bytes of a plan's tables", layout.bytes);
+    fill_tables(plan, &layout, tables);
+    quern_status status = upload(plan, &layout, tables);
+    if (status == QUERN_OK) point_into(plan, &layout);
+    free(tables);
+    return status;
+}
+
+/* ---- the plan ---- */
+
+static quern_status fill(struct quern_adam_plan *plan, const struct quern_adam_list *list) {
+    quern_adam_tensor room;
+    quern_status status = quern_adam_mark(plan->device, list, &plan->marks);
+    if (status != QUERN_OK) return status;
+    for (int64_t place = 0; place < list->count; place++) {
+        plan->tensors[place] = *quern_adam_tensor_at(list, place, &room);
+        plan->tile_count += quern_adam_tiles(plan->tensors[place].count);
+    }
+    return plan->device->kind == QUERN_CUDA ? make_tables(plan) : QUERN_OK;
+}
+
+static quern_status create(quern_device *device, const quern_adam_args *args, quern_adam_plan **out) {
+    const struct quern_adam_list list = quern_adam_list_of(args);
+    quern_status status = quern_adam_check_tensors(device, args, &list);
+    if (status == QUERN_OK && device->kind == QUERN_CUDA) status = quern_adam_check_tiles(device, &list);
+    if (status != QUERN_OK) return status;
+    struct quern_adam_plan *plan = calloc(1, sizeof *plan + (size_t)list.count * sizeof *plan->tensors);
+    if (!plan)
+        return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a plan of %lld tensors", (long long)list.count);
+    plan->device = device;
+    plan->args = *args;
+    status = fill(plan, &list);
+    if (status == QUERN_OK) *out = plan;
+    else free(plan);
+    return status;
+}
+
+quern_status quern_adam_plan_create(quern_device *device, const quern_adam_args *given, quern_adam_plan **plan) {
+    quern_adam_args args;
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (!plan) return quern_fail(device, QUERN_NULL_POINTER, "plan is NULL");
+    quern_status status = quern_adam_take(device, given, &args);
+    args.plan = NULL;
+    if (status == QUERN_OK) status = quern_adam_check_form(device, &args);
+    return status == QUERN_OK ? create(device, &args, plan) : status;
+}
+
+void quern_adam_plan_destroy(quern_adam_plan *plan) {
+    struct quern_cuda_visit visit;
+    if (!plan) return;
+    if (plan->memory) {
+        if (quern_cuda_begin_visit(&visit, plan->device->context) == CUDA_SUCCESS) visit.cuda->memory_free(plan->memory);
+        quern_cuda_end_visit(&visit);
+    }
+    free(plan);
+}

@@ -1,0 +1,160 @@
+/* quern_adam_saved_bytes and quern_adam_save. */
+#include "adam/adam_saved.h"
+
+#include <string.h>
+
+#include "os/checksum.h"
+#include "runtime/device_memory.h"
+#include "runtime/status.h"
+
+enum { UNIT = 64 };
+
+/* ---- the layout ---- */
+
+struct quern_adam_saved_form quern_adam_saved_form_of(const quern_adam_args *args) {
+    return (struct quern_adam_saved_form){args->m_dtype, args->v_dtype, args->master_dtype, args->amsgrad != 0};
+}
+
+size_t quern_adam_saved_part_bytes(const struct quern_adam_saved_form *form, enum quern_adam_saved_part part, int64_t count) {
+    const bool has_remainder = form->master == QUERN_REMAINDER;
+    const size_t each[QUERN_SAVED_PARTS] = {
+        [QUERN_SAVED_M] = quern_dtype_bytes(form->m),
+        [QUERN_SAVED_M_SCALE] = quern_adam_is_scaled(form->m),
+        [QUERN_SAVED_V] = quern_dtype_bytes(form->v),
+        [QUERN_SAVED_V_SCALE] = quern_adam_is_scaled(form->v),
+        [QUERN_SAVED_V_MAX] = form->amsgrad ? quern_dtype_bytes(form->v) : 0,
+        [QUERN_SAVED_V_MAX_SCALE] = form->amsgrad && quern_adam_is_scaled(form->v),
+        [QUERN_SAVED_PARAM] = has_remainder ? sizeof(uint16_t) : 0,
+        [QUERN_SAVED_MASTER] = quern_dtype_bytes(form->master),
+    };
+    const bool is_scale = part == QUERN_SAVED_M_SCALE || part == QUERN_SAVED_V_SCALE || part == QUERN_SAVED_V_MAX_SCALE;
+    const size_t elements = (size_t)count;
+    return each[part] * (is_scale ? (elements + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK : elements);
+}
+
+void *quern_adam_saved_part_of(const quern_adam_tensor *tensor, enum quern_adam_saved_part part) {
+    void *const parts[QUERN_SAVED_PARTS] = {tensor->m, tensor->m_scale, tensor->v, tensor->v_scale, tensor->v_max,
+                                            tensor->v_max_scale, tensor->param, tensor->master};
+    return parts[part];
+}
+
+size_t quern_adam_saved_room(size_t bytes) {
+    return (bytes + UNIT - 1) / UNIT * UNIT;
+}
+
+quern_status quern_adam_saved_size(const quern_device *device, const struct quern_adam_saved_form *form,
+                                   const struct quern_adam_list *list, size_t *bytes) {
+    const int64_t largest = INT64_MAX / 64;  /* of a tensor, whose arrays then have fewer than 2^63 bytes together */
+    const size_t counts = quern_adam_saved_room((size_t)list->count * sizeof(int64_t));
+    int64_t total = (int64_t)(sizeof(struct quern_adam_saved_header) + counts);
+    bool fits = true;
+    for (int64_t place = 0; place < list->count && fits; place++) {
+        const int64_t count = quern_adam_count_at(list, place);
+        size_t tensor = 0;
+        fits = count <= largest;
+        for (int part = 0; part < QUERN_SAVED_PARTS && fits; part++)
+            tensor += quern_adam_saved_room(quern_adam_saved_part_bytes(form, (enum quern_adam_saved_part)part, count));
+        fits = fits && !__builtin_add_overflow(total, (int64_t)tensor, &total);
+    }
+    fits = fits && !__builtin_add_overflow(total, (int64_t)sizeof(uint64_t), &total);
+    if (!fits) return quern_fail(device, QUERN_INVALID_SHAPE, "the state of these tensors is larger than 2^63 bytes");
+    *bytes = (size_t)total;
+    return QUERN_OK;
+}
+
+/* ---- arguments ---- */
+
+quern_status quern_adam_saved_check(const quern_device *device, const quern_adam_args *given, quern_adam_args *args) {
+    quern_status status = quern_adam_take(device, given, args);
+    if (status == QUERN_OK) status = quern_adam_check_form(device, args);
+    if (status == QUERN_OK && args->plan) status = quern_adam_check_plan(device, args);
+    if (status != QUERN_OK || args->plan) return status;
+    args->grad_dtype = QUERN_NO_DTYPE;
+    args->copy_dtype = QUERN_NO_DTYPE;
+    args->use_multipliers = 0;
+    const struct quern_adam_list list = quern_adam_list_of(args);
+    return quern_adam_check_tensors(device, args, &list);
+}
+
+quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam_args *given, size_t *bytes) {
+    quern_adam_args args;
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (!bytes) return quern_fail(device, QUERN_NULL_POINTER, "bytes is NULL");
+    quern_status status = quern_adam_saved_check(device, given, &args);
+    if (status != QUERN_OK) return status;
+    const struct quern_adam_saved_form form = quern_adam_saved_form_of(&args);
+    const struct quern_adam_list list = quern_adam_list_of(&args);
+    return quern_adam_saved_size(device, &form, &list, bytes);
+}
+
+/* ---- saving ---- */
+
+/* What is before the first tensor's arrays; returns where they begin. */
+static char *write_header(const quern_adam_args *args, const struct quern_adam_list *list, char *saved) {
+    struct quern_adam_saved_header header = {
+        .magic = {'Q', 'U', 'E', 'R', 'N', 'A', 'D', 'M'},
+        .version = 1,
+        .param = (uint32_t)args->param_dtype,
+        .m = (uint32_t)args->m_dtype,
+        .v = (uint32_t)args->v_dtype,
+        .master = (uint32_t)args->master_dtype,
+        .amsgrad = (uint32_t)args->amsgrad,
+        .tensor_count = list->count,
+        .step = args->step,
+        .seed = args->seed,
+    };
+    const size_t counts = (size_t)list->count * sizeof(int64_t), room = quern_adam_saved_room(counts);
+    memcpy(saved, &header, sizeof header);
+    saved += sizeof header;
+    for (int64_t place = 0; place < list->count; place++) {
+        const int64_t count = quern_adam_count_at(list, place);
+        memcpy(saved + (size_t)place * sizeof count, &count, sizeof count);
+    }
+    memset(saved + counts, 0, room - counts);
+    return saved + room;
+}
+
+static quern_status write_tensor(struct quern_device_memory *memory, const struct quern_adam_saved_form *form,
+                                 const quern_adam_tensor *tensor, char **to) {
+    quern_status status = QUERN_OK;
+    for (int i = 0; i < QUERN_SAVED_PARTS && status == QUERN_OK; i++) {
+        const enum quern_adam_saved_part part = (enum quern_adam_saved_part)i;
+        const size_t bytes = quern_adam_saved_part_bytes(form, part, tensor->count), room = quern_adam_saved_room(bytes);
+        status = quern_device_memory_read(memory, *to, quern_adam_saved_part_of(tensor, part), bytes);
+        memset(*to + bytes, 0, room - bytes);
+        *to += room;
+    }
+    return status;
+}
+
+static quern_status save(quern_device *device, const quern_adam_args *args, char *saved, size_t bytes) {
+    const struct quern_adam_saved_form form = quern_adam_saved_form_of(args);
+    const struct quern_adam_list list = quern_adam_list_of(args);
+    struct quern_device_memory memory;
+    quern_adam_tensor room;
+    char *to = write_header(args, &list, saved);
+    quern_status status = quern_device_memory_open(&memory, device);
+    for (int64_t place = 0; place < list.count && status == QUERN_OK; place++) {
+        status = write_tensor(&memory, &form, quern_adam_tensor_at(&list, place, &room), &to);
+    }
+    quern_device_memory_close(&memory);
+    const uint64_t hash = quern_checksum(QUERN_CHECKSUM_BEGIN, saved, status == QUERN_OK ? bytes - sizeof(uint64_t) : 0);
+    if (status == QUERN_OK) memcpy(to, &hash, sizeof hash);
+    return status;
+}
+
+quern_status quern_adam_save(quern_device *device, const quern_adam_args *given, void *saved, size_t bytes) {
+    quern_adam_args args;
+    size_t needed;
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (!saved) return quern_fail(device, QUERN_NULL_POINTER, "saved is NULL");
+    quern_status status = quern_adam_saved_check(device, given, &args);
+    if (status != QUERN_OK) return status;
+    const struct quern_adam_saved_form form = quern_adam_saved_form_of(&args);
+    const struct quern_adam_list list = quern_adam_list_of(&args);
+    status = quern_adam_saved_size(device, &form, &list, &needed);
+    if (status == QUERN_OK && bytes != needed)
+        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "bytes is %zu: expected %zu, as quern_adam_saved_bytes says", bytes,
+                            needed);
+    return status == QUERN_OK ? save(device, &args, saved, bytes) : status;
+}

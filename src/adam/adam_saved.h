@@ -1,0 +1,55 @@
+/* The bytes of a saved state, as quern.h documents them: where what is. */
+#ifndef QUERN_ADAM_SAVED_H
+#define QUERN_ADAM_SAVED_H
+
+#include "adam/adam.h"
+
+struct quern_adam_saved_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t param, m, v, master;      /* quern_dtype */
+    uint32_t amsgrad;
+    int64_t tensor_count;
+    int64_t step;
+    uint64_t seed;
+    uint64_t zero;
+};
+
+/* The arrays of a tensor, in their order. */
+enum quern_adam_saved_part {
+    QUERN_SAVED_M,
+    QUERN_SAVED_M_SCALE,
+    QUERN_SAVED_V,
+    QUERN_SAVED_V_SCALE,
+    QUERN_SAVED_V_MAX,
+    QUERN_SAVED_V_MAX_SCALE,
+    QUERN_SAVED_PARAM,                 /* the upper halves of masters, of which the remainders are the lower ones */
+    QUERN_SAVED_MASTER,
+    QUERN_SAVED_PARTS
+};
+
+/* What decides which arrays there are, and of what. */
+struct quern_adam_saved_form {
+    quern_dtype m, v, master;
+    bool amsgrad;
+};
+
+struct quern_adam_saved_form quern_adam_saved_form_of(const quern_adam_args *args);
+
+/* The bytes of an array; 0: it is not there. */
+size_t quern_adam_saved_part_bytes(const struct quern_adam_saved_form *form, enum quern_adam_saved_part part, int64_t count);
+
+/* Where a tensor has an array. */
+void *quern_adam_saved_part_of(const quern_adam_tensor *tensor, enum quern_adam_saved_part part);
+
+/* How much room so many bytes take. */
+size_t quern_adam_saved_room(size_t bytes);
+
+/* The arguments and the tensors of any of the three calls; gradients and copies are not looked at. */
+quern_status quern_adam_saved_check(const quern_device *device, const quern_adam_args *given, quern_adam_args *args);
+
+/* The bytes of the whole, closing hash included, in a form and for the tensors of a list. */
+quern_status quern_adam_saved_size(const quern_device *device, const struct quern_adam_saved_form *form,
+                                   const struct quern_adam_list *list, size_t *bytes);
+
+#endif

@@ -1,0 +1,137 @@
+/* What each tensor of a list must be. */
+#include <math.h>
+#include <string.h>
+
+#include "adam/adam.h"
+#include "runtime/status.h"
+
+/* An array that the call uses of each tensor. */
+struct part {
+    const char *name;
+    size_t offset;         /* of the pointer in a tensor */
+    size_t element;        /* bytes; 0: not used */
+    bool is_scale;         /* one element for each block of the tensor's */
+};
+
+enum { PARTS = 10 };
+
+struct parts {
+    struct part list[PARTS];
+    int count;
+};
+
+static size_t if_used(bool used, size_t bytes) {
+    return used ? bytes : 0;
+}
+
+/* Once for all tensors, of which there may be many small ones. */
+static struct parts list_parts(const quern_adam_args *args) {
+    const bool m_scaled = quern_adam_is_scaled(args->m_dtype), v_scaled = quern_adam_is_scaled(args->v_dtype);
+    const size_t v_bytes = quern_dtype_bytes(args->v_dtype);
+    const struct part all[PARTS] = {
+        {"param", offsetof(quern_adam_tensor, param), quern_dtype_bytes(args->param_dtype), false},
+        {"grad", offsetof(quern_adam_tensor, grad), quern_dtype_bytes(args->grad_dtype), false},
+        {"m", offsetof(quern_adam_tensor, m), quern_dtype_bytes(args->m_dtype), false},
+        {"v", offsetof(quern_adam_tensor, v), v_bytes, false},
+        {"master", offsetof(quern_adam_tensor, master), quern_dtype_bytes(args->master_dtype), false},
+        {"m_scale", offsetof(quern_adam_tensor, m_scale), if_used(m_scaled, 1), true},
+        {"v_scale", offsetof(quern_adam_tensor, v_scale), if_used(v_scaled, 1), true},
+        {"v_max", offsetof(quern_adam_tensor, v_max), if_used(args->amsgrad, v_bytes), false},
+        {"v_max_scale", offsetof(quern_adam_tensor, v_max_scale), if_used(args->amsgrad && v_scaled, 1), true},
+        {"copy", offsetof(quern_adam_tensor, copy), quern_dtype_bytes(args->copy_dtype), false},
+    };
+    struct parts used = {.count = 0};
+    for (int i = 0; i < PARTS; i++)
+        if (all[i].element) used.list[used.count++] = all[i];
+    return used;
+}
+
+static uintptr_t address_of(const quern_adam_tensor *tensor, const struct part *part) {
+    void *pointer;
+    memcpy(&pointer, (const char *)tensor + part->offset, sizeof pointer);
+    return (uintptr_t)pointer;
+}
+
+static quern_status bad_pointer(const quern_device *device, int64_t place, const struct part *part, uintptr_t address) {
+    return quern_fail(device, address ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER, "args.tensors[%lld].%s is %s",
+                      (long long)place, part->name, address ? "not at a multiple of its element's size" : "NULL");
+}
+
+/* The last byte of an array; that of memory where there cannot be such an array. */
+static uintptr_t last_byte(const struct part *part, uintptr_t first, int64_t count) {
+    const uintptr_t elements = part->is_scale ? ((uintptr_t)count - 1) / QUERN_SCALE_BLOCK + 1 : (uintptr_t)count;
+    uintptr_t bytes, last;
+    if (__builtin_mul_overflow(elements, part->element, &bytes) || __builtin_add_overflow(first, bytes - 1, &last))
+        return UINTPTR_MAX;
+    return last;
+}
+
+static quern_status check_arrays(const quern_device *device, const struct parts *parts, const quern_adam_tensor *tensor,
+                                 int64_t place) {
+    uintptr_t first[PARTS], last[PARTS];
+    for (int i = 0; i < parts->count; i++) {
+        const struct part *part = &parts->list[i];
+        first[i] = address_of(tensor, part);
+        last[i] = last_byte(part, first[i], tensor->count);
+        if (!first[i] || first[i] & (part->element - 1)) return bad_pointer(device, place, part, first[i]);
+        for (int other = 0; other < i; other++)
+            if (first[i] <= last[other] && first[other] <= last[i])
+                return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.tensors[%lld].%s overlaps args.tensors[%lld].%s",
+                                  (long long)place, part->name, (long long)place, parts->list[other].name);
+    }
+    return QUERN_OK;
+}
+
+/* ---- what belongs to a copy and to multipliers ---- */
+
+static quern_status check_number(const quern_device *device, int64_t place, const char *name, const void *pointer) {
+    if ((uintptr_t)pointer % sizeof(float) == 0) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.tensors[%lld].%s is not at a multiple of its element's size",
+                      (long long)place, name);
+}
+
+static quern_status check_copy(const quern_device *device, const quern_adam_args *args, const quern_adam_tensor *tensor,
+                               int64_t place) {
+    if (!args->copy_dtype) return QUERN_OK;
+    if (tensor->copy_scale && quern_dtype_bytes(args->copy_dtype) != 1)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.tensors[%lld].copy_scale is not NULL with a %s copy: only e4m3 and "
+                          "e5m2 copies are scaled", (long long)place, quern_dtype_name(args->copy_dtype));
+    quern_status status = check_number(device, place, "copy_scale", tensor->copy_scale);
+    return status == QUERN_OK ? check_number(device, place, "copy_max", tensor->copy_max) : status;
+}
+
+static quern_status check_multipliers(const quern_device *device, const quern_adam_args *args, const quern_adam_tensor *tensor,
+                                      int64_t place) {
+    const struct {
+        const char *name;
+        float value;
+    } multipliers[] = {{"lr_multiplier", tensor->lr_multiplier}, {"weight_decay_multiplier", tensor->weight_decay_multiplier}};
+    for (int i = 0; args->use_multipliers && i < 2; i++)
+        if (!(multipliers[i].value >= 0) || !isfinite(multipliers[i].value))
+            return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.tensors[%lld].%s is %g: expected a finite number, 0 or more",
+                              (long long)place, multipliers[i].name, (double)multipliers[i].value);
+    return QUERN_OK;
+}
+
+/* ---- the list ---- */
+
+static quern_status check_tensor(const quern_device *device, const quern_adam_args *args, const struct parts *parts,
+                                 const quern_adam_tensor *tensor, int64_t place) {
+    if (tensor->count < 0)
+        return quern_fail(device, QUERN_INVALID_SHAPE, "args.tensors[%lld].count is %lld: expected 0 or more", (long long)place,
+                          (long long)tensor->count);
+    if (!tensor->count) return QUERN_OK;
+    quern_status status = check_arrays(device, parts, tensor, place);
+    if (status == QUERN_OK) status = check_copy(device, args, tensor, place);
+    return status == QUERN_OK ? check_multipliers(device, args, tensor, place) : status;
+}
+
+quern_status quern_adam_check_tensors(const quern_device *device, const quern_adam_args *args, const struct quern_adam_list *list) {
+    const struct parts parts = list_parts(args);
+    quern_adam_tensor room;
+    for (int64_t place = 0; place < list->count; place++) {
+        quern_status status = check_tensor(device, args, &parts, quern_adam_tensor_at(list, place, &room), place);
+        if (status != QUERN_OK) return status;
+    }
+    return QUERN_OK;
+}

@@ -1,0 +1,169 @@
+/* quern_gradient_norm: the squares are summed piece by piece in the workspace, and then the pieces in their order. */
+#include <fenv.h>
+#include <math.h>
+
+#include "runtime/arguments.h"
+#include "kernels/gradient_norm_finish.h"
+#include "adam/gradients.h"
+#include "runtime/status.h"
+
+struct call {
+    quern_device *device;
+    quern_gradient_norm_args args;
+    struct quern_gradient_list list;
+    const struct quern_ready_kernel *ready;
+    struct quern_gradient_norm_problem problem;
+    double *squares;                   /* [problem.square_count]: the workspace; on a GPU the totals of their parts follow */
+    CUstream stream;
+};
+
+/* ---- arguments ---- */
+
+static quern_status check_numbers(const quern_device *device, const quern_gradient_norm_args *args) {
+    if (!(args->max_norm >= 0) || !isfinite(args->max_norm))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.max_norm is %g: expected a finite number, 0 or more",
+                          args->max_norm);
+    if (!args->grad_scale_pointer && (!(args->grad_scale >= 0) || !isfinite(args->grad_scale)))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.grad_scale is %g: expected a finite number above 0, or 0 for 1",
+                          args->grad_scale);
+    quern_status status = quern_check_optional(device, "args.grad_scale_pointer", args->grad_scale_pointer, sizeof(float));
+    if (status == QUERN_OK) status = quern_check_optional(device, "args.norm", args->norm, sizeof(float));
+    if (status == QUERN_OK) status = quern_check_optional(device, "args.clip", args->clip, sizeof(float));
+    if (status == QUERN_OK) status = quern_check_optional(device, "args.found_inf", args->found_inf, sizeof(float));
+    return status;
+}
+
+/* The sums that the workspace holds: one for each tile on a GPU, for each chunk on a CPU. */
+static quern_status count_squares(struct call *call) {
+    const int64_t elements = call->device->kind == QUERN_CUDA ? QUERN_ADAM_TILE : QUERN_GRADIENT_CHUNK;
+    call->problem.square_count = quern_gradient_pieces(&call->list, elements);
+    if (call->problem.square_count >= 0) return QUERN_OK;
+    return quern_fail(call->device, QUERN_INVALID_SHAPE, "the gradients have more than 2^63 elements together");
+}
+
+static quern_status check(struct call *call, const quern_gradient_norm_args *args) {
+    quern_status status = quern_check_struct(call->device, "args", args, sizeof *args);
+    if (status != QUERN_OK) return status;
+    call->args = *args;
+    call->list = (struct quern_gradient_list){
+        .gradients = args->gradients,
+        .plan = args->plan,
+        .count = args->plan ? args->plan->marks.places : args->gradient_count,
+    };
+    status = quern_gradient_check_list(call->device, args->gradient_size, args->grad_dtype, &call->list);
+    if (status == QUERN_OK) status = check_numbers(call->device, args);
+    if (status == QUERN_OK) status = quern_gradient_check_each(call->device, args->grad_dtype, &call->list, false);
+    return status == QUERN_OK ? count_squares(call) : status;
+}
+
+/* ---- CPU ---- */
+
+static void sum(void *context, const struct quern_gradient_slice *slice, int64_t piece, int64_t first, int64_t count) {
+    const struct call *call = context;
+    const char *grad = (const char *)slice->grad + (size_t)first * quern_dtype_bytes(call->args.grad_dtype);
+    call->squares[piece] = call->ready->kernel->cpu.gradient_norm(grad, count);
+}
+
+static void finish(const struct call *call) {
+    double squares = 0;
+    for (int64_t i = 0; i < call->problem.square_count; i++) squares += call->squares[i];
+    quern_gradient_norm_finish(&call->problem, squares);
+}
+
+/* The same bits whatever rounding mode the engine has set. */
+static quern_status run_on_cpu(struct call *call) {
+    fenv_t environment;
+    quern_gradient_visit_all(call->device, &call->list, sum, call);
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    finish(call);
+    fesetenv(&environment);
+    return QUERN_OK;
+}
+
+/* ---- CUDA ---- */
+
+static int64_t parts_of(int64_t square_count) {
+    return square_count / QUERN_GRADIENT_NORM_PART + (square_count % QUERN_GRADIENT_NORM_PART != 0);
+}
+
+/* One block ends the norm; more leave totals.  The sums of 2^31 parts would fill 32 TB. */
+static CUresult launch_combine(const struct quern_cuda *cuda, const struct quern_ready_kernel *combine, int64_t blocks,
+                               struct quern_gradient_norm_problem *problem, double *totals, CUstream stream) {
+    void *parameters[] = {problem, &totals};
+    return cuda->launch(combine->function, (unsigned)blocks, 1, 1, combine->kernel->cuda.threads, 1, 1, 0, stream, parameters,
+                        NULL);
+}
+
+/* Many sums become totals of their parts first. */
+static CUresult combine_sums(const struct quern_cuda *cuda, const struct quern_ready_kernel *combine, const struct call *call) {
+    struct quern_gradient_norm_problem problem = call->problem;
+    const int64_t parts = parts_of(problem.square_count);
+    CUresult error = CUDA_SUCCESS;
+    if (parts > 1) {
+        double *totals = call->squares + problem.square_count;
+        error = launch_combine(cuda, combine, parts, &problem, totals, call->stream);
+        problem.squares = totals;
+        problem.square_count = parts;
+    }
+    return error == CUDA_SUCCESS ? launch_combine(cuda, combine, 1, &problem, NULL, call->stream) : error;
+}
+
+static quern_status run_on_cuda(struct call *call) {
+    const struct quern_ready_kernel *combine;
+    const struct quern_cuda *cuda;
+    quern_status status = quern_gradient_select(call->device, QUERN_GRADIENT_NORM_COMBINE, QUERN_NO_DTYPE, &combine);
+    if (status == QUERN_OK) status = quern_cuda_open(&cuda);
+    if (status != QUERN_OK) return status;
+    CUresult error = cuda->context_push(call->device->context);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(call->device, error, "cuCtxPushCurrent");
+    struct quern_gradient_batch batch = {.squares = call->squares};
+    error = quern_gradient_launch(cuda, call->ready, &call->list, &batch, call->stream);
+    if (error == CUDA_SUCCESS) error = combine_sums(cuda, combine, call);
+    CUcontext popped;
+    cuda->context_pop(&popped);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
+}
+
+/* ---- the public functions ---- */
+
+static size_t needs(const struct call *call) {
+    const int64_t squares = call->problem.square_count;
+    const int64_t parts = call->device->kind == QUERN_CUDA ? parts_of(squares) : 0;
+    return (size_t)(squares + parts) * sizeof *call->squares;
+}
+
+quern_status quern_gradient_norm_workspace(const quern_device *device, const quern_gradient_norm_args *args, size_t *bytes) {
+    struct call call = {.device = (quern_device *)device};
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (!bytes) return quern_fail(device, QUERN_NULL_POINTER, "bytes is NULL");
+    quern_status status = check(&call, args);
+    if (status == QUERN_OK) *bytes = needs(&call);
+    return status;
+}
+
+static void state(struct call *call, void *workspace, void *stream) {
+    const quern_gradient_norm_args *args = &call->args;
+    call->squares = workspace;
+    call->stream = stream;
+    call->problem.squares = workspace;
+    call->problem.max_norm = args->max_norm;
+    call->problem.grad_scale = args->grad_scale != 0 ? args->grad_scale : 1;
+    call->problem.grad_scale_pointer = args->grad_scale_pointer;
+    call->problem.norm = args->norm;
+    call->problem.clip = args->clip;
+    call->problem.found_inf = args->found_inf;
+}
+
+quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm_args *args,
+                                 void *workspace, size_t workspace_bytes, void *stream) {
+    struct call call = {.device = device};
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    quern_status status = check(&call, args);
+    if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needs(&call));
+    if (status == QUERN_OK) status = quern_check_stream(device, stream);
+    if (status == QUERN_OK) status = quern_gradient_select(device, QUERN_GRADIENT_NORM, args->grad_dtype, &call.ready);
+    if (status != QUERN_OK) return status;
+    state(&call, workspace, stream);
+    return device->kind == QUERN_CPU ? run_on_cpu(&call) : run_on_cuda(&call);
+}

@@ -1,0 +1,176 @@
+/* Lists of gradients: what they must be, their kernels, and their launches on a GPU. */
+#include "adam/gradients.h"
+
+#include "runtime/arguments.h"
+#include "runtime/status.h"
+#include "runtime/threads.h"
+
+struct quern_gradient_slice quern_gradient_at(const struct quern_gradient_list *list, int64_t place) {
+    if (list->plan)
+        return (struct quern_gradient_slice){list->plan->tensors[place].grad, NULL, list->plan->tensors[place].count};
+    const quern_gradient *gradient = &list->gradients[place];
+    return (struct quern_gradient_slice){gradient->grad, gradient->main_grad, gradient->count};
+}
+
+int64_t quern_gradient_pieces(const struct quern_gradient_list *list, int64_t elements) {
+    int64_t pieces = 0;
+    for (int64_t place = 0; place < list->count; place++) {
+        const int64_t count = quern_gradient_at(list, place).count;
+        if (__builtin_add_overflow(pieces, count / elements + (count % elements != 0), &pieces)) return -1;
+    }
+    return pieces;
+}
+
+/* ---- arguments ---- */
+
+static quern_status check_plan(const quern_device *device, quern_dtype grad_dtype, const struct quern_gradient_list *list) {
+    if (list->plan->device != device)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.plan was made for another device");
+    if (list->gradients)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.gradients is not NULL with a plan, which has its own list");
+    if (list->plan->args.grad_dtype != grad_dtype)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.grad_dtype is %s, and args.plan was made with %s",
+                          quern_dtype_name(grad_dtype), quern_dtype_name(list->plan->args.grad_dtype));
+    return QUERN_OK;
+}
+
+quern_status quern_gradient_check_list(const quern_device *device, uint32_t gradient_size, quern_dtype grad_dtype,
+                                       const struct quern_gradient_list *list) {
+    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
+    quern_status status = quern_check_dtype(device, "args.grad_dtype", grad_dtype, floats, false);
+    if (status != QUERN_OK) return status;
+    if (list->plan) return check_plan(device, grad_dtype, list);
+    if (gradient_size != sizeof(quern_gradient))
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.gradient_size is %u: expected %zu (use the struct's initialiser "
+                          "macro)", gradient_size, sizeof(quern_gradient));
+    status = quern_check_not_negative(device, "args.gradient_count", list->count);
+    if (status != QUERN_OK || !list->count) return status;
+    return quern_check_pointer(device, "args.gradients", list->gradients, sizeof(void *));
+}
+
+static quern_status check_array(const quern_device *device, int64_t place, const char *name, const void *pointer, size_t element) {
+    if (pointer && (uintptr_t)pointer % element == 0) return QUERN_OK;
+    return quern_fail(device, pointer ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER, "args.gradients[%lld].%s is %s",
+                      (long long)place, name, pointer ? "not at a multiple of its element's size" : "NULL");
+}
+
+static quern_status check_apart(const quern_device *device, const struct quern_gradient_slice *slice, size_t element,
+                                int64_t place) {
+    const uintptr_t grad = (uintptr_t)slice->grad, main_grad = (uintptr_t)slice->main_grad;
+    const uintptr_t count = (uintptr_t)slice->count;
+    if (main_grad >= grad ? (main_grad - grad) / element >= count : (grad - main_grad) / sizeof(float) >= count) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.gradients[%lld].main_grad overlaps args.gradients[%lld].grad",
+                      (long long)place, (long long)place);
+}
+
+quern_status quern_gradient_check_each(const quern_device *device, quern_dtype grad_dtype, const struct quern_gradient_list *list,
+                                       bool with_main_grads) {
+    const size_t element = quern_dtype_bytes(grad_dtype);
+    for (int64_t place = 0; place < list->count && !list->plan; place++) {
+        const struct quern_gradient_slice slice = quern_gradient_at(list, place);
+        if (slice.count < 0)
+            return quern_fail(device, QUERN_INVALID_SHAPE, "args.gradients[%lld].count is %lld: expected 0 or more",
+                              (long long)place, (long long)slice.count);
+        if (device->kind == QUERN_CUDA && quern_adam_tiles(slice.count) > QUERN_ADAM_MAX_TILES)
+            return quern_fail(device, QUERN_NOT_SUPPORTED, "args.gradients[%lld].count is %lld: a GPU takes up to %lld",
+                              (long long)place, (long long)slice.count, (long long)QUERN_ADAM_TILE * QUERN_ADAM_MAX_TILES);
+        if (!slice.count) continue;
+        quern_status status = check_array(device, place, "grad", slice.grad, element);
+        if (status == QUERN_OK && with_main_grads)
+            status = check_array(device, place, "main_grad", slice.main_grad, sizeof(float));
+        if (status == QUERN_OK && with_main_grads) status = check_apart(device, &slice, element, place);
+        if (status != QUERN_OK) return status;
+    }
+    return QUERN_OK;
+}
+
+/* ---- kernels ---- */
+
+quern_status quern_gradient_select(quern_device *device, enum quern_adam_task task, quern_dtype grad_dtype,
+                                   const struct quern_ready_kernel **chosen) {
+    const struct quern_adam_request request = {.task = task, .grad = grad_dtype};
+    return quern_adam_select(device, &request, chosen);
+}
+
+/* ---- CPU ---- */
+
+struct shares {
+    const struct quern_gradient_list *list;
+    struct quern_list_marks marks;     /* by pieces */
+    int64_t tasks;
+    quern_gradient_visit *visit;
+    void *context;
+};
+
+static int64_t pieces_at(const void *list, int64_t place) {
+    const int64_t count = quern_gradient_at(list, place).count;
+    return count / QUERN_GRADIENT_CHUNK + (count % QUERN_GRADIENT_CHUNK != 0);
+}
+
+static void visit_share(void *context, int64_t task) {
+    const struct shares *shares = context;
+    const int64_t to = quern_share_begin(&shares->marks, task + 1, shares->tasks);
+    int64_t piece = quern_share_begin(&shares->marks, task, shares->tasks), before;
+    for (int64_t place = quern_nearest_mark(&shares->marks, piece, &before); piece < to; place++) {
+        const struct quern_gradient_slice slice = quern_gradient_at(shares->list, place);
+        const int64_t end = before + pieces_at(shares->list, place);
+        for (; piece < end && piece < to; piece++) {
+            const int64_t first = (piece - before) * QUERN_GRADIENT_CHUNK, left = slice.count - first;
+            shares->visit(shares->context, &slice, piece, first, left < QUERN_GRADIENT_CHUNK ? left : QUERN_GRADIENT_CHUNK);
+        }
+        before = end;
+    }
+}
+
+void quern_gradient_visit_all(const quern_device *device, const struct quern_gradient_list *list, quern_gradient_visit *visit,
+                              void *context) {
+    const int64_t most = 8 * (int64_t)device->threads;
+    struct shares shares = {.list = list, .visit = visit, .context = context};
+    if (!quern_mark_list(&shares.marks, list, list->count, pieces_at)) return;  /* there is no such memory */
+    shares.tasks = shares.marks.units < most ? shares.marks.units : most;
+    quern_run_tasks(device, shares.tasks, visit_share, &shares);
+}
+
+/* ---- CUDA ---- */
+
+static CUresult launch(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready, struct quern_gradient_batch *batch,
+                       CUstream stream) {
+    void *parameters[] = {batch};
+    const int64_t tiles = batch->tile_count;
+    const unsigned blocks = tiles < (int64_t)ready->resident ? (unsigned)tiles : ready->resident;
+    if (!blocks) return CUDA_SUCCESS;
+    return cuda->launch(ready->function, blocks, 1, 1, ready->kernel->cuda.threads, 1, 1, 0, stream, parameters, NULL);
+}
+
+/* Launches the tensors gathered so far and begins the next batch. */
+static CUresult flush(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready, struct quern_gradient_batch *batch,
+                      CUstream stream) {
+    CUresult error = launch(cuda, ready, batch, stream);
+    batch->first_square += batch->tile_count;
+    batch->tensor_count = 0;
+    batch->tile_count = 0;
+    return error;
+}
+
+CUresult quern_gradient_launch(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready,
+                               const struct quern_gradient_list *list, struct quern_gradient_batch *batch, CUstream stream) {
+    if (list->plan) {
+        batch->tiles = list->plan->tiles;
+        batch->slices = list->plan->slices;
+        batch->tensor_count = (uint32_t)list->count;
+        batch->tile_count = list->plan->tile_count;
+        return launch(cuda, ready, batch, stream);
+    }
+    CUresult error = CUDA_SUCCESS;
+    for (int64_t place = 0; place < list->count && error == CUDA_SUCCESS; place++) {
+        const struct quern_gradient_slice slice = quern_gradient_at(list, place);
+        const int64_t tiles = quern_adam_tiles(slice.count);
+        if (batch->tensor_count == QUERN_GRADIENT_BATCH || batch->tile_count + tiles > QUERN_ADAM_MAX_TILES)
+            error = flush(cuda, ready, batch, stream);
+        batch->gradients[batch->tensor_count] = slice;
+        batch->first_tile[batch->tensor_count] = (uint32_t)batch->tile_count;
+        batch->tensor_count++;
+        batch->tile_count += tiles;
+    }
+    return error == CUDA_SUCCESS ? flush(cuda, ready, batch, stream) : error;
+}

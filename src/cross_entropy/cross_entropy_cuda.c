@@ -1,0 +1,217 @@
+/*
+ * Cross-entropy on a GPU: which stages a call runs, and their launches.
+ *
+ *   rows                        where there are rows enough for all multiprocessors; a block for each, or a cluster of blocks
+ *   stats, combine, gradient    where there are not: a block for each part of each row
+ *
+ * Both give the same bits.
+ */
+#include "cross_entropy/cross_entropy.h"
+#include "runtime/dispatch.h"
+#include "runtime/status.h"
+
+enum { MAX_BLOCKS = 0x7fffff00 };  /* in the grid's first dimension, room left for a whole cluster; what is left goes to the second */
+
+/* ---- what is to be launched ---- */
+
+struct launch {
+    const struct quern_ready_kernel *ready;
+    int64_t blocks;
+    int64_t cluster;  /* of so many blocks each; 1: none */
+    size_t shared;
+};
+
+/* All stages are found before the first is launched: a missing one must not leave half an answer. */
+struct launches {
+    struct launch list[5];  /* at most: stats, combine, labels, gradient, reduce */
+    int count;
+};
+
+static quern_status add(struct launches *launches, const struct quern_cross_entropy_call *call,
+                        enum quern_cross_entropy_stage stage, int64_t blocks) {
+    struct launch *launch = &launches->list[launches->count];
+    quern_status status = quern_cross_entropy_select(call, stage, &launch->ready);
+    if (status != QUERN_OK || !blocks) return status;
+    launch->blocks = blocks;
+    launch->cluster = 1;
+    launch->shared = (size_t)quern_cross_entropy_shared_bytes(launch->ready->kernel, call->problem.vocab, call->problem.part_count);
+    launches->count++;
+    return QUERN_OK;
+}
+
+/* ---- rows ---- */
+
+static int64_t divided_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/* The fewest blocks that keep all parts in so much shared memory each; 0: the most are too few. */
+static int64_t fewest_blocks(const struct quern_kernel *kernel, int64_t parts, int64_t shared_bytes) {
+    for (int64_t blocks = 2; blocks <= kernel->cuda.cluster; blocks *= 2)
+        if (quern_cross_entropy_shared_bytes(kernel, 0, divided_up(parts, blocks)) <= shared_bytes) return blocks;
+    return 0;
+}
+
+/* The driver keeps 1 KiB of each block's shared memory for itself, beside what one block may use. */
+enum { RESERVED_SHARED_BYTES = 1024 };
+
+/* The blocks that a row is spread over: so many that two of them fit a multiprocessor, if that can be; one computes while one waits. */
+static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel) {
+    if (!kernel->cuda.cluster) return 1;
+    const int64_t alone = call->device->shared_bytes, paired = (alone + RESERVED_SHARED_BYTES) / 2 - RESERVED_SHARED_BYTES;
+    const int64_t blocks = fewest_blocks(kernel, call->problem.part_count, paired);
+    return blocks ? blocks : fewest_blocks(kernel, call->problem.part_count, alone);
+}
+
+static quern_status add_rows(struct launches *launches, const struct quern_cross_entropy_call *call) {
+    const int place = launches->count;
+    quern_status status = add(launches, call, QUERN_STAGE_ROWS, call->problem.rows);
+    if (place == launches->count) return status;
+    struct launch *launch = &launches->list[place];
+    launch->cluster = blocks_per_row(call, launch->ready->kernel);
+    launch->blocks *= launch->cluster;
+    const int64_t parts = divided_up(call->problem.part_count, launch->cluster);
+    launch->shared = (size_t)quern_cross_entropy_shared_bytes(launch->ready->kernel, call->problem.vocab, parts);
+    return status;
+}
+
+/* ---- the other stages ---- */
+
+static quern_status add_combine(struct launches *launches, const struct quern_cross_entropy_call *call) {
+    const int place = launches->count;
+    quern_status status = add(launches, call, QUERN_STAGE_COMBINE, call->problem.rows);
+    if (place == launches->count) return status;
+    const int64_t warps = launches->list[place].ready->kernel->cuda.threads / 32;  /* one for each row */
+    launches->list[place].blocks = divided_up(call->problem.rows, warps);
+    return status;
+}
+
+/* The divisor is needed before the gradient, and where it comes from the stats, after these have been combined. */
+static quern_status add_labels(struct launches *launches, const struct quern_cross_entropy_call *call) {
+    const bool wanted = (call->phases & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
+    return wanted ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
+}
+
+static quern_status add_gradient(struct launches *launches, const struct quern_cross_entropy_call *call) {
+    return call->problem.grad ? add(launches, call, QUERN_STAGE_GRADIENT, call->problem.rows * call->problem.part_count) : QUERN_OK;
+}
+
+static quern_status add_reduce(struct launches *launches, const struct quern_cross_entropy_call *call) {
+    const bool wanted = (call->phases & QUERN_SUM_LOSSES) && call->problem.loss;
+    return wanted ? add(launches, call, QUERN_STAGE_REDUCE, 1) : QUERN_OK;
+}
+
+static quern_status add_stats(struct launches *launches, const struct quern_cross_entropy_call *call) {
+    return add(launches, call, QUERN_STAGE_STATS, call->problem.rows * call->problem.part_count);
+}
+
+/* ---- the steps ---- */
+
+/*
+ * Split, a row is read twice; whole, few rows leave multiprocessors idle.  One in two can have nearly all of the memory's bandwidth.
+ * QUERN_KERNEL may have asked for a kernel of the rows stage all the same.
+ */
+static quern_status is_better_split(const struct quern_cross_entropy_call *call, bool *split) {
+    const struct quern_ready_kernel *rows, *stats;
+    *split = false;
+    if (call->problem.part_count < 2) return QUERN_OK;
+    quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
+    if (status == QUERN_OK) status = quern_cross_entropy_select(call, QUERN_STAGE_STATS, &stats);
+    if (status != QUERN_OK || !quern_is_named(call->device, stats->kernel)) return status;
+    *split = call->problem.rows < divided_up(call->device->multiprocessors, 2 * blocks_per_row(call, rows->kernel));
+    return QUERN_OK;
+}
+
+static quern_status plan_split(struct launches *launches, struct quern_cross_entropy_call *call) {
+    if (!call->problem.stats) call->problem.stats = call->spare_stats;
+    quern_status status = add_stats(launches, call);
+    if (status == QUERN_OK) status = add_combine(launches, call);
+    return status == QUERN_OK ? add_gradient(launches, call) : status;
+}
+
+static quern_status plan_whole(struct launches *launches, struct quern_cross_entropy_call *call) {
+    bool split;
+    quern_status status = is_better_split(call, &split);
+    if (status == QUERN_OK) status = add_labels(launches, call);
+    if (status == QUERN_OK && (call->phases & QUERN_RUN_ROWS))
+        status = split ? plan_split(launches, call) : add_rows(launches, call);
+    return status == QUERN_OK ? add_reduce(launches, call) : status;
+}
+
+static quern_status plan_stats(struct launches *launches, struct quern_cross_entropy_call *call) {
+    quern_status status = add_stats(launches, call);
+    return status == QUERN_OK ? add_combine(launches, call) : status;
+}
+
+static quern_status plan_combine(struct launches *launches, struct quern_cross_entropy_call *call) {
+    call->problem.parts = (quern_row_stats *)call->shards;
+    call->problem.part_count = call->shard_count;
+    if (!call->problem.stats) call->problem.stats = call->spare_stats;
+    quern_status status = add_combine(launches, call);
+    if (status == QUERN_OK) status = add_labels(launches, call);
+    return status == QUERN_OK ? add_reduce(launches, call) : status;
+}
+
+static quern_status plan_gradient(struct launches *launches, struct quern_cross_entropy_call *call) {
+    quern_status status = add_labels(launches, call);
+    return status == QUERN_OK ? add_gradient(launches, call) : status;
+}
+
+static quern_status (*const plan_of_step[QUERN_STEPS])(struct launches *, struct quern_cross_entropy_call *) = {
+    [QUERN_STEP_WHOLE] = plan_whole,
+    [QUERN_STEP_STATS] = plan_stats,
+    [QUERN_STEP_COMBINE] = plan_combine,
+    [QUERN_STEP_GRADIENT] = plan_gradient,
+};
+
+/* ---- launching ---- */
+
+static CUresult launch(const struct quern_cuda *cuda, const struct launch *launch, struct quern_cross_entropy_problem *problem,
+                       CUstream stream) {
+    void *parameters[] = {problem};
+    const struct quern_ready_kernel *ready = launch->ready;
+    const int64_t layers = divided_up(launch->blocks, MAX_BLOCKS), clusters = divided_up(launch->blocks / launch->cluster, layers);
+    const unsigned width = (unsigned)(clusters * launch->cluster), threads = ready->kernel->cuda.threads;
+    if (launch->cluster == 1)
+        return cuda->launch(ready->function, width, (unsigned)layers, 1, threads, 1, 1, (unsigned)launch->shared, stream, parameters,
+                            NULL);
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                   .value.cluster_dim = {(unsigned)launch->cluster, 1, 1}};
+    const CUlaunchConfig config = {
+        .grid_x = width, .grid_y = (unsigned)layers, .grid_z = 1,
+        .block_x = threads, .block_y = 1, .block_z = 1,
+        .shared_bytes = (unsigned)launch->shared,
+        .stream = stream,
+        .attributes = &attribute,
+        .attribute_count = 1,
+    };
+    return cuda->launch_extended(&config, ready->function, parameters, NULL);
+}
+
+static quern_status launch_all(const struct quern_cuda *cuda, const struct launches *launches,
+                               struct quern_cross_entropy_call *call) {
+    struct quern_cross_entropy_problem *problem = &call->problem;
+    const char *what = "cuMemsetD8Async";
+    CUresult error = CUDA_SUCCESS;
+    /* The rows add to it, before or after their labels are counted. */
+    if (problem->report && (call->phases & QUERN_COUNT_LABELS))
+        error = cuda->memory_set_async((CUdeviceptr)(uintptr_t)&problem->report->infinite_rows, 0,
+                                       sizeof problem->report->infinite_rows, call->stream);
+    for (int i = 0; i < launches->count && error == CUDA_SUCCESS; i++) {
+        what = launches->list[i].ready->kernel->name;
+        error = launch(cuda, &launches->list[i], problem, call->stream);
+    }
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, what);
+}
+
+quern_status quern_cross_entropy_on_cuda(struct quern_cross_entropy_call *call) {
+    struct launches launches = {.count = 0};
+    const struct quern_cuda *cuda;
+    quern_status status = plan_of_step[call->step](&launches, call);
+    if (status == QUERN_OK) status = quern_cuda_open(&cuda);
+    if (status != QUERN_OK) return status;
+    CUresult error = cuda->context_push(call->device->context);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(call->device, error, "cuCtxPushCurrent");
+    status = launch_all(cuda, &launches, call);
+    CUcontext popped;
+    cuda->context_pop(&popped);
+    return status;
+}

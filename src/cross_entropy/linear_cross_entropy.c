@@ -1,0 +1,269 @@
+/*
+ * The last layer of a language model and its loss, some rows at a time.
+ *
+ * Labels are counted and losses are summed once, over all rows; what lies between runs once for each chunk.  Of a chunk d_weight is
+ * computed before d_hidden, which may overwrite hidden.
+ */
+#include "runtime/arguments.h"
+#include "cross_entropy/cross_entropy.h"
+#include "runtime/status.h"
+
+struct linear_call {
+    quern_linear_cross_entropy_args args;    /* defaults filled in */
+    struct quern_cross_entropy_call all;     /* all rows: their labels and losses */
+    struct quern_cross_entropy_call chunk;
+    char *logits;                            /* [chunk_rows, vocab] */
+};
+
+/* ---- arguments ---- */
+
+enum { LEAST_CHUNK = 64 };
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* So that the logits of a chunk have about as many elements as hidden: rows * width / vocab, but not too few for a product. */
+static int64_t choose_chunk(const quern_linear_cross_entropy_args *args) {
+    const int64_t rows = args->loss.rows;
+    if (!rows || args->chunk_rows) return smaller(args->chunk_rows, rows);
+    const int64_t even = (int64_t)((__int128)rows * args->width / args->loss.vocab);
+    return smaller(rows, larger(LEAST_CHUNK, even / LEAST_CHUNK * LEAST_CHUNK));
+}
+
+static quern_status check_unused(const quern_device *device, const quern_cross_entropy_args *loss) {
+    const struct {
+        const char *name;
+        bool set;
+    } unused[] = {
+        {"args.loss.logits", loss->logits},
+        {"args.loss.grad", loss->grad},
+        {"args.loss.stats", loss->stats},
+        {"args.loss.logits_stride", loss->logits_stride},
+        {"args.loss.grad_stride", loss->grad_stride},
+        {"args.loss.padded_vocab", loss->padded_vocab},
+        {"args.loss.first_column", loss->first_column},
+        {"args.loss.global_vocab", loss->global_vocab},
+    };
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
+        if (unused[i].set)
+            return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is set: expected NULL or 0, since the logits are computed here",
+                              unused[i].name);
+    return QUERN_OK;
+}
+
+static quern_status check_matrix(const quern_device *device, const char *name, int64_t *stride, int64_t rows, int64_t width,
+                                 quern_dtype dtype) {
+    int64_t bytes;
+    if (!*stride) *stride = width;
+    if (*stride < width)
+        return quern_fail(device, QUERN_INVALID_SHAPE, "args.%s_stride is %lld: expected at least width, %lld", name,
+                          (long long)*stride, (long long)width);
+    if (!__builtin_mul_overflow(*stride, rows, &bytes) &&
+        !__builtin_mul_overflow(bytes, (int64_t)quern_dtype_bytes(dtype), &bytes))
+        return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "%lld rows at args.%s_stride %lld are more than 2^63 bytes", (long long)rows, name,
+                      (long long)*stride);
+}
+
+static quern_status check_layer(const quern_device *device, quern_linear_cross_entropy_args *args) {
+    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
+    const int64_t rows = args->loss.rows, vocab = args->loss.vocab;
+    quern_status status = quern_check_dtype(device, "args.hidden_dtype", args->hidden_dtype, floats, false);
+    if (status == QUERN_OK) status = quern_check_dtype(device, "args.weight_dtype", args->weight_dtype, floats, false);
+    if (status == QUERN_OK) status = quern_check_not_negative(device, "args.width", args->width);
+    if (status == QUERN_OK) status = quern_check_not_negative(device, "args.chunk_rows", args->chunk_rows);
+    if (status == QUERN_OK) status = check_matrix(device, "hidden", &args->hidden_stride, rows, args->width, args->hidden_dtype);
+    if (status == QUERN_OK) status = check_matrix(device, "weight", &args->weight_stride, vocab, args->width, args->weight_dtype);
+    if (status == QUERN_OK) status = check_matrix(device, "d_hidden", &args->d_hidden_stride, rows, args->width, args->hidden_dtype);
+    if (status == QUERN_OK) status = check_matrix(device, "d_weight", &args->d_weight_stride, vocab, args->width, QUERN_F32);
+    return status;
+}
+
+static bool wants_gradient(const quern_linear_cross_entropy_args *args) { return args->d_hidden || args->d_weight; }
+
+/* Everything but pointers. */
+static quern_status check_all(const quern_device *device, const quern_linear_cross_entropy_args *given,
+                              quern_linear_cross_entropy_args *args) {
+    quern_status status = quern_check_struct(device, "args", given, sizeof *given);
+    if (status != QUERN_OK) return status;
+    *args = *given;
+    status = check_unused(device, &args->loss);
+    if (status == QUERN_OK) status = quern_cross_entropy_check(device, &given->loss, &args->loss);
+    if (status == QUERN_OK) status = check_layer(device, args);
+    if (status == QUERN_OK) args->chunk_rows = choose_chunk(args);
+    return status;
+}
+
+static quern_status check_pointers(const quern_device *device, const quern_linear_cross_entropy_args *args) {
+    const size_t element = quern_dtype_bytes(args->hidden_dtype);
+    const struct {
+        const char *name;
+        const void *pointer;
+        size_t alignment;
+        bool needed;
+    } pointers[] = {
+        {"args.hidden", args->hidden, element, args->loss.rows > 0},
+        {"args.weight", args->weight, quern_dtype_bytes(args->weight_dtype), args->loss.rows > 0},
+        {"args.d_hidden", args->d_hidden, element, false},
+        {"args.d_weight", args->d_weight, sizeof(float), false},
+    };
+    if (!args->gemm) return quern_fail(device, QUERN_NULL_POINTER, "args.gemm is NULL");
+    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++) {
+        if (!pointers[i].needed && !pointers[i].pointer) continue;
+        quern_status status = quern_check_pointer(device, pointers[i].name, pointers[i].pointer, pointers[i].alignment);
+        if (status != QUERN_OK) return status;
+    }
+    return QUERN_OK;
+}
+
+/* ---- workspace: the chunk's logits, what all rows need, what the chunk needs ---- */
+
+static size_t round_up(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static size_t logits_bytes(const quern_linear_cross_entropy_args *args) {
+    return round_up((size_t)args->chunk_rows * (size_t)args->loss.vocab * quern_dtype_bytes(args->loss.logits_dtype));
+}
+
+static size_t all_bytes(const quern_device *device, const quern_linear_cross_entropy_args *args) {
+    return round_up(quern_cross_entropy_needs(device, QUERN_STEP_WHOLE, &args->loss));
+}
+
+static size_t chunk_bytes(const quern_device *device, const quern_linear_cross_entropy_args *args) {
+    quern_cross_entropy_args chunk = args->loss;
+    chunk.rows = args->chunk_rows;
+    return quern_cross_entropy_needs(device, QUERN_STEP_WHOLE, &chunk);
+}
+
+static size_t needed_bytes(const quern_device *device, const quern_linear_cross_entropy_args *args) {
+    return logits_bytes(args) + all_bytes(device, args) + chunk_bytes(device, args);
+}
+
+static void state_calls(struct linear_call *call, quern_device *device, char *workspace, void *stream) {
+    const quern_linear_cross_entropy_args *args = &call->args;
+    call->logits = workspace;
+    call->all = (struct quern_cross_entropy_call){.device = device, .step = QUERN_STEP_WHOLE, .args = args->loss, .stream = stream};
+    call->all.args.logits = call->logits;
+    call->all.args.grad = wants_gradient(args) ? call->logits : NULL;
+    call->chunk = call->all;
+    call->chunk.args.rows = args->chunk_rows;
+    quern_cross_entropy_state(&call->all, workspace + logits_bytes(args));
+    quern_cross_entropy_state(&call->chunk, workspace + logits_bytes(args) + all_bytes(device, args));
+}
+
+/* ---- a chunk ---- */
+
+/* The chunk's rows of what is known of all rows. */
+static void state_chunk(struct linear_call *call, int64_t first, int64_t rows) {
+    const struct quern_cross_entropy_problem *all = &call->all.problem;
+    struct quern_cross_entropy_problem *chunk = &call->chunk.problem;
+    chunk->rows = call->chunk.args.rows = rows;
+    chunk->labels = (const char *)all->labels + (size_t)first * (all->labels_are_int64 ? 8 : 4);
+    chunk->grad_loss = all->grad_loss ? all->grad_loss + first * all->grad_loss_stride : NULL;
+    chunk->row_loss = all->row_loss ? all->row_loss + first : NULL;
+    chunk->lse = all->lse ? all->lse + first : NULL;
+    chunk->log_prob = all->log_prob ? all->log_prob + first : NULL;
+    chunk->entropy = all->entropy ? all->entropy + first : NULL;
+    chunk->argmax = all->argmax ? all->argmax + first : NULL;
+    chunk->divisor = all->divisor;
+    chunk->report = all->report;
+    chunk->loss = NULL;
+}
+
+static quern_status multiply(const struct linear_call *call, const quern_gemm_args *product) {
+    if (!product->m || !product->n) return QUERN_OK;
+    return call->args.gemm(call->args.gemm_user, product, call->all.stream);
+}
+
+static void *row_of(const void *matrix, int64_t row, int64_t stride, quern_dtype dtype) {
+    return (char *)matrix + (size_t)(row * stride) * quern_dtype_bytes(dtype);
+}
+
+/* logits[rows, vocab] = hidden[rows, width] * weight[vocab, width]^T */
+static quern_status compute_logits(const struct linear_call *call, int64_t first, int64_t rows) {
+    const quern_linear_cross_entropy_args *args = &call->args;
+    return multiply(call, &(quern_gemm_args){
+        .size = sizeof(quern_gemm_args), .m = rows, .n = args->loss.vocab, .k = args->width,
+        .a = row_of(args->hidden, first, args->hidden_stride, args->hidden_dtype), .a_dtype = args->hidden_dtype,
+        .a_stride = args->hidden_stride,
+        .b = args->weight, .b_dtype = args->weight_dtype, .b_stride = args->weight_stride, .b_transposed = 1,
+        .c = call->logits, .c_dtype = args->loss.logits_dtype, .c_stride = args->loss.vocab});
+}
+
+/* d_weight[vocab, width] (+)= d_logits[rows, vocab]^T * hidden[rows, width] */
+static quern_status compute_d_weight(const struct linear_call *call, int64_t first, int64_t rows) {
+    const quern_linear_cross_entropy_args *args = &call->args;
+    return multiply(call, &(quern_gemm_args){
+        .size = sizeof(quern_gemm_args), .m = args->loss.vocab, .n = args->width, .k = rows,
+        .a = call->logits, .a_dtype = args->loss.logits_dtype, .a_stride = args->loss.vocab, .a_transposed = 1,
+        .b = row_of(args->hidden, first, args->hidden_stride, args->hidden_dtype), .b_dtype = args->hidden_dtype,
+        .b_stride = args->hidden_stride,
+        .c = args->d_weight, .c_dtype = QUERN_F32, .c_stride = args->d_weight_stride,
+        .accumulate = first > 0 || args->accumulate_weight});
+}
+
+/* d_hidden[rows, width] = d_logits[rows, vocab] * weight[vocab, width] */
+static quern_status compute_d_hidden(const struct linear_call *call, int64_t first, int64_t rows) {
+    const quern_linear_cross_entropy_args *args = &call->args;
+    return multiply(call, &(quern_gemm_args){
+        .size = sizeof(quern_gemm_args), .m = rows, .n = args->width, .k = args->loss.vocab,
+        .a = call->logits, .a_dtype = args->loss.logits_dtype, .a_stride = args->loss.vocab,
+        .b = args->weight, .b_dtype = args->weight_dtype, .b_stride = args->weight_stride,
+        .c = row_of(args->d_hidden, first, args->d_hidden_stride, args->hidden_dtype), .c_dtype = args->hidden_dtype,
+        .c_stride = args->d_hidden_stride});
+}
+
+static quern_status run_chunk(struct linear_call *call, int64_t first, int64_t rows) {
+    quern_status status = compute_logits(call, first, rows);
+    if (status != QUERN_OK) return status;
+    state_chunk(call, first, rows);
+    call->chunk.phases = QUERN_RUN_ROWS;
+    status = quern_cross_entropy_run(&call->chunk);
+    if (status == QUERN_OK && call->args.d_weight) status = compute_d_weight(call, first, rows);
+    if (status == QUERN_OK && call->args.d_hidden) status = compute_d_hidden(call, first, rows);
+    return status;
+}
+
+/* No rows add nothing: d_weight is then 0, which a product over no columns writes. */
+static quern_status run_chunks(struct linear_call *call) {
+    const int64_t rows = call->args.loss.rows;
+    if (!rows) return call->args.d_weight ? compute_d_weight(call, 0, 0) : QUERN_OK;
+    for (int64_t first = 0; first < rows; first += call->args.chunk_rows) {
+        quern_status status = run_chunk(call, first, smaller(call->args.chunk_rows, rows - first));
+        if (status != QUERN_OK) return status;
+    }
+    return QUERN_OK;
+}
+
+static quern_status run_phase(struct quern_cross_entropy_call *call, unsigned phase) {
+    call->phases = phase;
+    return quern_cross_entropy_run(call);
+}
+
+/* ---- the public functions ---- */
+
+quern_status quern_linear_cross_entropy_workspace(const quern_device *device, const quern_linear_cross_entropy_args *given,
+                                                  size_t *bytes) {
+    quern_linear_cross_entropy_args args;
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (!bytes) return quern_fail(device, QUERN_NULL_POINTER, "bytes is NULL");
+    quern_status status = check_all(device, given, &args);
+    if (status == QUERN_OK) *bytes = needed_bytes(device, &args);
+    return status;
+}
+
+quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear_cross_entropy_args *given, void *workspace,
+                                        size_t workspace_bytes, void *stream) {
+    struct linear_call call;
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    quern_status status = check_all(device, given, &call.args);
+    if (status == QUERN_OK) status = check_pointers(device, &call.args);
+    if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needed_bytes(device, &call.args));
+    if (status == QUERN_OK) status = quern_check_stream(device, stream);
+    if (status != QUERN_OK) return status;
+    state_calls(&call, device, workspace, stream);
+    status = quern_cross_entropy_check_step(&call.all);
+    if (status == QUERN_OK) status = run_phase(&call.all, QUERN_COUNT_LABELS);
+    if (status == QUERN_OK) status = run_chunks(&call);
+    if (status == QUERN_OK) status = run_phase(&call.all, QUERN_SUM_LOSSES);
+    return status;
+}

@@ -1,0 +1,218 @@
+/*
+ * What the Adam kernels need beside vector_avx512.h: arithmetic that is IEEE to the last bit, and stochastic rounding.
+ *
+ * adam_avx512.h, adam_avx2.h and adam_portable.h define the same names and give the same bits:
+ *
+ *   vector_fms                  a * b - c, rounded once
+ *   vector_sqrt
+ *   vector_divide_or_zero       a / b, but +0 where a is zero
+ *   vector_keep_infinite        a where a is infinite, else b
+ *   vector_raise                b where b is above a or NaN, else a
+ *   ordered_load_*              2 * VECTOR_LANES consecutive elements at any address, in their order
+ *   ordered_round_*             the same; `random` has 16 random bits for each element and asks for stochastic rounding (up
+ *                               with the probability of what is cut off; a finite value stays finite), NULL for rounding to
+ *                               nearest, ties to even.  Infinity stays infinity; a NaN must be the type's own.
+ *   pair_round_bf16             the same in the order of pair_load_bf16
+ *   *_load_remainder            fp32 values from their bf16 and remainders (see quern_adam in quern.h)
+ *   *_store_remainder           the reverse; a NaN must be that of bf16
+ *   pair_has_nan                whether there is any NaN: rare, so that all further care about it is taken out of the way
+ *   pair_replace_nan            every NaN becomes that of the type the value will be stored in
+ *   pair_settle                 both
+ */
+#ifndef QUERN_CPU_ADAM_H
+#define QUERN_CPU_ADAM_H
+
+#include "kernels/cpu/vector_avx512.h"
+
+static inline vector vector_fms(vector a, vector b, vector c) { return _mm512_fmsub_ps(a, b, c); }
+
+static inline vector vector_sqrt(vector a) { return _mm512_sqrt_ps(a); }
+
+static inline vector vector_divide_or_zero(vector a, vector b) {
+    return _mm512_maskz_div_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_UQ), a, b);
+}
+
+static inline vector vector_keep_infinite(vector a, vector b) {
+    enum { POSITIVE_INFINITY = 0x08, NEGATIVE_INFINITY = 0x10 };
+    return _mm512_mask_mov_ps(b, _mm512_fpclass_ps_mask(a, POSITIVE_INFINITY | NEGATIVE_INFINITY), a);
+}
+
+static inline vector vector_raise(vector a, vector b) {
+    __mmask16 above = _mm512_cmp_ps_mask(b, a, _CMP_GT_OQ) | _mm512_cmp_ps_mask(b, b, _CMP_UNORD_Q);
+    return _mm512_mask_mov_ps(a, above, b);
+}
+
+/*
+ * The NaN of each type as fp32.  In a 16-bit type it is stored as 0x7FFF, with nothing to cut off that rounding could carry;
+ * in f32 it is what a GPU's arithmetic gives.
+ */
+enum { NAN_F32 = 0x7FFFFFFF, NAN_F16 = 0x7FFFE000, NAN_BF16 = 0x7FFF0000 };
+
+static inline int pair_has_nan(struct vector_pair x) {
+    return _mm512_cmp_ps_mask(x.first, x.second, _CMP_UNORD_Q);
+}
+
+static inline struct vector_pair pair_replace_nan(struct vector_pair x, int32_t nan_bits) {
+    const vector nan = _mm512_castsi512_ps(_mm512_set1_epi32(nan_bits));
+    x.first = _mm512_mask_mov_ps(x.first, _mm512_cmp_ps_mask(x.first, x.first, _CMP_UNORD_Q), nan);
+    x.second = _mm512_mask_mov_ps(x.second, _mm512_cmp_ps_mask(x.second, x.second, _CMP_UNORD_Q), nan);
+    return x;
+}
+
+static inline struct vector_pair pair_settle(struct vector_pair x, int32_t nan_bits) {
+    return __builtin_expect(pair_has_nan(x), 0) ? pair_replace_nan(x, nan_bits) : x;
+}
+
+/* ---- f32 ---- */
+
+static inline struct vector_pair ordered_load_f32(const float *from) { return pair_load_f32(from); }
+
+static inline void ordered_round_f32(float *to, struct vector_pair x, const uint16_t *random) {
+    (void)random;
+    pair_store_f32(to, x);
+}
+
+/* ---- bf16 ---- */
+
+static inline vector vector_load_bf16(const uint16_t *from) {
+    __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)from));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
+}
+
+static inline struct vector_pair ordered_load_bf16(const uint16_t *from) {
+    return (struct vector_pair){vector_load_bf16(from), vector_load_bf16(from + VECTOR_LANES)};
+}
+
+/* The lower or, with offset 1, the upper halves of 32 lanes. */
+static inline __m512i pair_halves(struct vector_pair x, int16_t offset) {
+    const __m512i places = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32,
+                                            30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    return _mm512_permutex2var_epi16(_mm512_castps_si512(x.first), _mm512_or_si512(places, _mm512_set1_epi16(offset)),
+                                     _mm512_castps_si512(x.second));
+}
+
+/*
+ * Rounds 32 elements at once: up where what is cut off is above a threshold.  For the nearest that is a half, or just below
+ * it when what is kept is odd.  Random bits r make it ~r, so that it is exceeded where cut + r would carry; the carry that
+ * would make infinity of the largest finite value is dropped.
+ */
+static inline void ordered_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    const __m512i largest = _mm512_set1_epi16((int16_t)(0x7F7F << 1)), one = _mm512_set1_epi16(1);
+    __m512i kept = pair_halves(x, 1), cut = pair_halves(x, 0);
+    __mmask32 up;
+    if (random) {
+        __m512i threshold = _mm512_andnot_si512(_mm512_loadu_si512(random), _mm512_set1_epi16(-1));
+        up = _mm512_cmpgt_epu16_mask(cut, threshold);
+        up = _mm512_mask_cmpneq_epi16_mask(up, _mm512_slli_epi16(kept, 1), largest);
+    } else {
+        __m512i threshold = _mm512_sub_epi16(_mm512_set1_epi16((int16_t)0x8000), _mm512_and_si512(kept, one));
+        up = _mm512_cmpgt_epu16_mask(cut, threshold);
+    }
+    _mm512_storeu_si512(to, _mm512_mask_add_epi16(kept, up, kept, one));
+}
+
+/*
+ * The bits of the even elements, which are in the first vector, are the lower halves of the random words.  Where a sum
+ * carries a finite value into infinity, which is rare, the carry is taken back.
+ */
+static inline __m512i pair_round_stochastic(struct vector_pair x, __m512i random) {
+    const __mmask32 odd_elements = 0xAAAAAAAA;
+    __m512i even = _mm512_castps_si512(x.first), odd = _mm512_castps_si512(x.second);
+    __m512i even_sum = _mm512_add_epi32(even, _mm512_and_si512(random, _mm512_set1_epi32(0xFFFF)));
+    __m512i odd_sum = _mm512_add_epi32(odd, _mm512_srli_epi32(random, 16));
+    __m512i rounded = _mm512_mask_mov_epi16(_mm512_srli_epi32(even_sum, 16), odd_elements, odd_sum);
+    __mmask32 infinite =
+        _mm512_cmpeq_epi16_mask(_mm512_add_epi16(rounded, rounded), _mm512_set1_epi16((int16_t)(0x7F80 << 1)));
+    if (__builtin_expect(infinite != 0, 0)) {
+        __m512i kept = _mm512_mask_mov_epi16(_mm512_srli_epi32(even, 16), odd_elements, odd);
+        rounded = _mm512_mask_mov_epi16(rounded, infinite, kept);
+    }
+    return rounded;
+}
+
+static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    if (random)
+        _mm512_storeu_si512(to, pair_round_stochastic(x, _mm512_loadu_si512(random)));
+    else
+        pair_store_bf16(to, x);
+}
+
+/* ---- bf16 with a remainder: the parameter is one above the master's upper half where the remainder is more than a half ---- */
+
+static inline __mmask32 remainder_is_above_half(__m512i remainder) {
+    return _mm512_cmpgt_epu16_mask(remainder, _mm512_set1_epi16((int16_t)0x8000));
+}
+
+static inline struct vector_pair ordered_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    __m512i lower = _mm512_loadu_si512(remainder), upper = _mm512_loadu_si512(param);
+    upper = _mm512_mask_sub_epi16(upper, remainder_is_above_half(lower), upper, _mm512_set1_epi16(1));
+    __m512i first = _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(upper)), 16);
+    __m512i second = _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(upper, 1)), 16);
+    first = _mm512_or_si512(first, _mm512_cvtepu16_epi32(_mm512_castsi512_si256(lower)));
+    second = _mm512_or_si512(second, _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(lower, 1)));
+    return (struct vector_pair){_mm512_castsi512_ps(first), _mm512_castsi512_ps(second)};
+}
+
+static inline void store_remainder_halves(uint16_t *param, uint16_t *remainder, __m512i upper, __m512i lower) {
+    _mm512_storeu_si512(remainder, lower);
+    _mm512_storeu_si512(param, _mm512_mask_add_epi16(upper, remainder_is_above_half(lower), upper, _mm512_set1_epi16(1)));
+}
+
+static inline void ordered_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    store_remainder_halves(param, remainder, pair_halves(x, 1), pair_halves(x, 0));
+}
+
+static inline struct vector_pair pair_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    const __mmask32 odd_elements = 0xAAAAAAAA;
+    __m512i lower = _mm512_loadu_si512(remainder), upper = _mm512_loadu_si512(param);
+    upper = _mm512_mask_sub_epi16(upper, remainder_is_above_half(lower), upper, _mm512_set1_epi16(1));
+    __m512i even = _mm512_mask_mov_epi16(lower, odd_elements, _mm512_slli_epi32(upper, 16));
+    __m512i odd = _mm512_mask_mov_epi16(_mm512_srli_epi32(lower, 16), odd_elements, upper);
+    return (struct vector_pair){_mm512_castsi512_ps(even), _mm512_castsi512_ps(odd)};
+}
+
+static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    const __mmask32 odd_elements = 0xAAAAAAAA;
+    __m512i even = _mm512_castps_si512(x.first), odd = _mm512_castps_si512(x.second);
+    __m512i upper = _mm512_mask_mov_epi16(_mm512_srli_epi32(even, 16), odd_elements, odd);
+    store_remainder_halves(param, remainder, upper, _mm512_mask_mov_epi16(even, odd_elements, _mm512_slli_epi32(odd, 16)));
+}
+
+/* ---- f16 ---- */
+
+static inline struct vector_pair ordered_load_f16(const uint16_t *from) { return pair_load_f16(from); }
+
+/*
+ * The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at the larger of FLT_MAX and
+ * x.
+ */
+static inline __m512i magnitude_add_random(__m512i magnitude, __m512i random) {
+    __m512i limit = _mm512_max_epu32(magnitude, _mm512_set1_epi32(0x7F7FFFFF));
+    return _mm512_min_epu32(_mm512_add_epi32(magnitude, random), limit);
+}
+
+/*
+ * Cuts 13 bits off the fp32; below f16's normal range, where the cut is at 2^-24 whatever the exponent, the random bits are
+ * added as a number.  The conversion toward zero holds what overflows at 65504.
+ */
+static inline __m256i f16_round_stochastic(vector x, const uint16_t *random) {
+    __m512i bits = _mm512_castps_si512(x);
+    __m512i magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(0x7FFFFFFF));
+    __m512i random13 = _mm512_srli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)random)), 3);
+    vector small = _mm512_castsi512_ps(magnitude) + _mm512_cvtepi32_ps(random13) * _mm512_set1_ps(0x1p-37f);
+    __mmask16 is_small = _mm512_cmplt_epu32_mask(magnitude, _mm512_set1_epi32(0x38800000));
+    __m512i sum = _mm512_mask_mov_epi32(magnitude_add_random(magnitude, random13), is_small, _mm512_castps_si512(small));
+    sum = _mm512_or_si512(sum, _mm512_xor_si512(bits, magnitude));
+    return _mm512_cvtps_ph(_mm512_castsi512_ps(sum), _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+}
+
+static inline __m256i f16_round(vector x, const uint16_t *random) {
+    return random ? f16_round_stochastic(x, random) : _mm512_cvtps_ph(x, VECTOR_NEAREST);
+}
+
+static inline void ordered_round_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    _mm256_storeu_si256((__m256i *)to, f16_round(x.first, random));
+    _mm256_storeu_si256((__m256i *)(to + VECTOR_LANES), f16_round(x.second, random ? random + VECTOR_LANES : NULL));
+}
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * The further copy of the new parameters: from fp32 to nearest, in a type that is known when the kernel runs, and the largest
+ * finite magnitude among them.  Included after one of narrow_*.h and adam_arithmetic.h.
+ */
+#ifndef QUERN_CPU_ADAM_COPY_H
+#define QUERN_CPU_ADAM_COPY_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/kernel.h"
+
+struct copying {
+    int32_t dtype;         /* quern_dtype; 0: no copy */
+    vector scale;          /* of 8-bit copies */
+    float *raised;         /* where the largest magnitude goes; NULL: not wanted */
+    vector_magnitude largest;
+};
+
+static inline int copy_bytes(int32_t dtype) {
+    return dtype == QUERN_E4M3 || dtype == QUERN_E5M2 ? 1 : 2;
+}
+
+static inline struct copying open_copy(const struct quern_adam_step *step, const struct quern_adam_extras *extras) {
+    return (struct copying){
+        .dtype = step->copy_dtype,
+        .scale = vector_broadcast(extras->copy_scale ? *extras->copy_scale : 1),
+        .raised = extras->copy_max,
+        .largest = magnitude_zero(),
+    };
+}
+
+/* `count` values, whole groups, from x to the elements of `to`. */
+static inline void copy_values(struct copying *copying, void *to, const float *x, int64_t count) {
+    enum { PAIR = 2 * VECTOR_LANES };
+    if (copying->raised)
+        for (int64_t i = 0; i < count; i += PAIR)
+            copying->largest = magnitude_max_finite(copying->largest, pair_load_f32(x + i));
+    switch (copying->dtype) {
+    case QUERN_F16:
+        for (int64_t i = 0; i < count; i += PAIR)
+            ordered_round_f16((uint16_t *)to + i, pair_settle(pair_load_f32(x + i), NAN_F16), NULL);
+        break;
+    case QUERN_BF16:
+        for (int64_t i = 0; i < count; i += PAIR)
+            ordered_round_bf16((uint16_t *)to + i, pair_settle(pair_load_f32(x + i), NAN_BF16), NULL);
+        break;
+    case QUERN_E4M3:
+        for (int64_t i = 0; i < count; i += PAIR)
+            ordered_saturate_e4m3((uint8_t *)to + i, pair_multiply(pair_load_f32(x + i), copying->scale));
+        break;
+    case QUERN_E5M2:
+        for (int64_t i = 0; i < count; i += PAIR)
+            ordered_saturate_e5m2((uint8_t *)to + i, pair_multiply(pair_load_f32(x + i), copying->scale));
+        break;
+    }
+}
+
+/* Several threads may raise one number: as bits, which for magnitudes have the order of the values. */
+static inline void close_copy(const struct copying *copying) {
+    if (!copying->raised) return;
+    const uint32_t largest = magnitude_reduce(copying->largest);
+    uint32_t *to = (uint32_t *)(void *)copying->raised;
+    uint32_t found = __atomic_load_n(to, __ATOMIC_RELAXED);
+    while (found < largest && !__atomic_compare_exchange_n(to, &found, largest, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+#endif

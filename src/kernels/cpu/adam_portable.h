@@ -1,0 +1,236 @@
+/*
+ * What the Adam kernels need beside vector_portable.h: arithmetic that is IEEE to the last bit, and stochastic rounding.
+ * adam_avx512.h says what each function does; the names are the same.
+ */
+#ifndef QUERN_CPU_ADAM_H
+#define QUERN_CPU_ADAM_H
+
+#include <float.h>
+#include <math.h>
+
+#include "kernels/cpu/vector_portable.h"
+
+#if FLT_EVAL_METHOD != 0
+#error "fp32 arithmetic must be evaluated in fp32"
+#endif
+
+typedef double vector_double __attribute__((vector_size(32)));
+typedef int64_t vector_double_mask __attribute__((vector_size(32)));
+
+/*
+ * a * b + c, rounded once.  Where there is no instruction for it, the C library's fmaf is slow, so it is done in double: the
+ * product of two fp32 values is exact, the error of the sum is known exactly (Knuth's TwoSum), and a sum whose last bit is
+ * made odd when it is inexact rounds to fp32 as the exact value would (Boldo and Melquiond 2008).
+ */
+static inline vector vector_fma(vector a, vector b, vector c) {
+#ifdef __FP_FAST_FMAF
+    for (int lane = 0; lane < VECTOR_LANES; lane++)
+        a[lane] = fmaf(a[lane], b[lane], c[lane]);
+    return a;
+#else
+    vector_double product = __builtin_convertvector(a, vector_double) * __builtin_convertvector(b, vector_double);
+    vector_double addend = __builtin_convertvector(c, vector_double);
+    vector_double sum = product + addend;
+    vector_double rest = sum - product;
+    vector_double error = (product - (sum - rest)) + (addend - rest);
+    /* Not error != 0: it is NaN where the sum is infinite, which is to stay. */
+    vector_double_mask inexact = (vector_double_mask)(error < 0) | (vector_double_mask)(error > 0);
+    vector_double_mask bits = (vector_double_mask)sum;
+    vector_double_mask step = inexact & ~bits & 1;
+    vector_double_mask toward_zero = (bits ^ (vector_double_mask)error) < 0;
+    bits += (step ^ toward_zero) - toward_zero;  /* minus the step where toward_zero */
+    return __builtin_convertvector((vector_double)bits, vector);
+#endif
+}
+
+static inline vector vector_fms(vector a, vector b, vector c) { return vector_fma(a, b, -c); }
+
+static inline vector vector_sqrt(vector a) {
+    for (int lane = 0; lane < VECTOR_LANES; lane++)
+        a[lane] = sqrtf(a[lane]);
+    return a;
+}
+
+static inline vector vector_divide_or_zero(vector a, vector b) {
+    return (vector)((vector_bits)(a / b) & (vector_bits)(a != 0));
+}
+
+static inline vector vector_keep_infinite(vector a, vector b) {
+    return (vector)vector_select(((vector_bits)a & 0x7FFFFFFF) == 0x7F800000, (vector_bits)a, (vector_bits)b);
+}
+
+static inline vector vector_raise(vector a, vector b) {
+    return (vector)vector_select((b > a) | (b != b), (vector_bits)b, (vector_bits)a);
+}
+
+/* The NaN of each type as fp32. */
+enum { NAN_F32 = 0x7FFFFFFF, NAN_F16 = 0x7FFFE000, NAN_BF16 = 0x7FFF0000 };
+
+static inline int pair_has_nan(struct vector_pair x) {
+    const vector_mask nan = (x.first != x.first) | (x.second != x.second);
+    uint64_t halves[2];
+    memcpy(halves, &nan, sizeof halves);
+    return (halves[0] | halves[1]) != 0;
+}
+
+static inline vector vector_replace_nan(vector x, int32_t nan_bits) {
+    return (vector)vector_select(x != x, vector_broadcast_bits((uint32_t)nan_bits), (vector_bits)x);
+}
+
+static inline struct vector_pair pair_replace_nan(struct vector_pair x, int32_t nan_bits) {
+    return (struct vector_pair){vector_replace_nan(x.first, nan_bits), vector_replace_nan(x.second, nan_bits)};
+}
+
+static inline struct vector_pair pair_settle(struct vector_pair x, int32_t nan_bits) {
+    return __builtin_expect(pair_has_nan(x), 0) ? pair_replace_nan(x, nan_bits) : x;
+}
+
+/* ---- f32 ---- */
+
+static inline struct vector_pair ordered_load_f32(const float *from) { return pair_load_f32(from); }
+
+static inline void ordered_round_f32(float *to, struct vector_pair x, const uint16_t *random) {
+    (void)random;
+    pair_store_f32(to, x);
+}
+
+/* ---- rounding ---- */
+
+static inline vector_bits vector_load_u16(const uint16_t *from) {
+    return (vector_bits){from[0], from[1], from[2], from[3]};
+}
+
+/* What is in the lower halves of the lanes. */
+static inline void vector_store_u16(uint16_t *to, vector_bits rounded) {
+    for (int lane = 0; lane < VECTOR_LANES; lane++)
+        to[lane] = (uint16_t)rounded[lane];
+}
+
+/*
+ * The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at FLT_MAX, or stays what it
+ * is.
+ */
+static inline vector_bits magnitude_add_random(vector_bits magnitude, vector_bits random) {
+    vector_mask finite = (vector_mask)magnitude < 0x7F800000;
+    vector_bits sum = magnitude + random;
+    vector_bits held = vector_select((vector_mask)sum < 0x7F800000, sum, vector_broadcast_bits(0x7F7FFFFF));
+    return vector_select(finite, held, magnitude);
+}
+
+/* ---- bf16 ---- */
+
+static inline struct vector_pair ordered_load_bf16(const uint16_t *from) {
+    return (struct vector_pair){(vector)(vector_load_u16(from) << 16), (vector)(vector_load_u16(from + VECTOR_LANES) << 16)};
+}
+
+static inline vector_bits bf16_round_stochastic(vector x, vector_bits random) {
+    vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF;
+    return (magnitude_add_random(magnitude, random) | (bits ^ magnitude)) >> 16;
+}
+
+static inline vector_bits bf16_round(vector x, const uint16_t *random) {
+    return random ? bf16_round_stochastic(x, vector_load_u16(random)) : vector_round_bf16(x);
+}
+
+static inline void ordered_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    vector_store_u16(to, bf16_round(x.first, random));
+    vector_store_u16(to + VECTOR_LANES, bf16_round(x.second, random ? random + VECTOR_LANES : NULL));
+}
+
+/* The bits of the even elements, which are in the first vector, are the lower halves of the random words. */
+static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    if (random) {
+        vector_bits halves = vector_load_halves(random);
+        vector_bits even = bf16_round_stochastic(x.first, halves & 0xFFFF);
+        vector_store_halves(to, even, bf16_round_stochastic(x.second, halves >> 16));
+    } else {
+        pair_store_bf16(to, x);
+    }
+}
+
+/* ---- bf16 with a remainder: the parameter is one above the master's upper half where the remainder is more than a half ---- */
+
+/* -1 there, else 0. */
+static inline vector_bits remainder_is_above_half(vector_bits remainder) { return (vector_bits)((vector_mask)remainder > 0x8000); }
+
+static inline vector vector_from_remainder(vector_bits param, vector_bits remainder) {
+    return (vector)((param + remainder_is_above_half(remainder)) << 16 | remainder);
+}
+
+static inline struct vector_pair ordered_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    return (struct vector_pair){
+        vector_from_remainder(vector_load_u16(param), vector_load_u16(remainder)),
+        vector_from_remainder(vector_load_u16(param + VECTOR_LANES), vector_load_u16(remainder + VECTOR_LANES)),
+    };
+}
+
+/* What is to be the parameter in the lower halves; its upper halves are not zero. */
+static inline vector_bits remainder_param(vector x) {
+    vector_bits bits = (vector_bits)x;
+    return (bits >> 16) - remainder_is_above_half(bits & 0xFFFF);
+}
+
+static inline void ordered_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    vector_store_u16(param, remainder_param(x.first));
+    vector_store_u16(param + VECTOR_LANES, remainder_param(x.second));
+    vector_store_u16(remainder, (vector_bits)x.first);
+    vector_store_u16(remainder + VECTOR_LANES, (vector_bits)x.second);
+}
+
+static inline struct vector_pair pair_load_remainder(const uint16_t *param, const uint16_t *remainder) {
+    vector_bits halves = vector_load_halves(param), lower = vector_load_halves(remainder);
+    return (struct vector_pair){
+        vector_from_remainder(halves & 0xFFFF, lower & 0xFFFF),
+        vector_from_remainder(halves >> 16, lower >> 16),
+    };
+}
+
+static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, struct vector_pair x) {
+    vector_store_halves(param, remainder_param(x.first) & 0xFFFF, remainder_param(x.second));
+    vector_store_halves(remainder, (vector_bits)x.first & 0xFFFF, (vector_bits)x.second);
+}
+
+/* ---- f16 ---- */
+
+static inline struct vector_pair ordered_load_f16(const uint16_t *from) {
+    return (struct vector_pair){
+        vector_from_f16(vector_load_u16(from)),
+        vector_from_f16(vector_load_u16(from + VECTOR_LANES)),
+    };
+}
+
+/* Of magnitudes that are no NaN. */
+static inline vector_bits f16_round_toward_zero(vector_bits magnitude) {
+    vector_mask is_small = (vector_mask)magnitude < 0x38800000;
+    vector small = (vector)(magnitude & (vector_bits)is_small) * vector_broadcast(0x1p24f);
+    vector_bits subnormal = (vector_bits)__builtin_convertvector(small, vector_mask);
+    vector_bits normal = (magnitude - (112u << 23)) >> 13;
+    vector_bits finite = vector_select(is_small, subnormal, normal);
+    finite = vector_select((vector_mask)magnitude < 0x47800000, finite, vector_broadcast_bits(0x7BFF));
+    return vector_select((vector_mask)magnitude < 0x7F800000, finite, vector_broadcast_bits(0x7C00));
+}
+
+/*
+ * Cuts 13 bits off the fp32; below f16's normal range, where the cut is at 2^-24 whatever the exponent, the random bits are
+ * added as a number.  The conversion toward zero holds what overflows at 65504.
+ */
+static inline vector_bits f16_round_stochastic(vector x, const uint16_t *random) {
+    vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF, random13 = vector_load_u16(random) >> 3;
+    vector random_value = __builtin_convertvector((vector_mask)random13, vector) * vector_broadcast(0x1p-37f);
+    vector_bits small = (vector_bits)((vector)magnitude + random_value);
+    vector_bits sum = vector_select((vector_mask)magnitude < 0x38800000, small, magnitude_add_random(magnitude, random13));
+    return f16_round_toward_zero(sum) | (bits ^ magnitude) >> 16;
+}
+
+/* Neither conversion keeps a NaN's bits. */
+static inline vector_bits f16_round(vector x, const uint16_t *random) {
+    vector_bits rounded = random ? f16_round_stochastic(x, random) : vector_to_f16(x);
+    return vector_select(x != x, vector_broadcast_bits(0x7FFF), rounded);
+}
+
+static inline void ordered_round_f16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
+    vector_store_u16(to, f16_round(x.first, random));
+    vector_store_u16(to + VECTOR_LANES, f16_round(x.second, random ? random + VECTOR_LANES : NULL));
+}
+
+#endif

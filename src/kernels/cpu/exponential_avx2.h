@@ -1,0 +1,40 @@
+/*
+ * exp(t) with AVX2 and FMA; exponential.h says how.  F = 3: a table of 8 values in one register, q of degree 3, error
+ * 2.6e-8.
+ */
+#ifndef QUERN_CPU_EXPONENTIAL_AVX2_H
+#define QUERN_CPU_EXPONENTIAL_AVX2_H
+
+#include "kernels/cpu/exponential.h"
+#include "kernels/cpu/vector_avx2.h"
+
+/* The bits of 2^(96 + k/8), less k * 2^20. */
+static const uint32_t quern_power_table[8] = {
+    0x6F800000, 0x6F7B95C2, 0x6F7837F0, 0x6F75FED7, 0x6F7504F3, 0x6F75672A, 0x6F7744FD, 0x6F7AC0C7,
+};
+
+/* Keeps the rounding sum between 2^20 and 2^21, and far from the ends. */
+#define EXPONENTIAL_REACH 65536.0f
+
+#define EXPONENTIAL_LN_2 ((double)LN_2)
+
+#define EXPONENTIAL_ROUND 0x1.8p20f
+
+/* round = EXPONENTIAL_ROUND - k; right where no x is below what exponential() calls lowest. */
+static inline __attribute__((always_inline)) vector exponential_in_reach(vector x, vector round) {
+    vector sum = vector_fma(x, vector_broadcast(LOG2_E), round);
+    vector r = vector_fma(sum - round, vector_broadcast(-LN_2), x);
+    __m256i place = _mm256_castps_si256(sum);
+    __m256i mantissa = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)quern_power_table), place);
+    vector power = _mm256_castsi256_ps(_mm256_add_epi32(mantissa, _mm256_slli_epi32(place, 20)));
+    vector q = vector_fma(r, vector_broadcast(0x1.5548e4p-3f), vector_broadcast(0x1.000882p-1f));
+    q = r * vector_fma(r, q, vector_broadcast(0x1p+0f));
+    return vector_fma(power, q, power);
+}
+
+/* 0 below lowest. */
+static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
+    return _mm256_and_ps(_mm256_cmp_ps(x, lowest, _CMP_NLT_UQ), exponential_in_reach(x, round));
+}
+
+#endif

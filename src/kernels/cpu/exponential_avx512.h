@@ -1,0 +1,43 @@
+/*
+ * exp(t) with AVX-512; exponential.h says how.  F = 5: a table of 32 values in two registers, q of degree 2, error
+ * 5.4e-8.
+ */
+#ifndef QUERN_CPU_EXPONENTIAL_AVX512_H
+#define QUERN_CPU_EXPONENTIAL_AVX512_H
+
+#include "kernels/cpu/exponential.h"
+#include "kernels/cpu/vector_avx512.h"
+
+/* The bits of 2^(96 + k/32), less k * 2^18. */
+static const uint32_t quern_power_table[32] = {
+    0x6F800000, 0x6F7ECD87, 0x6F7DAAC3, 0x6F7C980F, 0x6F7B95C2, 0x6F7AA43A, 0x6F79C3D3, 0x6F78F4F0,
+    0x6F7837F0, 0x6F778D3A, 0x6F76F532, 0x6F767043, 0x6F75FED7, 0x6F75A15B, 0x6F75583F, 0x6F7523F6,
+    0x6F7504F3, 0x6F74FBAF, 0x6F7508A4, 0x6F752C4D, 0x6F75672A, 0x6F75B9BE, 0x6F76248C, 0x6F76A81E,
+    0x6F7744FD, 0x6F77FBB8, 0x6F78CCDF, 0x6F79B907, 0x6F7AC0C7, 0x6F7BE4BA, 0x6F7D257D, 0x6F7E83B3,
+};
+
+/* Keeps the rounding sum between 2^18 and 2^19. */
+#define EXPONENTIAL_REACH 65536.0f
+
+#define EXPONENTIAL_LN_2 ((double)LN_2)
+
+#define EXPONENTIAL_ROUND 0x1.8p18f
+
+/* round = EXPONENTIAL_ROUND - k; right where no x is below what exponential() calls lowest. */
+static inline __attribute__((always_inline)) vector exponential_in_reach(vector x, vector round) {
+    vector sum = vector_fma(x, vector_broadcast(LOG2_E), round);
+    vector r = vector_fma(sum - round, vector_broadcast(-LN_2), x);
+    __m512i place = _mm512_castps_si512(sum);
+    __m512i mantissa = _mm512_permutex2var_epi32(_mm512_loadu_si512(quern_power_table), place,
+                                                 _mm512_loadu_si512(quern_power_table + 16));
+    vector power = _mm512_castsi512_ps(_mm512_add_epi32(mantissa, _mm512_slli_epi32(place, 18)));
+    vector q = r * vector_fma(r, vector_broadcast(0x1.fffffep-2f), vector_broadcast(0x1.0000f6p+0f));
+    return vector_fma(power, q, power);
+}
+
+/* 0 below lowest. */
+static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, lowest, _CMP_NLT_UQ), exponential_in_reach(x, round));
+}
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * exp(t) in GNU C; exponential.h says how.  F = 0: no table, q of degree 6, error 2e-9.  Without a fused multiply-add, y
+ * * ln 2 takes two terms, the first of which has few enough bits to be exact.
+ */
+#ifndef QUERN_CPU_EXPONENTIAL_PORTABLE_H
+#define QUERN_CPU_EXPONENTIAL_PORTABLE_H
+
+#include "kernels/cpu/exponential.h"
+#include "kernels/cpu/vector_portable.h"
+
+/* Up to here y has 11 bits, and its product with the 13 bits of ln_2_high is exact. */
+#define EXPONENTIAL_REACH 1024.0f
+
+#define EXPONENTIAL_LN_2 0x1.62e42fefa39efp-1
+
+#define EXPONENTIAL_ROUND 0x1.8p23f
+
+/* round = EXPONENTIAL_ROUND - k; right where no x is below what exponential() calls lowest. */
+static inline __attribute__((always_inline)) vector exponential_in_reach(vector x, vector round) {
+    const float ln_2_high = 0x1.62ep-1f, ln_2_low = 0x1.0bfbe8p-15f;
+    vector sum = x * LOG2_E + round;
+    vector y = sum - round;
+    vector r = (x - y * ln_2_high) - y * ln_2_low;
+    vector_bits power = ((vector_bits)sum << 23) + ((127u + EXPONENTIAL_BIAS) << 23);
+    vector q = 0x1.12682ep-7f + r * 0x1.6ae68ep-10f;
+    q = 0x1.555826p-5f + r * q;
+    q = 0x1.555418p-3f + r * q;
+    q = 0x1.fffffcp-2f + r * q;
+    q = r + r * (r * q);
+    return (vector)power + (vector)power * q;
+}
+
+/* 0 below lowest. */
+static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
+    vector_mask below = x < lowest;
+    return (vector)((vector_bits)exponential_in_reach(x, round) & ~(vector_bits)below);
+}
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * Moments in F16, E4M3 and E5M2: each block of QUERN_SCALE_BLOCK elements shares a power of two, 2^(byte - 127), which is chosen
+ * anew when the block is stored, by its largest finite magnitude, such that this one lies just below 2^(top + 1) and nothing
+ * overflows.
+ *
+ *   scaled_load_*    2 * VECTOR_LANES elements of one block, whose scale is *scale
+ *   scaled_store_*   a whole block from fp32, with its scale; `random` and `keep_positive` as in narrow_avx512.h
+ *
+ * Included after one of narrow_*.h and adam_arithmetic.h, whose names it uses.
+ */
+#ifndef QUERN_CPU_SCALED_H
+#define QUERN_CPU_SCALED_H
+
+#include <stdint.h>
+
+#include "kernels/cpu/scale.h"
+
+/* The exponent to which a block's largest magnitude is scaled: one below the type's own largest. */
+enum { SCALED_TOP_F16 = 14, SCALED_TOP_E4M3 = 7, SCALED_TOP_E5M2 = 14 };
+
+/* ---- loads ---- */
+
+static inline struct vector_pair scaled_load_f16(const uint16_t *from, const uint8_t *scale) {
+    return pair_multiply(ordered_load_f16(from), scale_value(*scale));
+}
+
+static inline struct vector_pair scaled_load_e4m3(const uint8_t *from, const uint8_t *scale) {
+    return pair_multiply(ordered_load_e4m3(from), scale_value(*scale));
+}
+
+static inline struct vector_pair scaled_load_e5m2(const uint8_t *from, const uint8_t *scale) {
+    return pair_multiply(ordered_load_e5m2(from), scale_value(*scale));
+}
+
+/* ---- stores ---- */
+
+#define FOR_EACH_PAIR(i) for (int i = 0; i < QUERN_SCALE_BLOCK; i += 2 * VECTOR_LANES)
+
+/* Nearly always all are finite, so that asks first for the largest of all. */
+static inline uint8_t scale_of(const float *x, int top) {
+    vector_magnitude largest = magnitude_zero();
+    FOR_EACH_PAIR(i) largest = magnitude_max(largest, pair_load_f32(x + i));
+    uint32_t found = magnitude_reduce(largest);
+    if (__builtin_expect(found >= F32_INFINITY, 0)) {
+        largest = magnitude_zero();
+        FOR_EACH_PAIR(i) largest = magnitude_max_finite(largest, pair_load_f32(x + i));
+        found = magnitude_reduce(largest);
+    }
+    return scale_for(found, top);
+}
+
+static inline void scaled_store_f16(uint16_t *to, uint8_t *scale, const float *x, const uint16_t *random, int keep_positive) {
+    const uint8_t chosen = scale_of(x, SCALED_TOP_F16);
+    FOR_EACH_PAIR(i) ordered_scale_f16(to + i, pair_load_f32(x + i), chosen, random ? random + i : NULL, keep_positive);
+    *scale = chosen;
+}
+
+static inline void scaled_store_e4m3(uint8_t *to, uint8_t *scale, const float *x, const uint16_t *random, int keep_positive) {
+    const uint8_t chosen = scale_of(x, SCALED_TOP_E4M3);
+    FOR_EACH_PAIR(i) ordered_scale_e4m3(to + i, pair_load_f32(x + i), chosen, random ? random + i : NULL, keep_positive);
+    *scale = chosen;
+}
+
+static inline void scaled_store_e5m2(uint8_t *to, uint8_t *scale, const float *x, const uint16_t *random, int keep_positive) {
+    const uint8_t chosen = scale_of(x, SCALED_TOP_E5M2);
+    FOR_EACH_PAIR(i) ordered_scale_e5m2(to + i, pair_load_f32(x + i), chosen, random ? random + i : NULL, keep_positive);
+    *scale = chosen;
+}
+
+#endif

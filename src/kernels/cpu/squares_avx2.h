@@ -1,0 +1,30 @@
+/*
+ * Sums of squares in double, beside vector_avx2.h.
+ * squares_avx512.h says what each function does; the names are the same.
+ */
+#ifndef QUERN_CPU_SQUARES_AVX2_H
+#define QUERN_CPU_SQUARES_AVX2_H
+
+#include "kernels/cpu/vector_avx2.h"
+
+struct squares {
+    vector_wide sum[4];
+};
+
+static inline vector_wide wide_add_square(vector_wide sum, __m128 x) {
+    const vector_wide wide = _mm256_cvtps_pd(x);
+    return _mm256_fmadd_pd(wide, wide, sum);
+}
+
+static inline void squares_add(struct squares *squares, struct vector_pair x) {
+    squares->sum[0] = wide_add_square(squares->sum[0], _mm256_castps256_ps128(x.first));
+    squares->sum[1] = wide_add_square(squares->sum[1], _mm256_extractf128_ps(x.first, 1));
+    squares->sum[2] = wide_add_square(squares->sum[2], _mm256_castps256_ps128(x.second));
+    squares->sum[3] = wide_add_square(squares->sum[3], _mm256_extractf128_ps(x.second, 1));
+}
+
+static inline double squares_total(const struct squares *squares) {
+    return wide_reduce_add((squares->sum[0] + squares->sum[1]) + (squares->sum[2] + squares->sum[3]));
+}
+
+#endif

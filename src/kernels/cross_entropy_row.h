@@ -1,0 +1,174 @@
+/*
+ * What is known of a row of cross-entropy, in double: how the sums of its parts come together, and what loss, outputs and gradient
+ * follow from them.  Shared by the CPU's kernels and its host code, so that every path to a row gives the same bits.
+ */
+#ifndef QUERN_CROSS_ENTROPY_ROW_H
+#define QUERN_CROSS_ENTROPY_ROW_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "kernels/problem.h"
+#include "quern.h"
+
+/* ---- sums ---- */
+
+/* Of no columns: where sums start, and what a skipped row has. */
+static inline quern_row_stats quern_row_nothing(void) {
+    return (quern_row_stats){.origin = (double)-INFINITY, .label_value = -INFINITY, .argmax = -1};
+}
+
+/* Brings the sums to another origin.  Without one there are no exponentials, and distances are counted from 0. */
+static inline void quern_row_move(quern_row_stats *stats, double origin) {
+    if (stats->origin == origin) return;
+    if (stats->origin == (double)-INFINITY) {
+        if (stats->weights != 0) stats->weighted -= origin * stats->weights;
+    } else {
+        const double distance = stats->origin - origin, factor = exp(distance);
+        stats->moment = factor * (stats->moment + distance * stats->others);
+        stats->others *= factor;
+        stats->weighted += distance * stats->weights;
+    }
+    stats->origin = origin;
+}
+
+/* Adds columns that follow those that are there.  Of equal maxima the first stays. */
+static inline void quern_row_add(quern_row_stats *stats, quern_row_stats more) {
+    const double origin = stats->origin > more.origin ? stats->origin : more.origin;
+    quern_row_move(stats, origin);
+    quern_row_move(&more, origin);
+    stats->others += more.others;
+    stats->weighted += more.weighted;
+    stats->moment += more.moment;
+    stats->weights += more.weights;
+    if (more.argmax >= 0 && (stats->argmax < 0 || more.maximum > stats->maximum)) {
+        stats->argmax = more.argmax;
+        stats->maximum = more.maximum;
+    }
+    if (more.has_label) {
+        stats->label_value = more.label_value;
+        stats->label_weight = more.label_weight;
+        stats->has_label = 1;
+    }
+}
+
+/* ---- labels ---- */
+
+static inline int64_t quern_row_given_label(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    return problem->labels_are_int64 ? ((const int64_t *)problem->labels)[row] : ((const int32_t *)problem->labels)[row];
+}
+
+static inline bool quern_row_is_ignored(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    return quern_row_given_label(problem, row) == problem->ignore_index;
+}
+
+/* The label of a row among all columns, or -1 for a row to skip. */
+static inline int64_t quern_row_label(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    const int64_t label = quern_row_given_label(problem, row);
+    return label == problem->ignore_index || label < 0 || label >= problem->global_vocab ? -1 : label;
+}
+
+/* ---- what follows from a row's sums ---- */
+
+struct quern_row_values {
+    double label;      /* exp(the label's y - origin) */
+    double sum;        /* of exp(y - origin) over all columns; NaN when any y is NaN or +infinity */
+    double log_sum;    /* lse - origin; of a row that is confident of its label without cancellation */
+    bool is_infinite;  /* every y is -infinity */
+};
+
+static inline struct quern_row_values quern_row_values(const quern_row_stats *stats) {
+    struct quern_row_values values = {0};
+    values.is_infinite = stats->origin == (double)-INFINITY && !isnan(stats->others) && !isnan(stats->label_value);
+    if (stats->has_label && !values.is_infinite)
+        values.label = exp((double)stats->label_value - (stats->origin == (double)-INFINITY ? 0 : stats->origin));
+    values.sum = stats->others + values.label;
+    values.log_sum = stats->label_value == stats->origin ? log1p(stats->others) : log(values.sum);
+    return values;
+}
+
+/* 0 times infinity is 0: what has no weight has no part in the loss. */
+static inline double quern_row_product(double weight, double value) { return weight != 0 ? weight * value : 0; }
+
+static inline double quern_row_loss(const struct quern_cross_entropy_problem *problem, const quern_row_stats *stats,
+                                    const struct quern_row_values *values) {
+    const double smoothing = (double)problem->label_smoothing, lse = stats->origin + values->log_sum;
+    const double of_label = values->log_sum - ((double)stats->label_value - stats->origin);
+    const double of_all = stats->weights * values->log_sum - stats->weighted;
+    return quern_row_product((1 - smoothing) * (double)stats->label_weight, of_label) +
+           quern_row_product(smoothing / (double)problem->global_vocab, of_all) + quern_row_product((double)problem->z_loss, lse * lse);
+}
+
+static inline double quern_row_entropy(const quern_row_stats *stats, const struct quern_row_values *values) {
+    const double of_label = quern_row_product(values->label, (double)stats->label_value - stats->origin);
+    const double entropy = values->log_sum - (stats->moment + of_label) / values->sum;
+    return entropy < 0 ? 0 : entropy;
+}
+
+static inline void quern_row_write(const struct quern_cross_entropy_problem *problem, int64_t row, double loss, double lse,
+                                   double log_prob, double entropy, int64_t argmax) {
+    if (problem->row_loss) problem->row_loss[row] = (float)loss;
+    if (problem->lse) problem->lse[row] = (float)lse;
+    if (problem->log_prob) problem->log_prob[row] = (float)log_prob;
+    if (problem->entropy) problem->entropy[row] = (float)entropy;
+    if (problem->argmax) problem->argmax[row] = argmax;
+}
+
+/* The outputs of a row whose label, -1 for a row to skip, and sums are known. */
+static inline void quern_row_finish(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t label,
+                                    const quern_row_stats *stats) {
+    if (label < 0) {
+        quern_row_write(problem, row, 0, 0, 0, 0, -1);
+        return;
+    }
+    const struct quern_row_values values = quern_row_values(stats);
+    if (values.is_infinite) {
+        if (problem->report) __atomic_fetch_add(&problem->report->infinite_rows, 1, __ATOMIC_RELAXED);
+        quern_row_write(problem, row, (double)INFINITY, (double)-INFINITY, (double)-INFINITY, 0, -1);
+    } else if (isnan(values.sum)) {
+        quern_row_write(problem, row, (double)NAN, (double)NAN, (double)NAN, (double)NAN, -1);
+    } else {
+        quern_row_write(problem, row, quern_row_loss(problem, stats, &values), stats->origin + values.log_sum,
+                        (double)stats->label_value - stats->origin - values.log_sum,
+                        problem->entropy ? quern_row_entropy(stats, &values) : 0, stats->argmax);
+    }
+}
+
+/* ---- the gradient ---- */
+
+/* The gradient of a row with respect to its y: factor * exp(y - origin) - uniform * class weight, but at the label. */
+struct quern_row_gradient {
+    enum { QUERN_GRADIENT_ZERO, QUERN_GRADIENT_NAN, QUERN_GRADIENT_NUMBERS } kind;
+    double origin, factor, uniform;
+    double label;
+};
+
+/* What the gradient of a row is multiplied by. */
+static inline double quern_row_scale(const struct quern_cross_entropy_problem *problem, int64_t row) {
+    double scale = problem->grad_scale;
+    if (problem->grad_loss) scale *= (double)problem->grad_loss[row * problem->grad_loss_stride];
+    return problem->divisor ? scale / *problem->divisor : scale;
+}
+
+/* label: -1 for a row to skip. */
+static inline struct quern_row_gradient quern_row_gradient(const struct quern_cross_entropy_problem *problem, int64_t row,
+                                                           int64_t label, const quern_row_stats *stats) {
+    struct quern_row_gradient gradient = {.kind = QUERN_GRADIENT_ZERO, .origin = stats->origin};
+    if (label < 0) return gradient;
+    const struct quern_row_values values = quern_row_values(stats);
+    const bool divides_by_zero = problem->divisor && *problem->divisor == 0;
+    const double scale = divides_by_zero ? 0 : quern_row_scale(problem, row);
+    if (isnan(values.sum) || isnan(scale)) gradient.kind = QUERN_GRADIENT_NAN;
+    if (gradient.kind == QUERN_GRADIENT_NAN || values.is_infinite || divides_by_zero) return gradient;
+    const double smoothing = (double)problem->label_smoothing, uniform = smoothing / (double)problem->global_vocab;
+    const double own = (1 - smoothing) * (double)stats->label_weight, probability = values.label / values.sum;
+    const double of_lse = 2 * (double)problem->z_loss * (stats->origin + values.log_sum);
+    gradient.kind = QUERN_GRADIENT_NUMBERS;
+    gradient.factor = (own + uniform * stats->weights + of_lse) / values.sum * scale;
+    gradient.uniform = uniform * scale;
+    gradient.label = (uniform * (stats->weights * probability - (double)stats->label_weight) + of_lse * probability -
+                      own * (stats->others / values.sum)) * scale;
+    return gradient;
+}
+
+#endif

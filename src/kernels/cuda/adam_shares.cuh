@@ -1,0 +1,257 @@
+/*
+ * What a lane has in its registers of a tensor's arrays, and one step of Adam on it.
+ *
+ * FULL says whether there may be AMSGrad, a copy and moments of scaled types; then a lane has one group of eight elements at a
+ * time, since registers are too few for more.  A block of a scaled type is what four lanes have: they find its scale together, from
+ * the new moments, before the first element is rounded.
+ */
+#ifndef QUERN_DEVICE_ADAM_SHARES_CUH
+#define QUERN_DEVICE_ADAM_SHARES_CUH
+
+#include "kernels/cuda/adam_copy.cuh"
+#include "kernels/cuda/adam_tile.cuh"
+#include "kernels/cuda/random_words.cuh"
+#include "kernels/cuda/remainder.cuh"
+#include "kernels/cuda/share.cuh"
+
+/* A group's new moments, in fp32. */
+struct adam_values {
+    float m[8], v[8], v_max[8];
+};
+
+/* A block's scale in each array that may be of a scaled type. */
+struct block_scales {
+    uint32_t m, v, v_max;
+};
+
+template <class Param, class Grad, class M, class V, class Master, bool FULL, int GROUPS> struct adam_shares {
+    typedef share<Param, GROUPS> param_share;
+    typedef share<Grad, GROUPS> grad_share;
+    typedef share<M, GROUPS> m_share;
+    typedef share<V, GROUPS> v_share;
+    /* Half a vector at a time of a fifth array of 16-bit elements: registers are too few for both groups of it. */
+    typedef share<Master, is_same<Master, remainder16> ? 1 : GROUPS> master_share;
+    typedef share<typename either<FULL, V, nothing>::type, GROUPS> v_max_share;
+    typedef random_words<GROUPS == 1> random_of_group;
+    static constexpr bool reads_param = !is_same<Master, f32>;
+    static_assert(GROUPS == 1 || !FULL, "registers are too few");
+    enum { lane_elements = 8 * GROUPS, block_lanes = 4 };
+
+    grad_share grad;
+    m_share m;
+    v_share v;
+    param_share param;
+    master_share master;
+    v_max_share v_max;
+
+    /* ---- to and from memory ---- */
+
+    /*
+     * Of the lane's arrays those that cannot be accessed by vectors at element `first` of the tile: all where the tensor ends.
+     * It is found anew wherever it is needed, rather than kept in a register.
+     */
+    static __device__ __forceinline__ uint32_t barred_at(const adam_tile &tile, uint32_t first) {
+        return first < tile.whole_count ? tile.unaligned : ~0u;
+    }
+
+    /* The arrays that span the groups, or those that do not; `barred` is what barred_at() says. */
+    template <bool SPANNING>
+    __device__ __forceinline__ void load(const adam_tile &tile, uint32_t first, uint32_t barred) {
+        if (grad_share::spans == SPANNING) grad.load(tile.grad, first, tile.count, !(barred & UNALIGNED_GRAD));
+        if (m_share::spans == SPANNING) m.load(tile.m, first, tile.count, !(barred & UNALIGNED_M));
+        if (v_share::spans == SPANNING) v.load(tile.v, first, tile.count, !(barred & UNALIGNED_V));
+        if (master_share::spans == SPANNING) master.load(tile.master, first, tile.count, !(barred & UNALIGNED_MASTER));
+        if (param_share::spans == SPANNING && reads_param) {
+            param.load(tile.param, first, tile.count, !(barred & UNALIGNED_PARAM));
+        }
+    }
+
+    template <bool SPANNING>
+    __device__ __forceinline__ void store(const adam_tile &tile, uint32_t first, uint32_t barred, bool amsgrad = false) const {
+        if (m_share::spans == SPANNING) m.store(tile.m, first, tile.count, !(barred & UNALIGNED_M));
+        if (v_share::spans == SPANNING && !amsgrad) v.store(tile.v, first, tile.count, !(barred & UNALIGNED_V));
+        if (param_share::spans == SPANNING) param.store(tile.param, first, tile.count, !(barred & UNALIGNED_PARAM));
+        if (master_share::spans == SPANNING) master.store(tile.master, first, tile.count, !(barred & UNALIGNED_MASTER));
+    }
+
+    /* As nearly always no array is barred, all loads are then on their way without a branch among them. */
+    template <bool SPANNING>
+    __device__ __forceinline__ void load_soon(const adam_tile &tile, uint32_t first) {
+        const uint32_t barred = barred_at(tile, first);
+        if (barred == 0) {
+            load<SPANNING>(tile, first, 0);
+        } else {
+            load<SPANNING>(tile, first, barred);
+        }
+    }
+
+    template <bool SPANNING>
+    __device__ __forceinline__ void store_soon(const adam_tile &tile, uint32_t first, bool amsgrad = false) const {
+        const uint32_t barred = barred_at(tile, first);
+        if (barred == 0) {
+            store<SPANNING>(tile, first, 0, amsgrad);
+        } else {
+            store<SPANNING>(tile, first, barred, amsgrad);
+        }
+    }
+
+    __device__ __forceinline__ void next_group() {
+        grad.next_group(true);
+        m.next_group();
+        v.next_group();
+        param.next_group();
+        master.next_group();
+    }
+
+    /* The lane's gradients become zeros. */
+    static __device__ __forceinline__ void zero_grads(const adam_tile &tile, uint32_t first) {
+        const grad_share zeros = {};
+        zeros.store(tile.grad, first, tile.count, !(barred_at(tile, first) & UNALIGNED_GRAD));
+    }
+
+    /* ---- the scales ---- */
+
+    /* Those of the block that the elements from `first` on belong to. */
+    __device__ __forceinline__ block_scales load_scales(const adam_tile &tile, uint32_t first, bool amsgrad) const {
+        block_scales scale = {};
+        if (first < tile.count) {
+            if (is_scaled<M>) scale.m = tile.m_scale[first / 32];
+            if (is_scaled<V>) scale.v = tile.v_scale[first / 32];
+            if (is_scaled<V> && amsgrad) scale.v_max = tile.v_max_scale[first / 32];
+        }
+        return scale;
+    }
+
+    /* By all lanes; one of each block's stores, when all have read the scales before. */
+    __device__ __forceinline__ void store_scales(const adam_tile &tile, uint32_t first, const block_scales &scale,
+                                                 bool amsgrad) const {
+        if (is_scaled<M> || is_scaled<V>) __syncwarp();
+        if (first % 32 == 0 && first < tile.count) {
+            if (is_scaled<M>) tile.m_scale[first / 32] = (uint8_t)scale.m;
+            if (is_scaled<V>) tile.v_scale[first / 32] = (uint8_t)scale.v;
+            if (is_scaled<V> && amsgrad) tile.v_max_scale[first / 32] = (uint8_t)scale.v_max;
+        }
+    }
+
+    /* By all lanes of the warp: the scales for the block's new moments. */
+    static __device__ __forceinline__ block_scales find_scales(const adam_values &values, bool amsgrad) {
+        block_scales scale = {};
+        if (is_scaled<M>) scale.m = scale_of<M>(largest_of_lanes<block_lanes>(largest_finite(values.m, 0.0f)));
+        if (is_scaled<V>) scale.v = scale_of<V>(largest_of_lanes<block_lanes>(largest_finite(values.v, 0.0f)));
+        if (is_scaled<V> && amsgrad) scale.v_max = scale_of<V>(largest_of_lanes<block_lanes>(largest_finite(values.v_max, 0.0f)));
+        return scale;
+    }
+
+    /* ---- the present group ---- */
+
+    __device__ __forceinline__ void widen_master(float *p) const {
+        if constexpr (is_same<Master, remainder16>) {
+            join_remainder(param.word, master.word, p);
+        } else if constexpr (is_same<Master, f32>) {
+            packing<f32, 8>::widen(master.word, p);
+        } else {
+            packing<Param, 8>::widen(param.word, p);
+        }
+    }
+
+    /*
+     * The new moments.  AMSGrad's v_max is loaded only here: nothing else of that size can be held in registers while the other
+     * arrays come in.
+     */
+    __device__ __forceinline__ adam_values take(const adam_tile &tile, uint32_t first, const block_scales &scale,
+                                                bool amsgrad = false) {
+        const adam_scalars &scalars = tile.scalars;
+        adam_values values;
+        float g[8];
+        packing<Grad, 8>::widen(grad.word, g);
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            g[i] = __fmul_rn(g[i], scalars.grad_factor);
+        }
+        if (scalars.l2_decay != 0.0f) {
+            float p[8];
+            widen_master(p);
+            add_l2_decay(scalars, p, g);
+        }
+        widen_scaled<M>(m.word, scale_factor(scale.m), values.m);
+        widen_scaled<V>(v.word, scale_factor(scale.v), values.v);
+        adam_moments(scalars, g, values.m, values.v);
+        if constexpr (FULL) {
+            if (amsgrad) {
+                v_max.load(tile.v_max, first, tile.count, !(barred_at(tile, first) & UNALIGNED_V_MAX));
+                widen_scaled<V>(v_max.word, scale_factor(scale.v_max), values.v_max);
+                raise_v_max(values.v, values.v_max);
+            }
+        }
+        return values;
+    }
+
+    /*
+     * One step from what take() gave.  Registers are few: so the parameters are widened late, and are the first to be narrow again.
+     */
+    __device__ __forceinline__ void update(const adam_tile &tile, uint32_t first, const quern_adam_step &step, adam_values &values,
+                                           const block_scales &scale, bool amsgrad = false) {
+        const bool ordinary = are_ordinary(tile.scalars, values.m, values.v);
+        float update[8], p[8];
+        adam_update(tile.scalars, values.m, values.v, update, ordinary);
+        widen_master(p);
+        adam_parameters(tile.scalars, update, p);
+        random_of_group random(tile.random, first / 8, step.seed);
+        random.draw_for_all((V::bytes < 4 && step.stochastic_v) || (M::bytes < 4 && step.stochastic_m) ||
+                            (Param::bytes < 4 && step.stochastic_param));
+        round_parameters(step, p, random);
+        round_moment<M, QUERN_RANDOM_TURN_M, false>(values.m, scale.m, m.word, step.stochastic_m, ordinary, random);
+        if (!amsgrad) {
+            round_v(values.v, scale.v, v.word, step.stochastic_v, ordinary, random);
+        }
+    }
+
+    /* AMSGrad: v, which has no more to say, and v_max are stored; then v_max takes its place. */
+    __device__ __forceinline__ void replace_v_by_v_max(const adam_tile &tile, uint32_t first, const quern_adam_step &step,
+                                                       adam_values &values, const block_scales &scale) {
+        const random_words<false> random(tile.random, first / 8, step.seed);
+        round_v(values.v, scale.v, v.word, step.stochastic_v, false, random);
+        v.store(tile.v, first, tile.count, !(barred_at(tile, first) & UNALIGNED_V));
+        v = {}; /* its registers are free */
+        round_v(values.v_max, scale.v_max, v_max.word, false, false, random);
+        v_max.store(tile.v_max, first, tile.count, !(barred_at(tile, first) & UNALIGNED_V_MAX));
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            values.v[i] = values.v_max[i];
+        }
+    }
+
+    template <class Random>
+    static __device__ __forceinline__ void round_v(const float *x, uint32_t scale, uint32_t *word, bool is_stochastic, bool finite,
+                                                   const Random &random) {
+        round_moment<V, QUERN_RANDOM_TURN_V, true>(x, scale, word, is_stochastic, finite, random);
+    }
+
+    __device__ __forceinline__ void round_parameters(const quern_adam_step &step, const float *p, const random_of_group &random) {
+        if constexpr (is_same<Master, remainder16>) {
+            split_remainder(p, param.word, master.word);
+            return;
+        }
+        round_group<Param, QUERN_RANDOM_TURN_PARAM>(p, param.word, step.stochastic_param, false, random);
+        if constexpr (is_same<Master, f32>) {
+            packing<f32, 8>::nearest(p, master.word);
+        }
+    }
+
+    /* ---- the copy ---- */
+
+    /* By all lanes: copies the master or, without one, the parameters as they are stored. */
+    __device__ __forceinline__ void copy(adam_tile &tile, uint32_t first, int32_t dtype) const {
+        float p[8];
+        widen_master(p);
+        if (tile.copy_max) {
+            const float largest = largest_of_lanes<32>(largest_finite(p, 0.0f));
+            if (threadIdx.x % 32 == 0) {
+                tile.largest_copy = fmaxf(tile.largest_copy, largest);
+            }
+        }
+        copy_group(p, dtype, tile.copy_scale, tile.copy, first, tile.count, !(barred_at(tile, first) & UNALIGNED_COPY));
+    }
+};
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * A tile of Adam: what a warp must know of it, and one step through it.
+ *
+ * The description lies in shared memory, and each part of it is read where it is used: so the registers are left to the elements.
+ */
+#ifndef QUERN_DEVICE_ADAM_TILE_CUH
+#define QUERN_DEVICE_ADAM_TILE_CUH
+
+#include "kernels/cuda/adam_step.cuh"
+#include "kernels/cuda/philox.cuh"
+#include "kernels/cuda/tiles.cuh"
+#include "quern.h"
+
+/* Arrays that begin at no multiple of a vector, a bit each. */
+enum {
+    UNALIGNED_PARAM = 1,
+    UNALIGNED_GRAD = 2,
+    UNALIGNED_M = 4,
+    UNALIGNED_V = 8,
+    UNALIGNED_MASTER = 16,
+    UNALIGNED_V_MAX = 32,
+    UNALIGNED_COPY = 64
+};
+
+/* Pointers are to the tile's first element. */
+struct adam_tile {
+    int64_t number;               /* among all tiles of the launch */
+    char *param, *grad, *m, *v, *master;
+    adam_scalars scalars;
+    uint32_t count;               /* elements that exist, */
+    uint32_t whole_count;         /* and those of them that fill the shares of lanes */
+    uint32_t unaligned;
+    philox_words random;          /* the counter of the first group's random numbers */
+
+    /* What only full kernels look at. */
+    char *v_max, *copy;
+    uint8_t *m_scale, *v_scale, *v_max_scale;
+    float copy_scale;
+    float *copy_max;
+    float largest_copy;           /* so far */
+};
+
+/* The step's scalars with the tensor's multipliers. */
+static __device__ __forceinline__ adam_scalars scalars_of(const quern_adam_step &step, const quern_adam_slice &slice) {
+    const float lr = slice.lr_multiplier, weight_decay = slice.weight_decay_multiplier;
+    adam_scalars scalars;
+    scalars.grad_factor = step.grad_factor;
+    scalars.one_minus_beta1 = step.one_minus_beta1;
+    scalars.one_minus_beta2 = step.one_minus_beta2;
+    scalars.inner_factor = step.eps_inside ? step.inverse_bias2 : 1.0f;
+    scalars.inner_addend = step.eps_inside ? step.eps : 0.0f;
+    scalars.outer_factor = step.eps_inside ? 1.0f : step.inverse_sqrt_bias2;
+    scalars.outer_addend = step.eps_inside ? 0.0f : step.eps;
+    scalars.step_size = __fmul_rn(step.step_size, lr);
+    scalars.decoupled_decay = __fmul_rn(__fmul_rn(step.decoupled_decay, lr), weight_decay);
+    scalars.l2_decay = __fmul_rn(step.l2_decay, weight_decay);
+    return scalars;
+}
+
+/* The bit where the array, of which this is a lane's share, begins at no multiple of a vector. */
+template <class Share> static __device__ __forceinline__ uint32_t unaligned(const void *array, uint32_t bit) {
+    return (uintptr_t)array % Share::vector_bytes ? bit : 0;
+}
+
+template <class Shares>
+static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_adam_slice &slice, const quern_adam_step &step,
+                                                 uint32_t number, uint32_t place) {
+    tile.param = tile_begin(slice.param, number, Shares::param_share::element_bytes);
+    tile.grad = tile_begin(slice.grad, number, Shares::grad_share::element_bytes);
+    tile.m = tile_begin(slice.m, number, Shares::m_share::element_bytes);
+    tile.v = tile_begin(slice.v, number, Shares::v_share::element_bytes);
+    tile.master = tile_begin(slice.master, number, Shares::master_share::element_bytes);
+    tile.scalars = scalars_of(step, slice);
+    tile.count = tile_elements(slice.count, number);
+    tile.whole_count = tile.count / Shares::lane_elements * Shares::lane_elements;
+    tile.unaligned = unaligned<typename Shares::param_share>(slice.param, UNALIGNED_PARAM) |
+                     unaligned<typename Shares::grad_share>(slice.grad, UNALIGNED_GRAD) |
+                     unaligned<typename Shares::m_share>(slice.m, UNALIGNED_M) |
+                     unaligned<typename Shares::v_share>(slice.v, UNALIGNED_V) |
+                     unaligned<typename Shares::master_share>(slice.master, UNALIGNED_MASTER);
+    const uint64_t group = (uint64_t)number * (QUERN_ADAM_TILE / 8);
+    tile.random = {{(uint32_t)group, (uint32_t)(group >> 32), step.step, place}};
+}
+
+template <class Shares>
+static __device__ __forceinline__ void open_extras(adam_tile &tile, const quern_adam_extras &extras, const quern_adam_step &step,
+                                                   uint32_t number) {
+    const uint32_t copy_bytes = step.copy_dtype == QUERN_E4M3 || step.copy_dtype == QUERN_E5M2 ? 1 : 2;
+    tile.v_max = tile_begin(extras.v_max, number, Shares::v_share::element_bytes);
+    tile.copy = tile_begin(extras.copy, number, copy_bytes);
+    tile.m_scale = extras.m_scale + (uint64_t)number * (QUERN_ADAM_TILE / 32);
+    tile.v_scale = extras.v_scale + (uint64_t)number * (QUERN_ADAM_TILE / 32);
+    tile.v_max_scale = extras.v_max_scale + (uint64_t)number * (QUERN_ADAM_TILE / 32);
+    tile.copy_scale = extras.copy_scale ? *extras.copy_scale : 1.0f;
+    tile.copy_max = extras.copy_max;
+    tile.largest_copy = 0.0f;
+    tile.unaligned |= unaligned<typename Shares::v_max_share>(extras.v_max, UNALIGNED_V_MAX) |
+                      ((uintptr_t)extras.copy % (8 * copy_bytes) ? UNALIGNED_COPY : 0);
+}
+
+#endif

@@ -1,0 +1,282 @@
+/*
+ * The barrier between ranks, for use inside a kernel: one block of each rank meets the same of every other.  Thread j of the block
+ * deals with rank j, so the block needs as many threads as the group has ranks, and whole warps.
+ *
+ * A rank puts its signal into the pads of all members, then waits until theirs have come into its own: see src/kernels/collective.h.
+ * Between the two it may do whatever needs no peer.
+ *
+ * Order.  What any thread of the block wrote before put() comes before the __syncthreads inside, and so before thread j's release,
+ * which orders all that thread j has learnt of, not only what it wrote itself.  What the grid wrote is included when its blocks
+ * told this one, by release and acquire, that they were done; what earlier kernels of the stream wrote is there anyway.  The peer
+ * reads the signal with an acquire in one thread and passes another __syncthreads.  So all that was written before put() on any
+ * rank is there for all threads of every member's block after await().  The counts are the rank's own, and only one block of a
+ * launch at a time uses them.
+ *
+ * A wait never hangs.  Every so often a thread that still waits looks around: at the time, and at the group's poison in host
+ * memory.  Whoever finds that the limit has passed, or that a peer has made another call, leaves an incident, poisons the group
+ * and lets the block go on with the news; nothing traps.  The pad then says that this rank has ended, so that launches which are
+ * already in the stream end at once and without a signal: no peer can take them for the meeting that failed.
+ */
+#ifndef QUERN_DEVICE_BARRIER_CUH
+#define QUERN_DEVICE_BARRIER_CUH
+
+#include "kernels/collective_problem.h"
+#include "kernels/cuda/system_memory.cuh"
+#include "quern.h"
+
+/* The parts of a rank's pad. */
+struct device_pad {
+    char *base;
+    uint32_t stride;
+
+    __device__ __forceinline__ device_pad(char *base, uint32_t ranks) : base(base), stride(quern_pad_stride(ranks)) {}
+    __device__ __forceinline__ quern_signal *pair(uint32_t rank) const { return (quern_signal *)base + rank; }
+    __device__ __forceinline__ quern_signal *everyone(uint32_t rank) const { return (quern_signal *)base + stride + rank; }
+    __device__ __forceinline__ uint32_t *count(uint32_t rank) const { return (uint32_t *)(base + 16 * stride) + rank; }
+    __device__ __forceinline__ uint32_t *everyone_count() const { return (uint32_t *)(base + 20 * stride); }
+    __device__ __forceinline__ uint32_t *grid(quern_grid_word word) const { return everyone_count() + 1 + word; }
+};
+
+static __device__ __forceinline__ device_pad own_pad(const quern_links &links) {
+    return device_pad(links.pad[links.rank], links.ranks);
+}
+
+/* Whether an earlier launch of this rank has given up. */
+static __device__ __forceinline__ bool has_ended(const quern_links &links) {
+    return load_relaxed_device(own_pad(links).grid(QUERN_GRID_ENDED)) != 0;
+}
+
+static __device__ __forceinline__ bool is_member(const quern_links &links, uint32_t rank) {
+    return rank < links.ranks && (links.members[rank / 32] >> rank % 32 & 1);
+}
+
+static __device__ __forceinline__ bool is_awaited(const quern_links &links, uint32_t rank) {
+    return rank != links.rank && is_member(links, rank);
+}
+
+static __device__ __forceinline__ bool by_multicast(const quern_links &links) {
+#if QUERN_MULTIMEM
+    return links.multicast_pad != nullptr;
+#else
+    return false;
+#endif
+}
+
+/* Ends the group, when the rest of the incident has been written: one thread of the block. */
+static __device__ __forceinline__ void poison(const quern_links &links, uint32_t tag, quern_incident_kind kind, quern_status status) {
+    links.incident->tag = tag;
+    store_release_system(&links.incident->kind, (uint32_t)kind);
+    if (load_relaxed_system(links.poison) == 0) {
+        store_release_system(links.poison, (uint32_t)status);
+    }
+}
+
+/* What a meeting came to, the same in all threads of the block. */
+struct meeting_result {
+    bool ended;      /* there is nothing more to do: this rank has given up, or been told that another one has */
+    int dissenter;   /* the lowest rank, this one included, that came with bad news; -1: none */
+    bool unanimous;  /* all members dissent */
+};
+
+/* One meeting: put, then await, each called by all threads of the block. */
+struct meeting {
+    const quern_links &links;
+    const uint32_t tag;        /* of this meeting */
+    const bool dissents;       /* this rank comes with bad news */
+    uint32_t expected;         /* of thread j: the epoch at which rank j has come */
+
+    __device__ __forceinline__ meeting(const quern_links &links, quern_phase phase, bool dissents)
+        : links(links), tag(links.tag | (uint32_t)phase << 16), dissents(dissents), expected(0) {}
+
+    /* The epoch of the next meeting with a rank. */
+    static __device__ __forceinline__ uint32_t next_epoch(const quern_links &links, uint32_t rank) {
+        return (by_multicast(links) ? *own_pad(links).everyone_count() : *own_pad(links).count(rank)) + 1;
+    }
+
+    __device__ __forceinline__ void put() {
+        const device_pad own = own_pad(links);
+        const uint32_t signalled = tag | (dissents ? QUERN_TAG_DISSENTS : 0);
+        expected = threadIdx.x < links.ranks ? next_epoch(links, threadIdx.x) : 0;
+        __syncthreads();
+#if QUERN_MULTIMEM
+        if (by_multicast(links)) {
+            if (threadIdx.x == 0) {
+                *own.everyone_count() = expected;
+                multicast_release_system(device_pad(links.multicast_pad, links.ranks).everyone(links.rank),
+                                         quern_make_signal(expected, signalled));
+            }
+            return;
+        }
+#endif
+        if (is_awaited(links, threadIdx.x)) {
+            *own.count(threadIdx.x) = expected;
+            store_release_system(device_pad(links.pad[threadIdx.x], links.ranks).pair(links.rank),
+                                 quern_make_signal(expected, signalled));
+        }
+    }
+
+    __device__ __forceinline__ meeting_result await() {
+        __shared__ masks mask;
+        quern_signal seen = 0;
+        uint64_t waited = 0;
+        const news mine = is_awaited(links, threadIdx.x) ? watch(&seen, &waited)
+                          : threadIdx.x == links.rank && dissents ? DISSENTS : CAME;
+        mask.gather(mine);
+        __syncthreads();
+        const bool other_calls = any(mask.of_other_call), expired = any(mask.expired);
+        if (other_calls || expired) {
+            leave_incident(mask, other_calls, mine, seen, waited);
+        }
+        return result(mask, other_calls || expired);
+    }
+
+private:
+    enum news { CAME, DISSENTS, OTHER_CALL, EXPIRED, TOLD };
+    enum { LOOK_AROUND = 256, /* polls: looking at host memory takes longer than they do */ PAUSE = 100 /* nanoseconds */ };
+
+    /* A bit for each rank. */
+    struct masks {
+        uint32_t dissenting[QUERN_RANK_WORDS], of_other_call[QUERN_RANK_WORDS], expired[QUERN_RANK_WORDS], told[QUERN_RANK_WORDS];
+
+        __device__ __forceinline__ void gather(news mine) {
+            for (uint32_t word = threadIdx.x / 32; word < QUERN_RANK_WORDS; word += blockDim.x / 32) {
+                const bool here = word == threadIdx.x / 32;  /* there are no ranks for threads that are not there */
+                const uint32_t bits[4] = {__ballot_sync(~0u, here && mine == DISSENTS), __ballot_sync(~0u, here && mine == OTHER_CALL),
+                                          __ballot_sync(~0u, here && mine == EXPIRED), __ballot_sync(~0u, here && mine == TOLD)};
+                if (threadIdx.x % 32 == 0) {
+                    dissenting[word] = bits[0], of_other_call[word] = bits[1], expired[word] = bits[2], told[word] = bits[3];
+                }
+            }
+        }
+    };
+
+    static __device__ __forceinline__ bool any(const uint32_t (&words)[QUERN_RANK_WORDS]) {
+        return (words[0] | words[1] | words[2] | words[3]) != 0;
+    }
+
+    static __device__ __forceinline__ uint32_t lowest(const uint32_t (&words)[QUERN_RANK_WORDS]) {
+        uint32_t rank = 0;
+#pragma unroll
+        for (int word = QUERN_RANK_WORDS - 1; word >= 0; word--) {
+            rank = words[word] ? 32 * word + __ffs(words[word]) - 1 : rank;
+        }
+        return rank;
+    }
+
+    /* Waits for one rank. */
+    __device__ __forceinline__ news watch(quern_signal *seen, uint64_t *waited) {
+        const device_pad own = own_pad(links);
+        const quern_signal *slot = by_multicast(links) ? own.everyone(threadIdx.x) : own.pair(threadIdx.x);
+        uint64_t began = 0;
+        for (uint32_t polls = 1;; polls++) {
+            *seen = load_acquire_system(slot);
+            if (quern_epoch_reached(quern_signal_epoch(*seen), expected)) {
+                if (began) {
+                    store_relaxed_system(links.reported_wait, 0);
+                }
+                return judge(*seen);
+            }
+            if (polls % LOOK_AROUND == 0) {
+                const uint64_t now = global_time();
+                if (!began) {
+                    began = now;
+                    store_relaxed_system(links.reported_tag, tag);
+                    store_relaxed_system(links.reported_wait, 1);
+                }
+                *waited = now - began;
+                if (has_ended(links) || load_relaxed_system(links.poison)) {
+                    return TOLD;
+                }
+                if (came_elsewhere(slot, seen)) {
+                    return give_up(OTHER_CALL);
+                }
+                if (*waited >= links.timeout) {
+                    return give_up(EXPIRED);
+                }
+            }
+            if (began) {
+                sleep_nanoseconds(PAUSE);
+            }
+        }
+    }
+
+    /*
+     * A rank at the very epoch of this meeting must be in the same call.  One that is further has been through this meeting: past
+     * this rank's bad news nobody goes but when all have them.
+     */
+    __device__ __forceinline__ news judge(quern_signal seen) {
+        if (quern_signal_epoch(seen) != expected) {
+            return dissents ? DISSENTS : CAME;
+        }
+        if ((quern_signal_tag(seen) & ~QUERN_TAG_DISSENTS) != tag) {
+            return give_up(OTHER_CALL);
+        }
+        return quern_signal_tag(seen) & QUERN_TAG_DISSENTS ? DISSENTS : CAME;
+    }
+
+    /*
+     * Meetings of all ranks and of some have signals of their own where multicast is mapped.  A rank that is further in the other
+     * kind than this one, and has still not come here, has made another call.
+     */
+    __device__ __forceinline__ bool came_elsewhere(const quern_signal *slot, quern_signal *seen) const {
+#if QUERN_MULTIMEM
+        const device_pad own = own_pad(links);
+        const bool all = by_multicast(links);
+        const quern_signal other = load_acquire_system(all ? own.pair(threadIdx.x) : own.everyone(threadIdx.x));
+        const uint32_t next = (all ? *own.count(threadIdx.x) : *own.everyone_count()) + 1;
+        if (quern_epoch_reached(quern_signal_epoch(other), next) &&
+            !quern_epoch_reached(quern_signal_epoch(load_acquire_system(slot)), expected)) {
+            *seen = other;
+            return true;
+        }
+#endif
+        return false;
+    }
+
+    /* The other threads of the block see it when they look around. */
+    __device__ __forceinline__ news give_up(news why) {
+        store_relaxed_device(own_pad(links).grid(QUERN_GRID_ENDED), 1);
+        return why;
+    }
+
+    __device__ __forceinline__ void leave_incident(const masks &mask, bool other_calls, news mine, quern_signal seen,
+                                                   uint64_t waited) const {
+        quern_incident *incident = links.incident;
+        uint32_t listed[QUERN_RANK_WORDS];
+#pragma unroll
+        for (int word = 0; word < QUERN_RANK_WORDS; word++) {
+            listed[word] = other_calls ? mask.of_other_call[word] : mask.expired[word] | mask.told[word];
+        }
+        if (other_calls ? mine == OTHER_CALL : mine == EXPIRED || mine == TOLD) {
+            incident->expected[threadIdx.x] = expected;
+            incident->seen[threadIdx.x] = seen;
+            if (threadIdx.x == lowest(listed)) {
+                incident->waited = waited;
+            }
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+#pragma unroll
+            for (int word = 0; word < QUERN_RANK_WORDS; word++) {
+                incident->missing[word] = listed[word];
+            }
+            poison(links, tag, other_calls ? QUERN_INCIDENT_MISMATCH : QUERN_INCIDENT_TIMEOUT,
+                   other_calls ? QUERN_PEER_MISMATCH : QUERN_PEER_TIMEOUT);
+        }
+    }
+
+    __device__ __forceinline__ meeting_result result(const masks &mask, bool failed) const {
+        const bool ended = failed || any(mask.told);
+        if (ended && threadIdx.x == 0) {
+            store_relaxed_device(own_pad(links).grid(QUERN_GRID_ENDED), 1);
+        }
+        uint32_t assenting = 0;
+#pragma unroll
+        for (int word = 0; word < QUERN_RANK_WORDS; word++) {
+            assenting |= mask.dissenting[word] ^ links.members[word];
+        }
+        return {ended, any(mask.dissenting) ? (int)lowest(mask.dissenting) : -1, assenting == 0};
+    }
+};
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * How the blocks of one launch wait for each other: the first block lets the others go on, and the last one to finish learns that
+ * it is.  The words lie in the rank's pad and are never reset by the host, so that a graph can be replayed: they count launches.
+ *
+ * All blocks of the launch must be able to run at once.  The first block's own waits are bounded, so these are too.
+ */
+#ifndef QUERN_DEVICE_GRID_GATE_CUH
+#define QUERN_DEVICE_GRID_GATE_CUH
+
+#include "kernels/cuda/barrier.cuh"
+
+struct grid_gate {
+    const quern_links &links;
+
+    __device__ __forceinline__ explicit grid_gate(const quern_links &links) : links(links) {}
+
+    /* The first block: what it has written is there for all that were released. */
+    __device__ __forceinline__ void release() const {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            store_release_device(own_pad(links).grid(QUERN_GRID_RELEASED), launch());
+        }
+    }
+
+    /* Every other block; false: the rank has given up. */
+    __device__ __forceinline__ bool await_release() const {
+        __shared__ bool released;
+        if (threadIdx.x == 0) {
+            const uint32_t present = launch();
+            while (!(released = load_acquire_device(own_pad(links).grid(QUERN_GRID_RELEASED)) == present) && !has_ended(links)) {
+                sleep_nanoseconds(40);
+            }
+        }
+        __syncthreads();
+        return released;
+    }
+
+    /*
+     * Every block at its end; true in the last one, for which all that the grid has written is there.  The order is the system's:
+     * the last block tells other GPUs of writes that this one has sent them.
+     */
+    __device__ __forceinline__ bool is_last_to_finish() const {
+        __shared__ bool last;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            const uint32_t present = launch();
+            last = add_acquire_release_system(own_pad(links).grid(QUERN_GRID_FINISHED), 1) == gridDim.x - 1;
+            if (last) {
+                store_relaxed_device(own_pad(links).grid(QUERN_GRID_FINISHED), 0);
+                store_relaxed_device(own_pad(links).grid(QUERN_GRID_LAUNCHES), present);
+            }
+        }
+        __syncthreads();
+        return last;
+    }
+
+private:
+    /* The number of this launch: it stays the same until the last block has asked. */
+    __device__ __forceinline__ uint32_t launch() const { return load_relaxed_device(own_pad(links).grid(QUERN_GRID_LAUNCHES)) + 1; }
+};
+
+#endif

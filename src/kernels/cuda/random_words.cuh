@@ -1,0 +1,66 @@
+/* Random words for the roundings of one group of eight elements, and the rounding of what is stored with or without them. */
+#ifndef QUERN_DEVICE_RANDOM_WORDS_CUH
+#define QUERN_DEVICE_RANDOM_WORDS_CUH
+
+#include "kernels/cuda/philox.cuh"
+#include "kernels/cuda/scale.cuh"
+#include "kernels/cuda/stochastic.cuh"
+
+/*
+ * The random words of a group: drawn once and kept through all its roundings, or drawn again for each where registers are too
+ * few to keep them.  `first` is the counter of the tile's first group, in shared memory.
+ */
+template <bool KEPT> struct random_words {
+    const philox_words &first;
+    uint32_t group;
+    const uint32_t *seed;
+    philox_words kept;
+
+    __device__ __forceinline__ random_words(const philox_words &first, uint32_t group, const uint32_t *seed)
+        : first(first), group(group), seed(seed), kept{} {}
+
+    __device__ __forceinline__ philox_words draw() const {
+        asm volatile("" ::: "memory"); /* nothing of the draws before is kept for this one: it would take registers too */
+        philox_words counter = first;
+        counter.word[0] += group;
+        return philox4x32(counter, seed);
+    }
+
+    __device__ __forceinline__ void draw_for_all(bool wanted) {
+        if (KEPT && wanted) {
+            kept = draw();
+        }
+    }
+
+    __device__ __forceinline__ philox_words get() const { return KEPT ? kept : draw(); }
+};
+
+/* Rounds the eight values of a group into the words that are stored; `finite` says that none is huge, infinite or NaN. */
+template <class T, int TURN, bool KEPT>
+static __device__ __forceinline__ void round_group(const float *x, uint32_t *word, bool is_stochastic, bool finite,
+                                                   const random_words<KEPT> &random) {
+    if constexpr (T::bytes == 2) {
+        if (is_stochastic) {
+            philox_words turned = random.get().template turned<TURN>();
+            stochastic<T>::template round<8>(x, turned.word, word, finite);
+            return;
+        }
+    }
+    packing<T, 8>::nearest(x, word);
+}
+
+/* The same for a moment, which may be of a scaled type and then, if it is POSITIVE, does not become zero. */
+template <class T, int TURN, bool POSITIVE, bool KEPT>
+static __device__ __forceinline__ void round_moment(const float *x, uint32_t scale, uint32_t *word, bool is_stochastic, bool finite,
+                                                    const random_words<KEPT> &random) {
+    if constexpr (!is_scaled<T>) {
+        round_group<T, TURN>(x, word, is_stochastic, finite, random);
+    } else if (is_stochastic) {
+        const philox_words turned = random.get().template turned<TURN>();
+        narrow_scaled<T, true, POSITIVE>(x, scale, turned.word, word, finite);
+    } else {
+        narrow_scaled<T, false, POSITIVE>(x, scale, nullptr, word, finite);
+    }
+}
+
+#endif

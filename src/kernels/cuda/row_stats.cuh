@@ -1,0 +1,219 @@
+/*
+ * What the sums of a row come to: quern_row_stats of its parts or shards become those of the row, and these its loss, its other
+ * outputs and the factors of its gradient.
+ *
+ * Whoever sums a row merges its parts by merge_in_warp, MERGED_AT_ONCE at a time from the first on, so that all get the same bits.
+ * A merge of one is that one.
+ */
+#ifndef QUERN_DEVICE_ROW_STATS_CUH
+#define QUERN_DEVICE_ROW_STATS_CUH
+
+#include "kernels/cuda/exponential.cuh"
+#include "kernels/problem.h"
+#include "quern.h"
+
+enum { MERGED_AT_ONCE = 8 };
+
+/* ---- labels ---- */
+
+__device__ __forceinline__ int64_t label_of(const quern_cross_entropy_problem &problem, int64_t row) {
+    return problem.labels_are_int64 ? ((const int64_t *)problem.labels)[row] : ((const int32_t *)problem.labels)[row];
+}
+
+__device__ __forceinline__ bool is_skipped(const quern_cross_entropy_problem &problem, int64_t label) {
+    return label == problem.ignore_index || (uint64_t)label >= (uint64_t)problem.global_vocab;
+}
+
+/* ---- merging ---- */
+
+/* Of a skipped row, or of no columns. */
+__device__ __forceinline__ quern_row_stats empty_stats() {
+    quern_row_stats stats = {};
+    stats.origin = -INFINITY_F64;
+    stats.argmax = -1;
+    stats.label_value = -INFINITY_F32;
+    return stats;
+}
+
+/* What the exponentials of one origin are multiplied with to be those of another that is as large or larger. */
+__device__ __forceinline__ double origin_factor(double origin, double common) {
+    return origin == common ? 1.0 : exp(origin - common);
+}
+
+/*
+ * Every lane's stats become one, the same in all lanes; lanes that have none bring empty ones.  FULL: the options may be on, of
+ * which the problem tells.
+ */
+template <bool FULL>
+__device__ __forceinline__ quern_row_stats merge_in_warp(const quern_cross_entropy_problem &problem, quern_row_stats mine) {
+    quern_row_stats all = empty_stats();
+    all.argmax = 0; /* not asked for */
+    all.origin = largest_of_warp((float)mine.origin); /* every origin is an fp32 value */
+    const double factor = origin_factor(mine.origin, all.origin);
+    all.others = sum_of_warp(mine.others * factor);
+    if (FULL && problem.entropy) {
+        /* (y - all.origin) * exp(y - all.origin), from the same of mine.origin */
+        const double moved = mine.others != 0 ? mine.moment + mine.others * (mine.origin - all.origin) : 0.0;
+        all.moment = sum_of_warp(moved * factor);
+    }
+    if (FULL && problem.label_smoothing != 0) {
+        const bool moves = mine.weights != 0 && mine.origin != all.origin;
+        all.weighted = sum_of_warp(moves ? mine.weighted + mine.weights * (mine.origin - all.origin) : mine.weighted);
+        all.weights = sum_of_warp(mine.weights);
+    }
+    if (FULL && problem.argmax) {
+        place_of_largest place = {mine.maximum, mine.argmax};
+        place.reduce_warp();
+        all.argmax = place.column;
+        all.maximum = place.column < 0 ? 0.0f : place.value;
+    }
+    const unsigned owners = __ballot_sync(0xffffffffu, mine.has_label);
+    if (owners) {
+        const int owner = __ffs(owners) - 1;
+        all.has_label = 1;
+        all.label_value = __shfl_sync(0xffffffffu, mine.label_value, owner);
+        all.label_weight = __shfl_sync(0xffffffffu, mine.label_weight, owner);
+    }
+    return all;
+}
+
+/* ---- what a row's stats say ---- */
+
+/* Every y is -infinity. */
+__device__ __forceinline__ bool is_all_infinite(const quern_row_stats &stats) {
+    return stats.origin == -INFINITY_F64 && stats.others == 0 && stats.label_value == -INFINITY_F32;
+}
+
+/* The exponentials' sums; all of them are NaN when the row is. */
+struct row_sums {
+    float above;  /* the label's y less the origin */
+    float own;    /* its exponential */
+    double sum;   /* that and all others' */
+
+    __device__ __forceinline__ explicit row_sums(const quern_row_stats &stats) {
+        above = stats.label_value - (float)stats.origin;
+        own = expf(above);
+        sum = stats.others + own;
+    }
+};
+
+/* A factor of 0 leaves out what it multiplies, be it infinite; NaN stays NaN. */
+template <class T> __device__ __forceinline__ T product_or_zero(float factor, T x) {
+    return factor != 0 || x != x ? factor * x : 0;
+}
+
+/* ---- the outputs of a row, written by one thread ---- */
+
+__device__ __forceinline__ void write_outputs(const quern_cross_entropy_problem &problem, int64_t row, float loss, float lse,
+                                              float log_prob, float entropy, int64_t argmax) {
+    if (problem.row_loss) {
+        problem.row_loss[row] = loss;
+    }
+    if (problem.lse) {
+        problem.lse[row] = lse;
+    }
+    if (problem.log_prob) {
+        problem.log_prob[row] = log_prob;
+    }
+    if (problem.entropy) {
+        problem.entropy[row] = entropy;
+    }
+    if (problem.argmax) {
+        problem.argmax[row] = argmax;
+    }
+}
+
+__device__ __forceinline__ void write_skipped_outputs(const quern_cross_entropy_problem &problem, int64_t row) {
+    write_outputs(problem, row, 0.0f, 0.0f, 0.0f, 0.0f, -1);
+}
+
+template <bool FULL>
+__device__ __forceinline__ void write_row_outputs(const quern_cross_entropy_problem &problem, int64_t row,
+                                                  const quern_row_stats &stats) {
+    if (is_all_infinite(stats)) {
+        if (problem.report) {
+            atomicAdd((unsigned long long *)&problem.report->infinite_rows, 1ull);
+        }
+        write_outputs(problem, row, INFINITY_F32, -INFINITY_F32, -INFINITY_F32, 0.0f, -1);
+        return;
+    }
+    const row_sums sums(stats);
+    /* lse - origin; of a confident row from the others alone, since 1 + others would lose them. */
+    const double log_sum = sums.above == 0 ? log1p(stats.others) : log(sums.sum);
+    const double surprise = log_sum - sums.above; /* -log p of the label */
+    const double lse = stats.origin + log_sum;
+    double loss = surprise, entropy = 0.0;
+    if (FULL) {
+        loss = product_or_zero((1.0f - problem.label_smoothing) * stats.label_weight, surprise);
+        if (problem.label_smoothing != 0) {
+            const double smoothed = stats.weights * log_sum - stats.weighted; /* sum of w * -log p */
+            loss += problem.label_smoothing / (double)problem.global_vocab * smoothed;
+        }
+        if (problem.entropy) {
+            const double moment = stats.moment + (sums.own != 0 ? (double)sums.above * sums.own : 0.0);
+            entropy = log_sum - moment / sums.sum;
+        }
+    }
+    if (problem.z_loss != 0) {
+        loss += problem.z_loss * lse * lse;
+    }
+    write_outputs(problem, row, (float)loss, (float)lse, (float)-surprise, (float)entropy, sums.sum == sums.sum ? stats.argmax : -1);
+}
+
+/* ---- the gradient ---- */
+
+/* What a row's gradient is multiplied with. */
+__device__ __forceinline__ float gradient_scale(const quern_cross_entropy_problem &problem, int64_t row) {
+    const float scale = problem.grad_scale * (problem.grad_loss ? problem.grad_loss[row * problem.grad_loss_stride] : 1.0f);
+    if (!problem.divisor) {
+        return scale;
+    }
+    const float divisor = (float)problem.divisor[0];
+    return divisor != 0 ? __fdiv_rn(scale, divisor) : 0.0f;
+}
+
+/* A value as two fp32 values. */
+__device__ __forceinline__ void split(double x, float *value, float *rest) {
+    *value = (float)x;
+    *rest = (float)(x - *value);
+}
+
+/* The factors of a row's gradient with respect to y; the scale is in all of them. */
+struct row_factors {
+    float origin;
+    float coefficient, coefficient_rest;  /* of exp(y - origin) */
+    float smoothing;                      /* of a column's class weight, to be taken off */
+    float label, label_rest;              /* the gradient of the label's column */
+
+    __device__ __forceinline__ row_factors(const quern_cross_entropy_problem &problem, const quern_row_stats &stats, float scale,
+                                           bool full) {
+        const row_sums sums(stats);
+        const float approximate = __frcp_rn((float)sums.sum);
+        const double inverse = approximate * (2.0 - sums.sum * approximate); /* Newton's step, good to 2^-46 */
+        const double confidence = full ? (double)((1.0f - problem.label_smoothing) * stats.label_weight) : 1.0;
+        double rest = 0.0, own_smoothing = 0.0; /* rest: what the exponentials are multiplied with beside the confidence */
+        origin = (float)stats.origin;
+        smoothing = 0.0f;
+        if (full && problem.label_smoothing != 0) {
+            const float share = __fdiv_rn(problem.label_smoothing, (float)problem.global_vocab);
+            rest = share * stats.weights;
+            smoothing = share * scale;
+            own_smoothing = (double)share * stats.label_weight;
+        }
+        if (problem.z_loss != 0) {
+            rest += 2.0 * problem.z_loss * (stats.origin + log_of(stats, sums));
+        }
+        split((confidence + rest) * scale * inverse, &coefficient, &coefficient_rest);
+        split(((rest * sums.own - confidence * stats.others) * inverse - own_smoothing) * scale, &label, &label_rest);
+    }
+
+private:
+    /* log(sum), by fp32 logarithms, which every thread can afford, and a Taylor step from what they are of. */
+    static __device__ __forceinline__ double log_of(const quern_row_stats &stats, const row_sums &sums) {
+        const float others = (float)stats.others, sum = (float)sums.sum;
+        return sums.above == 0 ? log1pf(others) + (double)__fdiv_rn((float)(stats.others - others), sum)
+                               : logf(sum) + (double)__fdiv_rn((float)(sums.sum - sum), sum);
+    }
+};
+
+#endif

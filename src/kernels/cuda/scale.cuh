@@ -1,0 +1,134 @@
+/*
+ * Scaled types: 32 elements of F16, E4M3 or E5M2 share a power of two, kept in one byte beside them (E8M0).  The scale is chosen
+ * anew whenever a block is stored, by its largest finite magnitude, which then lies just below what the type holds.
+ *
+ * A block is what a few neighbouring lanes of a warp hold; they find its largest magnitude together.
+ */
+#ifndef QUERN_DEVICE_SCALE_CUH
+#define QUERN_DEVICE_SCALE_CUH
+
+#include "kernels/cuda/fp8.cuh"
+#include "kernels/cuda/stochastic.cuh"
+
+/* The exponent of the largest magnitude when it is stored; negative: the type is not scaled. */
+template <class T> struct scaled_top { static constexpr int value = -1; };
+template <> struct scaled_top<f16> { static constexpr int value = 14; };
+template <> struct scaled_top<e4m3> { static constexpr int value = 7; };
+template <> struct scaled_top<e5m2> { static constexpr int value = 14; };
+
+template <class T> constexpr bool is_scaled = scaled_top<T>::value >= 0;
+
+/* The largest finite magnitude of eight values, if it is larger than `sofar`. */
+static __device__ __forceinline__ float largest_finite(const float *x, float sofar) {
+    float largest = sofar;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        largest = fmaxf(largest, fabsf(x[i])); /* which passes over NaN */
+    }
+    if (largest == __uint_as_float(0x7f800000u)) { /* rare */
+        largest = sofar;
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            const float magnitude = fabsf(x[i]);
+            largest = magnitude < __uint_as_float(0x7f800000u) ? fmaxf(largest, magnitude) : largest;
+        }
+    }
+    return largest;
+}
+
+/* That of LANES neighbouring lanes; all lanes of the warp must be there. */
+template <int LANES> static __device__ __forceinline__ float largest_of_lanes(float largest) {
+#pragma unroll
+    for (int distance = 1; distance < LANES; distance *= 2) {
+        largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, distance));
+    }
+    return largest;
+}
+
+template <class T> static __device__ __forceinline__ uint32_t scale_of(float largest) {
+    return max((int)(__float_as_uint(largest) >> 23) - scaled_top<T>::value, 0);
+}
+
+/* 2^(scale - 127), which is subnormal at 0 and infinite at 255, and one over that, for a scale that scale_of has made. */
+static __device__ __forceinline__ float scale_factor(uint32_t scale) {
+    return __uint_as_float(scale == 0 ? 0x00400000u : scale << 23);
+}
+static __device__ __forceinline__ float scale_divisor(uint32_t scale) { return __uint_as_float((254 - scale) << 23); }
+
+template <class T> static __device__ __forceinline__ void widen_scaled(const uint32_t *word, float factor, float *x) {
+    if constexpr (T::bytes == 1) {
+        widen_fp8<T>(word, factor, x);
+    } else {
+        packing<T, 8>::widen(word, x);
+#pragma unroll
+        for (int i = 0; i < 8 && is_scaled<T>; i++) {
+            x[i] = __fmul_rn(x[i], factor);
+        }
+    }
+}
+
+/* What is above zero keeps the smallest code at least. */
+template <class T> static __device__ __forceinline__ uint32_t keep_positive(const float *x, uint32_t word) {
+    constexpr int bits = 8 * T::bytes;
+#pragma unroll
+    for (int i = 0; i < 32 / bits; i++) {
+        const uint32_t mask = ((1u << bits) - 1) << i * bits;
+        word |= x[i] > 0.0f && !(word & mask) ? 1u << i * bits : 0;
+    }
+    return word;
+}
+
+/* Whether eight finite values of 8 bits become normal codes, as nearly all do, and the factor for that is a normal number. */
+template <class T> static __device__ __forceinline__ bool become_normal(const float *x, uint32_t scale) {
+    float smallest = fabsf(x[0]);
+#pragma unroll
+    for (int i = 1; i < 8; i++) {
+        smallest = fminf(smallest, fabsf(x[i]));
+    }
+    return scale - T::bias < 127 & smallest >= __uint_as_float((scale + 1 - T::bias) << 23);
+}
+
+/*
+ * Eight values of a block with this scale, as they are stored: to nearest or with the random bits, 16 for each.  It goes word by
+ * word, since registers are few.  `finite` says that none is infinite or NaN.
+ */
+template <class T, bool STOCHASTIC, bool POSITIVE>
+static __device__ __forceinline__ void narrow_scaled(const float *x, uint32_t scale, const uint32_t *random, uint32_t *word,
+                                                     bool finite) {
+    constexpr int per_word = 4 / T::bytes;
+    if constexpr (T::bytes == 1) {
+        if (finite && become_normal<T>(x, scale)) {
+            const float factor = __uint_as_float((127 + T::bias - scale) << 23);
+#pragma unroll
+            for (int i = 0; i < 8; i += 4) {
+                float scaled[4];
+#pragma unroll
+                for (int j = 0; j < 4; j++) {
+                    scaled[j] = __fmul_rn(x[i + j], factor);
+                }
+                word[i / 4] = narrow_to_normal_fp8<T, STOCHASTIC>(scaled, STOCHASTIC ? random + i / 2 : nullptr);
+            }
+            return;
+        }
+    }
+    const float divisor = scale_divisor(scale);
+#pragma unroll
+    for (int i = 0; i < 8; i += per_word) {
+        float scaled[per_word];
+#pragma unroll
+        for (int j = 0; j < per_word; j++) {
+            scaled[j] = __fmul_rn(x[i + j], divisor);
+        }
+        uint32_t &narrow = word[i / per_word];
+        if constexpr (T::bytes == 1) {
+            narrow = narrow_to_fp8<T, STOCHASTIC>(scaled, STOCHASTIC ? random + i / 2 : nullptr);
+        } else if constexpr (STOCHASTIC) {
+            stochastic<T>::template round<2>(scaled, random + i / 2, &narrow, false);
+        } else {
+            packing<T, 2>::nearest(scaled, &narrow);
+        }
+        narrow = POSITIVE ? keep_positive<T>(x + i, narrow) : narrow;
+    }
+}
+
+#endif

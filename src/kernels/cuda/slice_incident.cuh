@@ -1,0 +1,30 @@
+/* How a launch ends because of a slice of a ragged all-to-all, or because a rank has refused its arguments. */
+#ifndef QUERN_DEVICE_SLICE_INCIDENT_CUH
+#define QUERN_DEVICE_SLICE_INCIDENT_CUH
+
+#include "kernels/cuda/barrier.cuh"
+
+/* As the host's quern_slice_status has it. */
+static __device__ __forceinline__ quern_status status_of(int32_t fault) {
+    return fault == QUERN_SLICE_DISAGREEMENT || fault >= QUERN_SLICE_UPDATES ? QUERN_PEER_MISMATCH : QUERN_INVALID_SHAPE;
+}
+
+/* One thread. */
+static __device__ __forceinline__ void end_with(const quern_links &links, quern_phase phase, const quern_slice_report &report) {
+    links.incident->slice = report;
+    store_relaxed_device(own_pad(links).grid(QUERN_GRID_ENDED), 1);
+    poison(links, links.tag | (uint32_t)phase << 16, QUERN_INCIDENT_SLICE, status_of(report.fault));
+}
+
+/*
+ * Ranks that have refused their arguments say so where the others begin: true when nobody has.  If all have, they all know it, and
+ * the group is none the worse.
+ */
+static __device__ __forceinline__ bool nobody_refused(const quern_links &links, quern_phase phase, const meeting_result &result) {
+    if (!result.ended && result.dissenter >= 0 && !result.unanimous && threadIdx.x == 0) {
+        end_with(links, phase, {QUERN_SLICE_ARGUMENTS, result.dissenter, 0, 0, 0, 0, 0, 0});
+    }
+    return !result.ended && result.dissenter < 0;
+}
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * Stochastic rounding of fp32 values to 16 bits: random bits are added below the last bit that is kept, and the rest is cut
+ * off. Infinity stays infinity, NaN becomes the one stored NaN, and a finite value never becomes infinite.
+ *
+ * A word of random bits serves two elements, the lower half the first.
+ *
+ * sm_100a and sm_103a have an instruction for it, cvt.rs.  For bf16 it takes the word as it is meant here, a half for each element,
+ * added below the last bit that is kept; but large values and infinity need the same care, and of 46 instructions for an element,
+ * in a kernel that waits for memory, it would save two.  To 8 bits it is of no use: there elements share random bits.
+ */
+#ifndef QUERN_DEVICE_STOCHASTIC_CUH
+#define QUERN_DEVICE_STOCHASTIC_CUH
+
+#include "kernels/cuda/dtype.cuh"
+
+template <class T> struct stochastic;
+
+template <> struct stochastic<bf16> {
+    static constexpr float largest = 0x1.fep127f; /* finite bf16 */
+
+    /* From the largest finite value on, infinity and NaN included, there is nothing to round up to: rare, so asked once. */
+    template <int COUNT> static __device__ __forceinline__ bool has_large(const float *x) {
+        float total = 0.0f;
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            total += fabsf(x[i]);
+        }
+        return !(total < largest);
+    }
+
+    /* COUNT elements, from x to the words of out; `finite` says that all lie below the largest finite value. */
+    template <int COUNT>
+    static __device__ __forceinline__ void round(const float *x, uint32_t *random, uint32_t *out, bool finite) {
+        uint32_t bits[COUNT];
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            bits[i] = __float_as_uint(x[i]);
+        }
+        if (!finite && has_large<COUNT>(x)) {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                random[i / 2] &= fabsf(x[i]) < largest ? 0xffffffffu : i % 2 ? 0x0000ffffu : 0xffff0000u;
+                bits[i] = x[i] != x[i] ? QUERN_NAN16 << 16 : bits[i];
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < COUNT; i += 2) {
+            const uint32_t low = bits[i] + (random[i / 2] & 0xffffu), high = bits[i + 1] + (random[i / 2] >> 16);
+            out[i / 2] = __byte_perm(low, high, 0x7632);
+        }
+    }
+};
+
+template <> struct stochastic<f16> {
+    static __device__ __forceinline__ uint32_t one(float x, uint32_t random13) {
+        const float magnitude = fabsf(x);
+        const uint32_t sign = __float_as_uint(x) >> 16 & 0x8000u;
+        /* The step between subnormal values of f16 does not shrink: there the bits are added as a number. */
+        const float normal = __uint_as_float(__float_as_uint(magnitude) + random13);
+        const float subnormal = __fadd_rn(magnitude, __fmul_rn((float)random13, 0x1p-37f));
+        /* A carry into NaN becomes 65504 too. */
+        const float sum = fminf(magnitude >= 0x1p-14f ? normal : subnormal, 65504.0f);
+        uint16_t cut;
+        asm("cvt.rz.f16.f32 %0, %1;" : "=h"(cut) : "f"(sum));
+        const uint32_t finite = cut | sign;
+        const uint32_t other = x != x ? QUERN_NAN16 : 0x7c00u | sign;
+        return magnitude < __uint_as_float(0x7f800000u) ? finite : other;
+    }
+
+    template <int COUNT>
+    static __device__ __forceinline__ void round(const float *x, const uint32_t *random, uint32_t *out, bool) {
+#pragma unroll
+        for (int i = 0; i < COUNT; i += 2) {
+            const uint32_t word = random[i / 2];
+            /* fp32 has 13 bits more than f16. */
+            out[i / 2] = one(x[i], (word & 0xffffu) >> 3) | one(x[i + 1], word >> 19) << 16;
+        }
+    }
+};
+
+#endif

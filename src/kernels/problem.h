@@ -1,0 +1,254 @@
+/*
+ * What an operation hands to its kernels: the checked request, with defaults filled in.
+ * Included by the host code, by the generated C kernels and by the generated CUDA kernels, so that all three agree on the
+ * layout; a GPU kernel takes one of these structs by value.
+ */
+#ifndef QUERN_PROBLEM_H
+#define QUERN_PROBLEM_H
+
+#include <stdint.h>
+
+/* ---- cross-entropy ---- */
+
+struct quern_cross_entropy_report;
+struct quern_row_stats;
+
+struct quern_cross_entropy_problem {
+    const void *logits;
+    int64_t logits_stride;             /* elements */
+    void *grad;                        /* NULL: no gradient; may equal logits */
+    int64_t grad_stride;
+    const void *labels;
+    int64_t labels_are_int64;          /* else int32 */
+    int64_t ignore_index;
+    int64_t rows;
+    int64_t vocab;
+    int64_t padded_vocab;              /* >= vocab: what the gradient's rows are filled up to with zeros */
+    int64_t first_column, global_vocab;  /* where the shard lies */
+    const float *grad_loss;            /* NULL: 1 */
+    int64_t grad_loss_stride;
+    float grad_scale;
+    int32_t reduction;                 /* quern_reduction */
+
+    /* Options: 0 and NULL are none.  A kernel that is not a full one knows the first only. */
+    float z_loss;
+    float label_smoothing, softcap;
+    const float *class_weights;        /* [vocab] */
+
+    /*
+     * Outputs of each row: [rows] or NULL.  The last two are asked of full kernels only; to the stats stage, which writes no
+     * outputs, they say what the sums are wanted for.
+     */
+    float *row_loss;
+    float *lse, *log_prob;
+    float *entropy;
+    int64_t *argmax;
+    struct quern_row_stats *stats;     /* written by the rows and combine stages, read by the gradient stage */
+
+    struct quern_row_stats *parts;     /* [part_count, rows]: written by the stats stage, read by the combine stage */
+    int64_t part_count;                /* parts of this problem's columns; in the combine stage whatever is to be combined */
+    int32_t is_final;                  /* combine: the parts are those of whole rows, whose losses and outputs are written */
+
+    float *loss;                       /* [1], sum or mean; written by the reduce stage only */
+    double *divisor;                   /* of the mean; written by the label stage.  NULL: not the mean */
+    int32_t weights_in_stats;          /* the label stage finds a label's class weight there: its column may be elsewhere */
+    struct quern_cross_entropy_report *report;  /* or NULL */
+};
+
+/*
+ * A row is summed in parts of so many columns, each on its own and then all in their order: so the bits of a row's sums do not
+ * depend on who sums them, one worker all parts or many workers one part each.
+ */
+enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
+
+/*
+ * Scratch of one CPU worker, for one row: the exponentials as fp32, beside them the slopes of the softcap if there is one, and the
+ * origin of each piece's exponentials as a double.  A piece is what a block of columns holds, without the label's column: that one
+ * splits its block into two pieces, each of which may waste up to half of a part's 64 further columns.
+ */
+enum { QUERN_CROSS_ENTROPY_BLOCK = 4096, QUERN_CPU_SCRATCH_PART = QUERN_CPU_PART_COLUMNS + 64 };
+
+static inline int64_t quern_cross_entropy_scratch_parts(int64_t vocab) {
+    return (vocab + QUERN_CPU_PART_COLUMNS - 1) / QUERN_CPU_PART_COLUMNS;
+}
+
+static inline int64_t quern_cross_entropy_scratch_columns(int64_t vocab) {
+    return (vocab + 63) / 64 * 64 + 64 * quern_cross_entropy_scratch_parts(vocab);
+}
+
+/* What is kept of each column: its exponential, and with a softcap its slope there. */
+static inline int64_t quern_cross_entropy_scratch_floats(float softcap) { return softcap != 0 ? 2 : 1; }
+
+static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab, float softcap) {
+    int64_t pieces = vocab / QUERN_CROSS_ENTROPY_BLOCK + 1 + quern_cross_entropy_scratch_parts(vocab);
+    int64_t floats = quern_cross_entropy_scratch_floats(softcap) * quern_cross_entropy_scratch_columns(vocab);
+    int64_t bytes = 4 * floats + pieces * (int64_t)sizeof(double);
+    return (bytes + 63) / 64 * 64;
+}
+
+/* ---- Adam ---- */
+
+/* Philox4x32 is safe from 7 rounds on: the fewest that pass BigCrush (Salmon et al. 2011, table 2). */
+enum { QUERN_RANDOM_ROUNDS = 7 };
+
+/* What the scalars of a step are computed from: see src/kernels/adam_scalars.h. */
+struct quern_adam_rates {
+    double lr, beta1, beta2;
+    double decoupled_decay;            /* weight_decay in AdamW mode, else 0 */
+    double grad_scale, clip;
+    uint64_t step;
+    int32_t maximize;
+};
+
+/* The scalars of one step, each computed in double and rounded to fp32 once. */
+struct quern_adam_step {
+    float one_minus_beta1;
+    float one_minus_beta2;
+    float step_size;                   /* lr / (1 - beta1^step) */
+    float inverse_sqrt_bias2;          /* 1 / sqrt(1 - beta2^step) */
+    float inverse_bias2;               /* 1 / (1 - beta2^step): where eps stands below the root */
+    float eps;
+    float decoupled_decay;             /* lr * weight_decay in AdamW mode, else 0 */
+    float l2_decay;                    /* weight_decay in L2 mode, else 0 */
+    float grad_factor;                 /* clip / grad_scale, negated by maximize: gradients are always multiplied with it */
+    uint32_t step;                     /* low 32 bits: counter word 2 of the random numbers */
+    uint32_t seed[2];                  /* key of the random numbers */
+    int32_t stochastic_param;          /* 1: stochastic, 0: nearest; meaningless for fp32 */
+    int32_t stochastic_m;
+    int32_t stochastic_v;
+    int32_t eps_inside;                /* 1: sqrt(v * inverse_bias2 + eps), 0: sqrt(v) * inverse_sqrt_bias2 + eps */
+
+    /* What only a full kernel knows; 0 for the others. */
+    int32_t amsgrad;
+    int32_t zero_grads;
+    int32_t copy_dtype;                /* quern_dtype */
+};
+
+/* Step control in the memory of the device, as in quern.h; NULL: the rates have it. */
+struct quern_adam_pointers {
+    const float *lr;
+    int64_t *step;                     /* the steps taken so far */
+    const float *grad_scale, *clip;
+    const float *found_inf;            /* not 0: nothing is written but the zeros of zero_grads, and *step stays */
+};
+
+/*
+ * Eight elements share one block of random numbers, eight 16-bit values: element i of a tensor is rounded with value
+ * (i + turn) % 8, where the turn depends on what is rounded.  So an element's own roundings are independent of each other and one
+ * block serves all three.
+ */
+enum { QUERN_RANDOM_TURN_V = 0, QUERN_RANDOM_TURN_M = 2, QUERN_RANDOM_TURN_PARAM = 4 };
+
+/* What every kernel needs of a tensor. */
+struct quern_adam_slice {
+    void *param;
+    void *grad;
+    void *m;
+    void *v;
+    void *master;                      /* fp32, or the remainder; NULL: none */
+    int64_t count;
+    float lr_multiplier;               /* 1 and 1 where the call has no multipliers */
+    float weight_decay_multiplier;
+};
+
+/* What only full kernels need of it; a pointer that the call does not ask for is NULL. */
+struct quern_adam_extras {
+    uint8_t *m_scale, *v_scale;        /* of scaled types: one E8M0 byte for each 32 elements */
+    void *v_max;
+    uint8_t *v_max_scale;
+    void *copy;
+    const float *copy_scale;           /* NULL: 1 */
+    float *copy_max;                   /* NULL: not wanted */
+};
+
+/* The unit of work on a GPU: so many elements of a tensor, for one warp. */
+enum { QUERN_ADAM_TILE = 2048 };
+
+/* Elements [number * QUERN_ADAM_TILE, ...) of the tensor that stands at `tensor` in the plan's list. */
+struct quern_adam_tile {
+    uint32_t tensor;
+    uint32_t number;
+};
+
+/*
+ * A GPU launch takes its tensors from a plan's tables in the memory of the device, or from the kernel's parameters, which hold up
+ * to 32,764 bytes.  Warp w of W takes the tiles w, w + W, ...; there may be none at all.
+ */
+struct quern_adam_launch {
+    struct quern_adam_step step;                /* complete, unless has_control */
+    struct quern_adam_rates rates;              /* with has_control: each block computes the step from these and the control */
+    struct quern_adam_pointers control;
+    uint32_t has_control;
+
+    /*
+     * Not NULL: the last launch of a call with control.step.  Each block counts itself here when it has read the control; the last
+     * one sets it to zero again and, unless found_inf is set, stores the step that is taken.
+     */
+    uint32_t *ticket;
+
+    /* A plan's tables; NULL: the batch behind this. */
+    const struct quern_adam_tile *tiles;
+    const struct quern_adam_slice *slices;
+    const struct quern_adam_extras *extras;     /* for full kernels */
+
+    /* Without a plan: tensors from first_place on in the caller's list, empty ones included. */
+    uint32_t first_place;                       /* the place of slices[0]; places are part of the random numbers' counter */
+    uint32_t tensor_count;
+    int64_t tile_count;
+};
+
+enum { QUERN_ADAM_BATCH = 512, QUERN_ADAM_FULL_BATCH = 256 };
+
+/* What a plain kernel takes by value, ... */
+struct quern_adam_batch {
+    struct quern_adam_launch launch;
+    struct quern_adam_slice slices[QUERN_ADAM_BATCH];
+    uint32_t first_tile[QUERN_ADAM_BATCH];      /* the tiles of the tensors before it: an empty one begins where the next does */
+};
+
+/* ... and a full one. */
+struct quern_adam_full_batch {
+    struct quern_adam_launch launch;
+    struct quern_adam_slice slices[QUERN_ADAM_FULL_BATCH];
+    struct quern_adam_extras extras[QUERN_ADAM_FULL_BATCH];
+    uint32_t first_tile[QUERN_ADAM_FULL_BATCH];
+};
+
+/* ---- gradients: norm and accumulation ---- */
+
+/* A CPU sums the squares of so many elements of a tensor at a time, and then all such sums in their order. */
+enum { QUERN_GRADIENT_CHUNK = 1 << 16 };
+
+struct quern_gradient_slice {
+    void *grad;
+    float *main_grad;                  /* accumulation only */
+    int64_t count;
+};
+
+enum { QUERN_GRADIENT_BATCH = 1024 };
+
+/* What the norm and accumulation kernels take by value; tiles are those of Adam, of the same size. */
+struct quern_gradient_batch {
+    const struct quern_adam_tile *tiles;        /* norm: of a plan, whose gradients are meant; NULL: the tensors below */
+    const struct quern_adam_slice *slices;
+    double *squares;                            /* norm: receives each tile's sum of squares, at the tile's number in the call */
+    int64_t first_square;                       /* norm: where this launch's first tile stores it */
+    float scale;                                /* accumulation */
+    int32_t zero_grads;
+    uint32_t tensor_count;
+    int64_t tile_count;
+    struct quern_gradient_slice gradients[QUERN_GRADIENT_BATCH];
+    uint32_t first_tile[QUERN_GRADIENT_BATCH];  /* as in quern_adam_batch */
+};
+
+/* From the sums of squares to the norm, the clip coefficient and found_inf: what the norm's last kernel takes by value. */
+struct quern_gradient_norm_problem {
+    const double *squares;             /* summed in a fixed order */
+    int64_t square_count;
+    double max_norm;                   /* 0: no clipping */
+    double grad_scale;
+    const float *grad_scale_pointer;   /* NULL: grad_scale */
+    float *norm, *clip, *found_inf;    /* each may be NULL */
+};
+
+#endif

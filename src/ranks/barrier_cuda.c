@@ -1,0 +1,101 @@
+/* The barrier of GPU ranks: one launch. */
+#include "ranks/group_cuda.h"
+
+#include "kernels/collective_problem.h"
+#include "runtime/dispatch.h"
+#include "runtime/status.h"
+
+static bool refused(const struct quern_kernel *kernel, const void *request, struct quern_text *why) {
+    (void)kernel, (void)request, (void)why;
+    return false;
+}
+
+static const struct quern_operation operation = {"barrier", QUERN_BARRIER, quern_barrier_kernels, refused, NULL};
+
+static uint64_t nanoseconds(double seconds) {
+    return seconds < 9e9 ? (uint64_t)(seconds * 1e9) : UINT64_MAX / 2;
+}
+
+static bool is_everyone(const struct quern_membership *member, const struct quern_rank_set *set) {
+    return set->count == member->ranks;
+}
+
+void quern_cuda_link(const struct quern_membership *member, const struct quern_rank_set *set, enum quern_collective collective,
+                     double timeout, struct quern_links *links) {
+    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    const struct quern_segment *segment = member->segment;
+    const struct quern_segment_rank *mine = &segment->rank[member->rank];
+#define IN_SEGMENT(field) ((void *)(uintptr_t)(rank->segment + (uint64_t)((const char *)&(field) - (const char *)segment)))
+    *links = (struct quern_links){
+        .multicast_pad = is_everyone(member, set) ? (char *)(uintptr_t)rank->multicast_pad : NULL,
+        .poison = IN_SEGMENT(segment->poison),
+        .incident = IN_SEGMENT(mine->incident),
+        .reported_tag = IN_SEGMENT(mine->tag),
+        .reported_wait = IN_SEGMENT(mine->asleep_in_meeting),
+        .timeout = nanoseconds(timeout),
+        .rank = (uint32_t)member->rank,
+        .ranks = (uint32_t)member->ranks,
+        .tag = quern_make_tag(collective, QUERN_PHASE_NONE, quern_members_digest(set->words)),
+    };
+#undef IN_SEGMENT
+    for (int word = 0; word < QUERN_RANK_WORDS; word++) links->members[word] = set->words[word];
+    for (int peer = 0; peer < member->ranks; peer++) links->pad[peer] = (char *)(uintptr_t)rank->pad[peer];
+}
+
+void quern_cuda_report(struct quern_membership *member, uint32_t tag) {
+    struct quern_segment_rank *mine = &member->segment->rank[member->rank];
+    __atomic_store_n(&mine->tag, tag, __ATOMIC_RELAXED);
+    __atomic_store_n(&mine->meetings, mine->meetings + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&mine->since, quern_now(), __ATOMIC_RELAXED);
+}
+
+quern_status quern_cuda_room(const struct quern_membership *member, const struct quern_ready_kernel *ready, int *blocks) {
+    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    const quern_device *device = member->device;
+    int each;
+    CUresult error = rank->cuda->occupancy(&each, ready->function, (int)ready->kernel->cuda.threads, 0);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    *blocks = each * device->multiprocessors / rank->ranks_on_device;
+    if (*blocks) return QUERN_OK;
+    return quern_fail(device, QUERN_NOT_SUPPORTED, "%s: %d ranks share this GPU, which has room for %d blocks of %s at once: expected one "
+                      "for each rank", member->label, rank->ranks_on_device, each * device->multiprocessors, ready->kernel->name);
+}
+
+/* In the rank's context. */
+static quern_status launch(struct quern_membership *member, const struct quern_ready_kernel *ready,
+                           const struct quern_barrier_problem *problem, CUstream stream) {
+    int room;
+    quern_status status = quern_cuda_room(member, ready, &room);
+    if (status != QUERN_OK) return status;
+    quern_cuda_report(member, problem->links.tag | problem->phase << 16);
+    void *parameters[] = {(void *)problem};
+    CUresult error = quern_cuda_rank_of(member)->cuda->launch(ready->function, 1, 1, 1, ready->kernel->cuda.threads, 1, 1, 0, stream,
+                                                              parameters, NULL);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, ready->kernel->name);
+}
+
+static quern_status meet(struct quern_membership *member, const struct quern_barrier_problem *problem, CUstream stream) {
+    const struct quern_ready_kernel *ready;
+    bool capturing;
+    quern_status status = quern_select(member->device, &operation, NULL, &ready);
+    if (status == QUERN_OK) status = quern_cuda_enter(member, stream, &capturing);
+    if (status != QUERN_OK) return status;
+    if (!capturing || !problem->dissents) status = launch(member, ready, problem, stream);
+    quern_status left = quern_cuda_leave(member, stream, capturing);
+    return status == QUERN_OK ? left : status;
+}
+
+quern_status quern_cuda_barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream) {
+    struct quern_barrier_problem problem = {.phase = QUERN_PHASE_MEETING};
+    quern_status status = quern_check_poison(member);
+    if (status != QUERN_OK) return status;
+    quern_cuda_link(member, set, QUERN_IN_BARRIER, timeout, &problem.links);
+    return meet(member, &problem, stream);
+}
+
+quern_status quern_cuda_refuse(struct quern_membership *member, const struct quern_rank_set *set, enum quern_collective collective,
+                               double timeout, void *stream) {
+    struct quern_barrier_problem problem = {.phase = QUERN_PHASE_ENTRY, .dissents = 1};
+    quern_cuda_link(member, set, collective, timeout, &problem.links);
+    return meet(member, &problem, stream);
+}

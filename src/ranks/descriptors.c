@@ -1,0 +1,195 @@
+#define _GNU_SOURCE
+#include "ranks/descriptors.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/status.h"
+
+/* What comes with the descriptors of one message. */
+struct letter {
+    uint64_t call;
+    int32_t from;
+    int32_t count;
+    int32_t tags[QUERN_DESCRIPTOR_TAGS];
+};
+
+/* Room for the descriptors beside a letter. */
+union control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(QUERN_DESCRIPTOR_TAGS * sizeof(int))];
+};
+
+static quern_status fail_system(const struct quern_membership *member, const char *what) {
+    return quern_fail(member->device, QUERN_SYSTEM_ERROR, "%s: %s", what, strerror(errno));
+}
+
+void quern_close_descriptor(int *descriptor) {
+    if (*descriptor >= 0) close(*descriptor);
+    *descriptor = -1;
+}
+
+bool quern_are_neighbours(const struct quern_segment *segment, int a, int b) {
+    return quern_same_process(segment->rank[a].process, segment->rank[b].process);
+}
+
+int quern_process_leader(const struct quern_segment *segment, int rank) {
+    int leader = 0;
+    while (!quern_are_neighbours(segment, leader, rank)) leader++;
+    return leader;
+}
+
+/* An abstract name: it leaves no file behind and ends with its socket. */
+static struct sockaddr_un name_of(const struct quern_segment *segment, uint64_t call, int rank, socklen_t *bytes) {
+    static const char digits[] = "0123456789abcdef";
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    char id[2 * sizeof segment->id + 1] = "";
+    for (size_t i = 0; i < sizeof segment->id; i++) {
+        id[2 * i] = digits[segment->id[i] >> 4];
+        id[2 * i + 1] = digits[segment->id[i] & 15];
+    }
+    struct quern_text text = quern_text_begin(name.sun_path + 1, sizeof name.sun_path - 1);
+    quern_text_add(&text, "quern.%s.%d.%llu", id, rank, (unsigned long long)call);
+    *bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + text.length);
+    return name;
+}
+
+/* Whether the other end belongs to this user; nobody else should know the name. */
+static bool is_of_this_user(int connection) {
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid();
+}
+
+quern_status quern_descriptors_listen(const struct quern_membership *member, uint64_t call, int *listener) {
+    socklen_t bytes;
+    struct sockaddr_un name = name_of(member->segment, call, member->rank, &bytes);
+    *listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*listener >= 0 && bind(*listener, (struct sockaddr *)&name, bytes) == 0 && listen(*listener, QUERN_RANK_LIMIT) == 0)
+        return QUERN_OK;
+    quern_status status = fail_system(member, "making a socket for descriptors");
+    quern_close_descriptor(listener);
+    return status;
+}
+
+/* ---- sending ---- */
+
+static bool send_letter(int connection, struct letter *letter, const struct quern_descriptor *list) {
+    union control control = {.bytes = {0}};
+    int descriptors[QUERN_DESCRIPTOR_TAGS];
+    size_t size = (size_t)letter->count * sizeof *descriptors;
+    for (int i = 0; i < letter->count; i++) {
+        letter->tags[i] = list[i].tag;
+        descriptors[i] = list[i].descriptor;
+    }
+    struct iovec data = {letter, sizeof *letter};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(size)};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    *header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(size)};
+    memcpy(CMSG_DATA(header), descriptors, size);
+    return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *letter;
+}
+
+static quern_status send_to(const struct quern_membership *member, uint64_t call, int rank, const struct quern_descriptor *list,
+                            int count) {
+    socklen_t bytes;
+    struct sockaddr_un name = name_of(member->segment, call, rank, &bytes);
+    struct letter letter = {.call = call, .from = member->rank, .count = count};
+    int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    quern_status status = QUERN_OK;
+    if (connection < 0)
+        status = fail_system(member, "making a socket for descriptors");
+    else if (connect(connection, (struct sockaddr *)&name, bytes) != 0)
+        status = quern_fail(member->device, QUERN_SYSTEM_ERROR,
+                            "the socket of rank %d cannot be reached: %s (all processes must be in one network namespace)", rank,
+                            strerror(errno));
+    else if (!is_of_this_user(connection))
+        status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "the socket of rank %d belongs to another user", rank);
+    else if (!send_letter(connection, &letter, list))
+        status = fail_system(member, "sending descriptors");
+    quern_close_descriptor(&connection);
+    return status;
+}
+
+/* Whether a peer that cannot be reached has ended: its sockets go a moment before its process does. */
+static bool is_gone(struct quern_process process) {
+    bool gone = quern_process_has_ended(process);
+    for (int attempt = 0; attempt < 20 && !gone; attempt++) {
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+        gone = quern_process_has_ended(process);
+    }
+    return gone;
+}
+
+quern_status quern_descriptors_send(const struct quern_membership *member, uint64_t call, const struct quern_descriptor *list,
+                                    int count) {
+    const struct quern_segment *segment = member->segment;
+    for (int rank = 0; rank < member->ranks; rank++) {
+        if (quern_process_leader(segment, rank) != rank || quern_are_neighbours(segment, rank, member->rank)) continue;
+        quern_status status = send_to(member, call, rank, list, count);
+        if (status != QUERN_OK && is_gone(segment->rank[rank].process))
+            status = quern_poison(member, QUERN_PEER_LOST, "rank %d (process %d) has ended; rank %d had a descriptor for it", rank,
+                                  segment->rank[rank].process.pid, member->rank);
+        if (status != QUERN_OK) return status;
+    }
+    return QUERN_OK;
+}
+
+/* ---- receiving ---- */
+
+/* Reads a letter and what came beside it; the descriptors are the caller's even when the letter is not sound. */
+static bool read_letter(int connection, struct letter *letter, int descriptors[QUERN_DESCRIPTOR_TAGS], int *count, bool *cut) {
+    union control control;
+    struct iovec data = {letter, sizeof *letter};
+    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t length = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+    *count = 0;
+    if (length < 0) return false;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        size_t bytes = header->cmsg_len - CMSG_LEN(0);
+        memcpy(descriptors, CMSG_DATA(header), bytes);
+        *count = (int)(bytes / sizeof *descriptors);
+    }
+    *cut = message.msg_flags & MSG_CTRUNC;
+    return length == (ssize_t)sizeof *letter && letter->count == *count;
+}
+
+/* Puts the descriptors into the table; what has no place there is closed. */
+static void file_descriptors(const struct letter *letter, bool sound, int *descriptors, int count,
+                             int table[QUERN_DESCRIPTOR_TAGS]) {
+    for (int i = 0; i < count; i++) {
+        int tag = sound ? letter->tags[i] : -1;
+        if (tag < 0 || tag >= QUERN_DESCRIPTOR_TAGS || table[tag] >= 0)
+            quern_close_descriptor(&descriptors[i]);
+        else
+            table[tag] = descriptors[i];
+    }
+}
+
+quern_status quern_descriptors_receive(const struct quern_membership *member, uint64_t call, int listener,
+                                       int table[QUERN_DESCRIPTOR_TAGS]) {
+    bool any_cut = false;
+    for (;;) {
+        int connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (connection < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+        if (connection < 0 && errno != EAGAIN) return fail_system(member, "receiving descriptors");
+        if (connection < 0) break;
+        struct letter letter;
+        int descriptors[QUERN_DESCRIPTOR_TAGS], count = 0;
+        bool cut = false;
+        if (is_of_this_user(connection)) {
+            bool sound = read_letter(connection, &letter, descriptors, &count, &cut);
+            file_descriptors(&letter, sound && letter.call == call, descriptors, count, table);
+        }
+        any_cut |= cut;
+        close(connection);
+    }
+    if (!any_cut) return QUERN_OK;
+    return quern_fail(member->device, QUERN_SYSTEM_ERROR, "no descriptors are left to receive the peers' memory: raise the limit "
+                      "of open files");
+}

@@ -1,0 +1,476 @@
+/* Groups: creating, splitting and destroying them, and what their handles are. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/arguments.h"
+#include "ranks/group.h"
+#include "runtime/log.h"
+#include "runtime/status.h"
+#include "ranks/symmetric/symmetric.h"
+
+static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_cuda_transport};
+
+static const double DEFAULT_TIMEOUT = 60;
+
+/* ---- handles ---- */
+
+/* All handles there ever were: a destroyed one stays, so that its use is an error and not a crash. */
+static struct {
+    pthread_mutex_t lock;
+    struct quern_group *first;
+} handles = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static quern_group *publish_handle(struct quern_membership *member) {
+    struct quern_group *handle = member->handle;
+    *handle = (struct quern_group){.member = member};
+    pthread_mutex_lock(&handles.lock);
+    handle->next = handles.first;
+    handles.first = handle;
+    pthread_mutex_unlock(&handles.lock);
+    return handle;
+}
+
+static quern_status fail_no_group(const quern_group *group) {
+    if (!group) return quern_fail(NULL, QUERN_NULL_POINTER, "group is NULL");
+    return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "the group's handle was destroyed before");
+}
+
+quern_status quern_member_of(const quern_group *group, struct quern_membership **member) {
+    *member = group ? __atomic_load_n(&group->member, __ATOMIC_ACQUIRE) : NULL;
+    return *member ? QUERN_OK : fail_no_group(group);
+}
+
+/* The membership behind a handle that its own thread may be destroying: it stays until the visit ends.  NULL: there is none. */
+static struct quern_membership *begin_visit(const quern_group *group) {
+    struct quern_group *handle = (struct quern_group *)group;
+    if (!handle) return NULL;
+    __atomic_add_fetch(&handle->visitors, 1, __ATOMIC_SEQ_CST);
+    struct quern_membership *member = __atomic_load_n(&handle->member, __ATOMIC_SEQ_CST);
+    if (!member) __atomic_sub_fetch(&handle->visitors, 1, __ATOMIC_SEQ_CST);
+    return member;
+}
+
+static void end_visit(const quern_group *group) {
+    __atomic_sub_fetch(&((struct quern_group *)group)->visitors, 1, __ATOMIC_RELEASE);
+}
+
+/* Takes the membership from its handle, and waits until nobody else looks at it. */
+static struct quern_membership *take_member(quern_group *group) {
+    struct quern_membership *member = __atomic_exchange_n(&group->member, NULL, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();
+    return member;
+}
+
+quern_status quern_members_of(quern_group *const *groups, int count, struct quern_membership *members[QUERN_RANK_LIMIT]) {
+    if (!groups) return quern_fail(NULL, QUERN_NULL_POINTER, "groups is NULL");
+    if (count < 1 || count > QUERN_RANK_LIMIT)
+        return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: expected 1 to %d handles", count, QUERN_RANK_LIMIT);
+    for (int i = 0; i < count; i++) {
+        quern_status status = quern_member_of(groups[i], &members[i]);
+        if (status != QUERN_OK) return status;
+        if (members[i]->segment != members[0]->segment)
+            return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "groups[%d] is of another group than groups[0]", i);
+        for (int j = 0; j < i; j++)
+            if (members[j] == members[i])
+                return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "groups[%d] is the same handle as groups[%d]", i, j);
+    }
+    if (count > 1 && members[0]->device->kind == QUERN_CPU)
+        return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: a thread is one CPU rank, so pass its one handle", count);
+    return quern_check_poison(members[0]);
+}
+
+/* ---- checks that calls on groups share ---- */
+
+quern_status quern_check_members(const struct quern_membership *member, const int *members, int count, struct quern_rank_set *set) {
+    if (!members) {
+        *set = member->everyone;
+        return QUERN_OK;
+    }
+    *set = (struct quern_rank_set){.count = 0};
+    for (int i = 0; i < count; i++) {
+        if (members[i] < 0 || members[i] >= member->ranks)
+            return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "members[%d] is %d: expected a rank from 0 to %d", i,
+                              members[i], member->ranks - 1);
+        if (i && members[i] <= members[i - 1])
+            return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "members[%d] is %d after %d: expected ascending ranks", i,
+                              members[i], members[i - 1]);
+        quern_set_add(set, members[i]);
+    }
+    if (quern_set_has(set, member->rank)) return QUERN_OK;
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the %d members do not include the calling rank, %d", count,
+                      member->rank);
+}
+
+quern_status quern_check_timeout(const struct quern_membership *member, double timeout, double *limit) {
+    *limit = timeout > 0 ? timeout : member->timeout;
+    if (timeout >= 0) return QUERN_OK;
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "timeout is %g: expected seconds, 0 or more", timeout);
+}
+
+/* ---- the arguments of create ---- */
+
+static bool is_name(const char *name) {
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t length = strlen(name);
+    return length >= 1 && length <= 200 && strspn(name, allowed) == length;
+}
+
+static quern_status check_args(const quern_group_args *args) {
+    quern_status status = quern_check_struct(NULL, "quern_group_args", args, sizeof *args);
+    if (status != QUERN_OK) return status;
+    const quern_device *device = args->device;
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (args->ranks < 1 || args->ranks > QUERN_RANK_LIMIT)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "ranks is %d: expected 1 to %d", args->ranks, QUERN_RANK_LIMIT);
+    if (args->rank < 0 || args->rank >= args->ranks)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "rank is %d: expected 0 to %d", args->rank, args->ranks - 1);
+    if (!args->name && args->ranks > 1)
+        return quern_fail(device, QUERN_NULL_POINTER, "name is NULL: %d ranks need one to meet under", args->ranks);
+    if (args->name && !is_name(args->name))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "name is not 1 to 200 letters, digits, '.', '_' or '-'");
+    if (!(args->timeout >= 0))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "timeout is %g: expected seconds, 0 or more", args->timeout);
+    if (device->kind == QUERN_CUDA && !__atomic_load_n(&device->ready[quern_operation_index(QUERN_BARRIER)], __ATOMIC_ACQUIRE))
+        return quern_fail(device, QUERN_NOT_PREPARED, "%s has no barrier ready: call quern_prepare with QUERN_BARRIER first",
+                          device->label);
+    return QUERN_OK;
+}
+
+/* With it a launch waits for its kernel, and that for a rank which the same thread would launch next. */
+static bool launches_block(void) {
+    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+static quern_status check_together(const quern_group_args *args, int count) {
+    for (int i = 0; i < count; i++) {
+        const quern_device *device = args[i].device;
+        if (count > 1 && device->kind == QUERN_CPU)
+            return quern_fail(device, QUERN_INVALID_ARGUMENT, "count is %d: a thread is one CPU rank", count);
+        bool same = args[i].ranks == args[0].ranks && args[i].timeout == args[0].timeout &&
+                    args[i].first_epoch == args[0].first_epoch && !args[i].name == !args[0].name &&
+                    (!args[i].name || strcmp(args[i].name, args[0].name) == 0);
+        if (!same)
+            return quern_fail(device, QUERN_INVALID_ARGUMENT,
+                              "args[%d] differs from args[0] in name, ranks, timeout or first_epoch: expected one group", i);
+        for (int j = 0; j < i; j++)
+            if (args[j].rank == args[i].rank)
+                return quern_fail(device, QUERN_INVALID_ARGUMENT, "args[%d] and args[%d] both are rank %d", j, i, args[i].rank);
+    }
+    if (count > 1 && launches_block())
+        return quern_fail(args[0].device, QUERN_NOT_SUPPORTED,
+                          "CUDA_LAUNCH_BLOCKING is set: one thread cannot drive %d GPUs whose kernels wait for each other; unset "
+                          "it, or drive each GPU by a thread of its own", count);
+    return QUERN_OK;
+}
+
+static quern_status check_create(const quern_group_args *args, int count, quern_group **groups) {
+    if (!args) return quern_fail(NULL, QUERN_NULL_POINTER, "args is NULL");
+    if (!groups) return quern_fail(NULL, QUERN_NULL_POINTER, "groups is NULL");
+    if (count < 1 || count > QUERN_RANK_LIMIT)
+        return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: expected 1 to %d ranks", count, QUERN_RANK_LIMIT);
+    for (int i = 0; i < count; i++) {
+        quern_status status = check_args(&args[i]);
+        if (status != QUERN_OK) return status;
+    }
+    return check_together(args, count);
+}
+
+/* ---- create ---- */
+
+/* A core of its own for every rank: looking is quicker than sleeping.  Otherwise a rank that looks keeps the others from coming. */
+static int choose_spins(int ranks) {
+    enum { PATIENT = 4000, CROWDED = 20 };
+    return ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? PATIENT : CROWDED;
+}
+
+static struct quern_membership *make_member(const quern_group_args *args, const char *name) {
+    struct quern_membership *member = calloc(1, sizeof *member);
+    struct quern_group *handle = malloc(sizeof *handle);
+    if (!member || !handle) {
+        free(handle);
+        free(member);
+        return NULL;
+    }
+    member->handle = handle;
+    member->device = args->device;
+    member->rank = args->rank;
+    member->ranks = args->ranks;
+    member->timeout = args->timeout > 0 ? args->timeout : DEFAULT_TIMEOUT;
+    member->share_gpu = args->share_gpu;
+    member->spins = choose_spins(args->ranks);
+    for (int rank = 0; rank < args->ranks; rank++) {
+        quern_set_add(&member->everyone, rank);
+        member->count[rank] = args->first_epoch;
+    }
+    member->everyones_digest = quern_members_digest(member->everyone.words);
+    struct quern_text text = quern_text_begin(member->label, sizeof member->label);
+    quern_text_add(&text, "group %s", name);
+    if (text.length > 40) text.length = 40;  /* the rest of a long name would push out the rank */
+    quern_text_add(&text, ", rank %d", args->rank);
+    return member;
+}
+
+static quern_status choose_transport(struct quern_membership *const *members, int count) {
+    char reasons[700];
+    struct quern_text why = quern_text_begin(reasons, sizeof reasons);
+    for (size_t row = 0; row < sizeof transports / sizeof *transports; row++) {
+        quern_text_add(&why, "%s%s: ", row ? "; " : "", transports[row]->name);
+        if (!transports[row]->serves(members[0]->segment, &why)) continue;
+        for (int i = 0; i < count; i++) members[i]->transport = transports[row];
+        return transports[row]->attach(members, count);
+    }
+    return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED, "%s: no way for these ranks to reach each other: %s",
+                      members[0]->label, reasons);
+}
+
+static bool are_one_process(const struct quern_segment *segment) {
+    for (uint32_t rank = 1; rank < segment->ranks; rank++)
+        if (!quern_same_process(segment->rank[rank].process, segment->rank[0].process)) return false;
+    return true;
+}
+
+static void leave(struct quern_membership *member) {
+    struct quern_segment *segment = member->segment;
+    if (segment) {
+        __atomic_store_n(&segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+        quern_release_segment(segment);
+    }
+    free(member);
+}
+
+/* Those that have no public handle yet. */
+static void drop_members(struct quern_membership **members, int count) {
+    for (int i = 0; i < count && members[i]; i++) {
+        free(members[i]->handle);
+        leave(members[i]);
+    }
+}
+
+/*
+ * Joins, attaches and publishes handles.  On failure nothing is kept, and the ranks that got further are told by the poison.
+ * The parent (NULL: none) is the membership in the group from which this one is split off.
+ */
+static quern_status form_group(const quern_group_args *args, int count, const char *name, const struct quern_membership *parent,
+                               quern_group **groups) {
+    struct quern_membership *members[QUERN_RANK_LIMIT] = {NULL};
+    for (int i = 0; i < count; i++)
+        if (!(members[i] = make_member(&args[i], name))) {
+            drop_members(members, count);
+            return quern_fail(args[i].device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+        }
+    quern_status status = quern_rendezvous(name, args[0].first_epoch, parent, members, count);
+    if (status != QUERN_OK) {
+        for (int i = 0; i < count; i++) members[i]->segment = NULL;  /* given back already */
+        drop_members(members, count);
+        return status;
+    }
+    for (int i = 0; i < count; i++) members[i]->one_process = are_one_process(members[i]->segment);
+    status = choose_transport(members, count);
+    if (status != QUERN_OK) {
+        drop_members(members, count);
+        return status;
+    }
+    for (int i = 0; i < count; i++) {
+        groups[i] = publish_handle(members[i]);
+        quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s", members[i]->label, members[i]->ranks,
+                  members[i]->transport->name);
+    }
+    return QUERN_OK;
+}
+
+/* A group of one meets nobody: a name that is surely its own will do. */
+static void name_single(char *buffer, size_t bytes) {
+    static uint32_t singles;
+    struct quern_text text = quern_text_begin(buffer, bytes);
+    quern_text_add(&text, "single.%d.%u", (int)getpid(), __atomic_fetch_add(&singles, 1, __ATOMIC_RELAXED));
+}
+
+quern_status quern_group_create(const quern_group_args *args, int count, quern_group **groups) {
+    quern_status status = check_create(args, count, groups);
+    if (status != QUERN_OK) return status;
+    char single[64];
+    if (!args->name) name_single(single, sizeof single);
+    return form_group(args, count, args->name ? args->name : single, NULL, groups);
+}
+
+/* ---- split ---- */
+
+struct split_wish {
+    int32_t colour, key;
+};
+
+/* The place of a rank among those of its colour, ordered by key and old rank; *ranks gets their number. */
+static int place_in_colour(const struct split_wish *wishes, int ranks_before, int rank, int *ranks) {
+    int place = *ranks = 0;
+    for (int other = 0; other < ranks_before; other++) {
+        if (wishes[other].colour != wishes[rank].colour) continue;
+        ++*ranks;
+        place += wishes[other].key < wishes[rank].key || (wishes[other].key == wishes[rank].key && other < rank);
+    }
+    return place;
+}
+
+static void name_split(const struct quern_membership *member, int colour, char *buffer, size_t bytes) {
+    static const char digits[] = "0123456789abcdef";
+    char id[33] = "";
+    for (int i = 0; i < 16; i++) {
+        id[2 * i] = digits[member->segment->id[i] >> 4];
+        id[2 * i + 1] = digits[member->segment->id[i] & 15];
+    }
+    struct quern_text text = quern_text_begin(buffer, bytes);
+    quern_text_add(&text, "split.%s.%u.%d", id, member->splits, colour);
+}
+
+/* Forms the group of one colour with the calling thread's ranks of that colour. */
+static quern_status form_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int colour,
+                                quern_group **new_groups) {
+    quern_group_args args[QUERN_RANK_LIMIT];
+    quern_group *formed[QUERN_RANK_LIMIT];
+    int index[QUERN_RANK_LIMIT], mine = 0;
+    char name[96];
+    name_split(members[0], colour, name, sizeof name);
+    for (int i = 0; i < count; i++) {
+        if (wishes[members[i]->rank].colour != colour) continue;
+        args[mine] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+        args[mine].rank = place_in_colour(wishes, members[i]->ranks, members[i]->rank, &args[mine].ranks);
+        args[mine].device = members[i]->device;
+        args[mine].timeout = members[i]->timeout;
+        args[mine].share_gpu = members[i]->share_gpu;
+        index[mine++] = i;
+    }
+    quern_status status = form_group(args, mine, name, members[0], formed);
+    for (int i = 0; i < mine && status == QUERN_OK; i++) new_groups[index[i]] = formed[i];
+    return status;
+}
+
+/* The next colour above `last` among the thread's ranks; -1: there is none.  Everyone goes up, so that no two wait crosswise. */
+static int next_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int last) {
+    int next = -1;
+    for (int i = 0; i < count; i++) {
+        int colour = wishes[members[i]->rank].colour;
+        if (colour > last && (next < 0 || colour < next)) next = colour;
+    }
+    return next;
+}
+
+/* A group that could not be formed ends the one it was split from, too: its other ranks may just be waiting for this one. */
+static quern_status give_up_split(const struct quern_membership *member, quern_status status) {
+    char reason[900];
+    quern_error_detail(reason, sizeof reason);
+    return quern_poison(member, status, "quern_group_split: %s", reason);
+}
+
+quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
+                               quern_group **new_groups) {
+    struct quern_membership *members[QUERN_RANK_LIMIT];
+    quern_status status = quern_members_of(groups, count, members);
+    if (status != QUERN_OK) return status;
+    if (!colours || !keys || !new_groups)
+        return quern_fail(members[0]->device, QUERN_NULL_POINTER, "%s is NULL",
+                          !colours ? "colours" : !keys ? "keys" : "new_groups");
+    struct split_wish mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
+    const void *payloads[QUERN_RANK_LIMIT];
+    quern_group *formed[QUERN_RANK_LIMIT] = {NULL};
+    for (int i = 0; i < count; i++) {
+        mine[i] = (struct split_wish){colours[i] < 0 ? -1 : colours[i], keys[i]};
+        payloads[i] = &mine[i];
+    }
+    status = quern_exchange(members, count, QUERN_IN_SPLIT, payloads, sizeof *mine, all);
+    if (status != QUERN_OK) return status;
+    for (int colour = next_colour(members, count, all, -1); colour >= 0 && status == QUERN_OK;
+         colour = next_colour(members, count, all, colour))
+        status = form_colour(members, count, all, colour, formed);
+    for (int i = 0; i < count; i++) members[i]->splits++;
+    if (status != QUERN_OK) {
+        status = give_up_split(members[0], status);
+        for (int i = 0; i < count; i++) quern_group_destroy(formed[i]);
+        return status;
+    }
+    memcpy(new_groups, formed, (size_t)count * sizeof *formed);
+    return QUERN_OK;
+}
+
+/* ---- the rest of a group's life ---- */
+
+quern_status quern_group_destroy(quern_group *group) {
+    if (!group) return QUERN_OK;
+    struct quern_membership *member = take_member(group);
+    if (!member) return fail_no_group(group);
+    member->transport->detach(member);
+    leave(member);
+    return QUERN_OK;
+}
+
+quern_status quern_group_abort(quern_group *group) {
+    const struct quern_membership *member = begin_visit(group);
+    if (!member) return fail_no_group(group);
+    quern_poison_by_abort(member);
+    end_visit(group);
+    return QUERN_OK;
+}
+
+quern_status quern_group_status(quern_group *group) {
+    struct quern_membership *member;
+    quern_status status = quern_member_of(group, &member);
+    return status == QUERN_OK ? quern_check_poison(member) : status;
+}
+
+int quern_group_rank(const quern_group *group) {
+    const struct quern_membership *member = begin_visit(group);
+    if (!member) return -1;
+    int rank = member->rank;
+    end_visit(group);
+    return rank;
+}
+
+int quern_group_size(const quern_group *group) {
+    const struct quern_membership *member = begin_visit(group);
+    if (!member) return -1;
+    int ranks = member->ranks;
+    end_visit(group);
+    return ranks;
+}
+
+/* ---- the report ---- */
+
+void quern_describe_rank(struct quern_text *text, const struct quern_segment *segment, int rank) {
+    static const char *const states[] = {"absent", "joining", "joined", "left"};
+    const struct quern_segment_rank *place = &segment->rank[rank];
+    uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
+    quern_text_add(text, "rank %d: ", rank);
+    if (state != QUERN_RANK_JOINED) {
+        quern_text_add(text, "%s", state <= QUERN_RANK_LEFT ? states[state] : "unknown");
+        return;
+    }
+    quern_text_add(text, "process %d, %s:%d, ", place->process.pid, place->device_kind == QUERN_CPU ? "cpu" : "cuda",
+                   place->device_ordinal);
+    bool ended = quern_process_has_ended(place->process);
+    bool waits = !ended && __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);
+    quern_text_add(text, "%s", ended ? "has ended; was last in " : waits ? "waits in " : "last in ");
+    quern_describe_tag(text, __atomic_load_n(&place->tag, __ATOMIC_RELAXED));
+    quern_text_add(text, ", epoch %u", segment->first_epoch + __atomic_load_n(&place->meetings, __ATOMIC_RELAXED));
+    if (waits)
+        quern_text_add(text, ", for %g s", (double)(quern_now() - __atomic_load_n(&place->since, __ATOMIC_RELAXED)) * 1e-9);
+    if (__atomic_load_n(&place->incident.kind, __ATOMIC_ACQUIRE) != QUERN_NO_INCIDENT)
+        quern_text_add(text, "; its GPU gave up");
+}
+
+size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) {
+    const struct quern_membership *member = begin_visit(group);
+    if (!member) {
+        fail_no_group(group);
+        return quern_error_detail(buffer, bytes);
+    }
+    struct quern_text text = quern_text_begin(buffer, buffer ? bytes : 0);
+    for (int rank = 0; rank < member->ranks; rank++) {
+        quern_describe_rank(&text, member->segment, rank);
+        quern_text_add(&text, "\n");
+    }
+    quern_report_poison(&text, member);
+    end_visit(group);
+    return text.length;
+}

@@ -1,0 +1,283 @@
+/*
+ * The barrier on the host: put-to-all, then wait-for-all, over pairwise monotonic counters.
+ *
+ * How a rank waits: it looks a number of times (a peer on another core comes within a microsecond), then sleeps on the word that
+ * counts the signals put into its pad.  Going to sleep it says at which count it wants to be woken, which is now plus the signals
+ * it misses, so that of 63 peers only the last one pays for a wake-up, and 64 ranks on 2 cores still move.  A signal from a rank
+ * that is a phase ahead makes the count come early, never late; the rank looks again and sleeps again.
+ *
+ *   putter:   signal = ..., release;  arrivals += 1;  if arrivals has just become wake_at: wake
+ *   sleeper:  seen = arrivals;  missing = look;  wake_at = seen + missing;  sleep while arrivals == seen
+ *
+ * Both sides' last steps are sequentially consistent: either the putter sees when the other wants to be woken, or the sleeper's
+ * kernel sees that the count has moved.  Nobody but the sleeper writes what it wants: a putter that took down a flag would at times
+ * take down that of the next sleep.  Proved on tests/model/sleep.pml.  Sleeps are cut into slices only to look after the limit and
+ * the life of the peers.
+ */
+#define _GNU_SOURCE
+#include "os/futex.h"
+#include "ranks/group.h"
+#include "runtime/status.h"
+
+#include <string.h>
+#include <time.h>
+
+static const int64_t SLICE = 50000000;  /* nanoseconds */
+
+int64_t quern_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline void pause_core(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* ---- announcing ---- */
+
+static void wake_if_complete(struct quern_segment_rank *peer) {
+    uint32_t arrivals = __atomic_add_fetch(&peer->arrivals, 1, __ATOMIC_SEQ_CST);
+    if (arrivals == __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST)) quern_futex_wake(&peer->arrivals);
+}
+
+/* All ranks meet most often: their digest is kept. */
+static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
+    bool all = meeting->set->count == member->ranks;
+    return quern_make_tag(meeting->operation, meeting->phase,
+                          all ? member->everyones_digest : quern_members_digest(meeting->set->words));
+}
+
+/* In rank-relative order, so that not all ranks begin with the same pad. */
+static inline int next_rank(const struct quern_membership *member, int rank) { return rank + 1 < member->ranks ? rank + 1 : 0; }
+
+void quern_announce(struct quern_membership *member, const struct quern_meeting *meeting) {
+    struct quern_segment *segment = member->segment;
+    struct quern_segment_rank *mine = &segment->rank[member->rank];
+    uint32_t tag = tag_of(member, meeting);
+    __atomic_store_n(&mine->tag, tag, __ATOMIC_RELAXED);
+    __atomic_store_n(&mine->meetings, mine->meetings + 1, __ATOMIC_RELAXED);
+    for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer)) {
+        if (!quern_set_has(meeting->set, peer)) continue;
+        uint32_t epoch = ++member->count[peer];
+        __atomic_store_n(&quern_segment_pad(segment, peer)[member->rank], quern_make_signal(epoch, tag), __ATOMIC_RELEASE);
+    }
+    /* Nobody is woken before all signals are there: who wakes may take this core, and go on to the next meeting. */
+    for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer))
+        if (quern_set_has(meeting->set, peer)) wake_if_complete(&segment->rank[peer]);
+}
+
+/* ---- awaiting ---- */
+
+struct wait {
+    struct quern_membership *member;
+    const struct quern_meeting *meeting;
+    quern_signal *pad;
+    uint32_t tag;
+    int next;           /* every member below this rank has come */
+    int other_call;     /* a rank that came with another tag; -1: none */
+    int looked_for;     /* the rank whose life was asked for last */
+    int64_t began;      /* 0: not yet asked the clock */
+};
+
+static bool has_come(const struct wait *wait, int rank) {
+    quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_ACQUIRE);
+    return quern_epoch_reached(quern_signal_epoch(signal), wait->member->count[rank]);
+}
+
+static bool is_awaited(const struct wait *wait, int rank) {
+    return rank != wait->member->rank && quern_set_has(wait->meeting->set, rank);
+}
+
+/* A rank at the very epoch of this meeting must be in the same call; one that is further has been through this meeting. */
+static void compare_tags(struct wait *wait, int rank) {
+    quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);
+    if (quern_signal_epoch(signal) == wait->member->count[rank] && quern_signal_tag(signal) != wait->tag)
+        wait->other_call = rank;
+}
+
+/* Moves on past the ranks that have come; true when all have. */
+static bool all_have_come(struct wait *wait) {
+    for (; wait->next < wait->member->ranks; wait->next++) {
+        if (!is_awaited(wait, wait->next)) continue;
+        if (!has_come(wait, wait->next)) return false;
+        compare_tags(wait, wait->next);
+    }
+    return true;
+}
+
+static uint32_t count_missing(const struct wait *wait) {
+    uint32_t missing = 0;
+    for (int rank = wait->next; rank < wait->member->ranks; rank++)
+        missing += is_awaited(wait, rank) && !has_come(wait, rank);
+    return missing;
+}
+
+/* ---- what can go wrong ---- */
+
+static quern_status report_other_call(const struct wait *wait) {
+    char here[64], there[64];
+    struct quern_text text = quern_text_begin(here, sizeof here);
+    quern_describe_tag(&text, wait->tag);
+    text = quern_text_begin(there, sizeof there);
+    quern_describe_tag(&text, quern_signal_tag(__atomic_load_n(&wait->pad[wait->other_call], __ATOMIC_RELAXED)));
+    return quern_poison(wait->member, QUERN_PEER_MISMATCH,
+                        "rank %d is in %s while rank %d is in %s%s: the ranks must make the same calls in the same order, with the "
+                        "same members", wait->member->rank, here, wait->other_call, there,
+                        strcmp(here, there) == 0 ? " of other members" : "");
+}
+
+/* Says of up to eight missing ranks how far they came. */
+static void list_missing(const struct wait *wait, struct quern_text *text) {
+    const struct quern_membership *member = wait->member;
+    int listed = 0, more = 0;
+    for (int rank = 0; rank < member->ranks; rank++) {
+        if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
+        if (listed == 8) {
+            more++;
+            continue;
+        }
+        const struct quern_segment_rank *peer = &member->segment->rank[rank];
+        quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);
+        quern_text_add(text, "%srank %d (process %d, last epoch %u, expected %u, last in ", listed++ ? ", " : "", rank,
+                       peer->process.pid, quern_signal_epoch(signal), member->count[rank]);
+        quern_describe_tag(text, __atomic_load_n(&peer->tag, __ATOMIC_RELAXED));
+        quern_text_add(text, ")");
+    }
+    if (more) quern_text_add(text, " and %d more", more);
+}
+
+static quern_status expire(const struct wait *wait, int64_t now) {
+    char where[64], missing[700];
+    struct quern_text text = quern_text_begin(where, sizeof where);
+    quern_describe_tag(&text, wait->tag);
+    text = quern_text_begin(missing, sizeof missing);
+    list_missing(wait, &text);
+    if (!text.length) return QUERN_OK;  /* the last one has just come */
+    return quern_poison(wait->member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where, wait->member->rank,
+                        (double)(now - wait->began) * 1e-9, missing);
+}
+
+/*
+ * A missing rank that will never come; -1: none is known to be gone.  A few at a time, in turn: to look for a process takes more than
+ * ten microseconds, and everyone who waits looks for everyone who is missing.
+ */
+static int find_lost(struct wait *wait, bool *left) {
+    enum { LOOKS = 8 };
+    const struct quern_segment_rank *ranks = wait->member->segment->rank;
+    for (int step = 0, looks = 0; step < wait->member->ranks && looks < LOOKS; step++) {
+        int rank = wait->looked_for = (wait->looked_for + 1) % wait->member->ranks;
+        if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
+        looks++;
+        *left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+        bool here = quern_same_process(ranks[rank].process, ranks[wait->member->rank].process);
+        bool gone = *left || (!here && quern_process_has_ended(ranks[rank].process));
+        if (gone && !has_come(wait, rank)) return rank;  /* looked at last: it may have come before it went */
+    }
+    return -1;
+}
+
+static quern_status check_lost(struct wait *wait) {
+    bool left;
+    int rank = find_lost(wait, &left);
+    if (rank < 0) return QUERN_OK;
+    char where[64];
+    struct quern_text text = quern_text_begin(where, sizeof where);
+    quern_describe_tag(&text, wait->tag);
+    return quern_poison(wait->member, QUERN_PEER_LOST, "%s: rank %d (process %d) %s; rank %d waited for it", where, rank,
+                        wait->member->segment->rank[rank].process.pid, left ? "has destroyed its group" : "has ended",
+                        wait->member->rank);
+}
+
+/* ---- sleeping ---- */
+
+static void sleep_a_slice(const struct wait *wait, int64_t limit) {
+    struct quern_segment_rank *mine = &wait->member->segment->rank[wait->member->rank];
+    uint32_t seen = __atomic_load_n(&mine->arrivals, __ATOMIC_SEQ_CST);
+    uint32_t missing = count_missing(wait);
+    __atomic_store_n(&mine->wake_at, seen + missing, __ATOMIC_SEQ_CST);
+    bool poisoned = __atomic_load_n(&wait->member->segment->poison, __ATOMIC_SEQ_CST) != 0;
+    if (missing && !poisoned) quern_futex_wait(&mine->arrivals, seen, limit);
+}
+
+static quern_status sleep_until_all_have_come(struct wait *wait) {
+    struct quern_membership *member = wait->member;
+    struct quern_segment_rank *mine = &member->segment->rank[member->rank];
+    int64_t limit = wait->meeting->timeout < 9e9 ? (int64_t)(wait->meeting->timeout * 1e9) : INT64_MAX / 2;
+    int64_t now = wait->began = quern_now(), look_around = now + SLICE;
+    __atomic_store_n(&mine->since, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&mine->asleep_in_meeting, 1, __ATOMIC_RELAXED);
+    quern_status status = QUERN_OK;
+    while (!all_have_come(wait) && wait->other_call < 0) {
+        status = quern_check_poison(member);
+        if (status == QUERN_OK && now >= look_around) {
+            status = check_lost(wait);
+            look_around = now + SLICE;
+        }
+        if (status == QUERN_OK && now - wait->began >= limit) status = expire(wait, now);
+        if (status != QUERN_OK) break;
+        int64_t left = limit - (now - wait->began);
+        sleep_a_slice(wait, left < SLICE ? left : SLICE);
+        now = quern_now();
+    }
+    __atomic_store_n(&mine->asleep_in_meeting, 0, __ATOMIC_RELAXED);
+    return status;
+}
+
+static bool come_while_looking(struct wait *wait) {
+    for (int spin = 0; spin < wait->member->spins; spin++) {
+        if (all_have_come(wait)) return true;
+        pause_core();
+    }
+    return all_have_come(wait);
+}
+
+quern_status quern_await(struct quern_membership *member, const struct quern_meeting *meeting) {
+    struct wait wait = {.member = member, .meeting = meeting, .pad = quern_segment_pad(member->segment, member->rank),
+                        .tag = tag_of(member, meeting), .other_call = -1};
+    quern_status status = come_while_looking(&wait) ? QUERN_OK : sleep_until_all_have_come(&wait);
+    return wait.other_call >= 0 ? report_other_call(&wait) : status;
+}
+
+quern_status quern_meet(struct quern_membership *member, const struct quern_meeting *meeting) {
+    quern_announce(member, meeting);
+    return quern_await(member, meeting);
+}
+
+/* ---- exchanging ---- */
+
+/*
+ * One round: every rank puts its piece into its mailbox, all meet, every rank reads all mailboxes.  The mailbox has two halves in
+ * turn: a rank writes a half again only after the next meeting, to which every rank comes when it has read this one.
+ */
+static quern_status exchange_piece(struct quern_membership *const *members, int count, const struct quern_meeting *meeting,
+                                   const void *const *payloads, size_t offset, size_t bytes, size_t stride, char *all) {
+    struct quern_segment *segment = members[0]->segment;
+    for (int i = 0; i < count; i++) {
+        unsigned char *half = segment->rank[members[i]->rank].mailbox[members[i]->exchanges++ % 2];
+        if (bytes) memcpy(half, (const char *)payloads[i] + offset, bytes);
+    }
+    for (int i = 0; i < count; i++) quern_announce(members[i], meeting);
+    quern_status status = QUERN_OK;
+    for (int i = 0; i < count && status == QUERN_OK; i++) status = quern_await(members[i], meeting);
+    for (int rank = 0; bytes && rank < members[0]->ranks && status == QUERN_OK; rank++)
+        memcpy(all + (size_t)rank * stride + offset, segment->rank[rank].mailbox[(members[0]->exchanges - 1) % 2], bytes);
+    return status;
+}
+
+quern_status quern_exchange(struct quern_membership *const *members, int count, enum quern_collective operation,
+                            const void *const *payloads, size_t bytes, void *all) {
+    struct quern_meeting meeting = {operation, QUERN_PHASE_EXCHANGE, &members[0]->everyone, members[0]->timeout};
+    quern_status status = quern_check_poison(members[0]);
+    size_t done = 0;
+    do {
+        size_t piece = bytes - done < QUERN_MAILBOX_BYTES ? bytes - done : QUERN_MAILBOX_BYTES;
+        if (status == QUERN_OK) status = exchange_piece(members, count, &meeting, payloads, done, piece, bytes, all);
+        done += piece;
+    } while (done < bytes && status == QUERN_OK);
+    return status;
+}

@@ -1,0 +1,292 @@
+/* quern_ragged_all_to_all and its plans: check, fill in, hand to the group's transport. */
+#include "ranks/ragged/ragged_all_to_all.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "runtime/arguments.h"
+#include "runtime/dispatch.h"
+#include "runtime/status.h"
+
+/* There is one row for each target. */
+static bool refused(const struct quern_kernel *kernel, const void *request, struct quern_text *why) {
+    (void)kernel, (void)request, (void)why;
+    return false;
+}
+
+static const struct quern_operation operation = {"ragged_all_to_all", QUERN_RAGGED_ALL_TO_ALL, quern_ragged_all_to_all_kernels,
+                                                 refused, NULL};
+
+/* ---- who takes part: without that a rank cannot even tell the others that something is wrong ---- */
+
+static void number_places(struct quern_ragged_call *call) {
+    for (int rank = 0; rank < call->member->ranks; rank++) {
+        if (!quern_set_has(&call->set, rank)) continue;
+        if (rank == call->member->rank) call->place = call->places;
+        call->rank_at[call->places++] = rank;
+    }
+}
+
+static quern_status fill_members(struct quern_ragged_call *call, struct quern_membership *member,
+                                 const quern_ragged_all_to_all_args *args) {
+    *call = (struct quern_ragged_call){.member = member, .timeout = member->timeout};
+    quern_status status = quern_check_struct(member->device, "quern_ragged_all_to_all_args", args, sizeof *args);
+    if (status == QUERN_OK) status = quern_check_members(member, args->members, args->member_count, &call->set);
+    if (status == QUERN_OK) number_places(call);
+    return status;
+}
+
+/* ---- the shape ---- */
+
+static quern_status check_not_negatives(const quern_device *device, const quern_ragged_all_to_all_args *args) {
+    const struct {
+        const char *name;
+        int64_t value;
+    } numbers[] = {{"args.input_rows", args->input_rows}, {"args.output_rows", args->output_rows},
+                   {"args.row_bytes", args->row_bytes}, {"args.updates", args->updates},
+                   {"args.multiprocessors", args->multiprocessors}};
+    quern_status status = QUERN_OK;
+    for (size_t i = 0; status == QUERN_OK && i < sizeof numbers / sizeof *numbers; i++)
+        status = quern_check_not_negative(device, numbers[i].name, numbers[i].value);
+    return status;
+}
+
+static quern_status check_bytes(const quern_device *device, const char *name, int64_t rows, int64_t row_bytes) {
+    int64_t bytes;
+    if (!__builtin_mul_overflow(rows, row_bytes, &bytes) && bytes <= INT64_MAX / 2) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "%s is %lld and args.row_bytes is %lld: expected less than 2^62 bytes", name,
+                      (long long)rows, (long long)row_bytes);
+}
+
+/* So that no product of rows passes 63 bits, and no entry's number 31. */
+static quern_status check_products(const struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
+    const quern_device *device = call->member->device;
+    quern_status status = check_bytes(device, "args.input_rows", args->input_rows, args->row_bytes);
+    if (status == QUERN_OK) status = check_bytes(device, "args.output_rows", args->output_rows, args->row_bytes);
+    if (status != QUERN_OK) return status;
+    if (args->updates > INT32_MAX / call->places)
+        return quern_fail(device, QUERN_INVALID_SHAPE, "args.updates is %lld: expected at most %lld for %d members",
+                          (long long)args->updates, (long long)(INT32_MAX / call->places), call->places);
+    return QUERN_OK;
+}
+
+static quern_status fill_shape(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
+    static const quern_dtype integers[] = {QUERN_INT32, QUERN_INT64, QUERN_NO_DTYPE};
+    const quern_device *device = call->member->device;
+    quern_status status = quern_check_dtype(device, "args.metadata_dtype", args->metadata_dtype, integers, false);
+    if (status == QUERN_OK) status = check_not_negatives(device, args);
+    if (status == QUERN_OK) status = check_products(call, args);
+    if (status == QUERN_OK) status = quern_check_timeout(call->member, args->timeout, &call->timeout);
+    if (status != QUERN_OK) return status;
+    call->metadata_is_int64 = args->metadata_dtype == QUERN_INT64;
+    call->metadata_on_device = args->metadata_on_device != 0;
+    call->check_overlap = args->check_overlap != 0;
+    call->input_rows = args->input_rows;
+    call->output_rows = args->output_rows;
+    call->row_bytes = args->row_bytes;
+    call->updates = args->updates;
+    call->multiprocessors = args->multiprocessors;
+    return QUERN_OK;
+}
+
+/* ---- the memory ---- */
+
+static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_bytes) {
+    uintptr_t first = (uintptr_t)a, second = (uintptr_t)b;
+    return a_bytes && b_bytes && (first < second ? second - first < a_bytes : first - second < b_bytes);
+}
+
+static quern_status find(const struct quern_membership *member, const char *name, const void *pointer, int64_t bytes,
+                         enum quern_symmetric_kin *kin, struct quern_symmetric_place *place) {
+    *kin = QUERN_MEMORY_PRIVATE;
+    if (!pointer || !bytes) return QUERN_OK;
+    *kin = quern_symmetric_find(member, pointer, bytes, place);
+    if (*kin != QUERN_MEMORY_FREED) return QUERN_OK;
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s is in symmetric memory that was freed", name);
+}
+
+/* Input and output; either may be missing (NULL) so far. */
+static quern_status fill_buffers(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
+    const int64_t input_bytes = args->input_rows * args->row_bytes, output_bytes = args->output_rows * args->row_bytes;
+    call->input = args->input;
+    call->output = args->output;
+    call->in_place = args->input && args->output &&
+                     overlap(args->input, (uint64_t)input_bytes, args->output, (uint64_t)output_bytes);
+    quern_status status = find(call->member, "args.input", args->input, input_bytes, &call->input_kin, &call->input_place);
+    if (status == QUERN_OK)
+        status = find(call->member, "args.output", args->output, output_bytes, &call->output_kin, &call->output_place);
+    return status;
+}
+
+static quern_status check_buffers(const struct quern_ragged_call *call) {
+    const quern_device *device = call->member->device;
+    if (!call->input && call->input_rows && call->row_bytes) return quern_fail(device, QUERN_NULL_POINTER, "args.input is NULL");
+    if (!call->output && call->output_rows && call->row_bytes) return quern_fail(device, QUERN_NULL_POINTER, "args.output is NULL");
+    return QUERN_OK;
+}
+
+static quern_status fill_metadata(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
+    const struct {
+        const char *name;
+        const void *from, **to;
+    } arrays[] = {{"args.input_offsets", args->input_offsets, &call->input_offsets},
+                  {"args.send_sizes", args->send_sizes, &call->send_sizes},
+                  {"args.output_offsets", args->output_offsets, &call->output_offsets},
+                  {"args.recv_sizes", args->recv_sizes, &call->recv_sizes}};
+    const size_t alignment = quern_dtype_bytes(args->metadata_dtype);
+    quern_status status = QUERN_OK;
+    for (size_t i = 0; status == QUERN_OK && i < sizeof arrays / sizeof *arrays; i++) {
+        if (call->updates) status = quern_check_pointer(call->member->device, arrays[i].name, arrays[i].from, alignment);
+        *arrays[i].to = arrays[i].from;
+    }
+    return status;
+}
+
+static quern_status fill_workspace(struct quern_ragged_call *call, void *workspace, size_t bytes) {
+    const struct quern_membership *member = call->member;
+    const size_t needed = member->transport->ragged->workspace_bytes(call);
+    quern_status status = quern_check_workspace(member->device, workspace, bytes, needed);
+    if (status == QUERN_OK)
+        status = find(member, "workspace", workspace, (int64_t)needed, &call->workspace_kin, &call->workspace_place);
+    if (status != QUERN_OK) return status;
+    call->workspace = workspace;
+    call->workspace_bytes = needed;
+    if (needed && call->workspace_kin != QUERN_MEMORY_SYMMETRIC)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected %zu "
+                          "bytes within one quern_symmetric_alloc", needed);
+    if (overlap(workspace, needed, call->input, (uint64_t)(call->input_rows * call->row_bytes)) ||
+        overlap(workspace, needed, call->output, (uint64_t)(call->output_rows * call->row_bytes)))
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace overlaps the input or the output");
+    return QUERN_OK;
+}
+
+/* All that one rank can know to be wrong.  Who takes part is filled in. */
+static quern_status fill_rest(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args, void *workspace,
+                              size_t workspace_bytes) {
+    quern_status status = fill_shape(call, args);
+    if (status == QUERN_OK) status = fill_buffers(call, args);
+    if (status == QUERN_OK) status = check_buffers(call);
+    if (status == QUERN_OK) status = fill_metadata(call, args);
+    if (status == QUERN_OK) status = fill_workspace(call, workspace, workspace_bytes);
+    if (status == QUERN_OK) status = quern_select(call->member->device, &operation, call, &call->ready);
+    return status;
+}
+
+/* ---- calls ---- */
+
+quern_status quern_ragged_all_to_all_workspace(quern_group *group, const quern_ragged_all_to_all_args *args, size_t *bytes) {
+    struct quern_membership *member;
+    struct quern_ragged_call call;
+    quern_status status = quern_member_of(group, &member);
+    if (status != QUERN_OK) return status;
+    if (!bytes) return quern_fail(member->device, QUERN_NULL_POINTER, "bytes is NULL");
+    status = fill_members(&call, member, args);
+    if (status == QUERN_OK) status = fill_shape(&call, args);
+    if (status == QUERN_OK) status = fill_buffers(&call, args);
+    if (status == QUERN_OK) *bytes = member->transport->ragged->workspace_bytes(&call);
+    return status;
+}
+
+quern_status quern_ragged_all_to_all(quern_group *group, const quern_ragged_all_to_all_args *args, void *workspace,
+                                     size_t workspace_bytes, void *stream) {
+    struct quern_membership *member;
+    struct quern_ragged_call call;
+    quern_status status = quern_member_of(group, &member);
+    if (status == QUERN_OK) status = quern_check_poison(member);
+    if (status == QUERN_OK) status = fill_members(&call, member, args);
+    if (status != QUERN_OK) return status;
+    call.refused = fill_rest(&call, args, workspace, workspace_bytes);
+    if (call.refused == QUERN_OK) call.refused = quern_check_stream(member->device, stream);
+    return member->transport->ragged->run(&call, stream);
+}
+
+/* ---- plans ---- */
+
+/* A plan is never given back to the allocator, so that a use after its end can be told. */
+struct quern_ragged_plan {
+    void *state;                         /* atomic; what the transport keeps; NULL: destroyed */
+    const struct quern_ragged_transport *transport;
+    quern_group *group;
+    struct quern_ragged_plan *next;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct quern_ragged_plan *first;
+} plans = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void publish(struct quern_ragged_plan *plan, void *state, const struct quern_membership *member) {
+    *plan = (struct quern_ragged_plan){state, member->transport->ragged, member->handle, NULL};
+    pthread_mutex_lock(&plans.lock);
+    plan->next = plans.first;
+    plans.first = plan;
+    pthread_mutex_unlock(&plans.lock);
+}
+
+/* Every rank of the group comes to the creation, so what is refused can always be told to all. */
+static quern_status fill_plan(struct quern_ragged_call *call, struct quern_membership *member,
+                              const quern_ragged_all_to_all_args *args, void *const *workspace, const size_t *workspace_bytes) {
+    const quern_device *device = member->device;
+    quern_status status = fill_members(call, member, args);
+    if (status == QUERN_OK && !workspace) status = quern_fail(device, QUERN_NULL_POINTER, "workspaces is NULL");
+    if (status == QUERN_OK && !workspace_bytes) status = quern_fail(device, QUERN_NULL_POINTER, "workspace_bytes is NULL");
+    if (status == QUERN_OK && args->metadata_on_device && device->kind == QUERN_CUDA)
+        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "args.metadata_on_device is set: a plan takes metadata in host memory");
+    return status == QUERN_OK ? fill_rest(call, args, *workspace, *workspace_bytes) : status;
+}
+
+static quern_status create_plans(struct quern_membership *const *members, int count, struct quern_ragged_call *calls,
+                                 quern_ragged_plan **out) {
+    quern_ragged_plan *made[QUERN_RANK_LIMIT];
+    void *states[QUERN_RANK_LIMIT];
+    for (int i = 0; i < count; i++) {
+        made[i] = malloc(sizeof *made[i]);
+        if (!made[i] && calls[i].refused == QUERN_OK)
+            calls[i].refused = quern_fail(members[i]->device, QUERN_OUT_OF_MEMORY, "no memory for a plan");
+    }
+    quern_status status = members[0]->transport->ragged->plan_create(calls, count, states);
+    for (int i = 0; i < count; i++) {
+        if (status == QUERN_OK) publish(out[i] = made[i], states[i], members[i]);
+        else free(made[i]);
+    }
+    return status;
+}
+
+quern_status quern_ragged_plan_create(quern_group *const *groups, int count, const quern_ragged_all_to_all_args *args,
+                                      void *const *workspaces, const size_t *workspace_bytes, quern_ragged_plan **out) {
+    struct quern_membership *members[QUERN_RANK_LIMIT];
+    quern_status status = quern_members_of(groups, count, members);
+    if (status != QUERN_OK) return status;
+    if (!out) return quern_fail(members[0]->device, QUERN_NULL_POINTER, "plans is NULL");
+    struct quern_ragged_call *calls = malloc((size_t)count * sizeof *calls);
+    if (!calls) return quern_fail(members[0]->device, QUERN_OUT_OF_MEMORY, "no memory for %d plans", count);
+    for (int i = 0; i < count; i++)
+        calls[i].refused = fill_plan(&calls[i], members[i], args ? &args[i] : NULL, workspaces ? &workspaces[i] : NULL,
+                                     workspace_bytes ? &workspace_bytes[i] : NULL);
+    status = create_plans(members, count, calls, out);
+    free(calls);
+    return status;
+}
+
+/* What stands behind a plan's handle. */
+static quern_status state_of(quern_ragged_plan *plan, void *state) {
+    if (state) return QUERN_OK;
+    return quern_fail(NULL, plan ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER,
+                      plan ? "the plan was destroyed before" : "plan is NULL");
+}
+
+quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream) {
+    struct quern_membership *member;
+    void *state = plan ? __atomic_load_n(&plan->state, __ATOMIC_ACQUIRE) : NULL;
+    quern_status status = state_of(plan, state);
+    if (status == QUERN_OK) status = quern_member_of(plan->group, &member);
+    if (status == QUERN_OK) status = quern_check_poison(member);
+    return status == QUERN_OK ? plan->transport->plan_run(state, stream) : status;
+}
+
+quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan) {
+    if (!plan) return QUERN_OK;
+    void *state = __atomic_exchange_n(&plan->state, NULL, __ATOMIC_ACQ_REL);
+    quern_status status = state_of(plan, state);
+    return status == QUERN_OK ? plan->transport->plan_destroy(state) : status;
+}

@@ -1,0 +1,68 @@
+#include "ranks/ragged/ragged_copies.h"
+
+#include "runtime/threads.h"
+
+enum {
+    TASK_BYTES = 1 << 18, /* about what one task should be worth handing out */
+    CUT_BYTES = 64        /* tasks meet at whole lines of the destination, so that no two cores write the same one */
+};
+
+struct work {
+    const struct quern_copy_list *list;
+    quern_ragged_all_to_all_cpu_kernel *kernel;
+    bool streaming;
+    int64_t tasks;
+};
+
+int64_t quern_copies_find(const struct quern_copy *copies, int64_t count, int64_t place) {
+    int64_t first = 0;
+    while (count > 1) {
+        int64_t half = count / 2;
+        if (copies[first + half].begin <= place) first += half, count -= half;
+        else count = half;
+    }
+    return first;
+}
+
+/* Where a cut through all copies laid end to end falls inside one of them. */
+static int64_t cut_inside(const struct quern_copy *copy, int64_t cut) {
+    if (cut <= copy->begin) return 0;
+    if (cut - copy->begin >= copy->bytes) return copy->bytes;
+    int64_t inside = cut - copy->begin;
+    inside += -(intptr_t)(copy->to + inside) & (CUT_BYTES - 1);
+    return inside < copy->bytes ? inside : copy->bytes;
+}
+
+/* __int128 because bytes * task may pass 2^63. */
+static int64_t share(const struct work *work, int64_t task) {
+    return (int64_t)((__int128)work->list->bytes * task / work->tasks);
+}
+
+/* Streaming stores are in no order with the release that tells the peers of them. */
+static void fence(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
+
+static void run_share(void *context, int64_t task) {
+    const struct work *work = context;
+    const struct quern_copy_list *list = work->list;
+    int64_t from = share(work, task), to = share(work, task + 1);
+    for (int64_t i = quern_copies_find(list->copies, list->count, from); i < list->count && list->copies[i].begin < to; i++) {
+        const struct quern_copy *copy = &list->copies[i];
+        int64_t first = cut_inside(copy, from), end = cut_inside(copy, to);
+        if (first < end) work->kernel(copy->to + first, copy->from + first, end - first, work->streaming);
+    }
+    if (work->streaming) fence();
+}
+
+void quern_copies_run(const quern_device *device, quern_ragged_all_to_all_cpu_kernel *kernel, const struct quern_copy_list *list,
+                      bool streaming) {
+    struct work work = {list, kernel, streaming, list->bytes / TASK_BYTES};
+    if (work.tasks > 8 * (int64_t)device->threads) work.tasks = 8 * (int64_t)device->threads;
+    if (device->threads == 1 || work.tasks < 2) work.tasks = 1;
+    if (list->count == 0) return;
+    if (work.tasks == 1) run_share(&work, 0);
+    else quern_run_tasks(device, work.tasks, run_share, &work);
+}

@@ -1,0 +1,99 @@
+/*
+ * One rank's part in a ragged all-to-all on CPUs: who copies what, and by which way.
+ *
+ *   deliver   The sender copies into the receiver's output: it is symmetric, or both ranks are of one process.
+ *   fetch     Else the receiver copies from the sender's input, if that is symmetric.
+ *   stream    Else the sender lays what it sends end to end and passes it through a ring in its workspace, two windows in turn:
+ *             while the receivers fetch one, it fills the other.
+ *
+ * A sender whose input is overwritten by what it receives first copies what it sends into its workspace, all of it, and that is
+ * then its input.
+ *
+ * A rank writes notices of its slices into its own workspace, where the receivers read them: nobody writes into memory whose size
+ * only its owner knows.
+ */
+#ifndef QUERN_RAGGED_EXCHANGE_H
+#define QUERN_RAGGED_EXCHANGE_H
+
+#include "ranks/ragged/ragged_all_to_all.h"
+#include "ranks/ragged/ragged_copies.h"
+
+/* Where other ranks find memory of a rank: in its own process at the pointer, in others by (id, offset) if it is symmetric. */
+struct quern_ragged_location {
+    uint64_t id;
+    int64_t offset;
+    const void *pointer;
+    int32_t kin;  /* enum quern_symmetric_kin */
+};
+
+/* What a rank tells the others of its call; in its mailbox. */
+struct quern_ragged_post {
+    /* Complete at the entry. */
+    int32_t is_ready;                     /* 0: there is a report already, and nothing else */
+    uint32_t members[QUERN_RANK_WORDS];
+    int64_t updates, row_bytes;
+    struct quern_ragged_location output;
+    struct quern_ragged_location outbox;  /* its notices: [places, updates] */
+    struct quern_ragged_location source;  /* its input, or what stands for it */
+    int64_t source_bytes;
+    int64_t window;                       /* of the stream, in bytes: the source is a ring of two; 0: no stream */
+
+    /* Complete at the verdict. */
+    int64_t rounds;                       /* how many windows its stream has */
+    struct quern_slice_report report;
+    char reason[600];                     /* for QUERN_SLICE_ARGUMENTS */
+};
+
+_Static_assert(sizeof(struct quern_ragged_post) <= QUERN_MAILBOX_BYTES, "a post must fit a mailbox");
+
+/* Slices that pass through a ring; `begin` is their place in the stream.  In the direction of the ring their pointer is NULL. */
+struct quern_ragged_stream {
+    struct quern_copy *slices;
+    int64_t count;
+    char *ring;
+    int64_t window;
+};
+
+struct quern_ragged_exchange {
+    struct quern_ragged_call *call;
+    quern_ragged_all_to_all_cpu_kernel *kernel;
+    const struct quern_ragged_post *posts[QUERN_RANK_LIMIT];     /* [places] */
+    bool is_here[QUERN_RANK_LIMIT];                              /* [places]: of this process */
+    char *staging;                                               /* this rank's */
+    struct quern_ragged_notice *outbox, *inbox;                  /* [places, updates] */
+    struct quern_copy_list direct;                               /* deliveries and fetches */
+    struct quern_ragged_stream outgoing, incoming[QUERN_RANK_LIMIT];  /* incoming[place] */
+    struct quern_copy *incoming_slices;                          /* [places, updates] */
+    int64_t streamed_in;                                         /* bytes in all the incoming streams */
+    bool is_streaming;                                           /* copies go past the caches */
+    struct quern_copy_list pieces;                               /* scratch: the pieces of streams that are in a window */
+};
+
+/* The bytes of workspace for a call. */
+size_t quern_ragged_exchange_workspace(const struct quern_ragged_call *call);
+
+/* The bytes of storage for lists, in the workspace or elsewhere. */
+size_t quern_ragged_exchange_storage(const struct quern_ragged_call *call);
+
+/* Begins an exchange: for a call that is not refused.  storage NULL: in the workspace. */
+void quern_ragged_exchange_open(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage);
+
+/*
+ * Writes the post up to the entry, and the notices; a fault of the metadata goes into its report.  Not QUERN_OK: refused, with the
+ * detail set.
+ */
+quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *exchange, struct quern_ragged_post *post);
+
+/* After the entry, all posts being ready: checks what the ranks must agree on and prepares the copies.  Returns as above. */
+quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *exchange, struct quern_ragged_post *post);
+
+/* Puts window `round` of what is sent by way of the workspace there; in place, the only one has everything. */
+void quern_ragged_exchange_stage(struct quern_ragged_exchange *exchange, int64_t round);
+
+/* Makes the direct copies. */
+void quern_ragged_exchange_copy(const struct quern_ragged_exchange *exchange);
+
+/* Takes window `round` of all streams. */
+void quern_ragged_exchange_fetch(struct quern_ragged_exchange *exchange, int64_t round);
+
+#endif

@@ -1,0 +1,228 @@
+/*
+ * Ragged all-to-all of CPU ranks.  Three meetings:
+ *
+ *   entry     Everyone's output may be overwritten, and everyone's post and notices are there to be checked.
+ *   verdict   Everyone's report is there: either all copy or none does.
+ *   exit      Everyone's output is complete; posts, notices and staging may be written again.
+ *
+ * A rank that finds a fault, or whose arguments are refused, comes to all three like the others.  Posts lie in the half of the
+ * segment's mailbox that the next exchange will use: what that half had from the last but one, everyone has read.
+ */
+#include <stdlib.h>
+
+#include "runtime/arguments.h"
+#include "ranks/ragged/ragged_exchange.h"
+#include "runtime/status.h"
+
+static struct quern_ragged_post *post_of(const struct quern_membership *member, int rank) {
+    return (struct quern_ragged_post *)member->segment->rank[rank].mailbox[member->exchanges % 2];
+}
+
+static quern_status meet(struct quern_membership *member, struct quern_meeting meeting, enum quern_phase phase) {
+    meeting.phase = phase;
+    return quern_meet(member, &meeting);
+}
+
+static struct quern_meeting meeting_of(const struct quern_ragged_call *call, enum quern_collective operation) {
+    return (struct quern_meeting){.operation = operation, .set = &call->set, .timeout = call->timeout};
+}
+
+/* ---- the verdict ---- */
+
+static void post_refusal(const struct quern_ragged_call *call, struct quern_ragged_post *post) {
+    post->report = (struct quern_slice_report){.fault = QUERN_SLICE_ARGUMENTS, .rank = call->member->rank};
+    quern_error_detail(post->reason, sizeof post->reason);
+}
+
+static quern_status fail_with(const struct quern_membership *member, const struct quern_ragged_post *post) {
+    char words[700];
+    struct quern_text text = quern_text_begin(words, sizeof words);
+    if (post->report.fault == QUERN_SLICE_ARGUMENTS)
+        quern_text_add(&text, "rank %d refused its own arguments: %s", post->report.rank, post->reason);
+    else
+        quern_describe_slice(&text, &post->report);
+    return quern_fail(member->device, quern_slice_status(&post->report), "%s: %s", member->label, words);
+}
+
+/* The fault of the lowest rank that has one, on every rank; a rank whose arguments are refused keeps its own status and detail. */
+static quern_status judge(const struct quern_ragged_call *call, const struct quern_rank_set *set) {
+    for (int rank = 0; rank < call->member->ranks; rank++) {
+        if (!quern_set_has(set, rank)) continue;
+        const struct quern_ragged_post *post = post_of(call->member, rank);
+        if (post->report.fault != QUERN_SLICE_FINE)
+            return call->refused != QUERN_OK ? call->refused : fail_with(call->member, post);
+    }
+    return QUERN_OK;
+}
+
+/* ---- agreeing on an exchange ---- */
+
+static void announce(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage,
+                     struct quern_ragged_post *post) {
+    *post = (struct quern_ragged_post){.is_ready = 0};
+    if (call->refused == QUERN_OK) {
+        quern_ragged_exchange_open(exchange, call, storage);
+        call->refused = quern_ragged_exchange_announce(exchange, post);
+    }
+    if (call->refused != QUERN_OK) post_refusal(call, post);
+}
+
+static bool all_are_ready(const struct quern_membership *member, const struct quern_rank_set *set) {
+    for (int rank = 0; rank < member->ranks; rank++)
+        if (quern_set_has(set, rank) && !post_of(member, rank)->is_ready) return false;
+    return true;
+}
+
+static void examine(struct quern_ragged_exchange *exchange, struct quern_ragged_post *post) {
+    struct quern_ragged_call *call = exchange->call;
+    for (int place = 0; place < call->places; place++) exchange->posts[place] = post_of(call->member, call->rank_at[place]);
+    call->refused = quern_ragged_exchange_prepare(exchange, post);
+    if (call->refused != QUERN_OK) post_refusal(call, post);
+    else if (post->report.fault == QUERN_SLICE_FINE) quern_ragged_exchange_stage(exchange, 0);
+}
+
+/*
+ * Entry and verdict, of the ranks that the meeting names.  Anything but QUERN_OK in *verdict is returned after the exit; a meeting
+ * that failed is returned at once.
+ */
+static quern_status agree(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage,
+                          struct quern_meeting meeting, quern_status *verdict) {
+    struct quern_membership *member = call->member;
+    struct quern_ragged_post *post = post_of(member, member->rank);
+    announce(exchange, call, storage, post);
+    quern_status status = meet(member, meeting, QUERN_PHASE_ENTRY);
+    if (status != QUERN_OK) return status;
+    if (all_are_ready(member, meeting.set)) examine(exchange, post);  /* else there is a fault already */
+    status = meet(member, meeting, QUERN_PHASE_VERDICT);
+    if (status == QUERN_OK) *verdict = judge(call, meeting.set);
+    return status;
+}
+
+static int64_t most_rounds(const struct quern_ragged_call *call) {
+    int64_t most = 0;
+    for (int place = 0; place < call->places; place++) {
+        int64_t rounds = post_of(call->member, call->rank_at[place])->rounds;
+        if (rounds > most) most = rounds;
+    }
+    return most;
+}
+
+/*
+ * Window 0 is staged.  A window is filled again after the meeting to which its readers come when they have read it.  The others may
+ * have come to the last meeting and then, this rank being late, have given up and returned: their memory is theirs again.
+ */
+static quern_status copy(struct quern_ragged_exchange *exchange, struct quern_meeting meeting, int64_t rounds) {
+    quern_status status = quern_check_poison(exchange->call->member);
+    if (status != QUERN_OK) return status;
+    quern_ragged_exchange_copy(exchange);
+    for (int64_t round = 0; round < rounds; round++) {
+        quern_ragged_exchange_fetch(exchange, round);
+        if (round + 1 == rounds) break;
+        quern_ragged_exchange_stage(exchange, round + 1);
+        status = meet(exchange->call->member, meeting, QUERN_PHASE_COPY);
+        if (status == QUERN_OK) status = quern_check_poison(exchange->call->member);
+        if (status != QUERN_OK) return status;
+    }
+    return QUERN_OK;
+}
+
+/* ---- a call ---- */
+
+static quern_status host_run(struct quern_ragged_call *call, void *stream) {
+    (void)stream;
+    struct quern_ragged_exchange exchange;
+    const struct quern_meeting meeting = meeting_of(call, QUERN_IN_RAGGED_ALL_TO_ALL);
+    quern_status verdict, status = agree(&exchange, call, NULL, meeting, &verdict);
+    if (status == QUERN_OK && verdict == QUERN_OK) status = copy(&exchange, meeting, most_rounds(call));
+    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
+    return status == QUERN_OK ? verdict : status;
+}
+
+/* ---- a plan ---- */
+
+struct plan {
+    struct quern_ragged_call call;
+    struct quern_ragged_exchange exchange;
+    int64_t rounds;
+    _Alignas(16) unsigned char storage[];
+};
+
+static struct plan *make_plan(const struct quern_ragged_call *call) {
+    struct plan *plan = malloc(sizeof *plan + (call->refused == QUERN_OK ? quern_ragged_exchange_storage(call) : 0));
+    if (plan) plan->call = *call;
+    return plan;
+}
+
+/* Every rank of the group comes to the meetings, whoever its plan is with. */
+static quern_status agree_on_plan(struct plan *plan) {
+    struct quern_membership *member = plan->call.member;
+    const struct quern_meeting meeting = {.operation = QUERN_IN_PLAN_CREATE, .set = &member->everyone, .timeout = member->timeout};
+    quern_status verdict, status = agree(&plan->exchange, &plan->call, plan->storage, meeting, &verdict);
+    if (status == QUERN_OK && verdict == QUERN_OK) plan->rounds = most_rounds(&plan->call);
+    if (status == QUERN_OK) status = meet(member, meeting, QUERN_PHASE_EXIT);
+    return status == QUERN_OK ? verdict : status;
+}
+
+/* A thread is one CPU rank: count is 1. */
+static quern_status plan_create(struct quern_ragged_call *calls, int count, void **states) {
+    (void)count;
+    struct plan *plan = make_plan(calls), refused;
+    if (!plan) {
+        refused.call = *calls;
+        refused.call.refused = quern_fail(calls->member->device, QUERN_OUT_OF_MEMORY, "no memory for a plan");
+        return agree_on_plan(&refused);
+    }
+    quern_status status = agree_on_plan(plan);
+    if (status != QUERN_OK) free(plan);
+    else *states = plan;
+    return status;
+}
+
+static quern_status plan_destroy(void *state) {
+    free(state);
+    return QUERN_OK;
+}
+
+static bool has_gone(const struct quern_membership *member, const void *pointer, int64_t bytes, enum quern_symmetric_kin kin,
+                     const struct quern_symmetric_place *place) {
+    struct quern_symmetric_place now;
+    if (kin != QUERN_MEMORY_SYMMETRIC) return false;
+    return quern_symmetric_find(member, pointer, bytes, &now) != QUERN_MEMORY_SYMMETRIC || now.id != place->id;
+}
+
+static quern_status check_run(const struct quern_ragged_call *call, void *stream) {
+    const struct quern_membership *member = call->member;
+    const char *gone =
+        has_gone(member, call->workspace, (int64_t)call->workspace_bytes, call->workspace_kin, &call->workspace_place) ? "workspace"
+        : has_gone(member, call->input, call->input_rows * call->row_bytes, call->input_kin, &call->input_place)       ? "input"
+        : has_gone(member, call->output, call->output_rows * call->row_bytes, call->output_kin, &call->output_place)   ? "output"
+                                                                                                                       : NULL;
+    if (!gone) return quern_check_stream(member->device, stream);
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the plan's %s is in symmetric memory that was freed", gone);
+}
+
+/* The metadata is known: the posts only tell whether a rank is refused, and the entry is the verdict too. */
+static quern_status plan_run(void *state, void *stream) {
+    struct plan *plan = state;
+    struct quern_ragged_call *call = &plan->call;
+    struct quern_ragged_post *post = post_of(call->member, call->member->rank);
+    const struct quern_meeting meeting = meeting_of(call, QUERN_IN_PLAN_RUN);
+    post->report.fault = QUERN_SLICE_FINE;
+    call->refused = check_run(call, stream);
+    if (call->refused != QUERN_OK) post_refusal(call, post);
+    else quern_ragged_exchange_stage(&plan->exchange, 0);
+    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);
+    if (status != QUERN_OK) return status;
+    quern_status verdict = judge(call, &call->set);
+    if (verdict == QUERN_OK) status = copy(&plan->exchange, meeting, plan->rounds);
+    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
+    return status == QUERN_OK ? verdict : status;
+}
+
+const struct quern_ragged_transport quern_host_ragged = {
+    .workspace_bytes = quern_ragged_exchange_workspace,
+    .run = host_run,
+    .plan_create = plan_create,
+    .plan_run = plan_run,
+    .plan_destroy = plan_destroy,
+};

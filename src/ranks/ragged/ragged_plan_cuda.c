@@ -1,0 +1,333 @@
+/*
+ * Plans of GPU ranks: the metadata is exchanged and checked on the host, once, and what a rank has to copy is put into its
+ * workspace.  A run is then an entry, the copies and an exit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks/agreement.h"
+#include "runtime/cuda_visit.h"
+#include "runtime/dispatch.h"
+#include "ranks/ragged/ragged_cuda.h"
+#include "runtime/status.h"
+
+struct plan {
+    struct quern_ragged_call call;
+    struct quern_ragged_launch launch;
+    quern_group *group;
+};
+
+/* What every rank tells of its call. */
+struct card {
+    uint32_t members[QUERN_RANK_WORDS];
+    int64_t entries, updates, row_bytes;
+    uint64_t output_id;
+    int64_t output_offset;
+};
+
+/* A creation, by all ranks of one thread. */
+struct creation {
+    struct quern_ragged_call *calls;
+    int count;
+    struct quern_membership *members[QUERN_RANK_LIMIT];
+    struct plan *plans[QUERN_RANK_LIMIT];               /* of calls[i] */
+    struct card cards[QUERN_RANK_LIMIT];                /* of every rank */
+    int64_t entries;                                    /* the most that any rank has */
+    struct quern_ragged_offer *offers;                  /* of every rank: [ranks, entries] */
+};
+
+/* ---- what the ranks tell each other ---- */
+
+static quern_status exchange(struct creation *creation, const void *const *payloads, size_t bytes, void *all) {
+    return quern_exchange(creation->members, creation->count, QUERN_IN_PLAN_CREATE, payloads, bytes, all);
+}
+
+static struct card card_of(const struct quern_ragged_call *call) {
+    struct card card = {.entries = quern_ragged_entries(call), .updates = call->updates, .row_bytes = call->row_bytes};
+    memcpy(card.members, call->set.words, sizeof card.members);
+    if (call->output_kin == QUERN_MEMORY_SYMMETRIC) {
+        card.output_id = call->output_place.id;
+        card.output_offset = call->output_place.offset;
+    }
+    return card;
+}
+
+static quern_status exchange_cards(struct creation *creation) {
+    struct card mine[QUERN_RANK_LIMIT];
+    const void *payloads[QUERN_RANK_LIMIT];
+    for (int i = 0; i < creation->count; i++) {
+        mine[i] = card_of(&creation->calls[i]);
+        payloads[i] = &mine[i];
+    }
+    quern_status status = exchange(creation, payloads, sizeof *mine, creation->cards);
+    for (int rank = 0; rank < creation->members[0]->ranks && status == QUERN_OK; rank++)
+        if (creation->cards[rank].entries > creation->entries) creation->entries = creation->cards[rank].entries;
+    return status;
+}
+
+static void write_offers(const struct quern_ragged_call *call, struct quern_ragged_offer *offers) {
+    for (int64_t entry = 0; entry < quern_ragged_entries(call); entry++)
+        offers[entry] = (struct quern_ragged_offer){quern_ragged_metadata(call, call->output_offsets, entry),
+                                                    quern_ragged_metadata(call, call->send_sizes, entry)};
+}
+
+static quern_status exchange_offers(struct creation *creation) {
+    const size_t entries = (size_t)creation->entries, bytes = entries * sizeof *creation->offers;
+    const void *payloads[QUERN_RANK_LIMIT];
+    struct quern_ragged_offer *mine = calloc((size_t)creation->count * entries + 1, sizeof *mine);
+    creation->offers = malloc((size_t)creation->members[0]->ranks * bytes + 1);
+    quern_status status = QUERN_OK;
+    if (!mine || !creation->offers)
+        status = quern_fail(creation->members[0]->device, QUERN_OUT_OF_MEMORY, "no memory for the metadata of %d ranks",
+                            creation->members[0]->ranks);
+    for (int i = 0; i < creation->count && status == QUERN_OK; i++) {
+        payloads[i] = mine + (size_t)i * entries;
+        write_offers(&creation->calls[i], mine + (size_t)i * entries);
+    }
+    if (status == QUERN_OK) status = exchange(creation, payloads, bytes, creation->offers);
+    free(mine);
+    return status;
+}
+
+/* ---- what one rank checks ---- */
+
+static bool differ(const struct quern_ragged_call *call, enum quern_slice_fault fault, int peer, int64_t mine, int64_t theirs,
+                   struct quern_slice_report *report) {
+    if (mine == theirs) return false;
+    *report = (struct quern_slice_report){.fault = fault, .rank = call->member->rank, .peer = peer, .value = mine, .limit = theirs};
+    return true;
+}
+
+/* The ranks of a run have the same members, but those of a plan's creation are the whole group. */
+static quern_status check_members(const struct creation *creation, const struct quern_ragged_call *call) {
+    for (int place = 0; place < call->places; place++)
+        if (memcmp(creation->cards[call->rank_at[place]].members, call->set.words, sizeof call->set.words) != 0)
+            return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "args.members differ from those of rank %d: expected the same",
+                              call->rank_at[place]);
+    return QUERN_OK;
+}
+
+static bool terms_agree(const struct creation *creation, const struct quern_ragged_call *call, struct quern_slice_report *report) {
+    for (int place = 0; place < call->places; place++) {
+        const int peer = call->rank_at[place];
+        const struct card *card = &creation->cards[peer];
+        if (differ(call, QUERN_SLICE_UPDATES, peer, call->updates, card->updates, report) ||
+            differ(call, QUERN_SLICE_ROW_BYTES, peer, call->row_bytes, card->row_bytes, report))
+            return false;
+    }
+    return true;
+}
+
+static bool has_rows(const struct quern_ragged_notice *notices, int64_t updates) {
+    for (int64_t update = 0; update < updates; update++)
+        if (notices[update].size > 0) return true;
+    return false;
+}
+
+/* Whoever sends rows to this rank sees its output where it has its own. */
+static bool places_agree(const struct creation *creation, const struct quern_ragged_call *call,
+                         const struct quern_ragged_notice *inbox, struct quern_slice_report *report) {
+    const struct card *mine = &creation->cards[call->member->rank];
+    for (int place = 0; place < call->places; place++) {
+        const int peer = call->rank_at[place];
+        const struct card *card = &creation->cards[peer];
+        bool same = card->output_id == mine->output_id && card->output_offset == mine->output_offset;
+        if (same || !call->row_bytes || !has_rows(inbox + place * call->updates, call->updates)) continue;
+        *report = (struct quern_slice_report){.fault = QUERN_SLICE_OUTPUT_PLACE, .rank = call->member->rank, .peer = peer};
+        return false;
+    }
+    return true;
+}
+
+static void gather_inbox(const struct creation *creation, const struct quern_ragged_call *call, struct quern_ragged_notice *inbox) {
+    for (int place = 0; place < call->places; place++) {
+        const struct quern_ragged_offer *offers = creation->offers + call->rank_at[place] * creation->entries +
+                                                  call->place * call->updates;
+        for (int64_t update = 0; update < call->updates; update++)
+            inbox[place * call->updates + update] =
+                (struct quern_ragged_notice){.output_offset = offers[update].output_offset, .size = offers[update].size};
+    }
+}
+
+/* A negative number of a sender's is the sender's own to report. */
+static void forgive_negatives(const struct quern_ragged_call *call, struct quern_ragged_notice *inbox) {
+    for (int64_t entry = 0; entry < quern_ragged_entries(call); entry++)
+        if (inbox[entry].size < 0 || inbox[entry].output_offset < 0)
+            inbox[entry] = (struct quern_ragged_notice){.size = quern_ragged_metadata(call, call->recv_sizes, entry)};
+}
+
+static quern_status check_receives(const struct creation *creation, const struct quern_ragged_call *call,
+                                   struct quern_slice_report *report) {
+    const size_t entries = (size_t)quern_ragged_entries(call);
+    struct quern_ragged_notice *inbox = malloc(entries * sizeof *inbox + 1);
+    int64_t *order = malloc(entries * sizeof *order + 1);
+    quern_status status = QUERN_OK;
+    if (!inbox || !order) {
+        status = quern_fail(call->member->device, QUERN_OUT_OF_MEMORY, "no memory for a plan of %zu slices", entries);
+    } else {
+        gather_inbox(creation, call, inbox);
+        forgive_negatives(call, inbox);
+        if (places_agree(creation, call, inbox, report)) quern_ragged_check_receives(call, inbox, order, report);
+    }
+    free(inbox);
+    free(order);
+    return status;
+}
+
+static quern_status check_metadata(const struct creation *creation, const struct quern_ragged_call *call) {
+    struct quern_slice_report report = {.fault = QUERN_SLICE_FINE};
+    quern_status status = check_members(creation, call);
+    if (status == QUERN_OK && quern_ragged_check_sends(call, &report) && terms_agree(creation, call, &report))
+        status = check_receives(creation, call, &report);
+    if (status != QUERN_OK || report.fault == QUERN_SLICE_FINE) return status;
+    char words[240];
+    struct quern_text text = quern_text_begin(words, sizeof words);
+    quern_describe_slice(&text, &report);
+    return quern_fail(call->member->device, quern_slice_status(&report), "%s", words);
+}
+
+/* ---- the work ---- */
+
+/* As the kernel lists it where there is no plan: peer after peer, beginning with the next place. */
+static void list_work(const struct quern_ragged_call *call, const struct quern_ragged_problem *problem,
+                      struct quern_ragged_work *work) {
+    for (int turn = 1; turn <= call->places; turn++) {
+        const int place = (call->place + turn) % call->places;
+        for (int64_t entry = place * call->updates; entry < (place + 1) * call->updates; entry++) {
+            const int64_t bytes = quern_ragged_metadata(call, call->send_sizes, entry) * call->row_bytes;
+            if (!bytes) continue;
+            work->slice[work->count++] = (struct quern_ragged_slice){
+                .begin = work->bytes,
+                .bytes = (uint64_t)bytes,
+                .from = problem->input + quern_ragged_metadata(call, call->input_offsets, entry) * call->row_bytes,
+                /* Unsigned, because it is for the receiver to say whether the offset is too large. */
+                .to = (char *)((uintptr_t)problem->output[place] +
+                               (uint64_t)quern_ragged_metadata(call, call->output_offsets, entry) * (uint64_t)call->row_bytes),
+            };
+            work->bytes += (uint64_t)bytes;
+        }
+    }
+}
+
+static quern_status store_work(struct plan *plan, const struct quern_ragged_work *work) {
+    const quern_device *device = plan->call.member->device;
+    struct quern_cuda_visit visit;
+    quern_status status = QUERN_OK;
+    CUresult error = quern_cuda_begin_visit(&visit, device->context);
+    if (error == CUDA_SUCCESS)
+        error = quern_cuda_write(&visit, (CUdeviceptr)(uintptr_t)plan->launch.problem.work, work,
+                                 sizeof *work + work->count * sizeof *work->slice);
+    if (error == CUDA_SUCCESS) status = quern_ragged_blocks(&plan->call, (int64_t)work->bytes, &plan->launch.blocks);
+    quern_cuda_end_visit(&visit);
+    return error == CUDA_SUCCESS ? status : quern_cuda_fail(device, error, "writing a plan");
+}
+
+static quern_status prepare(struct plan *plan, const struct quern_ragged_call *call) {
+    struct quern_ragged_layout layout;
+    struct quern_ragged_work *work = calloc(1, sizeof *work + (size_t)quern_ragged_entries(call) * sizeof *work->slice);
+    if (!work) return quern_fail(call->member->device, QUERN_OUT_OF_MEMORY, "no memory for a plan");
+    *plan = (struct plan){.call = *call, .launch = {.member = call->member, .ready = call->ready}, .group = call->member->handle};
+    quern_ragged_lay_out(call, &layout);
+    quern_ragged_describe(call, &layout, QUERN_IN_PLAN_RUN, &plan->launch.problem);
+    plan->launch.problem.planned = 1;
+    if (call->in_place) {
+        plan->launch.staged = (CUdeviceptr)(uintptr_t)call->input;
+        plan->launch.staged_bytes = (size_t)(call->input_rows * call->row_bytes);
+    }
+    list_work(call, &plan->launch.problem, work);
+    quern_status status = store_work(plan, work);
+    free(work);
+    return status;
+}
+
+/* ---- creation ---- */
+
+/* One step of all ranks of the thread, after which all ranks of the group know whether it has succeeded everywhere. */
+static quern_status step(struct creation *creation, quern_status (*of_rank)(struct creation *creation, int i)) {
+    struct quern_verdict verdicts[QUERN_RANK_LIMIT];
+    for (int i = 0; i < creation->count; i++) verdicts[i] = quern_make_verdict(of_rank(creation, i));
+    return quern_agree(creation->members, creation->count, QUERN_IN_PLAN_CREATE, verdicts, NULL);
+}
+
+/* What a rank can know alone. */
+static quern_status begin(struct creation *creation, int i) {
+    struct quern_ragged_call *call = &creation->calls[i];
+    quern_status status = quern_ragged_check_cuda(call);
+    if (status != QUERN_OK) return status;
+    creation->plans[i] = malloc(sizeof *creation->plans[i]);
+    return creation->plans[i] ? QUERN_OK : quern_fail(call->member->device, QUERN_OUT_OF_MEMORY, "no memory for a plan");
+}
+
+/* With everybody's metadata. */
+static quern_status finish(struct creation *creation, int i) {
+    quern_status status = check_metadata(creation, &creation->calls[i]);
+    return status == QUERN_OK ? prepare(creation->plans[i], &creation->calls[i]) : status;
+}
+
+quern_status quern_cuda_plan_create(struct quern_ragged_call *calls, int count, void **states) {
+    struct creation *creation = calloc(1, sizeof *creation);
+    if (!creation) return quern_fail(calls->member->device, QUERN_OUT_OF_MEMORY, "no memory to create plans");
+    creation->calls = calls;
+    creation->count = count;
+    for (int i = 0; i < count; i++) creation->members[i] = calls[i].member;
+    quern_status status = step(creation, begin);
+    if (status == QUERN_OK) status = exchange_cards(creation);
+    if (status == QUERN_OK) status = exchange_offers(creation);
+    if (status == QUERN_OK) status = step(creation, finish);
+    for (int i = 0; i < count; i++) {
+        if (status == QUERN_OK) states[i] = creation->plans[i];
+        else free(creation->plans[i]);
+    }
+    free(creation->offers);
+    free(creation);
+    return status;
+}
+
+/* ---- runs ---- */
+
+static quern_status run(const struct plan *plan, CUstream stream) {
+    struct quern_membership *member = plan->launch.member;
+    bool capturing;
+    quern_status status = quern_cuda_enter(member, stream, &capturing);
+    if (status != QUERN_OK) return status;
+    quern_cuda_report(member, plan->launch.problem.links.tag | QUERN_PHASE_ENTRY << 16);
+    status = quern_ragged_launch(&plan->launch, stream);
+    quern_status left = quern_cuda_leave(member, stream, capturing);
+    return status == QUERN_OK ? left : status;
+}
+
+static bool has_gone(const struct quern_membership *member, const void *pointer, int64_t bytes, enum quern_symmetric_kin kin,
+                     const struct quern_symmetric_place *place) {
+    struct quern_symmetric_place now;
+    if (kin != QUERN_MEMORY_SYMMETRIC) return false;
+    return quern_symmetric_find(member, pointer, bytes, &now) != QUERN_MEMORY_SYMMETRIC || now.id != place->id;
+}
+
+/* Which of a plan's buffers was freed since it was made; NULL: none. */
+static const char *find_gone(const struct quern_ragged_call *call) {
+    const struct quern_membership *member = call->member;
+    if (has_gone(member, call->workspace, (int64_t)call->workspace_bytes, call->workspace_kin, &call->workspace_place))
+        return "workspace";
+    if (has_gone(member, call->input, call->input_rows * call->row_bytes, call->input_kin, &call->input_place)) return "input";
+    if (has_gone(member, call->output, call->output_rows * call->row_bytes, call->output_kin, &call->output_place)) return "output";
+    return NULL;
+}
+
+quern_status quern_cuda_plan_run(void *state, void *stream) {
+    const struct plan *plan = state;
+    const struct quern_ragged_call *call = &plan->call;
+    const char *gone = find_gone(call);
+    if (!gone) return run(plan, stream);
+    quern_status told = quern_cuda_refuse(call->member, &call->set, QUERN_IN_PLAN_RUN, call->timeout, stream);
+    if (told != QUERN_OK) return told;
+    return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT, "the plan's %s is in symmetric memory that was freed", gone);
+}
+
+quern_status quern_cuda_plan_destroy(void *state) {
+    struct plan *plan = state;
+    const struct quern_membership *member = __atomic_load_n(&plan->group->member, __ATOMIC_ACQUIRE);
+    const struct quern_cuda_rank *rank = member ? quern_cuda_rank_of(member) : NULL;
+    CUresult error = rank && rank->enqueued ? rank->cuda->event_synchronize(rank->last) : CUDA_SUCCESS;
+    free(plan);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuEventSynchronize");
+}

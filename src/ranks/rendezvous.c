@@ -1,0 +1,436 @@
+/*
+ * How the ranks of a group find each other: a file of POSIX shared memory under a name the engine chose.
+ *
+ * The first to come makes it, each rank claims its place in it, and the last one removes the name and says that all are there.
+ * Everyone who is joining holds a shared lock on the file, which the kernel takes away with the process: a file that nobody locks
+ * is left over from a run that died, and is replaced.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/file_size.h"
+#include "os/futex.h"
+#include "ranks/group.h"
+#include "runtime/status.h"
+
+static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory: with it everything else is in place */
+static const uint32_t LAYOUT = 1;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
+static const int64_t SLICE = 50000000;             /* nanoseconds between two looks at who is still alive */
+
+/* ---- one mapping per process, so that threads see the same addresses ---- */
+
+struct mapping {
+    struct mapping *next;
+    dev_t device;
+    ino_t inode;
+    struct quern_segment *segment;
+    size_t bytes;
+    int users;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct mapping *first;
+} mappings = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct mapping *find_mapping(const struct stat *file) {
+    for (struct mapping *mapping = mappings.first; mapping; mapping = mapping->next)
+        if (mapping->device == file->st_dev && mapping->inode == file->st_ino) return mapping;
+    return NULL;
+}
+
+static struct mapping *make_mapping(int descriptor, const struct stat *file) {
+    struct mapping *mapping = malloc(sizeof *mapping);
+    if (!mapping) return NULL;
+    void *memory = mmap(NULL, (size_t)file->st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (memory == MAP_FAILED) {
+        free(mapping);
+        return NULL;
+    }
+    *mapping = (struct mapping){mappings.first, file->st_dev, file->st_ino, memory, (size_t)file->st_size, 0};
+    mappings.first = mapping;
+    return mapping;
+}
+
+static struct quern_segment *map_segment(int descriptor, const struct stat *file) {
+    pthread_mutex_lock(&mappings.lock);
+    struct mapping *mapping = find_mapping(file);
+    if (!mapping) mapping = make_mapping(descriptor, file);
+    if (mapping) mapping->users++;
+    pthread_mutex_unlock(&mappings.lock);
+    return mapping ? mapping->segment : NULL;
+}
+
+void quern_release_segment(struct quern_segment *segment) {
+    pthread_mutex_lock(&mappings.lock);
+    struct mapping **link = &mappings.first;
+    while (*link && (*link)->segment != segment) link = &(*link)->next;
+    struct mapping *mapping = *link;
+    if (mapping && --mapping->users == 0) {
+        *link = mapping->next;
+        munmap(mapping->segment, mapping->bytes);
+        free(mapping);
+    }
+    pthread_mutex_unlock(&mappings.lock);
+}
+
+static void add_users(const struct quern_segment *segment, int users) {
+    pthread_mutex_lock(&mappings.lock);
+    for (struct mapping *mapping = mappings.first; mapping; mapping = mapping->next)
+        if (mapping->segment == segment) mapping->users += users;
+    pthread_mutex_unlock(&mappings.lock);
+}
+
+/* ---- making or finding the file ---- */
+
+struct joining {
+    const struct quern_membership *parent;
+    struct quern_membership *const *members;
+    int count;
+    uint32_t first_epoch;
+    char name[224];      /* with the slash in front */
+    int descriptor;      /* of the file, locked; -1: none yet */
+    struct quern_segment *segment;
+    int64_t began, limit;
+    bool again;          /* what was found is on its way out: begin anew */
+};
+
+static bool is_in_time(const struct joining *joining) { return quern_now() - joining->began < joining->limit; }
+
+static const struct quern_device *device_of(const struct joining *joining) { return joining->members[0]->device; }
+
+static quern_status fail_system(const struct joining *joining, const char *what) {
+    return quern_fail(device_of(joining), QUERN_SYSTEM_ERROR, "%s of /dev/shm%s: %s", what, joining->name, strerror(errno));
+}
+
+static void let_go(struct joining *joining) {
+    if (joining->segment) quern_release_segment(joining->segment);
+    if (joining->descriptor >= 0) close(joining->descriptor);
+    joining->segment = NULL;
+    joining->descriptor = -1;
+}
+
+static bool name_is_ours(const struct joining *joining) {
+    struct stat named, held;
+    int descriptor = shm_open(joining->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (descriptor < 0) return false;
+    bool same = fstat(descriptor, &named) == 0 && fstat(joining->descriptor, &held) == 0 && named.st_dev == held.st_dev &&
+                named.st_ino == held.st_ino;
+    close(descriptor);
+    return same;
+}
+
+/*
+ * Removes the name if it still means this file.  Only one rank may be at it: between one's look and its removal, another could
+ * remove the name, and a new group take it.  The kernel takes this lock away with the process, too; a rank that is stopped while it
+ * holds it is not waited for, and leaves the name to whoever creates the next group.
+ */
+static void remove_name(const struct joining *joining) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    for (int attempt = 0; fcntl(joining->descriptor, F_OFD_SETLK, &lock) != 0; attempt++) {
+        if (attempt == 100) return;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    if (name_is_ours(joining)) shm_unlink(joining->name);
+    lock.l_type = F_UNLCK;
+    fcntl(joining->descriptor, F_OFD_SETLK, &lock);
+}
+
+static void fill_segment(struct quern_segment *segment, const struct joining *joining, const unsigned char id[16]) {
+    segment->layout = LAYOUT;
+    segment->ranks = (uint32_t)joining->members[0]->ranks;
+    segment->bytes = (uint32_t)quern_segment_bytes(segment->ranks);
+    segment->first_epoch = joining->first_epoch;
+    segment->state = QUERN_SEGMENT_FORMING;
+    memcpy(segment->id, id, sizeof segment->id);
+    for (uint32_t to = 0; to < segment->ranks; to++)
+        for (uint32_t from = 0; from < segment->ranks; from++)
+            quern_segment_pad(segment, (int)to)[from] = quern_make_signal(joining->first_epoch, 0);
+    __atomic_store_n(&segment->magic, MAGIC, __ATOMIC_RELEASE);
+}
+
+/* Memory is reserved here and now: to find a full /dev/shm at the first write would be a signal, not a status. */
+static quern_status make_file(struct joining *joining) {
+    struct stat file;
+    unsigned char id[16];
+    fchmod(joining->descriptor, 0600);
+    joining->again = flock(joining->descriptor, LOCK_SH | LOCK_NB) != 0;  /* someone takes it for remains, and removes it */
+    if (joining->again) return QUERN_OK;
+    if (quern_reserve_file_size(joining->descriptor, (int64_t)quern_segment_bytes((uint32_t)joining->members[0]->ranks)) &&
+        fstat(joining->descriptor, &file) == 0 && getrandom(id, sizeof id, 0) == sizeof id)
+        joining->segment = map_segment(joining->descriptor, &file);
+    if (!joining->segment) {
+        quern_status status = fail_system(joining, "making the file");
+        remove_name(joining);
+        return status;
+    }
+    joining->again = file.st_nlink == 0;  /* someone took it for remains, and has removed it */
+    if (!joining->again) fill_segment(joining->segment, joining, id);
+    return QUERN_OK;
+}
+
+/* Whether the file is this user's own, and nobody else may touch it. */
+static quern_status check_owner(const struct joining *joining, const struct stat *file) {
+    if (file->st_uid != geteuid())
+        return quern_fail(device_of(joining), QUERN_SYSTEM_ERROR, "/dev/shm%s belongs to user %u: expected %u, this process's",
+                          joining->name, (unsigned)file->st_uid, (unsigned)geteuid());
+    if (file->st_mode & 077)
+        return quern_fail(device_of(joining), QUERN_SYSTEM_ERROR,
+                          "/dev/shm%s may be used by others than its owner: expected permissions 0600", joining->name);
+    return QUERN_OK;
+}
+
+/* Whether a file was made so lately that whoever makes it may not have come to lock it yet. */
+static bool is_being_made(const struct stat *file) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return file->st_size == 0 && now.tv_sec - file->st_ctim.tv_sec <= 1 && now.tv_sec >= file->st_ctim.tv_sec;
+}
+
+/* All have joined: whoever has ended since then has not been missed. */
+static bool is_ready(const struct quern_segment *segment) {
+    return __atomic_load_n(&segment->state, __ATOMIC_ACQUIRE) == QUERN_SEGMENT_READY;
+}
+
+/* A file that was found: joined, waited for, or removed when nobody is left who made it. */
+static quern_status join_file(struct joining *joining) {
+    struct stat file;
+    if (fstat(joining->descriptor, &file) != 0) return fail_system(joining, "looking at the file");
+    quern_status status = check_owner(joining, &file);
+    if (status != QUERN_OK) return status;
+    joining->again = true;
+    if (is_being_made(&file)) return QUERN_OK;
+    if (flock(joining->descriptor, LOCK_EX | LOCK_NB) == 0) {
+        remove_name(joining);
+        return QUERN_OK;
+    }
+    if (flock(joining->descriptor, LOCK_SH | LOCK_NB) != 0 || fstat(joining->descriptor, &file) != 0 || file.st_nlink == 0 ||
+        file.st_size < (off_t)sizeof(struct quern_segment))
+        return QUERN_OK;
+    joining->segment = map_segment(joining->descriptor, &file);
+    if (!joining->segment) return fail_system(joining, "mapping the file");
+    joining->again = __atomic_load_n(&joining->segment->magic, __ATOMIC_ACQUIRE) != MAGIC ||
+                     __atomic_load_n(&joining->segment->poison, __ATOMIC_ACQUIRE) ||
+                     is_ready(joining->segment);
+    return QUERN_OK;
+}
+
+static quern_status open_file(struct joining *joining) {
+    joining->again = false;
+    joining->descriptor = shm_open(joining->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (joining->descriptor >= 0) return make_file(joining);
+    if (errno != EEXIST) return fail_system(joining, "making the file");
+    joining->descriptor = shm_open(joining->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (joining->descriptor >= 0) return join_file(joining);
+    joining->again = errno == ENOENT;
+    return joining->again ? QUERN_OK : fail_system(joining, "opening the file");
+}
+
+/* ---- taking the places ---- */
+
+/* Ends the group for those who have joined it, too: they would wait for nothing. */
+static quern_status refuse_group(struct joining *joining, quern_status status, const char *reason) {
+    joining->members[0]->segment = joining->segment;
+    status = quern_poison(joining->members[0], status, "%s", reason);
+    remove_name(joining);
+    return status;
+}
+
+static quern_status refuse_lost(struct joining *joining, int rank) {
+    char reason[96];
+    struct quern_text text = quern_text_begin(reason, sizeof reason);
+    quern_text_add(&text, "rank %d (process %d) has ended while the group was formed", rank,
+                   joining->segment->rank[rank].process.pid);
+    return refuse_group(joining, QUERN_PEER_LOST, reason);
+}
+
+static quern_status check_header(struct joining *joining) {
+    const struct quern_segment *segment = joining->segment;
+    const struct quern_membership *member = joining->members[0];
+    if (segment->layout != LAYOUT)
+        return quern_fail(member->device, QUERN_PEER_MISMATCH, "group %s is being formed by another version of Quern",
+                          joining->name + 7);
+    char reason[160];
+    struct quern_text text = quern_text_begin(reason, sizeof reason);
+    if (segment->ranks != (uint32_t)member->ranks)
+        quern_text_add(&text, "the group is being formed with %u ranks, and rank %d expects %d", segment->ranks, member->rank,
+                       member->ranks);
+    else if (segment->first_epoch != joining->first_epoch)
+        quern_text_add(&text, "the group's first_epoch is %u, and that of rank %d is %u", segment->first_epoch, member->rank,
+                       joining->first_epoch);
+    return text.length ? refuse_group(joining, QUERN_PEER_MISMATCH, reason) : QUERN_OK;
+}
+
+static void describe_device(struct quern_segment_rank *place, const struct quern_membership *member) {
+    const quern_device *device = member->device;
+    const struct quern_cuda *cuda;
+    CUuuid uuid = {{0}};
+    if (device->kind == QUERN_CUDA && quern_cuda_open(&cuda) == QUERN_OK) cuda->device_uuid(&uuid, device->cuda_device);
+    place->device_kind = (int32_t)device->kind;
+    place->device_ordinal = device->ordinal;
+    place->share_gpu = member->share_gpu;
+    memcpy(place->device_uuid, uuid.bytes, sizeof uuid.bytes);
+}
+
+/* What the place was when this rank tried to take it; ABSENT: it is this rank's now. */
+static uint32_t claim(struct quern_segment_rank *place) {
+    uint32_t state = QUERN_RANK_ABSENT;
+    __atomic_compare_exchange_n(&place->state, &state, QUERN_RANK_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return state;
+}
+
+/* Someone else has the place, or had it and has died. */
+static quern_status give_way(struct joining *joining, const struct quern_membership *member, uint32_t state) {
+    const struct quern_process owner = joining->segment->rank[member->rank].process;
+    if (state == QUERN_RANK_CLAIMED)
+        return quern_fail(member->device, QUERN_PEER_TIMEOUT, "rank %d of group %s is being taken by a process that does not go on",
+                          member->rank, joining->name + 7);
+    joining->again = state == QUERN_RANK_JOINED && (quern_process_has_ended(owner) || is_ready(joining->segment));
+    if (!joining->again)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank %d of group %s has been taken by process %d", member->rank,
+                          joining->name + 7, owner.pid);
+    if (!is_ready(joining->segment)) refuse_lost(joining, member->rank);
+    return QUERN_OK;
+}
+
+static quern_status take_place(struct joining *joining, struct quern_membership *member) {
+    struct quern_segment_rank *place = &joining->segment->rank[member->rank];
+    uint32_t state = claim(place);
+    while (state == QUERN_RANK_CLAIMED && is_in_time(joining)) {  /* its owner is about to say who it is, or died on the way */
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        state = claim(place);
+    }
+    if (state != QUERN_RANK_ABSENT) return give_way(joining, member, state);
+    place->process = quern_this_process();
+    describe_device(place, member);
+    __atomic_store_n(&place->tag, (uint32_t)QUERN_IN_CREATE << 24, __ATOMIC_RELAXED);
+    member->segment = joining->segment;
+    __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);
+    if (__atomic_add_fetch(&joining->segment->joined, 1, __ATOMIC_ACQ_REL) == joining->segment->ranks) {
+        remove_name(joining);  /* before anyone returns, so that it is free for the next group */
+        __atomic_store_n(&joining->segment->state, QUERN_SEGMENT_READY, __ATOMIC_RELEASE);
+        quern_futex_wake(&joining->segment->state);
+    }
+    return QUERN_OK;
+}
+
+/* ---- waiting for the others ---- */
+
+/* The next rank above this one, in a circle, that has joined from another process; this one: there is none. */
+static int find_next_joined(const struct quern_segment *segment, int rank) {
+    int next = rank;
+    do next = (next + 1) % (int)segment->ranks;
+    while (next != rank && (__atomic_load_n(&segment->rank[next].state, __ATOMIC_ACQUIRE) != QUERN_RANK_JOINED ||
+                            quern_same_process(segment->rank[next].process, segment->rank[rank].process)));
+    return next;
+}
+
+/* Each rank looks after the next one, so that each is looked after: if everyone asked for everyone, 128 would do nothing else. */
+static quern_status check_joined(struct joining *joining) {
+    for (int i = 0; i < joining->count; i++) {
+        int rank = joining->members[i]->rank, next = find_next_joined(joining->segment, rank);
+        bool gone = next != rank && quern_process_has_ended(joining->segment->rank[next].process);
+        if (gone && !is_ready(joining->segment)) return refuse_lost(joining, next);  /* looked at last: it may have ended in order */
+    }
+    return QUERN_OK;
+}
+
+static quern_status expire(struct joining *joining) {
+    char reason[400];
+    struct quern_text text = quern_text_begin(reason, sizeof reason);
+    quern_text_add(&text, "quern_group_create waited %g s for", (double)(quern_now() - joining->began) * 1e-9);
+    int listed = 0, more = 0;
+    for (uint32_t rank = 0; rank < joining->segment->ranks; rank++) {
+        if (__atomic_load_n(&joining->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_JOINED) continue;
+        if (listed < 16)
+            quern_text_add(&text, "%s rank %u", listed++ ? "," : "", rank);
+        else
+            more++;
+    }
+    if (more) quern_text_add(&text, " and %d more", more);
+    if (!listed) quern_text_add(&text, " the last rank to say that all have joined");
+    return refuse_group(joining, QUERN_PEER_TIMEOUT, reason);
+}
+
+/* Who notices that the group from which this one is split off has ended does not join: nobody shall wait for it. */
+static quern_status check_parent(struct joining *joining) {
+    char reason[QUERN_POISON_TEXT_BYTES];
+    quern_status status = joining->parent ? quern_check_poison(joining->parent) : QUERN_OK;
+    if (status == QUERN_OK) return QUERN_OK;
+    quern_error_detail(reason, sizeof reason);
+    return refuse_group(joining, status, reason);
+}
+
+static quern_status await_others(struct joining *joining) {
+    struct quern_segment *segment = joining->segment;
+    quern_status status = QUERN_OK;
+    for (;;) {
+        if (is_ready(segment)) return QUERN_OK;
+        status = quern_check_poison(joining->members[0]);
+        if (status == QUERN_OK) status = check_parent(joining);
+        if (status == QUERN_OK) status = check_joined(joining);
+        int64_t left = joining->limit - (quern_now() - joining->began);
+        if (status == QUERN_OK && left <= 0 && !is_ready(segment)) status = expire(joining);
+        if (status != QUERN_OK) break;
+        quern_futex_wait(&segment->state, QUERN_SEGMENT_FORMING, left < SLICE ? left : SLICE);
+    }
+    remove_name(joining);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+/* Some of this thread's ranks have their places and another cannot have its own: nobody shall wait for those any longer. */
+static quern_status give_up_places(struct joining *joining, quern_status status) {
+    char reason[QUERN_POISON_TEXT_BYTES];
+    quern_error_detail(reason, sizeof reason);
+    return refuse_group(joining, status, reason);
+}
+
+/* Opens the file and takes the places; `again` when the file turns out to be on its way out. */
+static quern_status enter(struct joining *joining) {
+    int taken = 0;
+    quern_status status = open_file(joining);
+    if (status == QUERN_OK && !joining->again) status = check_header(joining);
+    while (status == QUERN_OK && !joining->again && taken < joining->count) {
+        status = take_place(joining, joining->members[taken]);
+        taken += status == QUERN_OK && !joining->again;
+    }
+    return status == QUERN_OK || taken == 0 ? status : give_up_places(joining, status);
+}
+
+quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const struct quern_membership *parent,
+                              struct quern_membership *const *members, int count) {
+    double seconds = members[0]->timeout;
+    struct joining joining = {.parent = parent, .members = members, .count = count, .first_epoch = first_epoch, .descriptor = -1,
+                              .began = quern_now(), .limit = seconds < 9e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2};
+    struct quern_text text = quern_text_begin(joining.name, sizeof joining.name);
+    quern_text_add(&text, "/quern.%s", name);
+    quern_status status = enter(&joining);
+    while (status == QUERN_OK && joining.again && is_in_time(&joining)) {
+        let_go(&joining);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        status = enter(&joining);
+    }
+    if (status == QUERN_OK && joining.again)
+        status = quern_fail(device_of(&joining), QUERN_PEER_TIMEOUT, "%s: /dev/shm%s is being made by a process that does not go on",
+                            members[0]->label, joining.name);
+    if (status == QUERN_OK) status = await_others(&joining);
+    if (status != QUERN_OK) {
+        let_go(&joining);
+        return status;
+    }
+    close(joining.descriptor);
+    add_users(joining.segment, count - 1);  /* each membership gives the mapping back for itself */
+    return QUERN_OK;
+}

@@ -1,0 +1,423 @@
+/* Symmetric memory: the public calls, and the collective course of making it. */
+#include "ranks/symmetric/symmetric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranks/agreement.h"
+#include "runtime/arguments.h"
+#include "runtime/status.h"
+#include "ranks/symmetric/symmetric_ranges.h"
+
+/* One call that makes memory, on one thread, for the ranks it drives. */
+struct making {
+    struct quern_membership *const *members;
+    int count;
+    enum quern_collective operation;
+    const struct quern_symmetric_kind *kind;
+    uint64_t id;
+    struct quern_symmetric_part *parts;                     /* [ranks] */
+    struct quern_symmetric_range *fresh[QUERN_RANK_LIMIT];  /* of members[i] */
+    struct quern_symmetric_memory *memory;                  /* NULL: not held yet */
+    const struct quern_membership *leader;                  /* the process's, if this thread drives it */
+};
+
+static quern_status no_memory(const struct quern_membership *member) {
+    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+}
+
+/* All ranks that this thread drives say the same: `status`, with the thread's detail, about rank members[at]. */
+static quern_status agree_at(const struct making *making, int at, quern_status status) {
+    struct quern_verdict verdicts[QUERN_RANK_LIMIT];
+    for (int i = 0; i < making->count; i++) verdicts[i] = quern_make_verdict(i == at ? status : QUERN_OK);
+    return quern_agree(making->members, making->count, making->operation, verdicts, NULL);
+}
+
+/* ---- before the first step ---- */
+
+/* Everything of members[i] that may fail for want of memory on the host, so that nothing can later. */
+static quern_status prepare_member(struct making *making, int i) {
+    struct quern_membership *member = making->members[i];
+    struct quern_symmetric_ranges *ranges = quern_symmetric_ranges_of(member);
+    if (!ranges || !quern_symmetric_reserve(ranges)) return no_memory(member);
+    making->fresh[i] = calloc(1, sizeof *making->fresh[i]);
+    return making->fresh[i] ? QUERN_OK : no_memory(member);
+}
+
+/* Tells all ranks of all parts. */
+static quern_status exchange_parts(struct making *making, const struct quern_symmetric_part *mine) {
+    const void *payloads[QUERN_RANK_LIMIT];
+    for (int i = 0; i < making->count; i++) payloads[i] = &mine[i];
+    return quern_exchange(making->members, making->count, making->operation, payloads, sizeof *mine, making->parts);
+}
+
+/*
+ * Checks and describes this thread's parts; then everyone knows everyone's.  `status` is QUERN_OK, or what was wrong with the
+ * arguments, which the others must hear of like of anything else.
+ */
+static quern_status begin(struct making *making, quern_status status, void *const *pointers, const size_t *bytes) {
+    struct quern_membership *first = making->members[0];
+    struct quern_symmetric_part mine[QUERN_RANK_LIMIT];
+    int at = 0;
+    memset(mine, 0, (size_t)making->count * sizeof *mine);
+    making->parts = malloc((size_t)first->ranks * sizeof *making->parts);
+    if (status == QUERN_OK && !making->parts) status = no_memory(first);
+    for (int i = 0; i < making->count && status == QUERN_OK; i++) {
+        at = i;
+        if (bytes[i] > (size_t)1 << 46)
+            status = quern_fail(making->members[i]->device, QUERN_OUT_OF_MEMORY, "bytes[%d] is %zu: no machine has as much", i,
+                                bytes[i]);
+        mine[i].bytes = (int64_t)bytes[i];
+        if (status == QUERN_OK) status = prepare_member(making, i);
+        if (status == QUERN_OK) status = making->kind->describe(making->members[i], pointers ? pointers[i] : NULL, &mine[i]);
+    }
+    status = agree_at(making, at, status);
+    return status == QUERN_OK ? exchange_parts(making, mine) : status;
+}
+
+/* Every rank of the thread holds the record, which is one. */
+static quern_status hold(struct making *making) {
+    for (int i = 0; i < making->count; i++) {
+        struct quern_membership *member = making->members[i];
+        struct quern_symmetric_memory *memory = quern_symmetric_hold(member, making->kind, making->id, making->parts);
+        if (!memory) return no_memory(member);  /* then the first one failed: later ones find the record */
+        making->memory = memory;
+        if (quern_process_leader(member->segment, member->rank) == member->rank) making->leader = member;
+    }
+    return QUERN_OK;
+}
+
+/* ---- the steps ---- */
+
+static quern_status take_plainly(const struct quern_symmetric_step *step, struct quern_symmetric_memory *memory,
+                                 const struct quern_membership *member) {
+    return step->run(memory, member);
+}
+
+static quern_status take_step(const struct making *making, const struct quern_symmetric_step *step, int *at) {
+    quern_status status = QUERN_OK;
+    for (int i = 0; i < making->count && status == QUERN_OK; i++) {
+        if (!step->every_rank && making->members[i] != making->leader) continue;
+        *at = i;
+        status = (making->kind->take ? making->kind->take : take_plainly)(step, making->memory, making->members[i]);
+    }
+    return status;
+}
+
+/* Why there is no multicast, for later; the call goes on without. */
+static void do_without_multicast(const struct making *making) {
+    if (!making->leader) return;
+    struct quern_symmetric_memory *memory = making->memory;
+    quern_error_detail(memory->no_multicast, sizeof memory->no_multicast);
+    memory->kind->close_multicast(memory);
+}
+
+static quern_status take_steps(const struct making *making, quern_status status) {
+    const struct quern_symmetric_kind *kind = making->kind;
+    bool multicast = true;
+    int at = 0;
+    for (int i = 0; i < kind->step_count; i++) {
+        const struct quern_symmetric_step *step = &kind->steps[i];
+        if (step->between_processes && making->members[0]->one_process) continue;
+        if (step->for_multicast && !multicast) continue;
+        if (status == QUERN_OK) status = take_step(making, step, &at);
+        status = agree_at(making, at, status);
+        if (status != QUERN_OK && step->for_multicast && quern_check_poison(making->members[0]) == QUERN_OK) {
+            multicast = false;
+            do_without_multicast(making);
+            status = QUERN_OK;
+        }
+        if (status != QUERN_OK) return status;
+    }
+    if (making->leader && kind->settle) kind->settle(making->memory);
+    return agree_at(making, at, status);
+}
+
+/* ---- the end ---- */
+
+static void give_up(struct making *making) {
+    for (int i = 0; i < making->count; i++) {
+        free(making->fresh[i]);
+        if (!making->memory) continue;
+        quern_symmetric_unhold(making->memory, making->members[i]->rank, NULL);
+        quern_symmetric_unrefer(making->memory);
+    }
+    quern_symmetric_sweep();
+}
+
+/* Fills in the fresh ranges and enters them: from here on they are found. */
+static void enter_ranges(struct making *making) {
+    for (int i = 0; i < making->count; i++) {
+        const struct quern_membership *member = making->members[i];
+        struct quern_symmetric_range *range = making->fresh[i];
+        range->base = making->memory->peer[member->rank];
+        range->bytes = making->memory->peer_bytes[member->rank];
+        range->id = making->id;
+        range->memory = making->memory;
+        range->registrations = making->kind->is_registration;
+        if (making->kind->is_registration) range->generation = making->kind->generation(member, range->base);
+        quern_symmetric_insert(member->symmetric, range);
+    }
+}
+
+/* From the ranks' wishes to memory that every rank reaches, or to nothing. */
+static quern_status make(struct making *making, quern_status status, void *const *pointers, const size_t *bytes) {
+    quern_symmetric_sweep();
+    status = begin(making, status, pointers, bytes);
+    for (int i = 0; i < making->count; i++) making->id = ++making->members[i]->symmetric_calls;
+    if (status == QUERN_OK) status = take_steps(making, hold(making));
+    free(making->parts);
+    if (status == QUERN_OK)
+        enter_ranges(making);
+    else
+        give_up(making);
+    return status;
+}
+
+/* ---- allocation ---- */
+
+quern_status quern_symmetric_allocate(struct quern_membership *const *members, int count, enum quern_collective operation,
+                                      const size_t *bytes, void **pointers) {
+    struct making making = {.members = members, .count = count, .operation = operation, .kind = members[0]->transport->allocated};
+    quern_status status = bytes && pointers ? QUERN_OK
+                                            : quern_fail(members[0]->device, QUERN_NULL_POINTER, "%s is NULL",
+                                                         bytes ? "pointers" : "bytes");
+    status = make(&making, status, NULL, bytes);
+    for (int i = 0; i < count && status == QUERN_OK; i++) pointers[i] = making.memory->peer[members[i]->rank];
+    return status;
+}
+
+quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const size_t *bytes, void **pointers) {
+    struct quern_membership *members[QUERN_RANK_LIMIT];
+    quern_status status = quern_members_of(groups, count, members);
+    return status == QUERN_OK ? quern_symmetric_allocate(members, count, QUERN_IN_SYMMETRIC_ALLOC, bytes, pointers) : status;
+}
+
+/* ---- registration ---- */
+
+/* The vote of a rank that has the range already is its id, of one that has not: */
+static const uint64_t MISS = 0;
+
+/* Whether the allocation has gone, though nobody ended the registration: its addresses mean other memory by now. */
+static bool is_stale(const struct quern_membership *member, const struct quern_symmetric_range *range) {
+    return range->registrations && range->memory->kind->generation(member, range->base) != range->generation;
+}
+
+static quern_status refuse_overlap(const struct quern_membership *member, int index, const struct quern_symmetric_range *range,
+                                   const char *pointer, int64_t bytes) {
+    if (range->freed)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "pointers[%d] was freed before", index);
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT,
+                      "pointers[%d] with %lld bytes shares memory with a range of %lld bytes that begins %lld bytes %s it and was "
+                      "%s before: expected the same range or none of it", index, (long long)bytes, (long long)range->bytes,
+                      (long long)(pointer < range->base ? range->base - pointer : pointer - range->base),
+                      pointer < range->base ? "behind" : "before", range->registrations ? "registered" : "allocated");
+}
+
+/* Whether members[i] has the range already.  Fails for one that would make the name of a byte ambiguous. */
+static quern_status cast_vote(struct quern_membership *member, int i, const char *pointer, size_t bytes, uint64_t *vote) {
+    struct quern_symmetric_ranges *ranges = quern_symmetric_ranges_of(member);
+    if (!ranges) return no_memory(member);
+    if (!pointer) return quern_fail(member->device, QUERN_NULL_POINTER, "pointers[%d] is NULL", i);
+    if (!bytes || bytes > (size_t)1 << 46)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "bytes[%d] is %zu: expected at least 1 and at most 2^46", i,
+                          bytes);
+    struct quern_symmetric_range *range = quern_symmetric_overlapped(ranges, pointer, (int64_t)bytes);
+    for (; range && is_stale(member, range); range = quern_symmetric_overlapped(ranges, pointer, (int64_t)bytes))
+        quern_symmetric_set_aside(ranges, range);
+    *vote = MISS;
+    if (!range) return QUERN_OK;
+    if (!range->registrations || range->base != pointer || range->bytes != (int64_t)bytes)
+        return refuse_overlap(member, i, range, pointer, (int64_t)bytes);
+    if (range->generation) *vote = range->id;  /* else it cannot be told whether this is still the same allocation */
+    return QUERN_OK;
+}
+
+/* Whether all ranks have registered just these ranges together before. */
+static quern_status vote(struct quern_membership *const *members, int count, void *const *pointers, const size_t *bytes,
+                         bool *hit) {
+    struct quern_verdict mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
+    for (int i = 0; i < count; i++) {
+        uint64_t id = MISS;
+        quern_status status = pointers && bytes ? cast_vote(members[i], i, pointers[i], bytes[i], &id)
+                                                : quern_fail(members[i]->device, QUERN_NULL_POINTER, "%s is NULL",
+                                                             bytes ? "pointers" : "bytes");
+        mine[i] = quern_make_verdict(status);
+        mine[i].value = id;
+    }
+    quern_status status = quern_agree(members, count, QUERN_IN_SYMMETRIC_REGISTER, mine, all);
+    if (status != QUERN_OK) return status;
+    *hit = all[0].value != MISS;
+    for (int rank = 1; rank < members[0]->ranks; rank++) *hit &= all[rank].value == all[0].value;
+    return QUERN_OK;
+}
+
+quern_status quern_symmetric_register(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes) {
+    struct quern_membership *members[QUERN_RANK_LIMIT];
+    bool hit;
+    quern_status status = quern_members_of(groups, count, members);
+    if (status == QUERN_OK) status = vote(members, count, pointers, bytes, &hit);
+    if (status != QUERN_OK) return status;
+    if (hit) {
+        for (int i = 0; i < count; i++) quern_symmetric_range_at(members[i]->symmetric, pointers[i])->registrations++;
+        return QUERN_OK;
+    }
+    struct making making = {.members = members, .count = count, .operation = QUERN_IN_SYMMETRIC_REGISTER,
+                            .kind = members[0]->transport->registered};
+    return make(&making, QUERN_OK, pointers, bytes);
+}
+
+/* ---- freeing ---- */
+
+/* Marks the work that is under way on the stream; *use is NULL where there can be none. */
+static quern_status begin_use(const struct quern_membership *member, const struct quern_symmetric_memory *memory, void *stream,
+                              struct quern_symmetric_use **use) {
+    *use = NULL;
+    if (!memory->kind->record) return QUERN_OK;
+    *use = calloc(1, sizeof **use);
+    if (!*use) return no_memory(member);
+    (*use)->member = member;
+    quern_status status = memory->kind->record(member, stream, *use);
+    if (status == QUERN_OK) return QUERN_OK;
+    free(*use);
+    *use = NULL;
+    return status;
+}
+
+/* The live range that begins at pointer and was made by the call that this one undoes. */
+static quern_status find_own(const struct quern_membership *member, const char *pointer, bool registered, const char *undo,
+                             struct quern_symmetric_range **found) {
+    struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_at(member->symmetric, pointer) : NULL;
+    if (!range)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: pointer is not in symmetric memory of the group",
+                          member->label);
+    if (range->freed) return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: pointer was freed before", member->label);
+    if (!range->registrations == registered)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: pointer was %s: expected %s", member->label,
+                          registered ? "allocated" : "registered", undo);
+    if (range->base != pointer)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: pointer lies %lld bytes behind the beginning of its range: "
+                          "expected the beginning", member->label, (long long)(pointer - range->base));
+    *found = range;
+    return QUERN_OK;
+}
+
+static quern_status begin_free(quern_group *group, void *stream, struct quern_membership **member) {
+    quern_status status = quern_member_of(group, member);
+    if (status == QUERN_OK) status = quern_check_poison(*member);
+    return status == QUERN_OK ? quern_check_stream((*member)->device, stream) : status;
+}
+
+quern_status quern_symmetric_free(quern_group *group, void *pointer, void *stream) {
+    struct quern_membership *member;
+    struct quern_symmetric_range *range;
+    struct quern_symmetric_use *use;
+    quern_status status = begin_free(group, stream, &member);
+    if (status != QUERN_OK || !pointer) return status;
+    status = find_own(member, pointer, false, "quern_symmetric_unregister", &range);
+    if (status == QUERN_OK) status = begin_use(member, range->memory, stream, &use);
+    if (status != QUERN_OK) return status;
+    quern_symmetric_unhold(range->memory, member->rank, use);
+    quern_symmetric_retire(member->symmetric, range);
+    quern_symmetric_sweep();
+    return QUERN_OK;
+}
+
+quern_status quern_symmetric_unregister(quern_group *group, void *pointer, void *stream) {
+    struct quern_membership *member;
+    struct quern_symmetric_range *range;
+    struct quern_symmetric_use *use;
+    quern_status status = begin_free(group, stream, &member);
+    if (status == QUERN_OK) status = find_own(member, pointer, true, "quern_symmetric_free", &range);
+    if (status != QUERN_OK) return status;
+    struct quern_symmetric_range *oldest = quern_symmetric_oldest(range);
+    if (oldest->registrations > 1) {
+        oldest->registrations--;
+        return QUERN_OK;
+    }
+    status = begin_use(member, oldest->memory, stream, &use);
+    if (status != QUERN_OK) return status;
+    quern_symmetric_remove_oldest(member->symmetric, range);
+    quern_symmetric_unhold(oldest->memory, member->rank, use);
+    quern_symmetric_unrefer(oldest->memory);
+    free(oldest);
+    quern_symmetric_sweep();
+    return QUERN_OK;
+}
+
+/* Gives up a range and what it was before; what its rank had under way has ended. */
+static void drop_ranges(const struct quern_membership *member, struct quern_symmetric_range *range) {
+    while (range) {
+        struct quern_symmetric_range *older = range->older;
+        if (!range->freed) quern_symmetric_unhold(range->memory, member->rank, NULL);
+        quern_symmetric_unrefer(range->memory);
+        free(range);
+        range = older;
+    }
+}
+
+void quern_symmetric_forget(struct quern_membership *member) {
+    struct quern_symmetric_ranges *ranges = member->symmetric;
+    if (!ranges) return;
+    quern_symmetric_await_uses(member);
+    for (int i = 0; i < ranges->based; i++) drop_ranges(member, ranges->by_base[i]);
+    drop_ranges(member, ranges->stale);
+    quern_symmetric_sweep();
+    free(ranges->by_base);
+    free(ranges->by_id);
+    free(ranges);
+    member->symmetric = NULL;
+}
+
+/* ---- looking up ---- */
+
+/* The place of a live byte. */
+static quern_status find_place(const struct quern_membership *member, const void *pointer, struct quern_symmetric_place *place) {
+    switch (quern_symmetric_find(member, pointer, 0, place)) {
+    case QUERN_MEMORY_SYMMETRIC:
+        return QUERN_OK;
+    case QUERN_MEMORY_FREED:
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: pointer was freed", member->label);
+    default:
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: pointer is not in symmetric memory of the group",
+                          member->label);
+    }
+}
+
+static quern_status begin_look_up(quern_group *group, const void *pointer, void **out, const char *name,
+                                  struct quern_membership **member, struct quern_symmetric_place *place) {
+    quern_status status = quern_member_of(group, member);
+    if (status == QUERN_OK) status = quern_check_poison(*member);
+    if (status == QUERN_OK && !out) status = quern_fail((*member)->device, QUERN_NULL_POINTER, "%s is NULL", name);
+    return status == QUERN_OK ? find_place(*member, pointer, place) : status;
+}
+
+quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int rank, void **peer) {
+    struct quern_membership *member;
+    struct quern_symmetric_place place;
+    quern_status status = begin_look_up(group, pointer, peer, "peer", &member, &place);
+    if (status != QUERN_OK) return status;
+    if (rank < 0 || rank >= member->ranks)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank is %d: expected 0 to %d", rank, member->ranks - 1);
+    if (place.offset > place.peer_bytes[rank] || (place.offset && place.offset == place.peer_bytes[rank]))
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: pointer is byte %lld of its range, and the part of rank %d "
+                          "has %lld bytes", member->label, (long long)place.offset, rank, (long long)place.peer_bytes[rank]);
+    *peer = (char *)place.peer[rank] + place.offset;
+    return QUERN_OK;
+}
+
+quern_status quern_symmetric_multicast(quern_group *group, const void *pointer, void **multicast) {
+    struct quern_membership *member;
+    struct quern_symmetric_place place;
+    quern_status status = begin_look_up(group, pointer, multicast, "multicast", &member, &place);
+    if (status != QUERN_OK) return status;
+    const struct quern_symmetric_memory *memory = quern_symmetric_range_at(member->symmetric, pointer)->memory;
+    if (!memory->multicast)
+        return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s: no multicast: %s", member->label, memory->no_multicast);
+    if (place.offset >= memory->least_bytes)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: pointer is byte %lld of its range, and multicast reaches as "
+                          "far as the smallest part, %lld bytes", member->label, (long long)place.offset,
+                          (long long)memory->least_bytes);
+    *multicast = (char *)memory->multicast + place.offset;
+    return QUERN_OK;
+}

@@ -1,0 +1,420 @@
+/*
+ * Symmetric memory of GPU ranks: a part of physical memory on every rank's GPU, mapped once in each process for all its GPUs.
+ *
+ * Parts go to other processes as file descriptors.  Each process keeps mappings of its own, and the driver keeps the memory as long
+ * as there is one: so a process that has freed its parts takes nothing from the others.  Only what is bound to a multicast object
+ * is unbound by its owner, who therefore waits, in a ledger that all processes see, for all ranks to have freed theirs.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/cuda_visit.h"
+#include "os/file_size.h"
+#include "ranks/symmetric/gpu_mapping.h"
+#include "runtime/status.h"
+
+enum { LEDGER_TAG = QUERN_RANK_LIMIT, MULTICAST_TAG = 0, LEDGER_BYTES = 4096, MINIMUM_GRANULARITY = 0, FIRST_WITH_MULTICAST = 90 };
+
+/* Which ranks have freed their part. */
+struct ledger {
+    uint32_t has_freed[QUERN_RANK_LIMIT];  /* atomic */
+};
+
+struct cuda_part {
+    CUmemGenericAllocationHandle handle;
+    bool has_handle;             /* until all is settled, or, if it is bound to a multicast object, until the end */
+    struct quern_cuda_mapping mapping;
+};
+
+struct cuda_memory {
+    struct quern_local_gpus gpus;
+    int listener;                                    /* -1: none */
+    int received[QUERN_DESCRIPTOR_TAGS];             /* -1: none */
+    struct ledger *ledger;                           /* atomic; NULL: all ranks are of one process */
+    struct quern_process process[QUERN_RANK_LIMIT];  /* of each rank: one that has ended frees nothing any more */
+
+    CUmemGenericAllocationHandle multicast;
+    bool has_multicast;
+    size_t multicast_bytes;
+    bool bound[QUERN_RANK_LIMIT];                    /* parts of this process */
+    CUdevice device[QUERN_RANK_LIMIT];               /* of the ranks of this process */
+    struct quern_cuda_mapping multicast_mapping;
+
+    struct cuda_part part[];                         /* [ranks] */
+};
+
+static struct cuda_memory *state_of(const struct quern_symmetric_memory *memory) {
+    return __atomic_load_n((struct cuda_memory **)&memory->state, __ATOMIC_ACQUIRE);
+}
+
+/* ---- properties ---- */
+
+static int handle_types(const struct quern_membership *member) {
+    return member->one_process ? 0 : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+}
+
+static CUmemAllocationProp properties_on(CUdevice device, int types) {
+    return (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requested_handle_types = types,
+        .location = {CU_MEM_LOCATION_TYPE_DEVICE, device},
+    };
+}
+
+static CUmulticastObjectProp multicast_properties(const struct quern_membership *member, size_t bytes) {
+    return (CUmulticastObjectProp){
+        .device_count = (unsigned)member->ranks,
+        .size = bytes,
+        .handle_types = (unsigned long long)handle_types(member),
+    };
+}
+
+static size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/* What parts must be multiples of, so that they can be bound to a multicast object as well, if there will be one. */
+static quern_status find_granularity(const struct quern_membership *member, size_t bytes, size_t *granularity) {
+    const struct quern_cuda *cuda;
+    quern_status status = quern_cuda_open(&cuda);
+    if (status != QUERN_OK) return status;
+    CUmemAllocationProp properties = properties_on(member->device->cuda_device, handle_types(member));
+    CUresult error = cuda->vmm_granularity(granularity, &properties, MINIMUM_GRANULARITY);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemGetAllocationGranularity");
+    size_t of_multicast;
+    CUmulticastObjectProp multicast = multicast_properties(member, round_up(bytes, *granularity));
+    if (member->device->compute_capability >= FIRST_WITH_MULTICAST && member->ranks > 1 &&
+        cuda->multicast_granularity(&of_multicast, &multicast, MINIMUM_GRANULARITY) == CUDA_SUCCESS && of_multicast > *granularity)
+        *granularity = of_multicast;
+    return QUERN_OK;
+}
+
+/* A part of no bytes gets a place, too. */
+static quern_status describe(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
+    (void)pointer;
+    size_t bytes = part->bytes ? (size_t)part->bytes : 1, granularity;
+    quern_status status = find_granularity(member, bytes, &granularity);
+    if (status == QUERN_OK) part->base_bytes = round_up(bytes, granularity);
+    return status;
+}
+
+/* ---- the first step: this process's own parts ---- */
+
+static quern_status make_state(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct cuda_memory *state = calloc(1, sizeof *state + (size_t)memory->ranks * sizeof *state->part);
+    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+    state->listener = -1;
+    for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) state->received[tag] = -1;
+    for (int rank = 0; rank < memory->ranks; rank++) state->process[rank] = member->segment->rank[rank].process;
+    __atomic_store_n((struct cuda_memory **)&memory->state, state, __ATOMIC_RELEASE);
+    return quern_open_local_gpus(member, &state->gpus);
+}
+
+static quern_status zero(const struct quern_membership *member, const struct quern_local_gpus *gpus, CUdevice device,
+                         const struct quern_cuda_mapping *mapping) {
+    struct quern_cuda_visit visit;
+    int at = 0;
+    while (gpus->device[at] != device) at++;
+    CUresult error = quern_cuda_begin_visit(&visit, gpus->context[at]);
+    if (error == CUDA_SUCCESS) error = quern_cuda_write(&visit, mapping->address, NULL, mapping->bytes);
+    quern_cuda_end_visit(&visit);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemsetD8Async");
+}
+
+static quern_status make_part(struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
+    struct cuda_memory *state = state_of(memory);
+    struct cuda_part *part = &state->part[rank];
+    size_t bytes = (size_t)memory->part[rank].base_bytes;
+    CUresult error = state->gpus.cuda->device_get(&state->device[rank], member->segment->rank[rank].device_ordinal);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuDeviceGet");
+    CUmemAllocationProp properties = properties_on(state->device[rank], handle_types(member));
+    error = state->gpus.cuda->vmm_create(&part->handle, bytes, &properties, 0);
+    if (error != CUDA_SUCCESS) {
+        char what[80];
+        struct quern_text text = quern_text_begin(what, sizeof what);
+        quern_text_add(&text, "cuMemCreate of %zu bytes for rank %d", bytes, rank);
+        return quern_cuda_fail(member->device, error, what);
+    }
+    part->has_handle = true;
+    quern_status status = quern_map_for_all(member, &state->gpus, part->handle, bytes, quern_part_of(rank).text, &part->mapping);
+    memory->peer[rank] = (void *)(uintptr_t)part->mapping.address;
+    memory->address_bytes += (int64_t)bytes;
+    return status == QUERN_OK ? zero(member, &state->gpus, state->device[rank], &part->mapping) : status;
+}
+
+static quern_status make_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    quern_status status = make_state(memory, member);
+    for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++)
+        if (quern_are_neighbours(member->segment, rank, member->rank)) status = make_part(memory, member, rank);
+    return status;
+}
+
+/* ---- to and from other processes ---- */
+
+static quern_status map_ledger(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct cuda_memory *state = state_of(memory);
+    struct ledger *ledger = mmap(NULL, LEDGER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, state->received[LEDGER_TAG], 0);
+    if (ledger == MAP_FAILED) return quern_fail(member->device, QUERN_SYSTEM_ERROR, "mapping a ledger: %s", strerror(errno));
+    __atomic_store_n(&state->ledger, ledger, __ATOMIC_RELEASE);
+    return QUERN_OK;
+}
+
+static quern_status make_ledger(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    int *descriptor = &state_of(memory)->received[LEDGER_TAG];
+    *descriptor = memfd_create("quern ledger", MFD_CLOEXEC);
+    if (*descriptor < 0 || !quern_set_file_size(*descriptor, LEDGER_BYTES))
+        return quern_fail(member->device, QUERN_SYSTEM_ERROR, "making a ledger: %s", strerror(errno));
+    return map_ledger(memory, member);
+}
+
+static quern_status listen(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    quern_status status = quern_descriptors_listen(member, memory->id, &state_of(memory)->listener);
+    return status == QUERN_OK && member->rank == 0 ? make_ledger(memory, member) : status;
+}
+
+static quern_status export_handle(const struct quern_membership *member, const struct quern_cuda *cuda,
+                                  CUmemGenericAllocationHandle handle, struct quern_descriptor *descriptor) {
+    descriptor->descriptor = -1;
+    CUresult error = cuda->vmm_export(&descriptor->descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemExportToShareableHandle");
+}
+
+static quern_status send_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct cuda_memory *state = state_of(memory);
+    struct quern_descriptor list[QUERN_DESCRIPTOR_TAGS];
+    int exported = 0;
+    quern_status status = QUERN_OK;
+    for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
+        if (!quern_are_neighbours(member->segment, rank, member->rank)) continue;
+        list[exported].tag = rank;
+        status = export_handle(member, state->gpus.cuda, state->part[rank].handle, &list[exported++]);
+    }
+    int count = exported;
+    if (member->rank == 0) list[count++] = (struct quern_descriptor){LEDGER_TAG, state->received[LEDGER_TAG]};
+    if (status == QUERN_OK) status = quern_descriptors_send(member, memory->id, list, count);
+    while (exported) quern_close_descriptor(&list[--exported].descriptor);
+    return status;
+}
+
+/* Takes the memory behind a descriptor that was received; the descriptor has then done its work. */
+static quern_status import_handle(const struct quern_membership *member, struct cuda_memory *state, int tag, const char *whose,
+                                  CUmemGenericAllocationHandle *handle) {
+    if (state->received[tag] < 0) return quern_fail(member->device, QUERN_SYSTEM_ERROR, "%s did not arrive", whose);
+    CUresult error = state->gpus.cuda->vmm_import(handle, (void *)(intptr_t)state->received[tag],
+                                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    quern_close_descriptor(&state->received[tag]);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuMemImportFromShareableHandle");
+}
+
+static quern_status map_foreign_part(struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
+    struct cuda_memory *state = state_of(memory);
+    struct cuda_part *part = &state->part[rank];
+    struct quern_whose whose = quern_part_of(rank);
+    quern_status status = import_handle(member, state, rank, whose.text, &part->handle);
+    if (status != QUERN_OK) return status;
+    part->has_handle = true;
+    size_t bytes = (size_t)memory->part[rank].base_bytes;
+    memory->address_bytes += (int64_t)bytes;
+    status = quern_map_for_all(member, &state->gpus, part->handle, bytes, whose.text, &part->mapping);
+    memory->peer[rank] = (void *)(uintptr_t)part->mapping.address;
+    return status;
+}
+
+static quern_status receive_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct cuda_memory *state = state_of(memory);
+    quern_status status = quern_descriptors_receive(member, memory->id, state->listener, state->received);
+    if (status == QUERN_OK && member->rank != 0)
+        status = state->received[LEDGER_TAG] < 0 ? quern_fail(member->device, QUERN_SYSTEM_ERROR, "the ledger did not arrive")
+                                                 : map_ledger(memory, member);
+    for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++)
+        if (!quern_are_neighbours(member->segment, rank, member->rank)) status = map_foreign_part(memory, member, rank);
+    return status;
+}
+
+/* ---- multicast ---- */
+
+/* Reasons against it are notes, no errors: the memory is there without. */
+static quern_status note_cuda(const struct quern_cuda *cuda, CUresult error, const char *what) {
+    const char *name = NULL;
+    if (cuda->error_name(error, &name) != CUDA_SUCCESS || !name) name = "unknown error";
+    quern_note("%s: %s", what, name);
+    return QUERN_NOT_SUPPORTED;
+}
+
+static quern_status check_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    const struct quern_segment_rank *ranks = member->segment->rank;
+    const quern_device *device = member->device;
+    int supported = 0;
+    if (memory->ranks == 1) {
+        quern_note("the group has a single rank");
+        return QUERN_NOT_SUPPORTED;
+    }
+    for (int rank = 0; rank < memory->ranks; rank++) {
+        if (rank == member->rank || memcmp(ranks[rank].device_uuid, ranks[member->rank].device_uuid, 16) != 0) continue;
+        quern_note("it needs a GPU for each rank, and rank %d has the same", rank);
+        return QUERN_NOT_SUPPORTED;
+    }
+    if (device->compute_capability < FIRST_WITH_MULTICAST) {
+        quern_note("it needs compute capability 9.0 or newer, and %s has %d.%d", device->label, device->compute_capability / 10,
+                   device->compute_capability % 10);
+        return QUERN_NOT_SUPPORTED;
+    }
+    const struct quern_cuda *cuda = state_of(memory)->gpus.cuda;
+    CUresult error = cuda->device_attribute(&supported, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device->cuda_device);
+    if (error != CUDA_SUCCESS) return note_cuda(cuda, error, "cuDeviceGetAttribute");
+    if (supported) return QUERN_OK;
+    quern_note("%s does not support it: it needs NVSwitch", device->label);
+    return QUERN_NOT_SUPPORTED;
+}
+
+static size_t least_padded(const struct quern_symmetric_memory *memory) {
+    size_t least = (size_t)memory->part[0].base_bytes;
+    for (int rank = 1; rank < memory->ranks; rank++)
+        if (memory->part[rank].base_bytes < least) least = (size_t)memory->part[rank].base_bytes;
+    return least;
+}
+
+/* The lowest rank makes the object and sends it to the other processes. */
+static quern_status make_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct cuda_memory *state = state_of(memory);
+    state->multicast_bytes = least_padded(memory);
+    if (member->rank != 0) return QUERN_OK;
+    CUmulticastObjectProp properties = multicast_properties(member, state->multicast_bytes);
+    CUresult error = state->gpus.cuda->multicast_create(&state->multicast, &properties);
+    if (error != CUDA_SUCCESS) return note_cuda(state->gpus.cuda, error, "cuMulticastCreate");
+    state->has_multicast = true;
+    if (member->one_process) return QUERN_OK;
+    struct quern_descriptor object = {.tag = MULTICAST_TAG};
+    quern_status status = export_handle(member, state->gpus.cuda, state->multicast, &object);
+    if (status == QUERN_OK) status = quern_descriptors_send(member, memory->id, &object, 1);
+    quern_close_descriptor(&object.descriptor);
+    return status;
+}
+
+/* All GPUs join before any memory is bound, which would wait for them. */
+static quern_status join_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct cuda_memory *state = state_of(memory);
+    quern_status status = QUERN_OK;
+    if (member->rank != 0) {
+        status = quern_descriptors_receive(member, memory->id, state->listener, state->received);
+        if (status == QUERN_OK) status = import_handle(member, state, MULTICAST_TAG, "the multicast object", &state->multicast);
+        state->has_multicast = status == QUERN_OK;
+    }
+    for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
+        if (!quern_are_neighbours(member->segment, rank, member->rank)) continue;
+        CUresult error = state->gpus.cuda->multicast_add_device(state->multicast, state->device[rank]);
+        if (error != CUDA_SUCCESS) status = note_cuda(state->gpus.cuda, error, "cuMulticastAddDevice");
+    }
+    return status;
+}
+
+static quern_status bind_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct cuda_memory *state = state_of(memory);
+    const struct quern_cuda *cuda = state->gpus.cuda;
+    for (int rank = 0; rank < memory->ranks; rank++) {
+        if (!quern_are_neighbours(member->segment, rank, member->rank)) continue;
+        CUresult error = cuda->multicast_bind(state->multicast, 0, state->part[rank].handle, 0, state->multicast_bytes, 0);
+        if (error != CUDA_SUCCESS) return note_cuda(cuda, error, "cuMulticastBindMem");
+        state->bound[rank] = true;
+    }
+    quern_status status = quern_map_for_all(member, &state->gpus, state->multicast, state->multicast_bytes, "the multicast object",
+                                            &state->multicast_mapping);
+    if (status == QUERN_OK) memory->multicast = (void *)(uintptr_t)state->multicast_mapping.address;
+    return status;
+}
+
+/* ---- the end ---- */
+
+static void close_multicast(struct quern_symmetric_memory *memory) {
+    struct cuda_memory *state = state_of(memory);
+    const struct quern_cuda *cuda = state->gpus.cuda;
+    memory->multicast = NULL;
+    quern_unmap(cuda, &state->multicast_mapping);
+    for (int rank = 0; rank < memory->ranks; rank++) {
+        if (state->bound[rank]) cuda->multicast_unbind(state->multicast, state->device[rank], 0, state->multicast_bytes);
+        state->bound[rank] = false;
+    }
+    if (state->has_multicast) cuda->vmm_release(state->multicast);
+    state->has_multicast = false;
+}
+
+/* Mappings keep memory; handles are needed no more, but for the one by which it was bound. */
+static void settle(struct quern_symmetric_memory *memory) {
+    struct cuda_memory *state = state_of(memory);
+    quern_close_descriptor(&state->listener);
+    for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) quern_close_descriptor(&state->received[tag]);
+    for (int rank = 0; rank < memory->ranks; rank++) {
+        if (!state->part[rank].has_handle || state->bound[rank]) continue;
+        state->gpus.cuda->vmm_release(state->part[rank].handle);
+        state->part[rank].has_handle = false;
+    }
+}
+
+static void leave(struct quern_symmetric_memory *memory, int rank) {
+    struct cuda_memory *state = state_of(memory);
+    struct ledger *ledger = state ? __atomic_load_n(&state->ledger, __ATOMIC_ACQUIRE) : NULL;
+    if (ledger) __atomic_store_n(&ledger->has_freed[rank], 1, __ATOMIC_RELEASE);
+}
+
+static bool may_close(const struct quern_symmetric_memory *memory) {
+    const struct cuda_memory *state = state_of(memory);
+    if (!state || !state->ledger || !memory->multicast) return true;
+    for (int rank = 0; rank < memory->ranks; rank++)
+        if (!__atomic_load_n(&state->ledger->has_freed[rank], __ATOMIC_ACQUIRE) && !quern_process_has_ended(state->process[rank]))
+            return false;
+    return true;
+}
+
+static void close_memory(struct quern_symmetric_memory *memory) {
+    struct cuda_memory *state = state_of(memory);
+    if (!state) return;
+    struct quern_cuda_visit visit;
+    quern_cuda_begin_visit(&visit, NULL);
+    close_multicast(memory);
+    settle(memory);
+    for (int rank = 0; rank < memory->ranks; rank++) quern_unmap(state->gpus.cuda, &state->part[rank].mapping);
+    if (state->ledger) munmap(state->ledger, LEDGER_BYTES);
+    quern_close_local_gpus(&state->gpus);
+    quern_cuda_end_visit(&visit);
+}
+
+static void discard(struct quern_symmetric_memory *memory) {
+    struct cuda_memory *state = state_of(memory);
+    if (!state) return;
+    struct quern_cuda_visit visit;
+    quern_cuda_begin_visit(&visit, NULL);
+    for (int rank = 0; rank < memory->ranks; rank++) quern_unreserve(state->gpus.cuda, &state->part[rank].mapping);
+    quern_unreserve(state->gpus.cuda, &state->multicast_mapping);
+    quern_cuda_end_visit(&visit);
+    free(state);
+}
+
+static const struct quern_symmetric_step steps[] = {
+    {.run = make_parts},
+    {.run = listen, .between_processes = true},
+    {.run = send_parts, .between_processes = true},
+    {.run = receive_parts, .between_processes = true},
+    {.run = check_multicast, .every_rank = true, .for_multicast = true},
+    {.run = make_multicast, .for_multicast = true},
+    {.run = join_multicast, .for_multicast = true},
+    {.run = bind_multicast, .for_multicast = true},
+};
+
+const struct quern_symmetric_kind quern_cuda_memory = {
+    .describe = describe,
+    .steps = steps,
+    .step_count = sizeof steps / sizeof *steps,
+    .take = quern_cuda_take,
+    .settle = settle,
+    .close_multicast = close_multicast,
+    .leave = leave,
+    .may_close = may_close,
+    .close = close_memory,
+    .discard = discard,
+    .record = quern_cuda_record,
+    .has_ended = quern_cuda_has_ended,
+    .await = quern_cuda_await,
+    .erase = quern_cuda_erase,
+};

@@ -1,0 +1,228 @@
+/*
+ * Symmetric memory of CPU ranks: one unnamed file of shared memory for each allocation, with a part for every rank.
+ *
+ * The lowest rank makes the file, every process maps it once, and every rank has the system set aside the memory of its own part,
+ * so that want of memory is a status here and not a signal later, and pages come from the node on which the rank runs.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "os/file_size.h"
+#include "runtime/status.h"
+#include "ranks/symmetric/symmetric_memory.h"
+
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+
+struct host_memory {
+    int descriptor, listener;   /* -1: none, or closed */
+    char *addresses;            /* NULL: none yet */
+    size_t address_bytes;       /* more than the file's, so that huge pages can be aligned */
+    char *mapping;
+};
+
+static size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/* Every part begins on a page of its own, a large one on a huge page, so that ranks on different nodes share none. */
+static size_t unit_of(const struct quern_symmetric_part *part) { return part->bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE; }
+
+/* What a part takes; one of no bytes has a place, too. */
+static size_t padded_bytes(const struct quern_symmetric_part *part) {
+    return round_up((size_t)part->bytes + !part->bytes, unit_of(part));
+}
+
+/* Where a rank's part begins in the file; of the rank after the last, the file's length. */
+static size_t offset_of(const struct quern_symmetric_part *parts, int ranks, int rank) {
+    size_t offset = 0;
+    for (int before = 0; before < rank; before++) offset = round_up(offset, unit_of(&parts[before])) + padded_bytes(&parts[before]);
+    return rank < ranks ? round_up(offset, unit_of(&parts[rank])) : offset;
+}
+
+static size_t file_bytes(const struct quern_symmetric_memory *memory) {
+    return offset_of(memory->part, memory->ranks, memory->ranks);
+}
+
+static struct host_memory *state_of(const struct quern_symmetric_memory *memory) { return memory->state; }
+
+static quern_status make_state(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct host_memory *state = memory->state = malloc(sizeof *state);
+    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+    *state = (struct host_memory){.descriptor = -1, .listener = -1};
+    return QUERN_OK;
+}
+
+static quern_status describe(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
+    (void)member, (void)pointer, (void)part;
+    return QUERN_OK;
+}
+
+/* ---- making the file ---- */
+
+/* Bytes that the machine can give without swapping; INT64_MAX when it does not tell. */
+static int64_t available_memory(void) {
+    static const char key[] = "MemAvailable:";
+    char text[2048];
+    int file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    quern_close_descriptor(&file);
+    text[length < 0 ? 0 : length] = 0;
+    const char *line = strstr(text, key);
+    return line ? strtoll(line + sizeof key - 1, NULL, 10) * 1024 : INT64_MAX;
+}
+
+/* The system would hand out more than there is, and kill a process to make room: so it is asked before. */
+static quern_status check_room(const struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    int64_t wanted = 0, available = available_memory();
+    for (int rank = 0; rank < memory->ranks; rank++) wanted += memory->part[rank].bytes;
+    if (wanted <= available) return QUERN_OK;
+    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "the ranks ask for %lld bytes together and the machine has %lld left",
+                      (long long)wanted, (long long)available);
+}
+
+static quern_status make_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    size_t bytes = file_bytes(memory);
+    int descriptor = state_of(memory)->descriptor = memfd_create("quern", MFD_CLOEXEC);
+    if (descriptor >= 0 && quern_set_file_size(descriptor, (int64_t)bytes)) return QUERN_OK;
+    bool full = errno == ENOMEM || errno == ENOSPC || errno == EFBIG;
+    return quern_fail(member->device, full ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR, "making %zu bytes of shared memory: %s",
+                      bytes, strerror(errno));
+}
+
+static quern_status begin(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    quern_status status = make_state(memory, member);
+    if (status == QUERN_OK) status = check_room(memory, member);
+    if (status != QUERN_OK) return status;
+    if (member->rank == 0) return make_file(memory, member);
+    return quern_descriptors_listen(member, memory->id, &state_of(memory)->listener);
+}
+
+/* ---- passing it on ---- */
+
+static quern_status send_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct quern_descriptor file = {0, state_of(memory)->descriptor};
+    return member->rank == 0 ? quern_descriptors_send(member, memory->id, &file, 1) : QUERN_OK;
+}
+
+static quern_status receive_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct host_memory *state = state_of(memory);
+    int table[QUERN_DESCRIPTOR_TAGS];
+    if (member->rank == 0) return QUERN_OK;
+    for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) table[tag] = -1;
+    quern_status status = quern_descriptors_receive(member, memory->id, state->listener, table);
+    for (int tag = 1; tag < QUERN_DESCRIPTOR_TAGS; tag++) quern_close_descriptor(&table[tag]);
+    state->descriptor = table[0];
+    if (status == QUERN_OK && state->descriptor < 0)
+        status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "the shared memory of rank 0 did not arrive");
+    return status;
+}
+
+/* ---- mapping it ---- */
+
+static quern_status map_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct host_memory *state = state_of(memory);
+    size_t bytes = file_bytes(memory);
+    char *addresses = mmap(NULL, bytes + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (addresses == MAP_FAILED)
+        return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "reserving %zu bytes of addresses: %s", bytes, strerror(errno));
+    state->addresses = addresses;
+    state->address_bytes = bytes + HUGE_PAGE;
+    memory->address_bytes = (int64_t)state->address_bytes;
+    char *aligned = addresses + (HUGE_PAGE - (uintptr_t)addresses % HUGE_PAGE) % HUGE_PAGE;
+    state->mapping = mmap(aligned, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, state->descriptor, 0);
+    if (state->mapping == MAP_FAILED)
+        return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "mapping %zu bytes of shared memory: %s", bytes, strerror(errno));
+    for (int rank = 0; rank < memory->ranks; rank++) {
+        const struct quern_symmetric_part *part = &memory->part[rank];
+        memory->peer[rank] = state->mapping + offset_of(memory->part, memory->ranks, rank);
+        if (unit_of(part) == HUGE_PAGE)  /* where the system has none to give, small pages do */
+            madvise(memory->peer[rank], padded_bytes(part), MADV_HUGEPAGE);
+    }
+    return QUERN_OK;
+}
+
+/* In pieces, since a signal makes the system begin a piece again. */
+static quern_status set_aside(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    static const int64_t PIECE = 64 << 20;
+    int64_t bytes = memory->part[member->rank].bytes;
+    off_t offset = (off_t)offset_of(memory->part, memory->ranks, member->rank);
+    for (int64_t done = 0; done < bytes;) {
+        int64_t piece = bytes - done < PIECE ? bytes - done : PIECE;
+        if (fallocate(state_of(memory)->descriptor, 0, offset + done, piece) == 0)
+            done += piece;
+        else if (errno != EINTR)
+            return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "setting aside %lld bytes of shared memory, of which %lld were "
+                              "there: %s", (long long)bytes, (long long)done, strerror(errno));
+    }
+    return QUERN_OK;
+}
+
+/* ---- the end ---- */
+
+static void settle(struct quern_symmetric_memory *memory) {
+    struct host_memory *state = state_of(memory);
+    quern_close_descriptor(&state->descriptor);
+    quern_close_descriptor(&state->listener);
+}
+
+/* The addresses stay, with nothing behind them, so that nothing else comes to lie there while their use is still told apart. */
+static void close_memory(struct quern_symmetric_memory *memory) {
+    struct host_memory *state = state_of(memory);
+    if (!state) return;
+    settle(memory);
+    if (state->addresses)
+        mmap(state->addresses, state->address_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+static void discard(struct quern_symmetric_memory *memory) {
+    struct host_memory *state = state_of(memory);
+    if (state && state->addresses) munmap(state->addresses, state->address_bytes);
+    free(state);
+}
+
+static const struct quern_symmetric_step steps[] = {
+    {.run = begin},
+    {.run = send_file, .between_processes = true},
+    {.run = receive_file, .between_processes = true},
+    {.run = map_file},
+    {.run = set_aside, .every_rank = true},
+};
+
+const struct quern_symmetric_kind quern_host_memory = {
+    .no_multicast = "the ranks are CPUs",
+    .describe = describe,
+    .steps = steps,
+    .step_count = sizeof steps / sizeof *steps,
+    .settle = settle,
+    .close = close_memory,
+    .discard = discard,
+};
+
+/* ---- registration: of any memory, within one process ---- */
+
+static quern_status describe_registration(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
+    part->address = (uintptr_t)pointer;
+    if (member->one_process) return QUERN_OK;
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the ranks are of several processes, which cannot reach each other's "
+                      "private memory: have it made by quern_symmetric_alloc");
+}
+
+static void close_nothing(struct quern_symmetric_memory *memory) { (void)memory; }
+
+/* The system does not number its allocations; and a peer's address is the same whatever lies there. */
+static uint64_t only_generation(const struct quern_membership *member, const void *pointer) {
+    (void)member, (void)pointer;
+    return 1;
+}
+
+const struct quern_symmetric_kind quern_host_registration = {
+    .is_registration = true,
+    .no_multicast = "the ranks are CPUs",
+    .describe = describe_registration,
+    .close = close_nothing,
+    .discard = close_nothing,
+    .generation = only_generation,
+};

@@ -1,0 +1,181 @@
+#include "ranks/symmetric/symmetric_ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const int REMEMBERED = 32;
+static const int64_t REMEMBERED_BYTES = (int64_t)64 << 30;
+
+struct quern_symmetric_ranges *quern_symmetric_ranges_of(struct quern_membership *member) {
+    if (!member->symmetric) member->symmetric = calloc(1, sizeof *member->symmetric);
+    return member->symmetric;
+}
+
+bool quern_symmetric_reserve(struct quern_symmetric_ranges *ranges) {
+    if (ranges->based < ranges->capacity && ranges->identified < ranges->capacity) return true;
+    size_t capacity = ranges->capacity ? 2 * (size_t)ranges->capacity : 16;
+    struct quern_symmetric_range **by_base = realloc(ranges->by_base, capacity * sizeof *by_base);
+    if (by_base) ranges->by_base = by_base;
+    struct quern_symmetric_range **by_id = realloc(ranges->by_id, capacity * sizeof *by_id);
+    if (by_id) ranges->by_id = by_id;
+    if (!by_base || !by_id) return false;
+    ranges->capacity = (int)capacity;
+    return true;
+}
+
+/* ---- looking up ---- */
+
+/* How many ranges begin at or before an address. */
+static int count_up_to(const struct quern_symmetric_ranges *ranges, const char *address) {
+    int low = 0, high = ranges->based;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if ((uintptr_t)ranges->by_base[middle]->base <= (uintptr_t)address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct quern_symmetric_range *quern_symmetric_range_at(const struct quern_symmetric_ranges *ranges, const void *pointer) {
+    int before = count_up_to(ranges, pointer);
+    if (!before) return NULL;
+    struct quern_symmetric_range *range = ranges->by_base[before - 1];
+    int64_t offset = (const char *)pointer - range->base;
+    return offset < range->bytes || offset == 0 ? range : NULL;
+}
+
+struct quern_symmetric_range *quern_symmetric_overlapped(const struct quern_symmetric_ranges *ranges, const void *pointer,
+                                                         int64_t bytes) {
+    struct quern_symmetric_range *first = quern_symmetric_range_at(ranges, pointer);
+    if (first) return first;
+    int next = count_up_to(ranges, pointer);
+    if (next == ranges->based) return NULL;
+    return ranges->by_base[next]->base - (const char *)pointer < bytes ? ranges->by_base[next] : NULL;
+}
+
+/* Where an id is, or would be. */
+static int place_of_id(const struct quern_symmetric_ranges *ranges, uint64_t id) {
+    int low = 0, high = ranges->identified;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (ranges->by_id[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+enum quern_symmetric_kin quern_symmetric_find(const struct quern_membership *member, const void *pointer, int64_t bytes,
+                                              struct quern_symmetric_place *place) {
+    const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_at(member->symmetric, pointer) : NULL;
+    if (!range) return QUERN_MEMORY_PRIVATE;
+    if (range->freed) return QUERN_MEMORY_FREED;
+    const struct quern_symmetric_memory *memory = range->memory;
+    int64_t offset = (const char *)pointer - range->base;
+    if (bytes > range->bytes - offset) return QUERN_MEMORY_PRIVATE;
+    *place = (struct quern_symmetric_place){
+        .id = range->id,
+        .offset = offset,
+        .bytes = range->bytes,
+        .peer = memory->peer,
+        .peer_bytes = memory->peer_bytes,
+        .multicast = offset + bytes <= memory->least_bytes ? memory->multicast : NULL,
+    };
+    return QUERN_MEMORY_SYMMETRIC;
+}
+
+void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank) {
+    const struct quern_symmetric_ranges *ranges = member->symmetric;
+    int place = ranges ? place_of_id(ranges, id) : 0;
+    if (!ranges || place == ranges->identified || ranges->by_id[place]->id != id) return NULL;
+    const struct quern_symmetric_memory *memory = ranges->by_id[place]->memory;
+    if (offset < 0 || bytes < 0 || offset > memory->peer_bytes[rank] || bytes > memory->peer_bytes[rank] - offset) return NULL;
+    return (char *)memory->peer[rank] + offset;
+}
+
+/* ---- changing ---- */
+
+static void enter_at(struct quern_symmetric_range **array, int *count, int place, struct quern_symmetric_range *range) {
+    memmove(array + place + 1, array + place, (size_t)(*count - place) * sizeof *array);
+    array[place] = range;
+    ++*count;
+}
+
+static void take_out_at(struct quern_symmetric_range **array, int *count, int place) {
+    memmove(array + place, array + place + 1, (size_t)(*count - place - 1) * sizeof *array);
+    --*count;
+}
+
+void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
+    int before = count_up_to(ranges, range->base);
+    enter_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id), range);
+    if (before && ranges->by_base[before - 1]->base == range->base) {
+        range->older = ranges->by_base[before - 1];
+        ranges->by_base[before - 1] = range;
+    } else {
+        enter_at(ranges->by_base, &ranges->based, before, range);
+    }
+}
+
+static void take_out_of_ids(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
+    take_out_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id));
+}
+
+static void take_out_of_bases(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
+    take_out_at(ranges->by_base, &ranges->based, count_up_to(ranges, range->base) - 1);
+}
+
+void quern_symmetric_set_aside(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
+    take_out_of_bases(ranges, range);
+    for (struct quern_symmetric_range *each = range; each; each = each->older) take_out_of_ids(ranges, each);
+    quern_symmetric_oldest(range)->older = ranges->stale;
+    ranges->stale = range;
+}
+
+struct quern_symmetric_range *quern_symmetric_oldest(struct quern_symmetric_range *range) {
+    while (range->older) range = range->older;
+    return range;
+}
+
+void quern_symmetric_remove_oldest(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
+    if (range->older) {
+        while (range->older->older) range = range->older;
+        take_out_of_ids(ranges, range->older);
+        range->older = NULL;
+    } else {
+        take_out_of_ids(ranges, range);
+        take_out_of_bases(ranges, range);
+    }
+}
+
+/* The freed range that was freed first, and what all of them take; NULL: none. */
+static struct quern_symmetric_range *find_oldest(const struct quern_symmetric_ranges *ranges, int *count, int64_t *bytes) {
+    struct quern_symmetric_range *oldest = NULL;
+    *count = 0;
+    *bytes = 0;
+    for (int i = 0; i < ranges->based; i++) {
+        struct quern_symmetric_range *range = ranges->by_base[i];
+        if (!range->freed) continue;
+        ++*count;
+        *bytes += range->memory->address_bytes;
+        if (!oldest || range->freed < oldest->freed) oldest = range;
+    }
+    return oldest;
+}
+
+void quern_symmetric_retire(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
+    take_out_of_ids(ranges, range);
+    range->freed = ++ranges->frees;
+    for (;;) {
+        int count;
+        int64_t bytes;
+        struct quern_symmetric_range *oldest = find_oldest(ranges, &count, &bytes);
+        if (count <= REMEMBERED && bytes <= REMEMBERED_BYTES) return;
+        take_out_of_bases(ranges, oldest);
+        quern_symmetric_unrefer(oldest->memory);
+        free(oldest);
+    }
+}

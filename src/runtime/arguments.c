@@ -1,0 +1,73 @@
+#include "runtime/arguments.h"
+
+#include <string.h>
+
+#include "runtime/device.h"
+#include "runtime/status.h"
+#include "os/text.h"
+
+quern_status quern_check_grown_struct(const quern_device *device, const char *name, const void *arguments, size_t oldest,
+                                      size_t known) {
+    if (!arguments) return quern_fail(device, QUERN_NULL_POINTER, "%s is NULL", name);
+    uint32_t size;
+    memcpy(&size, arguments, sizeof size);
+    if (size >= oldest && size <= known && size % sizeof(void *) == 0) return QUERN_OK;
+    if (size == 0)
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is 0: expected %zu (use the struct's initialiser macro)", name,
+                          known);
+    return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is %u: expected %zu%s", name, size, known,
+                      size > known ? " (was the program compiled against a newer quern.h?)" : "");
+}
+
+quern_status quern_check_struct(const quern_device *device, const char *name, const void *arguments, size_t known) {
+    return quern_check_grown_struct(device, name, arguments, known, known);
+}
+
+quern_status quern_check_dtype(const quern_device *device, const char *name, quern_dtype dtype, const quern_dtype *allowed,
+                               bool optional) {
+    if (optional && dtype == QUERN_NO_DTYPE) return QUERN_OK;
+    char list[64];
+    struct quern_text text = quern_text_begin(list, sizeof list);
+    for (const quern_dtype *one = allowed; *one != QUERN_NO_DTYPE; one++) {
+        if (*one == dtype) return QUERN_OK;
+        quern_text_add(&text, "%s%s", one == allowed ? "" : ", ", quern_dtype_name(*one));
+    }
+    return quern_fail(device, QUERN_INVALID_DTYPE, "%s is %d (%s): expected %s%s", name, (int)dtype, quern_dtype_name(dtype),
+                      optional ? "none or " : "one of ", list);
+}
+
+quern_status quern_check_pointer(const quern_device *device, const char *name, const void *pointer, size_t alignment) {
+    if (!pointer) return quern_fail(device, QUERN_NULL_POINTER, "%s is NULL", name);
+    if ((uintptr_t)pointer % alignment == 0) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is not at a multiple of %zu bytes, the size of its elements", name,
+                      alignment);
+}
+
+quern_status quern_check_optional(const quern_device *device, const char *name, const void *pointer, size_t alignment) {
+    return pointer ? quern_check_pointer(device, name, pointer, alignment) : QUERN_OK;
+}
+
+quern_status quern_check_not_negative(const quern_device *device, const char *name, int64_t value) {
+    if (value >= 0) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "%s is %lld: expected 0 or more", name, (long long)value);
+}
+
+quern_status quern_check_choice(const quern_device *device, const char *name, int value, int last) {
+    if (value >= 0 && value <= last) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is %d: expected 0 to %d", name, value, last);
+}
+
+quern_status quern_check_workspace(const quern_device *device, const void *workspace, size_t given, size_t needed) {
+    if (given < needed)
+        return quern_fail(device, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes is %zu: expected at least %zu", given, needed);
+    if (needed && !workspace)
+        return quern_fail(device, QUERN_NULL_POINTER, "workspace is NULL: expected %zu bytes", needed);
+    if (needed && (uintptr_t)workspace % 16)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "workspace is not at a multiple of 16 bytes");
+    return QUERN_OK;
+}
+
+quern_status quern_check_stream(const quern_device *device, const void *stream) {
+    if (device->kind == QUERN_CUDA || !stream) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "stream is not NULL: a CPU device has no streams");
+}

@@ -1,0 +1,102 @@
+#include "runtime/cuda_driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "runtime/status.h"
+#include "os/text.h"
+
+/* What opening the driver came to: kept, so that every caller gets the same answer and the same reason. */
+static struct {
+    pthread_once_t once;
+    struct quern_cuda functions;
+    quern_status status;
+    char reason[512];
+} driver = {.once = PTHREAD_ONCE_INIT, .status = QUERN_NO_DRIVER};
+
+static const struct {
+    size_t offset;
+    const char *symbol;
+} symbols[] = {
+#define QUERN_CUDA_SYMBOL(field, symbol, parameters) {offsetof(struct quern_cuda, field), symbol},
+    QUERN_CUDA_FUNCTIONS(QUERN_CUDA_SYMBOL)
+#undef QUERN_CUDA_SYMBOL
+};
+
+static void refuse(quern_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void refuse(quern_status status, const char *format, ...) {
+    struct quern_text text = quern_text_begin(driver.reason, sizeof driver.reason);
+    va_list list;
+    va_start(list, format);
+    quern_text_add_list(&text, format, list);
+    va_end(list);
+    driver.status = status;
+}
+
+/* The name of the first symbol that the library lacks, or NULL. */
+static const char *find_symbols(void *library) {
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *address = dlsym(library, symbols[i].symbol);
+        if (!address) return symbols[i].symbol;
+        memcpy((char *)&driver.functions + symbols[i].offset, &address, sizeof address);
+    }
+    return NULL;
+}
+
+static const char *describe(CUresult error) {
+    const char *text = NULL;
+    if (!driver.functions.error_name || driver.functions.error_name(error, &text) != CUDA_SUCCESS || !text)
+        return "unknown error";
+    return text;
+}
+
+static void open_driver(void) {
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *why = dlerror();
+        refuse(QUERN_NO_DRIVER, "the CUDA driver cannot be opened: %s", why ? why : "libcuda.so.1");
+        return;
+    }
+    /* The version comes first: an old driver lacks symbols, and its age is the better reason. */
+    int version = 0;
+    CUresult (*driver_version)(int *) = NULL;
+    void *address = dlsym(library, "cuDriverGetVersion");
+    memcpy(&driver_version, &address, sizeof address);
+    if (!driver_version || driver_version(&version) != CUDA_SUCCESS) {
+        refuse(QUERN_NO_DRIVER, "libcuda.so.1 does not tell its version: it is no CUDA driver");
+        return;
+    }
+    if (version < QUERN_CUDA_DRIVER_MIN) {
+        refuse(QUERN_DRIVER_TOO_OLD, "the CUDA driver supports CUDA %d.%d, at least %d.%d is needed", version / 1000,
+               version % 1000 / 10, QUERN_CUDA_DRIVER_MIN / 1000, QUERN_CUDA_DRIVER_MIN % 1000 / 10);
+        return;
+    }
+    const char *missing = find_symbols(library);
+    if (missing) {
+        refuse(QUERN_NO_DRIVER, "libcuda.so.1 has no function %s", missing);
+        return;
+    }
+    CUresult error = driver.functions.init(0);
+    if (error == CUDA_ERROR_NO_DEVICE)
+        refuse(QUERN_NO_DEVICE, "the CUDA driver finds no device");
+    else if (error != CUDA_SUCCESS)
+        refuse(QUERN_CUDA_ERROR, "cuInit: %s", describe(error));
+    else
+        driver.status = QUERN_OK;
+}
+
+quern_status quern_cuda_open(const struct quern_cuda **cuda) {
+    pthread_once(&driver.once, open_driver);
+    *cuda = driver.status == QUERN_OK ? &driver.functions : NULL;
+    if (driver.status == QUERN_OK) return QUERN_OK;
+    quern_note("%s", driver.reason);
+    return driver.status;
+}
+
+quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what) {
+    const char *text = NULL;
+    if (driver.functions.error_string(error, &text) != CUDA_SUCCESS || !text) text = "no description";
+    return quern_fail(device, error == 2 ? QUERN_OUT_OF_MEMORY : QUERN_CUDA_ERROR, "%s: %s (%s)", what, describe(error), text);
+}

@@ -1,0 +1,203 @@
+#include "runtime/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/arguments.h"
+#include "os/cpu_features.h"
+#include "runtime/dispatch.h"
+#include "runtime/log.h"
+#include "runtime/status.h"
+#include "runtime/threads.h"
+
+quern_status quern_device_count(quern_device_kind kind, int *count) {
+    if (!count) return quern_fail(NULL, QUERN_NULL_POINTER, "count is NULL");
+    if (kind != QUERN_CPU && kind != QUERN_CUDA)
+        return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "kind is %d: expected QUERN_CPU (1) or QUERN_CUDA (2)", (int)kind);
+    *count = kind == QUERN_CPU ? 1 : 0;
+    if (kind == QUERN_CPU) return QUERN_OK;
+    const struct quern_cuda *cuda;
+    if (quern_cuda_open(&cuda) != QUERN_OK) return QUERN_OK;  /* no device, and the detail says why */
+    CUresult error = cuda->device_count(count);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(NULL, error, "cuDeviceGetCount");
+}
+
+static void open_cpu(quern_device *device) {
+    device->cpu_features = quern_cpu_features();
+    device->threads = quern_default_threads();
+    quern_cpu_name(device->name, sizeof device->name);
+}
+
+static quern_status read_attributes(quern_device *device, const struct quern_cuda *cuda) {
+    int major = 0, minor = 0, shared = 0;
+    const struct {
+        int attribute;
+        int *value;
+    } wanted[] = {
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major},
+        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor},
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &device->multiprocessors},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &shared},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        CUresult error = cuda->device_attribute(wanted[i].value, wanted[i].attribute, device->cuda_device);
+        if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuDeviceGetAttribute");
+    }
+    device->compute_capability = 10 * major + minor;
+    device->shared_bytes = shared;
+    return QUERN_OK;
+}
+
+static quern_status open_cuda(quern_device *device) {
+    const struct quern_cuda *cuda;
+    quern_status status = quern_cuda_open(&cuda);
+    if (status != QUERN_OK) return status;
+    int count = 0;
+    CUresult error = cuda->device_count(&count);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuDeviceGetCount");
+    if (device->ordinal >= count)
+        return quern_fail(NULL, QUERN_NO_DEVICE, "there is no CUDA device %d: the driver has %d, counted from 0", device->ordinal,
+                          count);
+    error = cuda->device_get(&device->cuda_device, device->ordinal);
+    if (error == CUDA_SUCCESS) error = cuda->device_name(device->name, sizeof device->name, device->cuda_device);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuDeviceGet");
+    status = read_attributes(device, cuda);
+    if (status != QUERN_OK) return status;
+    error = cuda->context_retain(&device->context, device->cuda_device);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "cuDevicePrimaryCtxRetain");
+}
+
+static quern_status read_kernel_glob(quern_device *device) {
+    const char *glob = getenv("QUERN_KERNEL");
+    if (!glob) return QUERN_OK;
+    struct quern_text text = quern_text_begin(device->kernel_glob, sizeof device->kernel_glob);
+    quern_text_add(&text, "%s", glob);
+    if (text.length < sizeof device->kernel_glob) return QUERN_OK;
+    return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "QUERN_KERNEL has %zu characters: expected fewer than %zu", text.length,
+                      sizeof device->kernel_glob);
+}
+
+static void set_label(quern_device *device) {
+    struct quern_text text = quern_text_begin(device->label, sizeof device->label);
+    if (device->kind == QUERN_CPU)
+        quern_text_add(&text, "cpu");
+    else
+        quern_text_add(&text, "cuda:%d", device->ordinal);
+}
+
+quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device **out) {
+    if (!out) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (kind != QUERN_CPU && kind != QUERN_CUDA)
+        return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "kind is %d: expected QUERN_CPU (1) or QUERN_CUDA (2)", (int)kind);
+    if (ordinal < 0 || (kind == QUERN_CPU && ordinal > 0))
+        return quern_fail(NULL, QUERN_NO_DEVICE, "ordinal is %d: expected %s", ordinal,
+                          kind == QUERN_CPU ? "0, the only CPU device" : "0 or more");
+    quern_device *device = calloc(1, sizeof *device);
+    if (!device) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for a device");
+    device->kind = kind;
+    device->ordinal = ordinal;
+    pthread_mutex_init(&device->prepare_lock, NULL);
+    set_label(device);
+    quern_status status = read_kernel_glob(device);
+    if (status == QUERN_OK) {
+        if (kind == QUERN_CPU)
+            open_cpu(device);
+        else
+            status = open_cuda(device);
+    }
+    if (status != QUERN_OK) {
+        quern_device_close(device);
+        return status;
+    }
+    quern_log(device, QUERN_LOG_INFO, "opened %s; best target: %s", device->name, quern_best_target(device));
+    *out = device;
+    return QUERN_OK;
+}
+
+static void unload_images(quern_device *device, const struct quern_cuda *cuda) {
+    CUcontext popped;
+    bool current = cuda->context_push(device->context) == CUDA_SUCCESS;
+    while (device->images) {
+        struct quern_loaded_image *image = device->images;
+        device->images = image->next;
+        if (current) cuda->module_unload(image->module);
+        free(image);
+    }
+    if (current) cuda->context_pop(&popped);
+}
+
+void quern_device_close(quern_device *device) {
+    if (!device) return;
+    const struct quern_cuda *cuda;
+    if (device->context && quern_cuda_open(&cuda) == QUERN_OK) {
+        unload_images(device, cuda);
+        cuda->context_release(device->cuda_device);
+    }
+    for (int index = 0; index < QUERN_OPERATION_COUNT; index++)
+        while (device->ready[index]) {
+            struct quern_ready_list *list = device->ready[index];
+            device->ready[index] = list->retired;
+            free(list);
+        }
+    pthread_mutex_destroy(&device->prepare_lock);
+    free(device);
+}
+
+quern_status quern_get_device_info(const quern_device *device, quern_device_info *info) {
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    quern_device_info mine = {0};
+    quern_status status = quern_check_struct(device, "quern_device_info", info, sizeof mine);
+    if (status != QUERN_OK) return status;
+    mine.size = info->size;
+    mine.kind = device->kind;
+    mine.ordinal = device->ordinal;
+    mine.compute_capability = device->compute_capability;
+    mine.multiprocessors = device->kind == QUERN_CPU ? device->threads : device->multiprocessors;
+    mine.shared_bytes = device->shared_bytes;
+    memcpy(mine.name, device->name, sizeof mine.name);
+    struct quern_text target = quern_text_begin(mine.target, sizeof mine.target);
+    quern_text_add(&target, "%s", quern_best_target(device));
+    memcpy(info, &mine, info->size);
+    return QUERN_OK;
+}
+
+quern_status quern_set_threads(quern_device *device, int threads, quern_parallel_for hook, void *user) {
+    if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    if (device->kind != QUERN_CPU)
+        return quern_fail(device, QUERN_NOT_SUPPORTED, "%s has no threads to set: only the CPU device has", device->label);
+    if (threads < 0 || threads > 1024)
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "threads is %d: expected 0 to 1024", threads);
+    device->threads = threads ? threads : quern_default_threads();
+    device->hook = hook;
+    device->hook_user = user;
+    return QUERN_OK;
+}
+
+static bool cpu_target_refused(const quern_device *device, const struct quern_target *target, struct quern_text *why) {
+    uint32_t missing = target->cpu_features & ~device->cpu_features;
+    if (!missing) return false;
+    quern_text_add(why, "this processor or its operating system lacks %s", missing & QUERN_CPU_AVX2 ? "AVX2, FMA or F16C"
+                                                                                                    : "AVX-512 F, BW, DQ or VL");
+    return true;
+}
+
+static bool cuda_target_refused(const quern_device *device, const struct quern_target *target, struct quern_text *why) {
+    int has = device->compute_capability;
+    if (has >= target->cc_min && has <= target->cc_max) return false;
+    quern_text_add(why, "needs compute capability %d.%d", target->cc_min / 10, target->cc_min % 10);
+    if (target->cc_max > 999)
+        quern_text_add(why, " or newer");
+    else if (target->cc_max > target->cc_min)
+        quern_text_add(why, " to %d.%d", target->cc_max / 10, target->cc_max % 10);
+    quern_text_add(why, ", this device has %d.%d", has / 10, has % 10);
+    return true;
+}
+
+bool quern_target_refused(const quern_device *device, const struct quern_target *target, char *buffer, size_t bytes) {
+    struct quern_text why = quern_text_begin(buffer, bytes);
+    if (target->kind != device->kind) {
+        quern_text_add(&why, target->kind == QUERN_CPU ? "runs on a CPU" : "runs on a CUDA device");
+        return true;
+    }
+    return (device->kind == QUERN_CPU ? cpu_target_refused : cuda_target_refused)(device, target, &why);
+}

@@ -1,0 +1,72 @@
+/* What an open device is. */
+#ifndef QUERN_DEVICE_H
+#define QUERN_DEVICE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/cuda_driver.h"
+#include "kernels/kernel.h"
+
+enum { QUERN_OPERATION_COUNT = 4 };
+
+/* A row that is ready to run on one device. */
+struct quern_ready_kernel {
+    const struct quern_kernel *kernel;
+    CUfunction function;  /* CUDA only */
+    unsigned resident;    /* Adam on CUDA: how many of its blocks run on the device at once */
+    bool chosen_before;   /* its first use has been logged; atomic access */
+};
+
+/* The rows of one operation that a device can run, in the order of the table; never changed once published. */
+struct quern_ready_list {
+    struct quern_ready_list *retired;  /* the list it replaced: kept, because another thread may still walk it */
+    size_t count;
+    struct quern_ready_kernel kernels[];
+};
+
+/* One image loaded on one device. */
+struct quern_loaded_image {
+    struct quern_loaded_image *next;
+    const unsigned char *image;
+    CUmodule module;
+};
+
+struct quern_device {
+    quern_device_kind kind;
+    int ordinal;
+    char label[24];           /* "cpu", "cuda:0": the prefix of its log lines */
+    char name[96];
+    char kernel_glob[160];    /* QUERN_KERNEL as it was when the device was opened; empty: all rows */
+
+    /* CPU */
+    uint32_t cpu_features;
+    int threads;
+    quern_parallel_for hook;  /* NULL: the library's pool */
+    void *hook_user;
+
+    /* CUDA */
+    CUdevice cuda_device;
+    CUcontext context;
+    int compute_capability;
+    int multiprocessors;
+    int64_t shared_bytes;
+    struct quern_loaded_image *images;
+
+    pthread_mutex_t prepare_lock;
+    struct quern_ready_list *ready[QUERN_OPERATION_COUNT];  /* atomic access; NULL: not prepared */
+};
+
+/* The place of an operation's bit in arrays. */
+static inline int quern_operation_index(unsigned operation) {
+    return __builtin_ctz(operation);
+}
+
+/* Why a target cannot run on a device, written to buffer; false: it can. */
+bool quern_target_refused(const quern_device *device, const struct quern_target *target, char *buffer, size_t bytes);
+
+/* The name of the best target that the device can run, of those linked into the program; "none" when there is none. */
+const char *quern_best_target(const quern_device *device);
+
+#endif

@@ -1,0 +1,22 @@
+/* Reading and writing a device's memory from the host, one piece after the other: for what blocks anyway. */
+#ifndef QUERN_DEVICE_MEMORY_H
+#define QUERN_DEVICE_MEMORY_H
+
+#include "runtime/cuda_visit.h"
+#include "runtime/device.h"
+
+struct quern_device_memory {
+    const quern_device *device;
+    struct quern_cuda_visit visit;  /* CUDA only */
+    CUstream stream;
+};
+
+/* Always to be closed, also when it fails. */
+quern_status quern_device_memory_open(struct quern_device_memory *memory, const quern_device *device);
+void quern_device_memory_close(struct quern_device_memory *memory);
+
+/* Copies, and returns when that is done. */
+quern_status quern_device_memory_read(struct quern_device_memory *memory, void *to, const void *from, size_t bytes);
+quern_status quern_device_memory_write(struct quern_device_memory *memory, void *to, const void *from, size_t bytes);
+
+#endif

@@ -1,0 +1,208 @@
+/* quern_load_pack: table rows that arrive while the engine runs. */
+#define _GNU_SOURCE /* O_CLOEXEC */
+#include "runtime/pack_format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/checksum.h"
+#include "runtime/dispatch.h"
+#include "runtime/log.h"
+#include "runtime/status.h"
+
+static const struct quern_pack *packs;  /* atomic; the newest first; packs are never unloaded, since devices refer to their rows */
+static pthread_mutex_t packs_lock = PTHREAD_MUTEX_INITIALIZER;
+
+const struct quern_pack *quern_packs(void) {
+    return __atomic_load_n(&packs, __ATOMIC_ACQUIRE);
+}
+
+/* ---- the file ---- */
+
+struct file {
+    unsigned char *bytes;  /* 64-byte aligned, as the images inside are */
+    size_t count;
+};
+
+static quern_status read_bytes(const char *path, int descriptor, struct file *file) {
+    file->bytes = aligned_alloc(64, (file->count + 63) / 64 * 64);
+    if (!file->bytes) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for the %zu bytes of %s", file->count, path);
+    for (size_t done = 0; done < file->count;) {
+        ssize_t more = read(descriptor, file->bytes + done, file->count - done);
+        if (more <= 0)
+            return quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s cannot be read: %s", path, more < 0 ? strerror(errno) : "it shrank");
+        done += (size_t)more;
+    }
+    return QUERN_OK;
+}
+
+/* The whole file in memory: a mapping would fault if the file were truncated later. */
+static quern_status read_file(const char *path, struct file *file) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s cannot be opened: %s", path, strerror(errno));
+    struct stat information;
+    quern_status status;
+    if (fstat(descriptor, &information) != 0 || !S_ISREG(information.st_mode)) {
+        status = quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s is not a regular file", path);
+    } else if ((size_t)information.st_size < sizeof(struct quern_pack_header)) {
+        status = quern_fail(NULL, QUERN_INVALID_PACK, "%s has %lld bytes: a kernel pack has at least %zu", path,
+                            (long long)information.st_size, sizeof(struct quern_pack_header));
+    } else {
+        file->count = (size_t)information.st_size;
+        status = read_bytes(path, descriptor, file);
+    }
+    close(descriptor);
+    return status;
+}
+
+static uint64_t checksum(const struct file *file) {
+    static const uint64_t taken_as_zero;
+    const size_t field = offsetof(struct quern_pack_header, checksum), behind = field + sizeof taken_as_zero;
+    uint64_t hash = quern_checksum(QUERN_CHECKSUM_BEGIN, file->bytes, field);
+    hash = quern_checksum(hash, &taken_as_zero, sizeof taken_as_zero);
+    return quern_checksum(hash, file->bytes + behind, file->count - behind);
+}
+
+static quern_status check_header(const char *path, const struct file *file, const struct quern_pack_header *header) {
+    if (memcmp(header->magic, QUERN_PACK_MAGIC, sizeof header->magic) != 0)
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s does not begin with %s: it is no kernel pack", path, QUERN_PACK_MAGIC);
+    if (header->version != QUERN_PACK_VERSION || header->header_bytes != sizeof *header ||
+        header->row_bytes != sizeof(struct quern_pack_row))
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s is a kernel pack of version %u: this library reads version %d", path,
+                          header->version, QUERN_PACK_VERSION);
+    if (header->file_bytes != file->count)
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s has %zu bytes and its header says %llu: it is truncated or has grown", path,
+                          file->count, (unsigned long long)header->file_bytes);
+    if (header->checksum != checksum(file))
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s has a wrong checksum: it is damaged", path);
+    if (header->row_count == 0 || header->row_count > (file->count - sizeof *header) / sizeof(struct quern_pack_row))
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s says that it has %u rows, which it cannot hold", path, header->row_count);
+    if (!memchr(header->target, 0, sizeof header->target))
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s has a target name without an end", path);
+    return QUERN_OK;
+}
+
+/* ---- the rows ---- */
+
+static bool is_float(int32_t dtype) {
+    return dtype == QUERN_F32 || dtype == QUERN_F16 || dtype == QUERN_BF16;
+}
+
+static bool is_moment(int32_t dtype) {
+    return is_float(dtype) || dtype == QUERN_E4M3 || dtype == QUERN_E5M2;
+}
+
+static const char *adam_fault(const struct quern_pack_row *row) {
+    const int32_t *dtypes = row->dtypes, master = dtypes[4];
+    if (row->stage < QUERN_ADAM_STEP || row->stage > QUERN_GRADIENT_ACCUMULATE) return "an unknown task";
+    if (row->full != 0 && row->full != 1) return "an unknown set of options";
+    if ((row->stage != QUERN_GRADIENT_NORM_COMBINE) != is_float(dtypes[1])) return "an unknown dtype";
+    if (row->stage == QUERN_ADAM_STEP && (!is_float(dtypes[0]) || !is_moment(dtypes[2]) || !is_moment(dtypes[3]) ||
+                                          (master && master != QUERN_F32 && master != QUERN_REMAINDER)))
+        return "an unknown dtype";
+    const uint32_t elements = row->stage == QUERN_GRADIENT_NORM_COMBINE ? 0 : QUERN_ADAM_TILE;
+    return row->elements == elements ? NULL : "a wrong number of elements in a tile";
+}
+
+/* What is wrong with a row, or NULL. */
+static const char *row_fault(const struct file *file, const struct quern_pack_row *row) {
+    if (!memchr(row->name, 0, sizeof row->name) || !row->name[0]) return "no name";
+    if (!memchr(row->entry, 0, sizeof row->entry) || !row->entry[0]) return "no entry";
+    if (row->operation != QUERN_CROSS_ENTROPY && row->operation != QUERN_ADAM && row->operation != QUERN_BARRIER &&
+        row->operation != QUERN_RAGGED_ALL_TO_ALL)
+        return "an unknown operation";
+    const char *fault = row->operation == QUERN_ADAM ? adam_fault(row) : NULL;
+    if (fault) return fault;
+    if (row->operation == QUERN_CROSS_ENTROPY) {
+        if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_REDUCE) return "an unknown stage";
+        if ((row->stage <= QUERN_STAGE_GRADIENT) != is_float(row->dtypes[0])) return "an unknown dtype";
+        if (row->full != 0 && row->full != 1) return "an unknown set of options";
+        if (row->cluster > 16 || (row->cluster & (row->cluster - 1))) return "a wrong number of blocks in a cluster";
+    }
+    if (row->threads == 0 || row->threads > 1024) return "a wrong number of threads";
+    if (row->cc_min < 10 || row->cc_max < row->cc_min) return "a wrong range of compute capabilities";
+    if (row->image_offset > file->count || row->image_bytes == 0 || row->image_bytes > file->count - row->image_offset)
+        return "an image outside the file";
+    return NULL;
+}
+
+static struct quern_kernel row_kernel(const struct file *file, const struct quern_pack_header *header,
+                                      const struct quern_pack_row *row) {
+    struct quern_kernel kernel = {
+        .name = row->name,
+        .operation = row->operation,
+        .target = {header->target, QUERN_CUDA, 0, row->cc_min, row->cc_max},
+        .cuda = {row->entry, file->bytes + row->image_offset, file->bytes + row->image_offset + row->image_bytes, row->threads,
+                 row->elements, row->shared_per_column, row->shared_per_part, row->shared_fixed, row->cluster},
+    };
+    if (row->operation == QUERN_ADAM) {
+        kernel.key.adam.param = (quern_dtype)row->dtypes[0];
+        kernel.key.adam.grad = (quern_dtype)row->dtypes[1];
+        kernel.key.adam.m = (quern_dtype)row->dtypes[2];
+        kernel.key.adam.v = (quern_dtype)row->dtypes[3];
+        kernel.key.adam.master = (quern_dtype)row->dtypes[4];
+        kernel.key.adam.task = (enum quern_adam_task)row->stage;
+        kernel.key.adam.full = row->full;
+    } else if (row->operation == QUERN_CROSS_ENTROPY) {
+        kernel.key.cross_entropy.logits = (quern_dtype)row->dtypes[0];
+        kernel.key.cross_entropy.stage = (enum quern_cross_entropy_stage)row->stage;
+        kernel.key.cross_entropy.full = row->full;
+        kernel.key.cross_entropy.vocab_max = row->vocab_max;
+    }
+    return kernel;
+}
+
+static quern_status read_rows(const char *path, const struct file *file, struct quern_pack **out) {
+    const struct quern_pack_header *header = (const void *)file->bytes;
+    const struct quern_pack_row *rows = (const void *)(file->bytes + sizeof *header);
+    struct quern_pack *pack = malloc(sizeof *pack + (header->row_count + 1) * sizeof *pack->rows);
+    if (!pack) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for the rows of %s", path);
+    pack->checksum = header->checksum;
+    for (uint32_t i = 0; i < header->row_count; i++) {
+        const char *fault = row_fault(file, &rows[i]);
+        if (fault) {
+            free(pack);
+            return quern_fail(NULL, QUERN_INVALID_PACK, "%s: row %u has %s", path, i, fault);
+        }
+        pack->rows[i] = row_kernel(file, header, &rows[i]);
+    }
+    pack->rows[header->row_count] = (struct quern_kernel){.name = ""};
+    *out = pack;
+    return QUERN_OK;
+}
+
+/* ---- the list of packs ---- */
+
+/* Takes the pack over, unless the same one is there already. */
+static bool publish(struct quern_pack *pack) {
+    pthread_mutex_lock(&packs_lock);
+    bool known = false;
+    for (const struct quern_pack *other = packs; other; other = other->next) known |= other->checksum == pack->checksum;
+    if (!known) {
+        pack->next = packs;
+        __atomic_store_n(&packs, pack, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&packs_lock);
+    return !known;
+}
+
+quern_status quern_load_pack(const char *path) {
+    if (!path) return quern_fail(NULL, QUERN_NULL_POINTER, "path is NULL");
+    struct file file = {0};
+    struct quern_pack *pack = NULL;
+    quern_status status = read_file(path, &file);
+    const struct quern_pack_header *header = (const void *)file.bytes;
+    if (status == QUERN_OK) status = check_header(path, &file, header);
+    if (status == QUERN_OK) status = read_rows(path, &file, &pack);
+    if (status == QUERN_OK && publish(pack)) {
+        quern_log(NULL, QUERN_LOG_INFO, "loaded %s: %u kernels for %s", path, header->row_count, header->target);
+        return QUERN_OK;
+    }
+    free(pack);
+    free(file.bytes);
+    return status;
+}

@@ -1,0 +1,144 @@
+#define _GNU_SOURCE
+#include "runtime/threads.h"
+
+#include <fenv.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "runtime/device.h"
+#include "runtime/log.h"
+
+enum { MAX_THREADS = 1024 };
+
+int quern_default_threads(void) {
+    const char *value = getenv("QUERN_THREADS");
+    long wanted = value ? strtol(value, NULL, 10) : 0;
+    if (wanted >= 1) return wanted > MAX_THREADS ? MAX_THREADS : (int)wanted;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    int count = CPU_COUNT(&set);
+    return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : count;
+}
+
+/* One job: handed out index by index, to whichever thread is free. */
+struct job {
+    void (*task)(void *context, int64_t index);
+    void *context;
+    int64_t tasks;
+    int64_t next;  /* atomic: the first index not yet handed out */
+    int seats;     /* workers that may still join, under the pool's lock: the pool may be larger than the device's threads */
+};
+
+/* The pool: one for the process, one job at a time. */
+static struct {
+    pthread_mutex_t busy;      /* held by the caller whose job it is */
+    pthread_mutex_t lock;      /* of everything below */
+    pthread_cond_t wake, idle;
+    int workers;
+    int active;                /* workers inside the present job */
+    uint64_t generation;       /* counts jobs, so that a worker enters each at most once */
+    struct job *job;
+} pool = {
+    .busy = PTHREAD_MUTEX_INITIALIZER,
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .wake = PTHREAD_COND_INITIALIZER,
+    .idle = PTHREAD_COND_INITIALIZER,
+};
+
+static void work_on(struct job *job) {
+    fenv_t environment;
+    fegetenv(&environment);
+    fesetenv(FE_DFL_ENV);
+    for (;;) {
+        int64_t index = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED);
+        if (index >= job->tasks) break;
+        job->task(job->context, index);
+    }
+    fesetenv(&environment);
+}
+
+static void *worker(void *unused) {
+    (void)unused;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&pool.lock);
+    for (;;) {
+        while (!pool.job || pool.generation == seen) pthread_cond_wait(&pool.wake, &pool.lock);
+        seen = pool.generation;
+        struct job *job = pool.job;
+        if (job->seats == 0) continue;
+        job->seats--;
+        pool.active++;
+        pthread_mutex_unlock(&pool.lock);
+        work_on(job);
+        pthread_mutex_lock(&pool.lock);
+        if (--pool.active == 0) pthread_cond_signal(&pool.idle);
+    }
+    return NULL;
+}
+
+/* Starts workers until there are `wanted`; signals stay with the engine's own threads. */
+static void grow_pool(int wanted) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (pool.workers < wanted) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, worker, NULL) != 0) break;  /* fewer workers: slower, the same result */
+        pthread_detach(thread);
+        pool.workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* A forked child has none of the workers and perhaps a lock that nobody will release: it starts a pool of its own. */
+static void forget_pool(void) {
+    pthread_mutex_init(&pool.busy, NULL);
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_cond_init(&pool.wake, NULL);
+    pthread_cond_init(&pool.idle, NULL);
+    pool.workers = pool.active = 0;
+    pool.job = NULL;
+}
+
+static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, forget_pool);
+}
+
+static void run_on_pool(struct job *job, int threads) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&pool.lock);
+    grow_pool(threads - 1);
+    job->seats = threads - 1;
+    pool.job = job;
+    pool.generation++;
+    pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.lock);
+
+    work_on(job);
+
+    pthread_mutex_lock(&pool.lock);
+    pool.job = NULL;  /* a worker that wakes only now finds nothing and the job may go */
+    while (pool.active) pthread_cond_wait(&pool.idle, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static void run_hooked_task(void *context, int64_t index) {
+    struct job *job = context;
+    struct job one = {.task = job->task, .context = job->context, .tasks = index + 1, .next = index};
+    work_on(&one);
+}
+
+void quern_run_tasks(const quern_device *device, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    struct job job = {.task = task, .context = context, .tasks = tasks};
+    if (device->hook) {
+        device->hook(device->hook_user, tasks, run_hooked_task, &job);
+    } else if (tasks > 1 && device->threads > 1 && pthread_mutex_trylock(&pool.busy) == 0) {
+        run_on_pool(&job, device->threads < tasks ? device->threads : (int)tasks);
+        pthread_mutex_unlock(&pool.busy);
+    } else {
+        work_on(&job);  /* another thread of the engine has the pool: this one does its job alone, with the same result */
+    }
+}

@@ -1,0 +1,113 @@
+#!/bin/sh
+# The short programs, and the demo engine for a few steps: on the CPU, and on an emulated GPU when there are kernels for one; on one
+# rank and on several, of which one is killed, stopped or interrupted.
+set -eu
+cd "$(dirname "$0")/../.."
+
+expect() {
+    text=$1
+    shift
+    if ! output=$("$@" 2>&1) || ! printf '%s' "$output" | grep -q -- "$text"; then
+        echo "examples: '$*' failed or did not print '$text':"
+        printf '%s\n' "$output" | tail -n 40
+        exit 1
+    fi
+}
+
+# refuse TEXT ARGUMENT...: the demo calls its command line wrong, and says TEXT.
+refuse() {
+    text=$1
+    shift
+    status=0
+    output=$(build/language_model "$@" 2>&1) || status=$?
+    if [ $status != 2 ] || ! printf '%s' "$output" | grep -q -- "$text"; then
+        echo "examples: status $status and not 2 from --ranks with '$*', or it did not print '$text':"
+        printf '%s\n' "$output"
+        exit 1
+    fi
+}
+
+# is_running ID: it exists and is no zombie.
+is_running() {
+    state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) && [ "${state%% *}" != Z ]
+}
+
+parent=
+trap 'if [ -n "$parent" ]; then kill "$parent"; fi' EXIT
+
+# afflict SIGNAL RANK|parent TIMEOUT SECONDS STATUS TEXT...: three processes train, and one gets a signal.  All must end within
+# SECONDS, the parent with STATUS, and print every TEXT, a pattern.
+afflict() {
+    signal=$1 victim=$2 timeout=$3 limit=$4 expected=$5 status=0
+    shift 5
+    log=build/test_ranks.txt
+    : >$log
+    build/language_model --device cpu --ranks 3 --processes --timeout "$timeout" $tiny --steps 1000000 --no-comparison \
+        >$log 2>&1 &
+    parent=$!
+    for _ in $(seq 600); do
+        if grep -q "^  step " $log; then break; fi
+        sleep 0.1
+    done
+    ids=$(sed -n 's/^Ranks .* processes: //p' $log)
+    case $victim in
+    parent) kill -s "$signal" $parent ;;
+    *) kill -s "$signal" "$(echo "$ids" | cut -d ' ' -f $((victim + 1)))" ;;
+    esac
+    start=$(date +%s)
+    wait $parent || status=$?
+    parent=
+    seconds=$(($(date +%s) - start))
+    for text in "$@"; do
+        if ! grep -q -- "$text" $log; then status="$status, no '$text'"; fi
+    done
+    for id in $ids; do
+        if is_running "$id" && sleep 1 && is_running "$id"; then status="$status, process $id is still there"; fi
+    done
+    if [ "$status" != "$expected" ] || [ $seconds -gt "$limit" ]; then
+        echo "examples: after SIG$signal to $victim: $seconds s (at most $limit), status $status (expected $expected):"
+        tail -n 20 $log
+        exit 1
+    fi
+}
+
+expect "loss 10.3735" build/examples/cross_entropy
+expect "p = [23]\." build/examples/adam
+expect "p = [23]\..* after 498 steps of 500, with a loss scale of 16384" build/examples/loss_scaling
+expect "rank 1 got 2 2 4 0" build/examples/ragged_all_to_all
+expect "loss 1.768891 on rank 0, 1.768891 on rank 1" build/examples/vocab_parallel
+
+corpus=build/test_corpus.txt
+"${PYTHON:-python3}" demo/corpus.py "$corpus" >/dev/null || {
+    echo "examples: no corpus"
+    exit 1
+}
+tiny="--corpus $corpus --context 16 --vocab 600 --width 32 --layers 1"
+small="$tiny --steps 3 --batch 1"
+few="$tiny --steps 4 --batch 5"
+same="with one rank (0.* % apart)"
+expect "apart" build/language_model --device cpu $small
+expect "apart" build/language_model --device cpu --experts 3 $few
+expect "$same" build/language_model --device cpu --ranks 2 $few
+expect "$same" build/language_model --device cpu --ranks 3 --experts 2 $few
+expect "$same" build/language_model --device cpu --ranks 4 --processes $few
+if [ "$(cat build/nvcc.txt 2>/dev/null)" != none ]; then
+    one="env LD_LIBRARY_PATH=build/emulator QUERN_EMULATOR=9.0" two="$one,9.0"
+    expect "__sm_90a" $one build/language_model --device cuda:0 $small
+    expect "$same" $one build/language_model --device cuda --ranks 2 $few
+    expect "$same" $two build/language_model --device cuda --ranks 3 $few
+    expect "$same" $two build/language_model --device cuda --ranks 2 --processes $few
+fi
+
+refuse "--ranks is '0'" --ranks 0
+refuse "--ranks is '200'; it is a number from 1 to 128" --ranks 200
+refuse "--batch is 2; with --ranks 3" --ranks 3 --batch 2
+refuse "--experts is '1'" --experts 1 --ranks 2
+refuse "--processes needs --ranks" --processes
+
+afflict KILL 2 20 10 1 "QUERN_PEER_LOST.*rank 2" "rank 2 .* was ended by signal 9" "rank 0 .*status 1" "rank 1 .*status 1"
+afflict KILL 0 20 10 1 "QUERN_PEER_LOST.*rank 0" "rank 0 .* was ended by signal 9" "rank 1 .*status 1" "rank 2 .*status 1"
+afflict STOP 1 4 30 1 "QUERN_PEER_TIMEOUT.*rank 1" "1 ranks have not ended" "rank 1 .* was ended by signal 9"
+afflict INT parent 20 10 130 "interrupted"
+afflict KILL parent 20 10 137 "step"
+echo "examples: the short programs and the demo engine run"

@@ -1,0 +1,331 @@
+"""Keeps the tests honest: breaks the code in known ways, one at a time, in a scratch copy of the tree, and demands that the
+named suite fails.  A mutant that survives is a hole in the tests.
+
+    python3 tests/checks/mutants.py                  the CPU's mutants and those of CPU ranks (no nvcc needed)
+    python3 tests/checks/mutants.py --emulated       the GPU's, on the emulator; takes the tree's build along, if there is one
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import mutants_adam
+import mutants_cross_entropy
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+EMULATED_TARGET, CAPABILITY = "sm_90a", "9.0"  # which has all there is: clusters, bulk and asynchronous copies
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    old: str     # occurs exactly once
+    new: str
+    suite: str   # that must fail: a program in build/tests
+
+
+CPU = [
+    *(Mutant(*row) for row in mutants_adam.CPU),
+    *(Mutant(*row) for row in mutants_cross_entropy.CPU),
+]
+
+RANKS = [
+    Mutant("signals without release", "src/ranks/meeting.c",
+           "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "race_ranks"),
+    Mutant("looks without acquire", "src/ranks/meeting.c",
+           "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_ACQUIRE);",
+           "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);", "race_ranks"),
+    Mutant("one half of a mailbox", "src/ranks/meeting.c",
+           "(members[0]->exchanges - 1) % 2]", "(members[0]->exchanges - 1) % 2 * 0]", "test_group"),
+    Mutant("just this epoch", "src/kernels/collective.h",
+           "return (int32_t)(seen - expected) >= 0;", "return seen == expected;", "test_host_barrier"),
+    Mutant("epochs that may not wrap around", "src/kernels/collective.h",
+           "return (int32_t)(seen - expected) >= 0;", "return seen >= expected;", "test_host_barrier"),
+    Mutant("slot of the peer", "src/ranks/meeting.c",
+           "quern_segment_pad(segment, peer)[member->rank]", "quern_segment_pad(segment, member->rank)[peer]",
+           "test_host_barrier"),
+    Mutant("uncounted meeting", "src/ranks/meeting.c",
+           "uint32_t epoch = ++member->count[peer];", "uint32_t epoch = member->count[peer];", "test_host_barrier"),
+    Mutant("everyone's pad", "src/ranks/meeting.c",
+           "if (!quern_set_has(meeting->set, peer)) continue;", "", "test_host_barrier"),
+    Mutant("forgotten wake-up", "src/ranks/meeting.c",
+           "if (arrivals == __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST)) quern_futex_wake(&peer->arrivals);",
+           "(void)arrivals;", "test_host_barrier"),
+    Mutant("wake-up one signal late", "src/ranks/meeting.c",
+           "&mine->wake_at, seen + missing, __ATOMIC_SEQ_CST", "&mine->wake_at, seen + missing + 1, __ATOMIC_SEQ_CST",
+           "test_host_barrier"),
+    Mutant("calls not compared", "src/ranks/meeting.c",
+           "quern_signal_tag(signal) != wait->tag)", "false)", "test_host_barrier"),
+    Mutant("members not compared", "src/ranks/meeting.c",
+           "all ? member->everyones_digest : quern_members_digest(meeting->set->words)", "(uint32_t)(all && false)",
+           "test_host_barrier"),
+    Mutant("ranks that have left are awaited", "src/ranks/meeting.c",
+           "*left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;", "*left = false;",
+           "test_host_barrier"),
+    Mutant("dead ranks are awaited", "src/ranks/meeting.c",
+           "(!here && quern_process_has_ended(ranks[rank].process))", "(!here && false)", "ranks/faults"),
+    Mutant("poison without words", "src/ranks/poison.c",
+           "quern_text_add_list(&text, format, list);", "(void)text;", "test_host_barrier"),
+    Mutant("poison that wakes nobody", "src/ranks/poison.c",
+           "    wake_all(segment);\n", "    (void)wake_all;\n", "test_group"),
+    Mutant("name left behind", "src/ranks/rendezvous.c",
+           "if (name_is_ours(joining)) shm_unlink(joining->name);", "(void)name_is_ours;", "test_group"),
+    Mutant("another group's name removed", "src/ranks/rendezvous.c",
+           "if (name_is_ours(joining)) shm_unlink(joining->name);", "shm_unlink(joining->name), (void)name_is_ours;",
+           "ranks/meeting_place"),
+    Mutant("two remove a name at once", "src/ranks/rendezvous.c",
+           "fcntl(joining->descriptor, F_OFD_SETLK, &lock) != 0; attempt++", "false; attempt++", "ranks/meeting_place"),
+    Mutant("remains joined", "src/ranks/rendezvous.c",
+           "if (flock(joining->descriptor, LOCK_EX | LOCK_NB) == 0) {", "if (false) {", "ranks/meeting_place"),
+    Mutant("file of another user", "src/ranks/rendezvous.c",
+           "if (file->st_uid != geteuid())", "if (false)", "ranks/meeting_place"),
+    Mutant("file open to others", "src/ranks/rendezvous.c",
+           "if (file->st_mode & 077)", "if (false)", "ranks/meeting_place"),
+    Mutant("memory not reserved", "src/os/file_size.c",
+           "do errno = posix_fallocate(descriptor, 0, (off_t)bytes);", "do errno = ftruncate(descriptor, (off_t)bytes);",
+           "ranks/meeting_place"),
+    Mutant("number of ranks not compared", "src/ranks/rendezvous.c",
+           "if (segment->ranks != (uint32_t)member->ranks)", "if (false)", "test_group"),
+    Mutant("first epoch not compared", "src/ranks/rendezvous.c",
+           "else if (segment->first_epoch != joining->first_epoch)", "else if (false)", "test_group"),
+    Mutant("rank given twice", "src/ranks/rendezvous.c",
+           "__atomic_compare_exchange_n(&place->state, &state, QUERN_RANK_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);",
+           "(void)place;", "test_group"),
+    Mutant("claim awaited for ever", "src/ranks/rendezvous.c",
+           "while (state == QUERN_RANK_CLAIMED && is_in_time(joining)) {", "while (state == QUERN_RANK_CLAIMED) {",
+           "ranks/meeting_place"),
+    Mutant("nobody looks after the next rank", "src/ranks/rendezvous.c",
+           "bool gone = next != rank && ", "bool gone = false && ", "ranks/meeting_place"),
+    Mutant("who left a complete group is lost", "src/ranks/rendezvous.c",
+           "if (gone && !is_ready(joining->segment))", "if (gone)", "ranks/meeting_place"),
+    Mutant("handle destroyed twice", "src/ranks/group.c",
+           "__atomic_exchange_n(&group->member, NULL, __ATOMIC_SEQ_CST);", "__atomic_load_n(&group->member, __ATOMIC_SEQ_CST);",
+           "test_group"),
+    Mutant("destroyed under another thread's eyes", "src/ranks/group.c",
+           "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", "", "race_ranks"),
+    Mutant("keys in the wrong order", "src/ranks/group.c",
+           "wishes[other].key < wishes[rank].key ||", "wishes[other].key > wishes[rank].key ||", "test_group"),
+    Mutant("split that does not end its parent", "src/ranks/group.c",
+           "status = give_up_split(members[0], status);", "(void)give_up_split;", "ranks/faults"),
+    Mutant("another life of a process number", "src/os/process.c",
+           "|| start_time != process.start_time;", "|| (false && start_time);", "test_group"),
+    Mutant("a failure that only its rank learns of", "src/ranks/agreement.c",
+           "if (all[rank].status != QUERN_OK)", "if (rank == members[0]->rank && all[rank].status != QUERN_OK)", "test_symmetric"),
+    Mutant("hits of different registrations", "src/ranks/symmetric/symmetric.c",
+           "*hit &= all[rank].value == all[0].value;", "*hit &= all[rank].value != MISS;", "test_symmetric"),
+    Mutant("registrations not counted", "src/ranks/symmetric/symmetric.c",
+           "if (oldest->registrations > 1) {", "if (false) {", "test_symmetric"),
+    Mutant("ranges that overlap", "src/ranks/symmetric/symmetric.c",
+           "|| range->base != pointer || range->bytes != (int64_t)bytes)", "|| range->base != pointer)", "test_symmetric"),
+    Mutant("peer beyond its part", "src/ranks/symmetric/symmetric.c",
+           "if (place.offset > place.peer_bytes[rank] || (place.offset && place.offset == place.peer_bytes[rank]))", "if (false)",
+           "test_symmetric"),
+    Mutant("memory goes with its first part", "src/ranks/symmetric/symmetric_memory.c",
+           "    memory->holders--;\n    if (use) {", "    memory->holders = 0;\n    if (use) {", "test_symmetric"),
+    Mutant("groups' memory confused", "src/ranks/symmetric/symmetric_memory.c",
+           "memory->id != id || memcmp(memory->group, group, sizeof memory->group) != 0", "memory->id != id || (false && group)",
+           "test_symmetric"),
+    Mutant("addresses come back at once", "src/ranks/symmetric/symmetric_host.c",
+           "        mmap(state->addresses, state->address_bytes, PROT_NONE,", "        munmap(state->addresses, state->address_bytes);\n"
+           "    if (false)\n        mmap(state->addresses, state->address_bytes, PROT_NONE,", "test_symmetric"),
+    Mutant("frees remembered for ever", "src/ranks/symmetric/symmetric_ranges.c",
+           "if (count <= REMEMBERED && bytes <= REMEMBERED_BYTES) return;", "if (count <= 1000 * REMEMBERED && bytes <= "
+           "REMEMBERED_BYTES) return;", "test_symmetric"),
+    Mutant("an earlier registration lost", "src/ranks/symmetric/symmetric_ranges.c",
+           "        range->older = ranges->by_base[before - 1];\n", "", "test_symmetric"),
+    Mutant("limit of file sizes not asked for", "src/os/file_size.c",
+           "(uint64_t)bytes <= limit.rlim_cur) return true;", "bytes) return true;", "test_symmetric"),
+    Mutant("a connection left open", "src/ranks/descriptors.c",
+           "        any_cut |= cut;\n        close(connection);", "        any_cut |= cut;", "test_symmetric"),
+    Mutant("parts that share pages", "src/ranks/symmetric/symmetric_host.c",
+           "return rank < ranks ? round_up(offset, unit_of(&parts[rank]))", "return rank < ranks ? (size_t)rank * PAGE",
+           "test_symmetric"),
+    Mutant("a call returns before the others have copied", "src/ranks/ragged/ragged_host.c",
+           "most_rounds(call));\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",
+           "most_rounds(call));", "test_ragged"),
+    Mutant("a plan runs before the others come", "src/ranks/ragged/ragged_host.c",
+           "quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);",
+           "quern_status status = QUERN_OK;", "test_ragged"),
+    Mutant("copies before all have agreed", "src/ranks/ragged/ragged_host.c",
+           "status = meet(member, meeting, QUERN_PHASE_VERDICT);", "", "test_ragged"),
+    Mutant("fault of the highest rank", "src/ranks/ragged/ragged_host.c",
+           "return call->refused != QUERN_OK ? call->refused : fail_with(call->member, post);",
+           "if (call->refused == QUERN_OK) fail_with(call->member, post);", "test_ragged"),
+    Mutant("a window filled under its readers", "src/ranks/ragged/ragged_host.c",
+           "status = meet(exchange->call->member, meeting, QUERN_PHASE_COPY);",
+           "(void)meeting;", "test_ragged"),
+    Mutant("notices for somebody else", "src/ranks/ragged/ragged_exchange.c",
+           "outbox + (size_t)call->place * bytes", "outbox + (size_t)peer * bytes", "test_ragged"),
+    Mutant("in place without an image", "src/ranks/ragged/ragged_exchange.c",
+           "const char *input = call->in_place ? x->staging : call->input,", "const char *input = call->input,", "test_ragged"),
+    Mutant("an image that threads write twice", "src/ranks/ragged/ragged_exchange.c",
+           "in_order = in_order && begin >= end;", "in_order = true;", "test_ragged"),
+    Mutant("one window instead of two", "src/ranks/ragged/ragged_exchange.c",
+           "stream->ring + from % (2 * stream->window)", "stream->ring + from % stream->window", "test_ragged"),
+    Mutant("a plan of other members", "src/ranks/ragged/ragged_exchange.c",
+           "quern_status status = check_members(x);", "quern_status status = QUERN_OK; (void)check_members;", "test_ragged"),
+    Mutant("workspace a line short", "src/ranks/ragged/ragged_exchange.c",
+           "quern_ragged_exchange_storage(call) + staging_bytes(call);",
+           "quern_ragged_exchange_storage(call) + staging_bytes(call) - ALIGNMENT;", "test_ragged"),
+    Mutant("a row beyond the input", "src/ranks/ragged/ragged_check.c",
+           "if (end > call->input_rows)", "if (end > call->input_rows + 1)", "test_ragged"),
+    Mutant("a row beyond the output", "src/ranks/ragged/ragged_check.c",
+           "if (end > call->output_rows)", "if (end > call->output_rows + 1)", "test_ragged"),
+    Mutant("an end that wraps around", "src/ranks/ragged/ragged_check.c",
+           "? INT64_MAX : sum", "? sum : sum", "test_ragged"),
+    Mutant("more than was expected", "src/ranks/ragged/ragged_check.c",
+           "notice->size != expected", "notice->size < expected", "test_ragged"),
+    Mutant("an overlap of one row", "src/ranks/ragged/ragged_check.c",
+           "inbox[before].size <= inbox[entry]", "inbox[before].size <= 1 + inbox[entry]", "test_ragged"),
+    Mutant("a cut behind the end of a slice", "src/ranks/ragged/ragged_copies.c",
+           "return inside < copy->bytes ? inside : copy->bytes;", "return inside;", "test_ragged"),
+    Mutant("no head", "templates/ragged_all_to_all/ragged_all_to_all.c.j2",
+           "part_copy(to, from, head);", "(void)0;", "test_ragged"),
+    Mutant("a freed input", "src/ranks/ragged/ragged_all_to_all.c",
+           "if (*kin != QUERN_MEMORY_FREED) return QUERN_OK;", "if (*kin) return QUERN_OK;", "test_ragged"),
+    Mutant("in place unseen", "src/ranks/ragged/ragged_all_to_all.c",
+           "call->in_place = args->input && args->output &&", "call->in_place = false && args->output &&", "test_ragged"),
+]
+
+EMULATED = [
+    *(Mutant(*row) for row in mutants_adam.EMULATED),
+    *(Mutant(*row) for row in mutants_cross_entropy.EMULATED),
+]
+
+EMULATED_RANKS = [
+    Mutant("slot of the peer", "src/kernels/cuda/barrier.cuh",
+           "device_pad(links.pad[threadIdx.x], links.ranks).pair(links.rank)",
+           "device_pad(links.pad[threadIdx.x], links.ranks).pair(threadIdx.x)", "test_barrier_cuda"),
+    Mutant("uncounted meeting", "src/kernels/cuda/barrier.cuh",
+           "            *own.count(threadIdx.x) = expected;\n", "", "test_barrier_cuda"),
+    Mutant("not a member, but signalled", "src/kernels/cuda/barrier.cuh",
+           "return rank != links.rank && is_member(links, rank);", "return rank != links.rank && rank < links.ranks;",
+           "test_barrier_cuda"),
+    Mutant("calls not compared", "src/kernels/cuda/barrier.cuh",
+           "(quern_signal_tag(seen) & ~QUERN_TAG_DISSENTS) != tag", "false", "test_barrier_cuda"),
+    Mutant("poison that nobody sees", "src/kernels/cuda/barrier.cuh",
+           "store_release_system(links.poison, (uint32_t)status);", "", "test_barrier_cuda"),
+    Mutant("missing rank without its epoch", "src/kernels/cuda/barrier.cuh",
+           "            incident->seen[threadIdx.x] = seen;\n", "", "test_barrier_cuda"),
+    Mutant("blocks that do not wait", "templates/ragged_all_to_all/ragged_all_to_all.cu.j2",
+           "agreed = gate.await_release();", "agreed = !has_ended(problem.links);", "test_ragged_cuda"),
+    Mutant("verdict ignored", "templates/ragged_all_to_all/ragged_all_to_all.cu.j2",
+           "return !result.ended && result.dissenter < 0;", "return !result.ended;", "test_ragged_faults_cuda"),
+    Mutant("slice that begins at the byte missed", "templates/ragged_all_to_all/ragged_all_to_all.cu.j2",
+           "slice[first + probe].begin <= byte;", "slice[first + probe].begin < byte;", "test_ragged_cuda"),
+    Mutant("every warp the first share", "templates/ragged_all_to_all/ragged_all_to_all.cu.j2",
+           "block + threadIdx.x / WARP * of_warp;", "block + threadIdx.x / (2 * WARP) * of_warp;", "test_ragged_cuda"),
+    Mutant("tail not copied", "src/kernels/cuda/warp_copy.cuh",
+           "    copy_vectors<aligned_source<BYTES>>(to + head, from + head, vectors, 0);\n"
+           "    copy_edge(to + tail, from + tail, bytes - tail);",
+           "    copy_vectors<aligned_source<BYTES>>(to + head, from + head, vectors, 0);", "test_ragged_cuda"),
+    Mutant("shifted by words only", "src/kernels/cuda/warp_copy.cuh", "8 * (shift & 3)", "8 * (shift & 2)", "test_ragged_cuda"),
+    Mutant("metadata of 64 bits read as 32", "src/kernels/cuda/ragged_metadata.cuh",
+           "return problem.metadata_is_int64 ?", "return false ?", "test_ragged_cuda"),
+    Mutant("one row beyond the output", "src/kernels/cuda/ragged_metadata.cuh",
+           "offer.size) > problem.output_rows ?", "offer.size) > problem.output_rows + 1 ?", "test_ragged_faults_cuda"),
+    Mutant("disagreement unnoticed", "src/kernels/cuda/ragged_metadata.cuh",
+           "offer.size != expected  ", "false  ", "test_ragged_faults_cuda"),
+    Mutant("offset in bytes", "src/kernels/cuda/ragged_metadata.cuh",
+           "problem.input + entry.input_offset * problem.row_bytes", "problem.input + entry.input_offset", "test_ragged_cuda"),
+]
+
+
+def copy_tree(to: Path, with_build: bool) -> None:
+    ignored = [".git", "__pycache__"] + ([] if with_build else ["build", "libquern.a", ".ninja_log", ".ninja_deps"])
+    shutil.copytree(ROOT, to, symlinks=True, ignore=shutil.ignore_patterns(*ignored), dirs_exist_ok=True)
+
+
+class Tree:
+    """The scratch copy, in which either the CPU kernels or the emulated ones are built and tested."""
+
+    def __init__(self, root: Path, emulated: bool):
+        self.root = root
+        self.emulated = emulated
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
+        self.environment["TSAN_OPTIONS"] = "halt_on_error=1 exitcode=66"
+        if emulated:
+            self.environment.update(
+                QUERN_TEST_DEVICE="cuda", QUERN_TEST_SCALE="small", QUERN_EMULATOR=CAPABILITY,
+                QUERN_TEST_TARGET=EMULATED_TARGET,
+                LD_LIBRARY_PATH=str(root / "build" / "emulator"))
+        else:
+            self.environment.update(NVCC="none", QUERN_TEST_DEVICE="cpu")
+
+    def build(self, suite: str, with_program: bool) -> bool:
+        """False where the compiler already refuses.  A mutant of a GPU's kernels needs these alone, translated."""
+        programs = [f"build/tests/{suite}"] if with_program else []
+        kernels = ["build/emulator/libcuda.so.1", f"build/emulator/{EMULATED_TARGET}.so"] if self.emulated else []
+        commands = [[sys.executable, "-m", "gen", "render"], ["ninja", "--quiet", *programs, *kernels]]
+        return all(self.run(command) for command in commands)
+
+    def run(self, command: list[str]) -> bool:
+        return subprocess.run(command, cwd=self.root, env=self.environment, capture_output=True).returncode == 0
+
+    def passes(self, suite: str) -> bool:
+        options = ["-j1", "--timeout", "300"] if suite.startswith("test_") else []  # Criterion's
+        return self.run([str(self.root / "build" / "tests" / suite), *options])
+
+
+def try_mutant(tree: Tree, mutant: Mutant) -> str:
+    """What became of it: killed, or the reason why this proves nothing."""
+    path = tree.root / mutant.file
+    original = path.read_text()
+    if original.count(mutant.old) != 1:
+        return f"{mutant.file} has its text {original.count(mutant.old)} times"
+    path.write_text(original.replace(mutant.old, mutant.new))
+    try:
+        if not tree.build(mutant.suite, with_program=not tree.emulated or mutant.file.endswith(".c")):
+            return "it does not compile"
+        return f"{mutant.suite} passes" if tree.passes(mutant.suite) else "killed"
+    finally:
+        path.write_text(original)
+
+
+def check() -> int:
+    """Whether every mutant still finds what it wants to break: quick enough for every test run."""
+    every = [*CPU, *RANKS, *EMULATED, *EMULATED_RANKS]
+    stale = [m for m in every if (ROOT / m.file).read_text().count(m.old) != 1]
+    for mutant in stale:
+        print(f"{mutant.name}: {mutant.file} does not hold its text exactly once")
+    print(f"{len(every) - len(stale)} passed, {len(stale)} failed")
+    return 1 if stale else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Breaks the code on purpose and demands that the tests notice.")
+    parser.add_argument("--emulated", action="store_true", help="the GPU kernels, on the emulator")
+    parser.add_argument("--only", metavar="GLOB", default="*", help="mutants to try")
+    parser.add_argument("--check", action="store_true", help="only look whether each mutant's text is still there")
+    options = parser.parse_args()
+    if options.check:
+        return check()
+    every = [*EMULATED, *EMULATED_RANKS] if options.emulated else [*CPU, *RANKS]
+    mutants = [m for m in every if fnmatch.fnmatch(m.name, options.only)]
+    survivors = 0
+    with tempfile.TemporaryDirectory() as directory:
+        copy_tree(Path(directory), with_build=options.emulated)
+        tree = Tree(Path(directory), options.emulated)
+        for suite in sorted({m.suite for m in mutants}):
+            if not tree.build(suite, with_program=True) or not tree.passes(suite):
+                print(f"{suite} does not pass without any mutant")
+                return 1
+        for mutant in mutants:
+            verdict = try_mutant(tree, mutant)
+            survivors += verdict != "killed"
+            print(f"{mutant.name}: {verdict}", flush=True)
+    print(f"{len(mutants) - survivors} passed, {survivors} failed")
+    return 1 if survivors or not mutants else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""The recipe for a new GPU generation, end to end: pack it, translate its PTX for the emulator, and run an engine that loads it.
+
+sm_121 is a generation that the checked-in library does not have: without the pack a device of compute capability 12.1 is served
+by sm_120f's rows.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+BUILD = ROOT / "build"
+TARGET, CAPABILITY = "sm_121", "12.1"
+LIMIT_SECONDS = 60
+
+
+def make_pack() -> float:
+    begin = time.monotonic()
+    subprocess.run([sys.executable, "-m", "gen", "pack", TARGET], cwd=ROOT, check=True)
+    return time.monotonic() - begin
+
+
+def emulate(directory: Path) -> None:
+    """The pack's PTX, translated and compiled like the library's."""
+    compiler = os.environ.get("CXX", "c++")
+
+    def compile_one(ptx: Path) -> Path:
+        subprocess.run([sys.executable, "tests/emulator/translate.py", ptx, "-o", ptx.with_suffix(".cpp")], cwd=ROOT, check=True)
+        subprocess.run([compiler, "-std=c++17", "-O1", "-fPIC", "-ffp-contract=off", "-w", "-I", "tests/emulator", "-c",
+                        ptx.with_suffix(".cpp"), "-o", ptx.with_suffix(".o")], cwd=ROOT, check=True)
+        return ptx.with_suffix(".o")
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(compile_one, sorted(directory.glob("*.ptx"))))
+    subprocess.run([compiler, "-shared", *objects, "-o", directory / f"{TARGET}.so"], check=True)
+
+
+def main() -> int:
+    seconds = make_pack()
+    print(f"pack: made in {seconds:.0f} s (limit {LIMIT_SECONDS} s)")
+    directory = BUILD / "packs" / TARGET
+    emulate(directory)
+    environment = {**os.environ, "QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": "sm_120f", "QUERN_EMULATOR": CAPABILITY,
+                   "QUERN_EMULATOR_KERNELS": f"{directory}:{BUILD / 'emulator'}", "LD_LIBRARY_PATH": str(BUILD / "emulator"),
+                   "QUERN_TEST_PACK": str(BUILD / "packs" / f"{TARGET}.qpack")}
+    return subprocess.run([BUILD / "tests" / "test_pack", "--jobs", "2"], env=environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

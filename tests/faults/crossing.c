@@ -1,0 +1,96 @@
+#define _GNU_SOURCE
+#include "faults/crossing.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ranks/descriptors.h"
+#include "os/futex.h"
+#include "ranks/group.h"
+
+static struct {
+    bool armed;
+    enum crossing_deed deed;
+    const char *function;  /* NULL: all */
+    long at, count;
+} crossings;
+
+void crossing_arm_at(enum crossing_deed deed, const char *function, long at) {
+    crossings.deed = deed;
+    crossings.function = function;
+    crossings.at = at;
+    crossings.count = 0;
+    crossings.armed = true;
+}
+
+void crossing_arm(enum crossing_deed deed, long at) { crossing_arm_at(deed, NULL, at); }
+
+long crossing_count(void) { return crossings.count; }
+
+static void act(enum crossing_deed deed) {
+    static const int signals[] = {[CROSSING_KILL] = SIGKILL, [CROSSING_STOP] = SIGSTOP, [CROSSING_DELAY] = 0};
+    if (signals[deed]) kill(getpid(), signals[deed]);
+    if (deed == CROSSING_DELAY) nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+}
+
+static void cross(const char *function, bool before) {
+    if (!crossings.armed) return;
+    if (crossings.function && (!before || strcmp(crossings.function, function) != 0)) return;
+    if (++crossings.count == crossings.at) act(crossings.deed);
+}
+
+/* A function of the library or of libc, called through a crossing on each side. */
+#define CROSSED(result, name, parameters, arguments) \
+    result __real_##name parameters; \
+    result __wrap_##name parameters; \
+    result __wrap_##name parameters { \
+        cross(#name, true); \
+        result value = __real_##name arguments; \
+        cross(#name, false); \
+        return value; \
+    }
+
+#define CROSSED_VOID(name, parameters, arguments) \
+    void __real_##name parameters; \
+    void __wrap_##name parameters; \
+    void __wrap_##name parameters { \
+        cross(#name, true); \
+        __real_##name arguments; \
+        cross(#name, false); \
+    }
+
+CROSSED(int, shm_open, (const char *name, int flags, mode_t mode), (name, flags, mode))
+CROSSED(int, shm_unlink, (const char *name), (name))
+CROSSED(int, flock, (int file, int operation), (file, operation))
+CROSSED(int, posix_fallocate, (int file, off_t from, off_t bytes), (file, from, bytes))
+CROSSED(void *, mmap, (void *at, size_t bytes, int protection, int flags, int file, off_t from),
+        (at, bytes, protection, flags, file, from))
+CROSSED(int, munmap, (void *at, size_t bytes), (at, bytes))
+CROSSED(void *, memcpy, (void *to, const void *from, size_t bytes), (to, from, bytes))
+CROSSED_VOID(quern_futex_wait, (uint32_t *word, uint32_t value, int64_t nanoseconds), (word, value, nanoseconds))
+CROSSED_VOID(quern_futex_wake, (uint32_t *word), (word))
+CROSSED(struct quern_process, quern_this_process, (void), ())
+CROSSED(bool, quern_process_has_ended, (struct quern_process process), (process))
+CROSSED(quern_status, quern_check_poison, (const struct quern_membership *member), (member))
+CROSSED(quern_status, quern_meet, (struct quern_membership *member, const struct quern_meeting *meeting), (member, meeting))
+CROSSED_VOID(quern_announce, (struct quern_membership *member, const struct quern_meeting *meeting), (member, meeting))
+CROSSED(quern_status, quern_await, (struct quern_membership *member, const struct quern_meeting *meeting), (member, meeting))
+CROSSED(quern_status, quern_exchange,
+        (struct quern_membership *const *members, int count, enum quern_collective operation, const void *const *payloads,
+         size_t bytes, void *all), (members, count, operation, payloads, bytes, all))
+CROSSED(quern_status, quern_descriptors_listen, (const struct quern_membership *member, uint64_t call, int *listener),
+        (member, call, listener))
+CROSSED(quern_status, quern_descriptors_send,
+        (const struct quern_membership *member, uint64_t call, const struct quern_descriptor *list, int count),
+        (member, call, list, count))
+CROSSED(quern_status, quern_descriptors_receive,
+        (const struct quern_membership *member, uint64_t call, int listener, int table[QUERN_DESCRIPTOR_TAGS]),
+        (member, call, listener, table))
+CROSSED_VOID(quern_release_segment, (struct quern_segment *segment), (segment))

@@ -1,0 +1,419 @@
+/*
+ * A thousand faults: processes that go through everything a group can do, and one of them that dies, stops or dawdles at some point
+ * of it.  Whatever the point, the others come to an end: with all they wanted if it had done its part, else with the status of a lost
+ * or late rank and its number.  A rank that was stopped is told when it wakes.  Nobody leaves anything behind.
+ *
+ *   faults              all of them
+ *   faults FIRST END    those of this range, as a failure names them
+ *
+ * It closes with `N passed, N failed`.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/random.h"
+#include "harness/ranks.h"
+#include "faults/crossing.h"
+#include "faults/private_shm.h"
+
+enum { FAULTS = 1000, MAX_RANKS = 4, AT_ONCE = 12 };
+
+static const double LIMIT = 30;   /* seconds until a run counts as a hang */
+
+/* ---- what the ranks do ---- */
+
+struct plan {
+    int number;               /* of the fault; it is made from nothing else */
+    int ranks, victim;
+    enum crossing_deed deed;
+    long crossing;            /* at which the victim does it; 0: at a moment instead, ... */
+    double moment;            /* ... seconds after the start, by a signal */
+    double timeout;           /* the group's */
+};
+
+/* What the test sees of the ranks. */
+struct shared {
+    long crossings[MAX_RANKS];
+    int step[MAX_RANKS];
+};
+
+struct possessions {
+    int descriptors, mappings;
+};
+
+static int count_entries(const char *path) {
+    int count = 0;
+    DIR *directory = opendir(path);
+    while (directory && readdir(directory)) count++;
+    if (directory) closedir(directory);
+    return count;
+}
+
+static struct possessions count_possessions(void) {
+    struct possessions possessions = {.descriptors = count_entries("/proc/self/fd")};
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) possessions.mappings += strstr(line, "quern") && !strstr(line, "/tests/");
+    if (maps) fclose(maps);
+    return possessions;
+}
+
+enum { ROWS = 8, ROW_BYTES = 64 };  /* of a slice of the all-to-all, the same to everyone */
+
+/* One rank's way through everything. */
+struct life {
+    struct rank *rank;
+    quern_group *group, *part;
+    quern_ragged_plan *plan;
+    char *memory, *workspace;
+    char input[MAX_RANKS * ROWS * ROW_BYTES], output[MAX_RANKS * ROWS * ROW_BYTES];
+    int32_t offsets[MAX_RANKS], sizes[MAX_RANKS], places[MAX_RANKS];
+    size_t workspace_bytes;
+};
+
+static quern_status create(struct life *life) {
+    quern_group_args args = rank_group_args(life->rank, ((const struct plan *)life->rank->user)->timeout);
+    return quern_group_create(&args, 1, &life->group);
+}
+
+static quern_status meet_all(struct life *life) { return quern_barrier(life->group, NULL, NULL); }
+
+static quern_status meet_some(struct life *life) {
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = (int[]){0, life->rank->ranks - 1};
+    args.member_count = 2;
+    bool mine = life->rank->rank == 0 || life->rank->rank == life->rank->ranks - 1;
+    return mine ? quern_barrier(life->group, &args, NULL) : QUERN_OK;
+}
+
+static quern_status split(struct life *life) {
+    return quern_group_split(&life->group, 1, (int[]){0}, (int[]){0}, &life->part);
+}
+
+static quern_status meet_part(struct life *life) { return quern_barrier(life->part, NULL, NULL); }
+
+static quern_status allocate(struct life *life) {
+    return quern_symmetric_alloc(&life->group, 1, (size_t[]){4096}, (void **)&life->memory);
+}
+
+/* Writes to the next rank. */
+static quern_status use_memory(struct life *life) {
+    void *peer;
+    quern_status status = quern_symmetric_peer(life->group, life->memory, (life->rank->rank + 1) % life->rank->ranks, &peer);
+    if (status == QUERN_OK) memset(peer, life->rank->rank, 4096);
+    return status;
+}
+
+/* Everyone sends a slice to everyone. */
+static quern_ragged_all_to_all_args exchange_args(struct life *life) {
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    for (int peer = 0; peer < life->rank->ranks; peer++) {
+        life->offsets[peer] = peer * ROWS;
+        life->sizes[peer] = ROWS;
+        life->places[peer] = life->rank->rank * ROWS;
+    }
+    args.input = life->input;
+    args.output = life->output;
+    args.input_rows = args.output_rows = life->rank->ranks * ROWS;
+    args.row_bytes = ROW_BYTES;
+    args.input_offsets = life->offsets;
+    args.send_sizes = args.recv_sizes = life->sizes;
+    args.output_offsets = life->places;
+    return args;
+}
+
+static quern_status allocate_workspace(struct life *life) {
+    quern_ragged_all_to_all_args args = exchange_args(life);
+    quern_status status = quern_ragged_all_to_all_workspace(life->group, &args, &life->workspace_bytes);
+    if (status != QUERN_OK) return status;
+    return quern_symmetric_alloc(&life->group, 1, &life->workspace_bytes, (void **)&life->workspace);
+}
+
+static quern_status exchange(struct life *life) {
+    quern_ragged_all_to_all_args args = exchange_args(life);
+    return quern_ragged_all_to_all(life->group, &args, life->workspace, life->workspace_bytes, NULL);
+}
+
+static quern_status create_plan(struct life *life) {
+    quern_ragged_all_to_all_args args = exchange_args(life);
+    void *workspace = life->workspace;
+    return quern_ragged_plan_create(&life->group, 1, &args, &workspace, &life->workspace_bytes, &life->plan);
+}
+
+static quern_status run_plan(struct life *life) { return quern_ragged_plan_run(life->plan, NULL); }
+
+static quern_status free_memory(struct life *life) {
+    quern_status status = quern_ragged_plan_destroy(life->plan);
+    life->plan = NULL;
+    if (status == QUERN_OK) status = quern_symmetric_free(life->group, life->workspace, NULL);
+    if (status == QUERN_OK) status = quern_symmetric_free(life->group, life->memory, NULL);
+    return status;
+}
+
+static const struct step {
+    const char *name;
+    quern_status (*take)(struct life *life);
+    bool of_part;
+} steps[] = {
+    {"create", create, false},
+    {"first barrier", meet_all, false},
+    {"barrier of two", meet_some, false},
+    {"split", split, false},
+    {"barrier of the part", meet_part, true},
+    {"allocation", allocate, false},
+    {"use of memory", use_memory, false},
+    {"barrier after use", meet_all, false},
+    {"allocation of a workspace", allocate_workspace, false},
+    {"all-to-all", exchange, false},
+    {"creation of a plan", create_plan, false},
+    {"run of a plan", run_plan, false},
+    {"free", free_memory, false},
+    {"last barrier", meet_all, false},
+    {"end", NULL, false},
+};
+
+enum { STEPS = sizeof steps / sizeof *steps };
+
+/* Every later call gives the same. */
+static void check_poisoned(struct life *life, const struct step *step, quern_status status) {
+    quern_group *group = step->of_part ? life->part : life->group;
+    if (!group) return;
+    rank_status(life->rank, quern_group_status(group), status);
+    rank_status(life->rank, quern_barrier(group, NULL, NULL), status);
+}
+
+static quern_status live(struct rank *rank) {
+    const struct plan *plan = rank->user;
+    struct shared *shared = rank->shared;
+    struct life life = {.rank = rank};
+    struct possessions before = count_possessions();
+    quern_status status = QUERN_OK;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    memset(life.input, 'a' + rank->rank, sizeof life.input);
+    if (rank->rank == plan->victim) crossing_arm(plan->deed, plan->crossing);
+    int *step = &shared->step[rank->rank];
+    for (*step = 0; steps[*step].take && status == QUERN_OK; ++*step) {
+        status = steps[*step].take(&life);
+        if (status == QUERN_OK) continue;
+        check_poisoned(&life, &steps[*step], status);
+        break;
+    }
+    for (int i = 0; status == QUERN_OK && i < rank->ranks * ROWS * ROW_BYTES; i++)
+        rank_check(rank, life.output[i] == 'a' + i / (ROWS * ROW_BYTES), "byte %d is '%c'", i, life.output[i]);
+    rank_ok(rank, quern_ragged_plan_destroy(life.plan));
+    rank_ok(rank, quern_group_destroy(life.part));
+    rank_ok(rank, quern_group_destroy(life.group));
+    shared->crossings[rank->rank] = crossing_count();
+    struct possessions after = count_possessions();
+    rank_check(rank, after.descriptors == before.descriptors, "%d descriptors became %d", before.descriptors, after.descriptors);
+    rank_check(rank, after.mappings == before.mappings, "%d mappings became %d", before.mappings, after.mappings);
+    return status;
+}
+
+/* ---- what comes of it ---- */
+
+static int passed, failed;
+static int died_in[STEPS], failed_others_in[STEPS];  /* victims that died in a step, and ranks that ended in it for another's sake */
+
+static int victims_step(const struct plan *plan, const struct rank_run *run) {
+    return ((const struct shared *)ranks_shared(run))->step[plan->victim];
+}
+
+static void report_failure(const struct plan *plan, const struct rank_run *run, const char *what) {
+    static const char *const deeds[] = {"nothing", "dies", "stops", "dawdles"};
+    const struct shared *shared = ranks_shared(run);
+    printf("fault %d: of %d ranks, rank %d (in its %s) %s at crossing %ld, moment %g s: %s\n", plan->number, plan->ranks,
+           plan->victim, steps[victims_step(plan, run)].name, deeds[plan->deed], plan->crossing, plan->moment, what);
+    for (int rank = 0; rank < plan->ranks; rank++) {
+        const struct rank_result *result = ranks_result(run, rank);
+        printf("    rank %d: %s after %g s in its %s: %s\n", rank,
+               result->end == RANK_RUNS ? "no end" : quern_status_string(result->status), result->seconds,
+               steps[shared->step[rank]].name, result->detail);
+    }
+    fflush(stdout);
+}
+
+/* Whether the detail names a rank of which this can be said: the victim, or one that has given up because of it. */
+static bool names_a_culprit(const char *detail, const struct plan *plan, const struct rank_run *run) {
+    char name[32];
+    const char *reason = strstr(detail, ": ");
+    snprintf(name, sizeof name, "rank %d", plan->victim);
+    if (!reason) return false;
+    if (strstr(reason, name) || strstr(reason, "by a process that does not go on") ||
+        strstr(reason, "the last rank to say that all have joined")) return true;
+    for (int rank = 0; rank < plan->ranks; rank++) {
+        snprintf(name, sizeof name, ": rank %d ", rank);
+        if (strstr(reason, name) && strstr(reason, "has destroyed its group") && ranks_result(run, rank)->status != QUERN_OK)
+            return true;
+    }
+    return false;
+}
+
+/* A rank that dies before it has joined a group is nobody's peer yet, and may only be missed. */
+static bool is_noticed_in(int step) { return steps[step].take != create && steps[step].take != split; }
+
+/* Whether an end is one that a rank may come to when the victim has failed it. */
+static bool is_fair_end(const struct rank_result *result, const struct plan *plan, const struct rank_run *run) {
+    if (result->status == QUERN_OK) return true;
+    if (plan->deed != CROSSING_KILL && plan->deed != CROSSING_STOP) return false;
+    if (result->status != QUERN_PEER_LOST && result->status != QUERN_PEER_TIMEOUT) return false;
+    if (plan->deed == CROSSING_KILL && result->status != QUERN_PEER_LOST && is_noticed_in(victims_step(plan, run))) return false;
+    return names_a_culprit(result->detail, plan, run);
+}
+
+static const char *judge(const struct plan *plan, struct rank_run *run) {
+    char path[128];
+    struct stat file;
+    bool may_die[MAX_RANKS] = {false};
+    may_die[plan->victim] = plan->deed == CROSSING_KILL;
+    const struct shared *shared = ranks_shared(run);
+    const char *wrong = ranks_wait(run, may_die);
+    if (wrong) return wrong;
+    for (int rank = 0; rank < plan->ranks; rank++) {
+        const struct rank_result *result = ranks_result(run, rank);
+        bool stopped = rank == plan->victim && plan->deed == CROSSING_STOP;
+        bool fair = stopped ? result->status == QUERN_OK || result->status / 1000 == 4 : is_fair_end(result, plan, run);
+        if (result->end == RANK_RETURNED && !fair) return "an end that nobody deserved";
+        died_in[shared->step[rank]] += result->end == RANK_RUNS;
+        failed_others_in[shared->step[rank]] += result->end == RANK_RETURNED && result->status != QUERN_OK;
+    }
+    snprintf(path, sizeof path, "/dev/shm/quern.%s", ranks_name(run));
+    return lstat(path, &file) == 0 ? "the name is still there" : NULL;
+}
+
+/* ---- many at once ---- */
+
+static struct running {
+    struct plan plan;
+    struct rank_run *run;   /* NULL: none */
+    double began;
+    bool struck, continued;
+} running[AT_ONCE];
+
+static bool others_have_ended(const struct running *one) {
+    for (int rank = 0; rank < one->plan.ranks; rank++)
+        if (rank != one->plan.victim && __atomic_load_n(&ranks_result(one->run, rank)->end, __ATOMIC_ACQUIRE) == RANK_RUNS)
+            return false;
+    return true;
+}
+
+/* A deed that comes from outside, and the signal that ends a stop. */
+static void strike(struct running *one) {
+    pid_t victim = ranks_process(one->run, one->plan.victim);
+    double now = rank_now() - one->began;
+    if (!one->struck && !one->plan.crossing && now >= one->plan.moment) {
+        if (one->plan.deed == CROSSING_KILL) kill(victim, SIGKILL);
+        if (one->plan.deed == CROSSING_STOP) kill(victim, SIGSTOP);
+        one->struck = true;
+    }
+    if (one->plan.deed == CROSSING_STOP && others_have_ended(one)) kill(victim, SIGCONT);
+}
+
+static void start(struct running *one, const struct plan *plan) {
+    one->plan = *plan;
+    one->began = rank_now();
+    one->struck = false;
+    one->run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = plan->ranks, .function = live, .user = &one->plan,
+                                           .shared_bytes = sizeof(struct shared), .limit = LIMIT});
+}
+
+/* True when the run has come to its end, or to its limit. */
+static bool advance(struct running *one) {
+    strike(one);
+    if (!ranks_have_ended(one->run) && rank_now() - one->began < LIMIT) return false;
+    const char *wrong = judge(&one->plan, one->run);
+    if (wrong) report_failure(&one->plan, one->run, wrong);
+    failed += wrong != NULL;
+    passed += wrong == NULL;
+    ranks_close(one->run);
+    one->run = NULL;
+    return true;
+}
+
+/* ---- which faults there are ---- */
+
+static long crossings_of[MAX_RANKS + 1][MAX_RANKS];  /* of each rank, for each number of ranks, when all goes well */
+
+static void count_crossings(int ranks) {
+    struct running one;
+    for (int victim = 0; victim < ranks; victim++) {
+        start(&one, &(struct plan){.ranks = ranks, .victim = victim, .timeout = 20});
+        const char *wrong = judge(&one.plan, one.run);
+        if (wrong) report_failure(&one.plan, one.run, wrong);
+        failed += wrong != NULL;
+        crossings_of[ranks][victim] = ((const struct shared *)ranks_shared(one.run))->crossings[victim];
+        ranks_close(one.run);
+    }
+}
+
+/* Three of four go by crossings, which they visit one after the other; the rest by moments. */
+static struct plan make_plan(int number) {
+    static const enum crossing_deed deeds[] = {CROSSING_KILL, CROSSING_STOP, CROSSING_KILL, CROSSING_STOP, CROSSING_DELAY};
+    static const double timeouts[] = {[CROSSING_KILL] = 4, [CROSSING_STOP] = 0.5, [CROSSING_DELAY] = 20};
+    struct plan plan = {.number = number};
+    uint64_t seed = (uint64_t)number;
+    plan.ranks = 2 + (int)random_below(1, seed, MAX_RANKS - 1);
+    plan.victim = (int)random_below(2, seed, plan.ranks);
+    plan.deed = deeds[number % 5];
+    plan.timeout = timeouts[plan.deed];
+    if (number % 4)
+        plan.crossing = 1 + random_below(3, seed, crossings_of[plan.ranks][plan.victim] + 2);
+    else
+        plan.moment = 0.006 * random_uniform(4, seed);
+    return plan;
+}
+
+static void run_all(int first, int end) {
+    int next = first, busy = 0;
+    do {
+        for (int i = 0; i < AT_ONCE; i++) {
+            if (!running[i].run && next < end) {
+                struct plan plan = make_plan(next++);
+                start(&running[i], &plan);
+                busy++;
+            }
+            if (running[i].run && advance(&running[i])) busy--;
+        }
+        rank_sleep(2e-4);
+    } while (busy || next < end);
+}
+
+/*
+ * A step in which no rank died or had to give up, or a collective one that nobody had to give up, has not been tried.  The victims'
+ * moments are spread over the whole run, and the shortest steps see but two deaths in a thousand faults: none, now and then.
+ */
+static void check_steps(void) {
+    for (int step = 0; step < STEPS; step++) {
+        bool is_collective = steps[step].take && steps[step].take != use_memory && steps[step].take != free_memory;
+        printf("%-26s %3d died, %3d others ended\n", steps[step].name, died_in[step], failed_others_in[step]);
+        failed += died_in[step] + failed_others_in[step] == 0 || (is_collective && !failed_others_in[step]);
+    }
+}
+
+int main(int count, char **words) {
+    int first = count > 2 ? atoi(words[1]) : 0, end = count > 2 ? atoi(words[2]) : FAULTS;
+    bool own = private_shm_enter(NULL);
+    for (int ranks = 2; ranks <= MAX_RANKS; ranks++) count_crossings(ranks);
+    double began = rank_now();
+    run_all(first, end);
+    if (own && count_entries("/dev/shm") != 2) {
+        printf("names are left in /dev/shm\n");
+        failed++;
+    }
+    if (waitpid(-1, NULL, WNOHANG) >= 0) {
+        printf("processes are left\n");
+        failed++;
+    }
+    if (end - first >= FAULTS) check_steps();
+    printf("faults %d to %d, %ld to %ld crossings of a rank, %.1f s\n", first, end - 1, crossings_of[2][0],
+           crossings_of[MAX_RANKS][0], rank_now() - began);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

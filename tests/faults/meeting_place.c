@@ -1,0 +1,468 @@
+/*
+ * The file in which ranks meet, when something is wrong with it: remains of runs that died, names that are somebody else's, a
+ * /dev/shm that is full or closed.  Remains are replaced; everything else is an error with a reason, and is left as it was.
+ *
+ * It closes with `N passed, N failed`, and `, N skipped` for what needs rights that this user does not have.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ranks/group.h"
+#include "harness/ranks.h"
+#include "faults/crossing.h"
+#include "faults/private_shm.h"
+
+static const char SKIPPED[] = "skipped";
+
+/* What is wrong, or NULL. */
+static char reason[4096];
+
+static const char *because(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static const char *because(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vsnprintf(reason, sizeof reason, format, list);
+    va_end(list);
+    return reason;
+}
+
+static const char *path_of(const char *name) {
+    static char path[128];
+    snprintf(path, sizeof path, "/dev/shm/quern.%s", name);
+    return path;
+}
+
+static const char *a_name(void) {
+    static char name[64];
+    static int count;
+    snprintf(name, sizeof name, "place.%d.%d", (int)getpid(), ++count);
+    return name;
+}
+
+static bool write_file(const char *path, const void *contents, size_t bytes) {
+    int file = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+    bool good = file >= 0 && write(file, contents, bytes) == (ssize_t)bytes;
+    if (file >= 0) close(file);
+    return good;
+}
+
+/* ---- groups that form all the same ---- */
+
+struct meeting {
+    const char *name;
+    double timeout;
+    int ranks;               /* of the group; 0: as many as run */
+    enum crossing_deed deed; /* that each rank does to itself before a call of ... */
+    const char *function;    /* ... this */
+};
+
+static quern_status meet(struct rank *rank) {
+    const struct meeting *meeting = rank->user;
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, meeting->timeout);
+    args.name = meeting->name;
+    if (meeting->ranks) args.ranks = meeting->ranks;
+    if (meeting->deed) crossing_arm_at(meeting->deed, meeting->function, 1);
+    quern_status status = quern_group_create(&args, 1, &group);
+    if (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
+    rank_ok(rank, quern_group_destroy(group));
+    return status;
+}
+
+/* A process that comes alone gets this status and detail. */
+static const char *check_alone(const struct meeting *meeting, quern_status status, const char *detail) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .function = meet, .user = meeting});
+    const char *wrong = ranks_wait(run, NULL);
+    const struct rank_result *result = ranks_result(run, 0);
+    if (wrong)
+        wrong = because("%s", wrong);
+    else if (result->status != status || !strstr(result->detail, detail))
+        wrong = because("%s: %s", quern_status_string(result->status), result->detail);
+    ranks_close(run);
+    return wrong;
+}
+
+/* A pair meets under this name within the seconds, and leaves nothing. */
+static const char *check_pair(const char *name, double seconds) {
+    struct stat file;
+    double began = rank_now();
+    const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = meet,
+                                                  .user = &(struct meeting){.name = name, .timeout = 10}});
+    double took = rank_now() - began;
+    if (wrong) return because("%s", wrong);
+    if (took > seconds) return because("took %g s", took);
+    return lstat(path_of(name), &file) == 0 ? "the name is still there" : NULL;
+}
+
+static const char *replace_empty_remains(void) {
+    const char *name = a_name();
+    return write_file(path_of(name), "", 0) ? check_pair(name, 6) : "no file";
+}
+
+static const char *replace_zeros(void) {
+    static const char zeros[20000];
+    const char *name = a_name();
+    return write_file(path_of(name), zeros, sizeof zeros) ? check_pair(name, 4) : "no file";
+}
+
+static const char *replace_garbage(void) {
+    char garbage[20000];
+    const char *name = a_name();
+    memset(garbage, 0xa5, sizeof garbage);
+    return write_file(path_of(name), garbage, sizeof garbage) ? check_pair(name, 4) : "no file";
+}
+
+static const char *replace_a_few_bytes(void) {
+    const char *name = a_name();
+    return write_file(path_of(name), "qnrgroup", 8) ? check_pair(name, 4) : "no file";
+}
+
+static bool has_stopped(pid_t process) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    int file = open(path, O_RDONLY);
+    bool good = file >= 0 && read(file, text, sizeof text - 1) > 0;
+    if (file >= 0) close(file);
+    const char *field = strrchr(text, ')');
+    return good && field && field[2] == 'T';
+}
+
+/* Starts ranks that stop themselves, and waits until one has. */
+static struct rank_run *start_stopping(const struct meeting *meeting, int count, int *stopped) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = count, .function = meet, .user = meeting,
+                                                       .limit = 20});
+    double end = rank_now() + 15;
+    for (*stopped = -1; *stopped < 0 && rank_now() < end; rank_sleep(1e-3))
+        for (int rank = 0; rank < count; rank++)
+            if (has_stopped(ranks_process(run, rank))) *stopped = rank;
+    return run;
+}
+
+/* All ranks die when the first of them comes to a call of this function; then a pair meets under their name. */
+static const char *replace_those_who_died_at(const char *function, int count, int ranks) {
+    const char *name = a_name();
+    struct stat file;
+    int stopped;
+    struct rank_run *run = start_stopping(
+        &(struct meeting){.name = name, .timeout = 10, .ranks = ranks, .deed = CROSSING_STOP, .function = function}, count, &stopped);
+    ranks_close(run);
+    if (stopped < 0) return because("nobody came to %s", function);
+    if (lstat(path_of(name), &file) != 0) return "they left no name";
+    return check_pair(name, 6);
+}
+
+static const char *replace_a_file_without_lock(void) { return replace_those_who_died_at("flock", 1, 2); }
+static const char *replace_a_file_without_memory(void) { return replace_those_who_died_at("posix_fallocate", 1, 2); }
+static const char *replace_a_file_that_is_not_filled(void) { return replace_those_who_died_at("mmap", 1, 2); }
+static const char *replace_a_claimed_place(void) { return replace_those_who_died_at("quern_this_process", 1, 2); }
+static const char *replace_a_group_that_waited(void) { return replace_those_who_died_at("quern_futex_wait", 1, 2); }
+static const char *replace_a_group_that_was_complete(void) { return replace_those_who_died_at("shm_unlink", 3, 3); }
+
+/* A place is claimed by a rank that is stopped before it says who it is: another rank that wants it does not wait for ever. */
+static const char *outlast_a_claim(void) {
+    int stopped;
+    const char *name = a_name();
+    struct rank_run *run = start_stopping(&(struct meeting){.name = name, .timeout = 10, .ranks = 2, .deed = CROSSING_STOP,
+                                                            .function = "quern_this_process"}, 1, &stopped);
+    double began = rank_now();
+    const char *wrong = check_alone(&(struct meeting){.name = name, .timeout = 0.3, .ranks = 2}, QUERN_PEER_TIMEOUT,
+                                    "is being taken by a process that does not go on");
+    if (!wrong && rank_now() - began > 5) wrong = because("took %g s", rank_now() - began);
+    ranks_close(run);
+    if (stopped < 0) wrong = "nobody claimed the place";
+    return wrong ? wrong : check_pair(name, 6);
+}
+
+/* The last to join dies, before it has said that all are there. */
+static const char *lose_the_last_to_join(void) {
+    char expected[64];
+    struct stat file;
+    int stopped;
+    const char *name = a_name();
+    struct rank_run *run = start_stopping(
+        &(struct meeting){.name = name, .timeout = 10, .deed = CROSSING_STOP, .function = "shm_unlink"}, 3, &stopped);
+    if (stopped >= 0) {
+        rank_sleep(0.1);
+        kill(ranks_process(run, stopped), SIGKILL);
+    }
+    snprintf(expected, sizeof expected, ": rank %d (process ", stopped);
+    /* Those who are left remove the name, and so come to the same call. */
+    while (!ranks_have_ended(run))
+        for (int rank = 0; rank < 3; rank++) kill(ranks_process(run, rank), SIGCONT);
+    bool may_die[3] = {stopped == 0, stopped == 1, stopped == 2};
+    const char *wrong = ranks_wait(run, may_die);
+    if (wrong) wrong = because("%s", wrong);
+    for (int rank = 0; rank < 3 && !wrong; rank++) {
+        const struct rank_result *result = ranks_result(run, rank);
+        if (rank != stopped && (result->status != QUERN_PEER_LOST || !strstr(result->detail, expected)))
+            wrong = because("rank %d: %s: %s", rank, quern_status_string(result->status), result->detail);
+    }
+    ranks_close(run);
+    if (!wrong && lstat(path_of(name), &file) == 0) wrong = "the name is still there";
+    return wrong;
+}
+
+/*
+ * Ranks 1, 2 and 3 wait for rank 0 in vain and try again at once, with it: nobody may remove the name of the new attempt.  Rank 1 is
+ * slow at removing that of the first.
+ */
+static quern_status try_twice(struct rank *rank) {
+    unsigned *failures = rank->shared;
+    quern_group *group = NULL;
+    for (unsigned round = 1; round <= 10; round++) {
+        quern_group_args args = rank_group_args(rank, 0.1);
+        rank_line_up(rank);
+        if (rank->rank == 1) crossing_arm_at(CROSSING_DELAY, "shm_unlink", 1);
+        if (rank->rank != 0) {
+            rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
+            __atomic_add_fetch(failures, 1, __ATOMIC_ACQ_REL);
+        }
+        while (__atomic_load_n(failures, __ATOMIC_ACQUIRE) < 3 * round - 2) continue;
+        args.timeout = 5;
+        rank_ok(rank, quern_group_create(&args, 1, &group));
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    return QUERN_OK;
+}
+
+static const char *keep_the_next_name(void) {
+    return ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 4, .function = try_twice, .shared_bytes = 4096});
+}
+
+/*
+ * Rank 0 sees that the group is not complete and dawdles before it asks whether rank 1 is alive, while rank 2 completes the group and
+ * both leave and end: it has missed nothing.
+ */
+static quern_status join_while_others_leave(struct rank *rank) {
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, 10);
+    rank_line_up(rank);
+    if (rank->rank == 0) crossing_arm_at(CROSSING_DELAY, "quern_process_has_ended", 1);
+    if (rank->rank != 1) rank_sleep(rank->rank == 0 ? 0.01 : 0.03);
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    return quern_group_destroy(group);
+}
+
+static const char *outlast_those_who_leave(void) {
+    return ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .function = join_while_others_leave});
+}
+
+/* ---- words that nobody finishes ---- */
+
+/* Rank 0 dies when it has just begun to say why the group has ended.  Another rank says it then. */
+static quern_status die_while_saying_why(struct rank *rank) {
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, 10);
+    rank_ok(rank, quern_member_of(group, &member));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == 0) {
+        memcpy(member->segment->rank[0].reason, "half a", 7);
+        kill(getpid(), SIGKILL);
+    }
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
+    rank_check_detail(rank, "quern_barrier: rank 0 (process ");
+    rank_check_detail(rank, "has ended; rank ");
+    return quern_group_destroy(group);
+}
+
+static const char *finish_the_words(void) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .function = die_while_saying_why});
+    const char *wrong = ranks_wait(run, (bool[]){true, false, false});
+    if (wrong) wrong = because("%s", wrong);
+    if (!wrong && ranks_result(run, 0)->end != RANK_RUNS) wrong = "rank 0 has not died";
+    ranks_close(run);
+    return wrong;
+}
+
+/* ---- names that are not for this group ---- */
+
+static const char *check_refused(const char *name, const char *detail) {
+    return check_alone(&(struct meeting){.name = name, .timeout = 5, .ranks = 2}, QUERN_SYSTEM_ERROR, detail);
+}
+
+/* The call is refused with this detail, and leaves the file as it was. */
+static const char *check_untouched(const char *name, const char *detail) {
+    struct stat before, after;
+    if (lstat(path_of(name), &before) != 0) return "no file";
+    const char *wrong = check_refused(name, detail);
+    bool same = lstat(path_of(name), &after) == 0 && before.st_ino == after.st_ino && before.st_mode == after.st_mode &&
+                before.st_size == after.st_size && before.st_mtim.tv_nsec == after.st_mtim.tv_nsec;
+    if (S_ISDIR(before.st_mode) ? rmdir(path_of(name)) : unlink(path_of(name))) return "the file is gone";
+    return wrong || same ? wrong : "the file has changed";
+}
+
+static const char *refuse_a_dangling_link(void) {
+    const char *name = a_name();
+    return symlink("/dev/shm/quern.nowhere", path_of(name)) ? "no link" : check_untouched(name, "Too many levels of symbolic links");
+}
+
+static const char *refuse_a_link_to_a_file(void) {
+    struct stat file;
+    char target[] = "/tmp/quern_target_XXXXXX";
+    const char *name = a_name();
+    int descriptor = mkstemp(target);
+    if (descriptor < 0 || symlink(target, path_of(name))) return "no link";
+    const char *wrong = check_untouched(name, "Too many levels of symbolic links");
+    if (fstat(descriptor, &file) != 0 || file.st_size != 0 || file.st_nlink != 1) wrong = "the file behind the link has changed";
+    close(descriptor);
+    unlink(target);
+    return wrong;
+}
+
+static const char *refuse_a_directory(void) {
+    const char *name = a_name();
+    return mkdir(path_of(name), 0700) ? "no directory" : check_untouched(name, "opening the file of /dev/shm/quern.");
+}
+
+static const char *refuse_a_file_open_to_others(void) {
+    const char *name = a_name();
+    if (!write_file(path_of(name), "mine", 4) || chmod(path_of(name), 0660)) return "no file";
+    return check_untouched(name, "may be used by others than its owner: expected permissions 0600");
+}
+
+static const char *refuse_a_file_of_another_user(void) {
+    char expected[64];
+    const char *name = a_name();
+    if (!write_file(path_of(name), "theirs", 6)) return "no file";
+    if (chown(path_of(name), 12345, (gid_t)-1)) {
+        unlink(path_of(name));
+        return SKIPPED;
+    }
+    snprintf(expected, sizeof expected, "belongs to user 12345: expected %u", (unsigned)geteuid());
+    return check_untouched(name, expected);
+}
+
+/* ---- a /dev/shm that has no room, or is closed ---- */
+
+/* Without its rights as root, a process may do only what permissions say. */
+static void drop_rights(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
+    syscall(SYS_capset, &header, none);
+}
+
+static void limit_files(rlim_t bytes) {
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, bytes});
+}
+
+static struct rlimit limit_descriptors(void) {
+    struct rlimit before;
+    getrlimit(RLIMIT_NOFILE, &before);
+    int next = dup(0);
+    close(next);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)next, before.rlim_max});
+    return before;
+}
+
+/* What is short, and what the detail says of it. */
+struct shortage {
+    enum { ROOM, FILE_SIZE, PERMISSION, DESCRIPTORS } of;
+    const char *detail;
+};
+
+/* Rank 0 finds no place to meet; what it can have, it still gets. */
+static quern_status suffer(struct rank *rank) {
+    const struct shortage *shortage = rank->user;
+    struct stat file;
+    struct rlimit descriptors = {0};
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, 5);
+    args.ranks = 128;
+    bool mounted = shortage->of == ROOM         ? private_shm_enter("size=64k")
+                   : shortage->of == PERMISSION ? private_shm_enter("mode=0555")
+                                                : true;
+    if (!mounted) return QUERN_NOT_SUPPORTED;
+    if (shortage->of == PERMISSION) drop_rights();
+    if (shortage->of == FILE_SIZE) limit_files(65536);
+    if (shortage->of == DESCRIPTORS) descriptors = limit_descriptors();
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_SYSTEM_ERROR);
+    rank_check_detail(rank, shortage->detail);
+    rank_check_detail(rank, path_of(rank->name));
+    rank_check(rank, !group, "a failed call wrote");
+    if (shortage->of == DESCRIPTORS) setrlimit(RLIMIT_NOFILE, &descriptors);
+    rank_check(rank, lstat(path_of(rank->name), &file) != 0, "the name is still there");
+    if (shortage->of == PERMISSION) return QUERN_OK;
+    args.ranks = 1;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    return quern_group_destroy(group);
+}
+
+static const char *check_shortage(const struct shortage *shortage) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .function = suffer, .user = shortage});
+    const char *wrong = ranks_wait(run, NULL);
+    if (wrong) wrong = because("%s", wrong);
+    if (!wrong && ranks_result(run, 0)->status == QUERN_NOT_SUPPORTED) wrong = SKIPPED;
+    ranks_close(run);
+    return wrong;
+}
+
+static const char *report_want_of_room(void) { return check_shortage(&(struct shortage){ROOM, "No space left on device"}); }
+static const char *report_a_limit_of_files(void) { return check_shortage(&(struct shortage){FILE_SIZE, "File too large"}); }
+static const char *report_want_of_permission(void) { return check_shortage(&(struct shortage){PERMISSION, "Permission denied"}); }
+static const char *report_want_of_descriptors(void) { return check_shortage(&(struct shortage){DESCRIPTORS, "Too many open files"}); }
+
+/* ---- all of them ---- */
+
+static const struct {
+    const char *name;
+    const char *(*check)(void);
+} checks[] = {
+#define CHECK(name) {#name, name}
+    CHECK(replace_empty_remains),
+    CHECK(replace_zeros),
+    CHECK(replace_garbage),
+    CHECK(replace_a_few_bytes),
+    CHECK(replace_a_file_without_lock),
+    CHECK(replace_a_file_without_memory),
+    CHECK(replace_a_file_that_is_not_filled),
+    CHECK(replace_a_claimed_place),
+    CHECK(replace_a_group_that_waited),
+    CHECK(replace_a_group_that_was_complete),
+    CHECK(outlast_a_claim),
+    CHECK(lose_the_last_to_join),
+    CHECK(keep_the_next_name),
+    CHECK(outlast_those_who_leave),
+    CHECK(finish_the_words),
+    CHECK(refuse_a_dangling_link),
+    CHECK(refuse_a_link_to_a_file),
+    CHECK(refuse_a_directory),
+    CHECK(refuse_a_file_open_to_others),
+    CHECK(refuse_a_file_of_another_user),
+    CHECK(report_want_of_room),
+    CHECK(report_a_limit_of_files),
+    CHECK(report_want_of_permission),
+    CHECK(report_want_of_descriptors),
+#undef CHECK
+};
+
+int main(void) {
+    int passed = 0, failed = 0, skipped = 0;
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        const char *wrong = checks[i].check();
+        if (wrong == SKIPPED) {
+            printf("%s: skipped, this user may not do what it needs\n", checks[i].name);
+            skipped++;
+        } else if (wrong) {
+            printf("%s: %s\n", checks[i].name, wrong);
+            failed++;
+        } else {
+            passed++;
+        }
+        fflush(stdout);
+    }
+    printf("%d passed, %d failed", passed, failed);
+    if (skipped) printf(", %d skipped", skipped);
+    printf("\n");
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,1001 @@
+/*
+ * Symmetric memory where Criterion cannot follow: ranks that are threads of several processes, GPUs of one process and of several,
+ * processes that are killed.  The GPUs are the emulator's (LD_LIBRARY_PATH=build/emulator); each case sets it up as it needs it.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ranks/group_cuda.h"
+#include "harness/gpu_ranks.h"
+#include "ranks/symmetric/symmetric_ranges.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- shared by the cases ---- */
+
+static char *allocate_one(struct rank *rank, quern_group *group, size_t bytes) {
+    void *pointer;
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer));
+    return pointer;
+}
+
+static char *peer_of(struct rank *rank, quern_group *group, const void *pointer, int peer) {
+    void *there;
+    rank_ok(rank, quern_symmetric_peer(group, pointer, peer, &there));
+    return there;
+}
+
+static struct quern_membership *member_of(struct rank *rank, const quern_group *group) {
+    struct quern_membership *member;
+    rank_ok(rank, quern_member_of(group, &member));
+    return member;
+}
+
+static const struct quern_symmetric_memory *memory_of(struct rank *rank, const quern_group *group, const void *pointer) {
+    const struct quern_symmetric_range *range = quern_symmetric_range_at(member_of(rank, group)->symmetric, pointer);
+    rank_check(rank, range, "no range at %p", pointer);
+    return range->memory;
+}
+
+static int count_descriptors(void) {
+    int count = 0;
+    DIR *directory = opendir("/proc/self/fd");
+    while (readdir(directory)) count++;
+    closedir(directory);
+    return count;
+}
+
+static int count_mappings(void) {
+    int count = 0;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps)) count += strstr(line, "memfd:") != NULL;
+    fclose(maps);
+    return count;
+}
+
+/* Closed by now, or by another thread at this moment. */
+static bool comes_to_be_closed(const struct quern_symmetric_memory *memory) {
+    quern_symmetric_sweep();
+    for (int look = 0; look < 1000 && memory->life != QUERN_MEMORY_CLOSED; look++) rank_sleep(0.001);
+    return memory->life == QUERN_MEMORY_CLOSED;
+}
+
+struct held {
+    int descriptors, mappings;  /* those of the emulator among them */
+};
+
+/* What this process holds, counted by one of its threads while the others rest. */
+static struct held count_held(struct gpu_team *team) {
+    struct held held = {0};
+    gpu_meet(team);
+    quern_symmetric_sweep();
+    gpu_meet(team);
+    bool first_thread = team->first % (team->layout->threads * team->layout->ranks) == 0;
+    if (first_thread) held = (struct held){count_descriptors(), count_mappings()};
+    gpu_meet(team);
+    return held;
+}
+
+static void check_held(struct gpu_team *team, struct held before) {
+    struct held held = count_held(team);
+    rank_check(team->rank, held.descriptors == before.descriptors, "%d descriptors, %d before", held.descriptors,
+               before.descriptors);
+    rank_check(team->rank, held.mappings == before.mappings, "%d mappings, %d before", held.mappings, before.mappings);
+}
+
+/* All ranks of a team allocate, each bytes[i]. */
+static void allocate(struct gpu_team *team, const size_t *bytes, void **pointers) {
+    rank_ok(team->rank, quern_symmetric_alloc(team->group, team->count, bytes, pointers));
+}
+
+static void allocate_same(struct gpu_team *team, size_t bytes, void **pointers) {
+    size_t each[MOST_PER_THREAD];
+    for (int i = 0; i < MOST_PER_THREAD; i++) each[i] = bytes;
+    allocate(team, each, pointers);
+}
+
+static void free_all(struct gpu_team *team, void **pointers) {
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_symmetric_free(team->group[i], pointers[i], team->stream[i]));
+}
+
+static void register_ranges(struct gpu_team *team, void **pointers, size_t bytes) {
+    size_t each[MOST_PER_THREAD];
+    for (int i = 0; i < MOST_PER_THREAD; i++) each[i] = bytes;
+    rank_ok(team->rank, quern_symmetric_register(team->group, team->count, pointers, each));
+}
+
+static void begin(struct gpu_team *team) {
+    gpu_open(team);
+    rank_ok(team->rank, gpu_join(team));
+}
+
+/* Every rank of the team gets the status, with these words in the detail. */
+static void check_no_multicast(struct gpu_team *team, const void *pointer, const char *why) {
+    void *there;
+    rank_status(team->rank, quern_symmetric_multicast(team->group[0], pointer, &there), QUERN_NOT_SUPPORTED);
+    rank_check_detail(team->rank, why);
+}
+
+/* ---- CPU ranks: threads of several processes ---- */
+
+enum { THREADS = 3 };
+
+struct mixed_thread {
+    struct rank rank;
+    bool failed;
+};
+
+static void *run_mixed_thread(void *user) {
+    struct mixed_thread *thread = user;
+    struct rank *rank = &thread->rank;
+    if (setjmp(rank->end)) {
+        thread->failed = true;
+        __atomic_store_n(&rank->result->end, RANK_FAILED, __ATOMIC_RELEASE);
+        return NULL;
+    }
+    quern_group *group = rank_group(rank, 20);
+    size_t bytes = 1000 * (size_t)(rank->rank + 1);
+    char *mine = allocate_one(rank, group, bytes), **all = rank->shared;
+    all[rank->rank] = mine;
+    memset(mine, rank->rank, bytes);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    for (int peer = 0; peer < rank->ranks; peer++) {
+        const char *there = peer_of(rank, group, mine, peer);
+        for (int at = 0; at < 1000 * (peer + 1); at++) rank_check(rank, there[at] == peer, "byte %d of rank %d is wrong", at, peer);
+        bool neighbour = peer / THREADS == rank->rank / THREADS;
+        rank_check(rank, !neighbour || there == all[peer], "threads of one process have two mappings");
+    }
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    /* The last thread of a process keeps the mapping for those that have freed their parts. */
+    if (rank->rank % THREADS) {
+        rank_ok(rank, quern_symmetric_free(group, mine, NULL));
+    } else {
+        rank_sleep(0.05);
+        for (int peer = 0; peer < rank->ranks; peer++) memset(peer_of(rank, group, mine, peer), 1, 1000);
+        rank_ok(rank, quern_symmetric_free(group, mine, NULL));
+    }
+    rank_ok(rank, quern_group_destroy(group));
+    return NULL;
+}
+
+static quern_status mix_threads_and_processes(struct rank *rank) {
+    pthread_t threads[THREADS];
+    struct mixed_thread users[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        users[i] = (struct mixed_thread){.rank = *rank};
+        users[i].rank.rank = rank->rank * THREADS + i;
+        users[i].rank.ranks = rank->ranks * THREADS;
+        rank_check(rank, pthread_create(&threads[i], NULL, run_mixed_thread, &users[i]) == 0, "no thread");
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < THREADS; i++)
+        if (users[i].failed) longjmp(rank->end, 1);
+    return QUERN_OK;
+}
+
+/* A process is killed: the others keep the memory, that of its part too. */
+static quern_status lose_a_process(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    char *mine = allocate_one(rank, group, 100000), *lost = peer_of(rank, group, mine, 1);
+    memset(mine, 60 + rank->rank, 100000);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == 1) raise(SIGKILL);
+    rank_sleep(0.2);
+    for (int i = 0; i < 100000; i++) rank_check(rank, lost[i] == 61, "byte %d of a lost rank's part is %d", i, lost[i]);
+    rank_ok(rank, quern_symmetric_free(group, mine, NULL));
+    size_t bytes = 10;
+    void *pointer;
+    rank_status(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer), QUERN_PEER_LOST);
+    return quern_group_destroy(group);
+}
+
+/* ---- GPUs: allocation ---- */
+
+static size_t size_for(int rank) {
+    static const size_t sizes[] = {70000, 5 << 20, 0, 4096, 1};
+    return sizes[rank % (int)COUNT(sizes)];
+}
+
+static void see_every_part(struct gpu_team *team) {
+    begin(team);
+    size_t bytes[MOST_PER_THREAD];
+    void *parts[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) bytes[i] = size_for(team->first + i);
+    allocate(team, bytes, parts);
+    for (int i = 0; i < team->count; i++) {
+        rank_check(team->rank, parts[i] && (uintptr_t)parts[i] % (2 << 20) == 0, "the part is at %p", parts[i]);
+        gpu_check_bytes(team, i, parts[i], 0, bytes[i], "fresh memory");
+        if (bytes[i]) gpu_fill(team, i, parts[i], team->first + i + 1, bytes[i]);
+    }
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++)
+        for (int peer = 0; peer < team->all; peer++) {
+            char *there = peer_of(team->rank, team->group[i], parts[i], peer);
+            if (size_for(peer)) gpu_check_bytes(team, i, there, peer + 1, size_for(peer), "a peer's part");
+            rank_check(team->rank, peer != team->first + i || there == parts[i], "this rank's own part is elsewhere");
+        }
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) {
+        int next = (team->first + i + 1) % team->all;
+        if (size_for(next)) gpu_fill(team, i, peer_of(team->rank, team->group[i], parts[i], next), 100 + next, size_for(next));
+    }
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++)
+        if (bytes[i]) gpu_check_bytes(team, i, parts[i], 100 + team->first + i, bytes[i], "what the peer wrote");
+    free_all(team, parts);
+    gpu_close(team);
+}
+
+/* Many allocations, some of which fail on one rank, leave no descriptor and no memory behind. */
+static void allocate_often(struct gpu_team *team) {
+    begin(team);
+    void *parts[MOST_PER_THREAD];
+    size_t bytes[MOST_PER_THREAD];
+    struct held before = count_held(team);
+    for (int round = 0; round < 60; round++) {
+        bool fails = round % 10 == 9;
+        for (int i = 0; i < team->count; i++)
+            bytes[i] = fails && team->first + i == 1 ? (size_t)1 << 30 : (size_t)(round % 3) * 3000000;
+        rank_status(team->rank, quern_symmetric_alloc(team->group, team->count, bytes, parts),
+                    fails ? QUERN_OUT_OF_MEMORY : QUERN_OK);
+        if (fails) rank_check_detail(team->rank, "cuMemCreate of 1073741824 bytes for rank 1: CUDA_ERROR_OUT_OF_MEMORY");
+        if (!fails) free_all(team, parts);
+        for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
+    }
+    check_held(team, before);
+    gpu_close(team);
+}
+
+/* A group leaves no descriptor, no mapping, and no context of a GPU behind. */
+static void leave_nothing(struct gpu_team *team) {
+    gpu_open(team);
+    int descriptors = count_descriptors(), mappings = count_mappings();
+    rank_ok(team->rank, gpu_join(team));
+    void *parts[MOST_PER_THREAD];
+    allocate_same(team, 100, parts);  /* left to destroy */
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_group_destroy(team->group[i]));
+    rank_line_up(team->rank);
+    quern_symmetric_sweep();  /* what was bound to a multicast object waits for all to have freed it */
+    rank_check(team->rank, count_descriptors() == descriptors, "%d descriptors, %d before", count_descriptors(), descriptors);
+    rank_check(team->rank, count_mappings() == mappings, "%d mappings, %d before", count_mappings(), mappings);
+    CUresult (*primary_state)(CUdevice, unsigned *, int *);
+    *(void **)&primary_state = gpu_symbol("cuDevicePrimaryCtxGetState");
+    for (int i = 0; i < team->count; i++) {
+        CUdevice device = team->device[i]->cuda_device;
+        unsigned flags;
+        int active;
+        gpu_use(team, i);
+        gpu_ok(team, stream_destroy(team->stream[i]));
+        quern_device_close(team->device[i]);
+        gpu_check(team, primary_state(device, &flags, &active), "cuDevicePrimaryCtxGetState", __LINE__);
+        rank_check(team->rank, !active, "the context of cuda:%d is still in use", device);
+    }
+}
+
+/* ---- GPUs: freeing ---- */
+
+static void wait_for_leave(void *user) {
+    while (!__atomic_load_n((int *)user, __ATOMIC_ACQUIRE)) rank_sleep(0.001);
+}
+
+/* The stream of team rank i stands still until *go_on. */
+static void hold_up(struct gpu_team *team, int i, int *go_on) {
+    CUresult (*launch_host_function)(CUstream, void (*)(void *), void *);
+    *(void **)&launch_host_function = gpu_symbol("cuLaunchHostFunc");
+    gpu_use(team, i);
+    gpu_check(team, launch_host_function(team->stream[i], wait_for_leave, go_on), "cuLaunchHostFunc", __LINE__);
+}
+
+/* The memory stays until the stream has come to the end of what used it. */
+static void free_in_stream_order(struct gpu_team *team) {
+    begin(team);
+    struct rank *rank = team->rank;
+    void *parts[MOST_PER_THREAD], *there;
+    allocate_same(team, 3 << 20, parts);
+    const struct quern_symmetric_memory *memory = memory_of(rank, team->group[0], parts[0]);
+    int go_on = 0;
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) {
+        hold_up(team, i, &go_on);
+        int next = (team->first + i + 1) % team->all;
+        gpu_ok(team, memory_set_async((uintptr_t)peer_of(rank, team->group[i], parts[i], next), 5, 3 << 20, team->stream[i]));
+    }
+    free_all(team, parts);
+    for (int i = 0; i < team->count; i++) {
+        rank_status(rank, quern_symmetric_peer(team->group[i], parts[i], 0, &there), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, "was freed");
+        rank_status(rank, quern_symmetric_free(team->group[i], parts[i], team->stream[i]), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, "was freed");
+    }
+    quern_symmetric_sweep();
+    rank_check(rank, memory->life == QUERN_MEMORY_OPEN, "memory went while a stream still used it");
+    __atomic_store_n(&go_on, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
+    gpu_meet(team);
+    rank_check(rank, comes_to_be_closed(memory), "memory is kept though nothing uses it");
+    for (int i = 0; i < team->count; i++) {
+        rank_status(rank, quern_symmetric_peer(team->group[i], parts[i], 0, &there), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, "was freed");
+    }
+    gpu_close(team);
+}
+
+static void *give_leave_soon(void *user) {
+    rank_sleep(0.1);
+    __atomic_store_n((int *)user, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+/* Destroying a group waits for this rank's work: its last operation, or what was under way when it freed its part. */
+static void destroy_with_work_under_way(struct gpu_team *team) {
+    begin(team);
+    bool frees = *(const bool *)team->rank->user;
+    int go_on = 0;
+    pthread_t thread;
+    void *parts[MOST_PER_THREAD];
+    allocate_same(team, 100, parts);
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) hold_up(team, i, &go_on);
+    if (frees) free_all(team, parts);
+    for (int i = 0; i < team->count && !frees; i++) rank_ok(team->rank, quern_barrier(team->group[i], NULL, team->stream[i]));
+    rank_check(team->rank, pthread_create(&thread, NULL, give_leave_soon, &go_on) == 0, "no thread");
+    rank_ok(team->rank, quern_group_destroy(team->group[0]));
+    team->group[0] = NULL;
+    rank_check(team->rank, __atomic_load_n(&go_on, __ATOMIC_ACQUIRE), "the group was destroyed with work under way");
+    pthread_join(thread, NULL);
+    gpu_close(team);
+}
+
+/* The owner frees its part, and destroys its group, while the others go on with it. */
+static void free_before_the_others(struct gpu_team *team) {
+    begin(team);
+    struct rank *rank = team->rank;
+    void *parts[MOST_PER_THREAD];
+    allocate_same(team, 100000, parts);
+    gpu_fill(team, 0, parts[0], team->first + 1, 100000);
+    gpu_meet(team);
+    if (team->first == 0) {
+        rank_ok(rank, quern_group_destroy(team->group[0]));
+        team->group[0] = NULL;
+        __atomic_store_n((int *)rank->shared, 1, __ATOMIC_RELEASE);
+    } else {
+        while (!__atomic_load_n((int *)rank->shared, __ATOMIC_ACQUIRE)) rank_sleep(0.001);
+        char *lost = peer_of(rank, team->group[0], parts[0], 0);
+        lost += 10000 * team->first;
+        gpu_check_bytes(team, 0, lost, 1, 10000, "the part of a rank that has left");
+        gpu_fill(team, 0, lost, 9, 10000);
+    }
+    gpu_close(team);
+}
+
+static void refuse_streams(struct gpu_team *team) {
+    begin(team);
+    struct rank *rank = team->rank;
+    void *parts[MOST_PER_THREAD], *graph;
+    CUresult (*begin_capture)(CUstream, int), (*end_capture)(CUstream, void **);
+    *(void **)&begin_capture = gpu_symbol("cuStreamBeginCapture_v2");
+    *(void **)&end_capture = gpu_symbol("cuStreamEndCapture");
+    allocate_same(team, 100, parts);
+    gpu_use(team, 0);
+    gpu_check(team, begin_capture(team->stream[0], 0), "cuStreamBeginCapture", __LINE__);
+    rank_status(rank, quern_symmetric_free(team->group[0], parts[0], team->stream[0]), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "the stream is being captured");
+    rank_ok(rank, quern_symmetric_free(team->group[1], parts[1], team->stream[1]));  /* and the capture is none the worse for it */
+    gpu_check(team, end_capture(team->stream[0], &graph), "cuStreamEndCapture", __LINE__);
+    rank_status(rank, quern_symmetric_free(team->group[0], parts[0], team->stream[1]), QUERN_CUDA_ERROR);
+    rank_status(rank, quern_barrier(team->group[0], NULL, team->stream[1]), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "the stream is of another context than the primary one of cuda:0");
+    rank_ok(rank, quern_symmetric_free(team->group[0], parts[0], NULL));
+    gpu_meet(team);
+    gpu_close(team);
+}
+
+/* No context is current, and captures forbid what they forbid at first. */
+static void check_thread(struct gpu_team *team, const char *after) {
+    CUresult (*current_context)(CUcontext *);
+    CUcontext context;
+    int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    *(void **)&current_context = gpu_symbol("cuCtxGetCurrent");
+    gpu_check(team, current_context(&context), "cuCtxGetCurrent", __LINE__);
+    rank_check(team->rank, !context, "a context is current after %s", after);
+    gpu_ok(team, capture_mode(&mode));
+    rank_check(team->rank, mode == 0, "the capture mode is %d after %s", mode, after);
+    gpu_ok(team, capture_mode(&mode));  /* back again */
+}
+
+static void leave_the_thread_alone(struct gpu_team *team) {
+    void *parts[MOST_PER_THREAD], *own[MOST_PER_THREAD];
+    CUcontext popped;
+    gpu_open(team);
+    for (int i = 0; i < team->count; i++) {
+        CUdeviceptr address;
+        gpu_use(team, i);
+        gpu_ok(team, memory_allocate(&address, 1000));
+        own[i] = (void *)(uintptr_t)address;
+    }
+    gpu_ok(team, context_pop(&popped));
+    rank_ok(team->rank, gpu_join(team));
+    check_thread(team, "quern_group_create");
+    allocate_same(team, 100, parts);
+    check_thread(team, "quern_symmetric_alloc");
+    register_ranges(team, own, 1000);
+    check_thread(team, "quern_symmetric_register");
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_barrier(team->group[i], NULL, team->stream[i]));
+    check_thread(team, "quern_barrier");
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_symmetric_unregister(team->group[i], own[i], team->stream[i]));
+    check_thread(team, "quern_symmetric_unregister");
+    free_all(team, parts);
+    check_thread(team, "quern_symmetric_free");
+    rank_status(team->rank, quern_symmetric_register(team->group, team->count, own, NULL), QUERN_NULL_POINTER);
+    check_thread(team, "a registration that failed");
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_group_destroy(team->group[i]));
+    check_thread(team, "quern_group_destroy");
+}
+
+/* Making and freeing memory, and groups, does no harm to a capture that is under way, on this thread or another. */
+static void work_beside_a_capture(struct gpu_team *team) {
+    begin(team);
+    void *parts[MOST_PER_THREAD], *own[MOST_PER_THREAD], *graph;
+    CUresult (*begin_capture)(CUstream, int), (*end_capture)(CUstream, void **);
+    CUstream captured;
+    *(void **)&begin_capture = gpu_symbol("cuStreamBeginCapture_v2");
+    *(void **)&end_capture = gpu_symbol("cuStreamEndCapture");
+    for (int i = 0; i < team->count; i++) {
+        CUdeviceptr address;
+        gpu_use(team, i);
+        gpu_ok(team, memory_allocate(&address, 1000));
+        own[i] = (void *)(uintptr_t)address;
+    }
+    gpu_use(team, 0);
+    gpu_ok(team, stream_create(&captured, CU_STREAM_NON_BLOCKING));
+    gpu_check(team, begin_capture(captured, 0), "cuStreamBeginCapture", __LINE__);
+    gpu_ok(team, memory_set_async((uintptr_t)own[0], 1, 1000, captured));
+    for (int round = 0; round < 3; round++) {
+        allocate_same(team, 100, parts);
+        free_all(team, parts);
+        quern_symmetric_sweep();
+    }
+    register_ranges(team, own, 1000);
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_symmetric_unregister(team->group[i], own[i], team->stream[i]));
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_group_destroy(team->group[i]));
+    rank_ok(team->rank, gpu_join(team));
+    gpu_use(team, 0);
+    gpu_ok(team, memory_set_async((uintptr_t)own[0], 2, 1000, captured));
+    gpu_check(team, end_capture(captured, &graph), "cuStreamEndCapture", __LINE__);
+    gpu_ok(team, stream_destroy(captured));
+    gpu_meet(team);
+    gpu_close(team);
+}
+
+/* ---- GPUs: multicast ---- */
+
+static void use_multicast(struct gpu_team *team) {
+    begin(team);
+    struct rank *rank = team->rank;
+    void *parts[MOST_PER_THREAD], *there;
+    size_t bytes[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) bytes[i] = team->first + i == 1 ? 5000 : 7 << 20;
+    allocate(team, bytes, parts);
+    for (int i = 0; i < team->count; i++) {
+        rank_check(rank, quern_cuda_rank_of(member_of(rank, team->group[i]))->multicast_pad, "the pads have no multicast");
+        rank_ok(rank, quern_symmetric_multicast(team->group[i], parts[i], &there));
+        char *base = there;
+        rank_ok(rank, quern_symmetric_multicast(team->group[i], (char *)parts[i] + 4999, &there));
+        rank_check(rank, there == base + 4999, "multicast is not at the same offset");
+        if (team->first + i == 1) continue;
+        rank_status(rank, quern_symmetric_multicast(team->group[i], (char *)parts[i] + 5000, &there), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, "multicast reaches as far as the smallest part, 5000 bytes");
+    }
+    for (int round = 0; round < 20; round++) gpu_meet(team);  /* by multimem instructions */
+    /* What is bound stays bound until all have freed it. */
+    const struct quern_symmetric_memory *memory = memory_of(rank, team->group[0], parts[0]);
+    if (team->first != 0) free_all(team, parts);
+    gpu_meet(team);
+    quern_symmetric_sweep();
+    rank_check(rank, memory->life == QUERN_MEMORY_OPEN, "what is bound to a multicast object went before all had freed it");
+    gpu_meet(team);
+    if (team->first == 0) free_all(team, parts);
+    gpu_meet(team);
+    rank_check(rank, comes_to_be_closed(memory), "memory is kept though all have freed it");
+    gpu_meet(team);
+    gpu_close(team);
+}
+
+/* A process is killed with what it has bound: the others are not kept from giving theirs back. */
+static void lose_a_bound_process(struct gpu_team *team) {
+    begin(team);
+    struct rank *rank = team->rank;
+    void *parts[MOST_PER_THREAD];
+    allocate_same(team, 100, parts);
+    const struct quern_symmetric_memory *memory = memory_of(rank, team->group[0], parts[0]);
+    rank_check(rank, memory->multicast, "no multicast: %s", memory->no_multicast);
+    gpu_meet(team);
+    if (team->first == 1) raise(SIGKILL);
+    rank_sleep(0.2);
+    free_all(team, parts);
+    gpu_synchronize(team, 0);
+    rank_check(rank, comes_to_be_closed(memory), "memory is kept for a rank that has ended");
+    gpu_close(team);
+}
+
+static void have_no_multicast(struct gpu_team *team) {
+    begin(team);
+    void *parts[MOST_PER_THREAD];
+    allocate_same(team, 100, parts);
+    check_no_multicast(team, parts[0], team->rank->user);
+    rank_check(team->rank, !quern_cuda_rank_of(member_of(team->rank, team->group[0]))->multicast_pad, "the pads have multicast");
+    for (int round = 0; round < 3; round++) gpu_meet(team);
+    free_all(team, parts);
+    gpu_close(team);
+}
+
+/* Binding fails in one process alone: then none has multicast. */
+static void fail_in_one_process(struct gpu_team *team) {
+    if (team->rank->rank == 1) setenv("QUERN_EMULATOR_FAIL", "cuMulticastBindMem:2", 1);
+    have_no_multicast(team);
+}
+
+/* ---- GPUs: registration ---- */
+
+static void refuse_range(struct gpu_team *team, void **usual, int rank, void *other, size_t bytes, quern_status status,
+                         const char *why) {
+    size_t each[MOST_PER_THREAD];
+    void *pointers[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) {
+        pointers[i] = team->first + i == rank ? other : usual[i];
+        each[i] = team->first + i == rank ? bytes : 100;
+    }
+    rank_status(team->rank, quern_symmetric_register(team->group, team->count, pointers, each), status);
+    rank_check_detail(team->rank, why);
+}
+
+static uint64_t id_of(struct gpu_team *team, int i, const void *pointer) {
+    struct quern_symmetric_place place;
+    enum quern_symmetric_kin kin = quern_symmetric_find(member_of(team->rank, team->group[i]), pointer, 1, &place);
+    rank_check(team->rank, kin == QUERN_MEMORY_SYMMETRIC, "it is not found");
+    return place.id;
+}
+
+/* Memory of cuMemAlloc, or of cuMemCreate. */
+struct own_memory {
+    CUdeviceptr address;
+    CUmemGenericAllocationHandle handle;  /* 0: cuMemAlloc */
+    size_t bytes;
+};
+
+static void map_own(struct gpu_team *team, int i, struct own_memory *memory, int types) {
+    CUdevice device = team->device[i]->cuda_device;
+    CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .requested_handle_types = types,
+                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, device}};
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, device}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    gpu_ok(team, vmm_create(&memory->handle, memory->bytes, &properties, 0));
+    gpu_ok(team, vmm_map(memory->address, memory->bytes, 0, memory->handle, 0));
+    gpu_ok(team, vmm_set_access(memory->address, memory->bytes, &access, 1));
+}
+
+static struct own_memory make_own(struct gpu_team *team, int i, bool by_create, int types) {
+    struct own_memory memory = {.bytes = 4 << 20};
+    gpu_use(team, i);
+    if (!by_create) {
+        gpu_ok(team, memory_allocate(&memory.address, memory.bytes));
+    } else {
+        gpu_ok(team, vmm_reserve(&memory.address, memory.bytes, 0, 0, 0));
+        map_own(team, i, &memory, types);
+    }
+    return memory;
+}
+
+static void unmap_own(struct gpu_team *team, struct own_memory *memory) {
+    gpu_ok(team, vmm_unmap(memory->address, memory->bytes));
+    gpu_ok(team, vmm_release(memory->handle));
+}
+
+static void free_own(struct gpu_team *team, int i, struct own_memory *memory) {
+    gpu_use(team, i);
+    if (memory->handle) {
+        unmap_own(team, memory);
+        gpu_ok(team, vmm_unreserve(memory->address, memory->bytes));
+    } else {
+        gpu_ok(team, memory_free(memory->address));
+    }
+}
+
+static void check_peers(struct gpu_team *team, void **parts, size_t bytes, int value) {
+    for (int i = 0; i < team->count; i++)
+        for (int peer = 0; peer < team->all; peer++)
+            gpu_check_bytes(team, i, peer_of(team->rank, team->group[i], parts[i], peer), value + peer, bytes, "registered memory");
+}
+
+/* rank->user says how the memory is made; two ranges of each allocation are registered. */
+static void register_memory(struct gpu_team *team) {
+    enum { OFFSET = 3000, BYTES = 50000, SECOND = 1000000 };
+    begin(team);
+    struct rank *rank = team->rank;
+    bool by_create = *(const bool *)rank->user;
+    struct own_memory own[MOST_PER_THREAD];
+    void *parts[MOST_PER_THREAD], *second[MOST_PER_THREAD];
+    struct held before = count_held(team);
+    for (int i = 0; i < team->count; i++) {
+        own[i] = make_own(team, i, by_create, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        parts[i] = (void *)(uintptr_t)(own[i].address + OFFSET);
+        second[i] = (char *)parts[i] + SECOND;
+        gpu_fill(team, i, parts[i], 10 + team->first + i, BYTES);
+        gpu_fill(team, i, second[i], 70 + team->first + i, BYTES);
+    }
+    register_ranges(team, parts, BYTES);
+    register_ranges(team, second, BYTES);
+    check_no_multicast(team, parts[0], "registered memory has none");
+    if (!by_create && team->count > 1) {
+        gpu_use(team, 0);
+        rank_check(rank, team->cuda->enable_peer_access(team->context[1], 0) == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED,
+                   "kernels of one GPU cannot reach the other's memory");
+    }
+    check_peers(team, parts, BYTES, 10);
+    check_peers(team, second, BYTES, 70);
+    uint64_t id = id_of(team, 0, parts[0]);
+    register_ranges(team, parts, BYTES);
+    rank_check(rank, id_of(team, 0, parts[0]) == id, "a hit was a miss");
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) rank_ok(rank, quern_symmetric_unregister(team->group[i], parts[i], team->stream[i]));
+    check_peers(team, parts, BYTES, 10);  /* it takes two */
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) rank_ok(rank, quern_symmetric_unregister(team->group[i], parts[i], team->stream[i]));
+    gpu_meet(team);
+    quern_symmetric_sweep();
+    check_peers(team, second, BYTES, 70);  /* the other range of the same allocation is still open */
+    register_ranges(team, parts, BYTES);
+    check_peers(team, parts, BYTES, 10);
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) {
+        rank_ok(rank, quern_symmetric_unregister(team->group[i], parts[i], team->stream[i]));
+        rank_ok(rank, quern_symmetric_unregister(team->group[i], second[i], team->stream[i]));
+    }
+    gpu_meet(team);
+    quern_symmetric_sweep();
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) free_own(team, i, &own[i]);
+    check_held(team, before);
+    gpu_close(team);
+}
+
+/* One rank's memory is freed and made again at the same address: that is not the range that was registered. */
+static void change_generation(struct gpu_team *team) {
+    begin(team);
+    struct rank *rank = team->rank;
+    struct own_memory own[MOST_PER_THREAD];
+    void *parts[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) {
+        own[i] = make_own(team, i, true, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        parts[i] = (void *)(uintptr_t)own[i].address;
+        gpu_fill(team, i, parts[i], 10 + team->first + i, 1000);
+    }
+    register_ranges(team, parts, 1000);
+    uint64_t id = id_of(team, 0, parts[0]);
+    check_peers(team, parts, 1000, 10);
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) {
+        if (team->first + i != 1) continue;
+        gpu_use(team, i);
+        unmap_own(team, &own[i]);
+        map_own(team, i, &own[i], CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        gpu_fill(team, i, parts[i], 31, 1000);
+    }
+    register_ranges(team, parts, 1000);
+    rank_check(rank, id_of(team, 0, parts[0]) > id, "another allocation was taken for the one that was registered");
+    for (int i = 0; i < team->count; i++)
+        gpu_check_bytes(team, i, peer_of(rank, team->group[i], parts[i], 1), 31, 1000, "the new allocation");
+    gpu_meet(team);
+    gpu_close(team);
+}
+
+static void refuse_registrations(struct gpu_team *team) {
+    begin(team);
+    struct own_memory own[MOST_PER_THREAD], bare = {0};
+    void *usual[MOST_PER_THREAD], *symmetric[MOST_PER_THREAD];
+    static char host[100];
+    bool mine = team->first == 1 || team->count > 1;
+    int i = team->count > 1;
+    for (int j = 0; j < team->count; j++) {
+        own[j] = make_own(team, j, false, 0);
+        usual[j] = (void *)(uintptr_t)own[j].address;
+    }
+    allocate_same(team, 1000, symmetric);
+    if (mine) bare = make_own(team, i, true, 0);
+    refuse_range(team, usual, 1, host, sizeof host, QUERN_INVALID_ARGUMENT, "rank 1: the pointer is not in device memory");
+    refuse_range(team, usual, 1, (char *)usual[i] + 10, (4 << 20) - 9, QUERN_INVALID_ARGUMENT,
+                 "4194295 bytes reach beyond the allocation, which has 4194294 from the pointer on");
+    refuse_range(team, usual, 1, (char *)symmetric[i] + 10, 10, QUERN_INVALID_ARGUMENT, "was allocated before");
+    if (team->count > 1)
+        refuse_range(team, usual, 1, usual[0], 100, QUERN_INVALID_ARGUMENT, "the memory is on cuda:0: expected the rank's own");
+    else
+        refuse_range(team, usual, 1, (void *)(uintptr_t)bare.address, 100, QUERN_NOT_SUPPORTED,
+                     "rank 1: the memory was made without a file-descriptor handle");
+    register_ranges(team, usual, 100);
+    gpu_meet(team);
+    gpu_close(team);
+}
+
+/* A process with several GPUs cannot open another one's memory of cuMemAlloc for all of them. */
+static void refuse_foreign_memory(struct gpu_team *team) {
+    begin(team);
+    void *parts[MOST_PER_THREAD];
+    size_t bytes[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) {
+        parts[i] = (void *)(uintptr_t)make_own(team, i, false, 0).address;
+        bytes[i] = 1000;
+    }
+    rank_status(team->rank, quern_symmetric_register(team->group, team->count, parts, bytes), QUERN_NOT_SUPPORTED);
+    rank_check_detail(team->rank, "this process drives 2 GPUs");
+    gpu_meet(team);
+    gpu_close(team);
+}
+
+/* ---- GPUs: groups ---- */
+
+struct refusal {
+    quern_status status;
+    const char *why;
+};
+
+static void be_refused(struct gpu_team *team) {
+    const struct refusal *refusal = team->rank->user;
+    gpu_open(team);
+    rank_status(team->rank, gpu_join(team), refusal->status);
+    rank_check_detail(team->rank, refusal->why);
+}
+
+/* Two ranks on one GPU, of which only one allows it. */
+static void be_refused_to_share(struct gpu_team *team) {
+    gpu_open(team);
+    quern_group_args args[2];
+    for (int i = 0; i < 2; i++) {
+        args[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+        args[i].rank = i;
+        args[i].ranks = 2;
+        args[i].name = team->rank->name;
+        args[i].device = team->device[i];
+        args[i].share_gpu = i;
+    }
+    rank_status(team->rank, quern_group_create(args, 2, team->group), QUERN_NOT_SUPPORTED);
+    rank_check_detail(team->rank, "ranks 0 and 1 use one GPU, which both must allow by share_gpu");
+    args[0].share_gpu = 1;
+    rank_ok(team->rank, quern_group_create(args, 2, team->group));
+    gpu_meet(team);
+    gpu_close(team);
+}
+
+static void mix_kinds(struct gpu_team *team) {
+    gpu_open(team);
+    if (team->first == 1) rank_ok(team->rank, quern_device_open(QUERN_CPU, 0, &team->device[0]));
+    rank_status(team->rank, gpu_join(team), QUERN_NOT_SUPPORTED);
+    rank_check_detail(team->rank, "host memory: rank 0 is a GPU");
+    rank_check_detail(team->rank, "rank 1 is a CPU");
+}
+
+/* The counters of a pad that only its rank writes begin at the group's first epoch. */
+static void check_pad(struct gpu_team *team, int i) {
+    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member_of(team->rank, team->group[i]));
+    uint32_t stride = quern_pad_stride((uint32_t)team->all), counts[QUERN_RANK_LIMIT + 1];
+    CUresult (*copy)(void *to, CUdeviceptr from, size_t bytes);
+    *(void **)&copy = gpu_symbol("cuMemcpyDtoH_v2");
+    gpu_use(team, i);
+    gpu_check(team, copy(counts, rank->pad[team->first + i] + 16 * stride, 4 * (stride + 1)), "cuMemcpyDtoH", __LINE__);
+    for (uint32_t slot = 0; slot <= stride; slot++)
+        rank_check(team->rank, counts[slot] == team->layout->first_epoch, "counter %u of the pad is %u", slot, counts[slot]);
+}
+
+/* Barriers one after the other on whatever stream: the pad serves one at a time. */
+static void change_streams(struct gpu_team *team) {
+    begin(team);
+    for (int i = 0; i < team->count; i++) check_pad(team, i);
+    CUstream other[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) {
+        gpu_use(team, i);
+        gpu_ok(team, stream_create(&other[i], CU_STREAM_NON_BLOCKING));
+    }
+    for (int round = 0; round < 40; round++)
+        for (int i = 0; i < team->count; i++) {
+            CUstream stream[] = {other[i], NULL, team->stream[i]};
+            rank_ok(team->rank, quern_barrier(team->group[i], NULL, stream[round % 3]));
+        }
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) gpu_ok(team, stream_destroy(other[i]));
+    gpu_close(team);
+}
+
+/* CUDA_LAUNCH_BLOCKING=1: a thread may launch for one rank of a group. */
+static void launch_for_another(struct gpu_team *team) {
+    begin(team);
+    quern_group **all = team->rank->shared;
+    all[team->first] = team->group[0];
+    gpu_meet(team);
+    if (team->first == 0) {
+        rank_status(team->rank, quern_barrier(all[1], NULL, NULL), QUERN_NOT_SUPPORTED);
+        rank_check_detail(team->rank, "CUDA_LAUNCH_BLOCKING is set, and this thread has launched for rank 0 before");
+    }
+    gpu_meet(team);
+    gpu_close(team);
+}
+
+/* ---- the cases ---- */
+
+static const bool by_alloc = false, by_create = true, by_freeing = true, by_meeting = false;
+
+struct case_row {
+    const char *name;
+    const char *environment[4];   /* NAME=VALUE */
+    rank_function *function;      /* CPU ranks; else: */
+    struct gpu_case gpu;
+    bool loses_one;               /* process 1 is killed in it */
+};
+
+#define DEVICES(list) "QUERN_EMULATOR=" list
+#define GPU(processes, threads, ranks, gpus, ...) \
+    .gpu = {.layout = {processes, threads, ranks, gpus, 0, 0}, __VA_ARGS__}
+#define TWO DEVICES("9.0,9.0")
+#define FOUR DEVICES("9.0,9.0,9.0,9.0")
+
+static const struct refusal no_peers_here = {QUERN_NOT_SUPPORTED, "cuda:0 cannot reach the memory of cuda:1"},
+                            no_peers_there = {QUERN_NOT_SUPPORTED, "rank 0: a GPU of this process cannot reach the part of rank 1"},
+                            no_memory = {QUERN_OUT_OF_MEMORY, "rank 0: cuMemCreate of 2097152 bytes for rank 0"},
+                            no_segment = {QUERN_CUDA_ERROR, "rank 0: cuMemHostRegister of the group's segment"},
+                            no_export = {QUERN_CUDA_ERROR, "rank 0: cuMemExportToShareableHandle"},
+                            no_import = {QUERN_CUDA_ERROR, "rank 0: cuMemImportFromShareableHandle"};
+
+static const struct case_row cases[] = {
+    {"threads of two processes", {0}, .function = mix_threads_and_processes, .gpu.layout.processes = 2},
+    {"threads of four processes", {0}, .function = mix_threads_and_processes, .gpu.layout.processes = 4},
+    {"a killed process's memory", {0}, .function = lose_a_process, .gpu.layout.processes = 3, .loses_one = true},
+
+    {"one GPU", {TWO}, GPU(1, 1, 1, 1, see_every_part)},
+    {"two GPUs, one thread", {TWO}, GPU(1, 1, 2, 2, see_every_part)},
+    {"two GPUs, two threads", {TWO}, GPU(1, 2, 1, 2, see_every_part)},
+    {"two GPUs, two processes", {TWO}, GPU(2, 1, 1, 2, see_every_part)},
+    {"four GPUs, two processes, one thread each", {FOUR}, GPU(2, 1, 2, 4, see_every_part)},
+    {"four GPUs, two processes, two threads each", {FOUR}, GPU(2, 2, 1, 4, see_every_part)},
+    {"three ranks on one GPU", {TWO}, GPU(1, 1, 3, 1, see_every_part)},
+    {"three processes on one GPU", {TWO}, GPU(3, 1, 1, 1, see_every_part)},
+    {"eight ranks on four GPUs, four processes", {FOUR}, GPU(4, 1, 2, 4, see_every_part)},
+    {"GPUs without multicast", {DEVICES("8.0,8.0")}, GPU(2, 1, 1, 2, see_every_part)},
+    {"often, one process", {TWO, "QUERN_EMULATOR_MEMORY_MB=64"}, GPU(1, 1, 2, 2, allocate_often)},
+    {"often, two processes", {TWO, "QUERN_EMULATOR_MEMORY_MB=64"}, GPU(2, 1, 1, 2, allocate_often)},
+    {"often, two processes, multicast", {TWO, "QUERN_EMULATOR_MEMORY_MB=64", "QUERN_EMULATOR_MULTICAST=1"},
+     GPU(2, 1, 1, 2, allocate_often)},
+
+    {"nothing is left, one process", {TWO}, GPU(1, 1, 2, 2, leave_nothing)},
+    {"nothing is left, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, leave_nothing)},
+
+    {"free in stream order, one process", {TWO}, GPU(1, 1, 2, 2, free_in_stream_order)},
+    {"free in stream order, two processes", {TWO}, GPU(2, 1, 1, 2, free_in_stream_order)},
+    {"free in stream order, multicast", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(1, 1, 2, 2, free_in_stream_order)},
+    {"destroy with a free under way", {TWO}, GPU(1, 1, 2, 2, destroy_with_work_under_way, &by_freeing)},
+    {"destroy with a barrier under way", {TWO}, GPU(1, 1, 2, 2, destroy_with_work_under_way, &by_meeting)},
+    {"the owner leaves first, threads", {FOUR}, GPU(1, 3, 1, 3, free_before_the_others)},
+    {"the owner leaves first, processes", {FOUR}, GPU(3, 1, 1, 3, free_before_the_others)},
+    {"streams that cannot be", {TWO}, GPU(1, 1, 2, 2, refuse_streams)},
+
+    {"the thread's context, one process", {TWO}, GPU(1, 1, 2, 2, leave_the_thread_alone)},
+    {"the thread's context, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, leave_the_thread_alone)},
+    {"beside a capture, one process", {TWO}, GPU(1, 1, 2, 2, work_beside_a_capture)},
+    {"beside a capture, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, work_beside_a_capture)},
+
+    {"multicast, one process", {FOUR, "QUERN_EMULATOR_MULTICAST=1"}, GPU(1, 1, 4, 4, use_multicast)},
+    {"multicast, two threads", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(1, 2, 1, 2, use_multicast)},
+    {"multicast, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, use_multicast)},
+    {"multicast, two processes of two", {FOUR, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 2, 4, use_multicast)},
+    {"multicast, a killed process", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, lose_a_bound_process), .loses_one = true},
+    {"no multicast: one rank", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
+     GPU(1, 1, 1, 1, have_no_multicast, "the group has a single rank")},
+    {"no multicast: a shared GPU", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
+     GPU(1, 1, 3, 2, have_no_multicast, "rank 0: it needs a GPU for each rank, and rank 2 has the same")},
+    {"no multicast: an older GPU", {DEVICES("9.0,8.0"), "QUERN_EMULATOR_MULTICAST=1"},
+     GPU(2, 1, 1, 2, have_no_multicast, "rank 1: it needs compute capability 9.0 or newer, and cuda:1 has 8.0")},
+    {"no multicast: no NVSwitch", {TWO},
+     GPU(2, 1, 1, 2, have_no_multicast, "rank 0: cuda:0 does not support it: it needs NVSwitch")},
+    {"no multicast: create", {TWO, "QUERN_EMULATOR_MULTICAST=1", "QUERN_EMULATOR_FAIL=cuMulticastCreate:801"},
+     GPU(2, 1, 1, 2, have_no_multicast, "rank 0: cuMulticastCreate: CUDA_ERROR_NOT_SUPPORTED")},
+    {"no multicast: add", {TWO, "QUERN_EMULATOR_MULTICAST=1", "QUERN_EMULATOR_FAIL=cuMulticastAddDevice:999"},
+     GPU(1, 1, 2, 2, have_no_multicast, "rank 0: cuMulticastAddDevice: CUDA_ERROR_UNKNOWN")},
+    {"no multicast: bind", {TWO, "QUERN_EMULATOR_MULTICAST=1", "QUERN_EMULATOR_FAIL=cuMulticastBindMem:2"},
+     GPU(2, 1, 1, 2, have_no_multicast, "rank 0: cuMulticastBindMem: CUDA_ERROR_OUT_OF_MEMORY")},
+
+    {"no multicast: bind in one process", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
+     GPU(2, 1, 1, 2, fail_in_one_process, "rank 1: cuMulticastBindMem: CUDA_ERROR_OUT_OF_MEMORY")},
+
+    {"register cuMemAlloc, one process", {TWO}, GPU(1, 1, 2, 2, register_memory, &by_alloc)},
+    {"register cuMemAlloc, two processes", {TWO}, GPU(2, 1, 1, 2, register_memory, &by_alloc)},
+    {"register cuMemCreate, one process", {TWO}, GPU(1, 2, 1, 2, register_memory, &by_create)},
+    {"register cuMemCreate, two processes", {TWO}, GPU(2, 1, 1, 2, register_memory, &by_create)},
+    {"register cuMemCreate, two processes of two", {FOUR}, GPU(2, 1, 2, 4, register_memory, &by_create)},
+    {"another allocation at the same address, one process", {TWO}, GPU(1, 1, 2, 2, change_generation)},
+    {"another allocation at the same address, two processes", {TWO}, GPU(2, 1, 1, 2, change_generation)},
+    {"registrations that cannot be, one process", {TWO}, GPU(1, 1, 2, 2, refuse_registrations)},
+    {"registrations that cannot be, two processes", {TWO}, GPU(2, 1, 1, 2, refuse_registrations)},
+    {"foreign memory for two GPUs", {FOUR}, GPU(2, 1, 2, 4, refuse_foreign_memory)},
+
+    {"no peer access in a process", {TWO, "QUERN_EMULATOR_PEERS=none"}, GPU(1, 1, 2, 2, be_refused, &no_peers_here)},
+    {"no peer access between processes", {TWO, "QUERN_EMULATOR_PEERS=none"}, GPU(2, 1, 1, 2, be_refused, &no_peers_there)},
+    {"no memory for pads", {TWO, "QUERN_EMULATOR_FAIL=cuMemCreate:2"}, GPU(2, 1, 1, 2, be_refused, &no_memory)},
+    {"a segment that cannot be registered", {TWO, "QUERN_EMULATOR_FAIL=cuMemHostRegister_v2:1"},
+     GPU(2, 1, 1, 2, be_refused, &no_segment)},
+    {"no export", {TWO, "QUERN_EMULATOR_FAIL=cuMemExportToShareableHandle:1"}, GPU(2, 1, 1, 2, be_refused, &no_export)},
+    {"no import", {TWO, "QUERN_EMULATOR_FAIL=cuMemImportFromShareableHandle:1"}, GPU(2, 1, 1, 2, be_refused, &no_import)},
+    {"sharing without leave", {TWO}, GPU(1, 1, 2, 1, be_refused_to_share)},
+    {"a CPU among GPUs", {TWO}, GPU(2, 1, 1, 2, mix_kinds)},
+    {"streams in turn, one process", {TWO}, GPU(1, 1, 2, 2, change_streams)},
+    {"streams in turn, two processes", {TWO}, GPU(2, 1, 1, 2, change_streams)},
+    {"launches that block", {TWO, "CUDA_LAUNCH_BLOCKING=1"}, GPU(1, 2, 1, 2, launch_for_another)},
+    {"epochs that wrap around", {TWO}, .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0}, change_streams}},
+    {"epochs that wrap around, by multicast", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
+     .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0}, change_streams}},
+};
+
+static const char *const settable[] = {"QUERN_EMULATOR", "QUERN_EMULATOR_MULTICAST", "QUERN_EMULATOR_MEMORY_MB",
+                                       "QUERN_EMULATOR_FAIL", "QUERN_EMULATOR_PEERS", "CUDA_LAUNCH_BLOCKING"};
+
+static void set_environment(const struct case_row *row) {
+    for (size_t i = 0; i < COUNT(settable); i++) unsetenv(settable[i]);
+    for (size_t i = 0; i < COUNT(row->environment) && row->environment[i]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(row->environment[i], "="), row->environment[i]);
+        setenv(name, strchr(row->environment[i], '=') + 1, 1);
+    }
+}
+
+static bool run(const struct case_row *row) {
+    set_environment(row);
+    struct rank_run *started = ranks_start(&(struct ranks){
+        .kind = RANK_PROCESSES,
+        .count = row->gpu.layout.processes,
+        .function = row->function ? row->function : gpu_run_case,
+        .user = &row->gpu,
+        .shared_bytes = 4096,
+        .limit = 40,
+    });
+    bool may_die[QUERN_MAX_RANKS + 1] = {false};
+    may_die[1] = row->loses_one;
+    const char *wrong = ranks_wait(started, may_die);
+    if (wrong) printf("%s: %s", row->name, wrong);
+    ranks_close(started);
+    return !wrong;
+}
+
+/* Whether there is an emulator with kernels: without nvcc there are none. */
+static quern_status probe(struct rank *rank) {
+    (void)rank;
+    quern_device *device;
+    quern_status status = quern_device_open(QUERN_CUDA, 0, &device);
+    return status == QUERN_OK ? quern_prepare(device, QUERN_BARRIER) : status;
+}
+
+static bool has_gpus(void) {
+    unsetenv("QUERN_EMULATOR");
+    const char *wrong = ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .function = probe});
+    if (wrong) printf("the cases with GPUs are skipped: %s", wrong);
+    return !wrong;
+}
+
+/* Runs the cases whose names have the first argument in them. */
+int main(int count, char **arguments) {
+    enum { PASSED, FAILED, SKIPPED } end;
+    int ends[3] = {0};
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    bool gpus = has_gpus();
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        if (count > 1 && !strstr(cases[i].name, arguments[1])) continue;
+        end = cases[i].function || gpus ? run(&cases[i]) ? PASSED : FAILED : SKIPPED;
+        ends[end]++;
+    }
+    printf("%d passed, %d failed, %d skipped\n", ends[PASSED], ends[FAILED], ends[SKIPPED]);
+    return ends[FAILED] || !ends[PASSED];
+}

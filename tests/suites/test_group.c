@@ -1,0 +1,726 @@
+/*
+ * The life of a group: ranks that find each other, split, give their handles back, abort, and report what they are doing; and what
+ * becomes of those who make a mistake.
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+#include "os/process.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { SHARED_BYTES = 8192 };
+
+static void check_both(struct ranks ranks) {
+    for (size_t i = 0; i < COUNT(rank_kinds); i++) {
+        ranks.kind = rank_kinds[i];
+        const char *wrong = ranks_run(&ranks);
+        check(!wrong, "%s", wrong);
+    }
+}
+#define CHECK_BOTH(...) check_both((struct ranks){.shared_bytes = SHARED_BYTES, __VA_ARGS__})
+
+/* No pointer that a call would give. */
+#define UNTOUCHED ((quern_group *)16)
+
+static quern_device *open_cpu(void) {
+    quern_device *device;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    return device;
+}
+
+static quern_group *single_group(quern_device *device) {
+    quern_group *group;
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.ranks = 1;
+    args.device = device;
+    check_ok(quern_group_create(&args, 1, &group));
+    return group;
+}
+
+static void check_refused(quern_status status, quern_status expected, const char *detail) {
+    check(status == expected, "%s instead of %s: %s", quern_status_string(status), quern_status_string(expected), error_detail());
+    check(strstr(error_detail(), detail), "no \"%s\" in \"%s\"", detail, error_detail());
+}
+
+static bool name_exists(const char *name) {
+    char path[256];
+    snprintf(path, sizeof path, "/dev/shm/quern.%s", name);
+    struct stat file;
+    return lstat(path, &file) == 0;
+}
+
+/* ---- what may not be asked for ---- */
+
+static void ignore_line(void *user, quern_log_level level, const char *line) { (void)user, (void)level, (void)line; }
+
+Test(group, refuses_bad_arguments) {
+    quern_device *device = open_cpu();
+    quern_set_log(ignore_line, NULL, QUERN_LOG_DEBUG);  /* with it, devices are looked into */
+    char long_name[202];
+    memset(long_name, 'n', sizeof long_name - 1);
+    long_name[201] = 0;
+    const struct {
+        quern_group_args args;
+        quern_status status;
+        const char *detail;
+    } mistakes[] = {
+        {{.size = 0}, QUERN_INVALID_STRUCT_SIZE, "quern_group_args.size is 0"},
+        {{.size = 0, .device = (quern_device *)8}, QUERN_INVALID_STRUCT_SIZE, "quern_group_args.size is 0"},
+        {{.size = sizeof(quern_group_args) + 8}, QUERN_INVALID_STRUCT_SIZE, "newer quern.h"},
+        {{.size = sizeof(quern_group_args), .ranks = 1}, QUERN_NULL_POINTER, "device is NULL"},
+#define ARGS(...) {.args = {.size = sizeof(quern_group_args), .device = device, __VA_ARGS__}, .status = QUERN_INVALID_ARGUMENT
+        ARGS(.ranks = 0), .detail = "ranks is 0: expected 1 to 128"},
+        ARGS(.ranks = 129, .name = "n"), .detail = "ranks is 129: expected 1 to 128"},
+        ARGS(.ranks = -1), .detail = "ranks is -1: expected 1 to 128"},
+        ARGS(.ranks = INT_MIN), .detail = "ranks is -2147483648"},
+        ARGS(.ranks = INT_MAX), .detail = "ranks is 2147483647"},
+        ARGS(.ranks = 2, .rank = 2, .name = "n"), .detail = "rank is 2: expected 0 to 1"},
+        ARGS(.ranks = 2, .rank = -1, .name = "n"), .detail = "rank is -1: expected 0 to 1"},
+        ARGS(.ranks = 2, .rank = INT_MIN, .name = "n"), .detail = "rank is -2147483648"},
+        ARGS(.ranks = 1, .name = ""), .detail = "name is not 1 to 200 letters"},
+        ARGS(.ranks = 2, .name = "a/b"), .detail = "name is not 1 to 200 letters"},
+        ARGS(.ranks = 2, .name = "a b"), .detail = "name is not 1 to 200 letters"},
+        ARGS(.ranks = 2, .name = "gr\xc3\xbcn"), .detail = "name is not 1 to 200 letters"},
+        ARGS(.ranks = 2, .name = long_name), .detail = "name is not 1 to 200 letters"},
+        ARGS(.ranks = 1, .timeout = -1), .detail = "timeout is -1: expected seconds, 0 or more"},
+        ARGS(.ranks = 1, .timeout = -INFINITY), .detail = "timeout is -inf"},
+        ARGS(.ranks = 1, .timeout = NAN), .detail = "timeout is "},
+#undef ARGS
+    };
+    quern_group *group = UNTOUCHED;
+    for (size_t i = 0; i < COUNT(mistakes); i++)
+        check_refused(quern_group_create(&mistakes[i].args, 1, &group), mistakes[i].status, mistakes[i].detail);
+
+    quern_group_args args[2] = {QUERN_GROUP_ARGS_INIT, QUERN_GROUP_ARGS_INIT};
+    args[0].device = args[1].device = device;
+    args[0].ranks = args[1].ranks = 2;
+    check_refused(quern_group_create(args, 1, &group), QUERN_NULL_POINTER, "name is NULL: 2 ranks need one to meet under");
+    args[0].name = args[1].name = "together";
+    args[1].rank = 1;
+    check_refused(quern_group_create(NULL, 1, &group), QUERN_NULL_POINTER, "args is NULL");
+    check_refused(quern_group_create(args, 1, NULL), QUERN_NULL_POINTER, "groups is NULL");
+    check_refused(quern_group_create(args, 0, &group), QUERN_INVALID_ARGUMENT, "count is 0: expected 1 to 128 ranks");
+    check_refused(quern_group_create(args, -1, &group), QUERN_INVALID_ARGUMENT, "count is -1: expected 1 to 128 ranks");
+    check_refused(quern_group_create(args, 129, &group), QUERN_INVALID_ARGUMENT, "count is 129: expected 1 to 128 ranks");
+    check_refused(quern_group_create(args, 2, &group), QUERN_INVALID_ARGUMENT, "count is 2: a thread is one CPU rank");
+    check(group == UNTOUCHED, "a failed call wrote a handle");
+    check(!name_exists("n") && !name_exists("together"), "a refused call left a name");
+    quern_device_close(device);
+}
+
+Test(group, allows_names_of_all_letters_and_lengths) {
+    quern_device *device = open_cpu();
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    char name[201] = "", *end = name + 200;
+    while (strlen(name) + strlen(letters) <= 200) strcat(name, letters);
+    memset(name + strlen(name), 'z', (size_t)(end - name) - strlen(name));
+    name[200] = 0;
+    const char *const names[] = {name, "a", ".", "..", "-", "%d%s"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        quern_group_args args = QUERN_GROUP_ARGS_INIT;
+        quern_group *group;
+        args.ranks = 1;
+        args.device = device;
+        args.name = names[i];
+        if (strchr(names[i], '%')) {
+            check_refused(quern_group_create(&args, 1, &group), QUERN_INVALID_ARGUMENT, "name is not 1 to 200 letters");
+            continue;
+        }
+        check_ok(quern_group_create(&args, 1, &group));
+        check(!name_exists(names[i]), "/dev/shm/quern.%s is still there", names[i]);
+        check_ok(quern_group_abort(group));
+        check(quern_group_status(group) == QUERN_GROUP_ABORTED, "not aborted");
+        check(strstr(error_detail(), ", rank 0: rank 0 has aborted the group"), "no rank in \"%s\"", error_detail());
+        check_ok(quern_group_destroy(group));
+    }
+    quern_device_close(device);
+}
+
+/* Every call on a handle, and what to give it. */
+static void check_every_call(quern_group *group, quern_status expected, const char *detail) {
+    quern_group *made = UNTOUCHED;
+    char text[256];
+    check_refused(quern_barrier(group, NULL, NULL), expected, detail);
+    check_refused(quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &made), expected, detail);
+    check_refused(quern_group_abort(group), expected, detail);
+    check_refused(quern_group_status(group), expected, detail);
+    check(made == UNTOUCHED, "a failed split wrote a handle");
+    size_t length = quern_group_report(group, text, sizeof text);
+    check(strstr(text, detail) && length == strlen(text), "the report says \"%s\"", text);
+    check(quern_group_rank(group) == -1 && quern_group_size(group) == -1, "a rank or size of no group");
+}
+
+Test(group, refuses_what_is_no_group) {
+    check_every_call(NULL, QUERN_NULL_POINTER, "group is NULL");
+    check_ok(quern_group_destroy(NULL));
+}
+
+Test(group, refuses_handles_that_were_destroyed) {
+    quern_device *device = open_cpu();
+    quern_group *groups[20];
+    for (size_t i = 0; i < COUNT(groups); i++) groups[i] = single_group(device);
+    for (size_t i = 0; i < COUNT(groups); i++) {
+        check_ok(quern_group_destroy(groups[i]));
+        check_every_call(groups[i], QUERN_INVALID_ARGUMENT, "was destroyed before");
+        check_refused(quern_group_destroy(groups[i]), QUERN_INVALID_ARGUMENT, "was destroyed before");
+    }
+    quern_group *next = single_group(device);
+    for (size_t i = 0; i < COUNT(groups); i++) check_every_call(groups[i], QUERN_INVALID_ARGUMENT, "was destroyed before");
+    check_ok(quern_barrier(next, NULL, NULL));
+    check_ok(quern_group_destroy(next));
+    quern_device_close(device);
+}
+
+Test(group, refuses_bad_arguments_of_split) {
+    quern_device *device = open_cpu();
+    quern_group *group = single_group(device), *other = single_group(device), *made[2] = {UNTOUCHED, UNTOUCHED};
+    const int zeros[2] = {0, 0};
+    const struct {
+        quern_group *const *groups;
+        int count;
+        const int *colours, *keys;
+        quern_group **made;
+        quern_status status;
+        const char *detail;
+    } mistakes[] = {
+        {NULL, 1, zeros, zeros, made, QUERN_NULL_POINTER, "groups is NULL"},
+        {&group, 0, zeros, zeros, made, QUERN_INVALID_ARGUMENT, "count is 0: expected 1 to 128 handles"},
+        {&group, -1, zeros, zeros, made, QUERN_INVALID_ARGUMENT, "count is -1: expected 1 to 128 handles"},
+        {&group, 129, zeros, zeros, made, QUERN_INVALID_ARGUMENT, "count is 129: expected 1 to 128 handles"},
+        {(quern_group *[]){NULL}, 1, zeros, zeros, made, QUERN_NULL_POINTER, "group is NULL"},
+        {(quern_group *[]){group, group}, 2, zeros, zeros, made, QUERN_INVALID_ARGUMENT, "groups[1] is the same handle as groups[0]"},
+        {(quern_group *[]){group, other}, 2, zeros, zeros, made, QUERN_INVALID_ARGUMENT, "groups[1] is of another group"},
+        {&group, 1, NULL, zeros, made, QUERN_NULL_POINTER, "colours is NULL"},
+        {&group, 1, zeros, NULL, made, QUERN_NULL_POINTER, "keys is NULL"},
+        {&group, 1, zeros, zeros, NULL, QUERN_NULL_POINTER, "new_groups is NULL"},
+    };
+    for (size_t i = 0; i < COUNT(mistakes); i++)
+        check_refused(quern_group_split(mistakes[i].groups, mistakes[i].count, mistakes[i].colours, mistakes[i].keys,
+                                        mistakes[i].made), mistakes[i].status, mistakes[i].detail);
+    check(made[0] == UNTOUCHED && made[1] == UNTOUCHED, "a failed split wrote");
+    check_ok(quern_group_split(&group, 1, zeros, zeros, made));
+    check(quern_group_size(made[0]) == 1, "%d ranks", quern_group_size(made[0]));
+    check_ok(quern_group_destroy(made[0]));
+    check_ok(quern_group_destroy(group));
+    check_ok(quern_group_destroy(other));
+    quern_device_close(device);
+}
+
+/* ---- finding each other ---- */
+
+static quern_status create_again_and_again(struct rank *rank) {
+    for (int round = 0; round < *(const int *)rank->user; round++) {
+        quern_group *group = rank_group(rank, 20);
+        rank_check(rank, quern_group_rank(group) == rank->rank && quern_group_size(group) == rank->ranks, "rank %d of %d",
+                   quern_group_rank(group), quern_group_size(group));
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_ok(rank, quern_group_status(group));
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    return QUERN_OK;
+}
+
+Test(group, may_have_the_same_name_again_at_once) {
+    CHECK_BOTH(.count = 3, .function = create_again_and_again, .user = &(int){300});
+    CHECK_BOTH(.count = 33, .function = create_again_and_again, .user = &(int){5});
+}
+
+/* Rank 0 looks at the file that the others make. */
+static quern_status look_at_the_file(struct rank *rank) {
+    char path[128];
+    struct stat file;
+    umask(0);
+    snprintf(path, sizeof path, "/dev/shm/quern.%s", rank->name);
+    while (rank->rank == 0 && lstat(path, &file) != 0) rank_sleep(1e-3);
+    if (rank->rank == 0)
+        rank_check(rank, S_ISREG(file.st_mode) && (file.st_mode & 07777) == 0600, "permissions are %o", file.st_mode & 07777);
+    quern_group *group = rank_group(rank, 20);
+    rank_check(rank, lstat(path, &file) != 0, "%s is still there", path);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(group, meets_in_a_file_of_its_own) {
+    CHECK_BOTH(.count = 3, .function = look_at_the_file);
+}
+
+/* Ranks 0 and 1 both want to be rank 0: one of them gets it. */
+static quern_status want_the_same_rank(struct rank *rank) {
+    unsigned *refused = rank->shared;
+    quern_group *group = UNTOUCHED;
+    quern_group_args args = rank_group_args(rank, 20);
+    args.rank = rank->rank == 2;
+    args.ranks = 2;
+    while (rank->rank == 2 && !__atomic_load_n(refused, __ATOMIC_ACQUIRE)) rank_sleep(1e-3);
+    quern_status status = quern_group_create(&args, 1, &group);
+    if (status == QUERN_OK) {
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_ok(rank, quern_group_destroy(group));
+    } else {
+        char expected[160];
+        rank_check(rank, status == QUERN_INVALID_ARGUMENT && group == UNTOUCHED, "%s", quern_status_string(status));
+        snprintf(expected, sizeof expected, "rank 0 of group %s has been taken by process ", rank->name);
+        rank_check_detail(rank, expected);
+        __atomic_add_fetch(refused, 1, __ATOMIC_RELEASE);
+    }
+    rank_line_up(rank);
+    rank_check(rank, *refused == 1, "%u ranks refused", *refused);
+    return QUERN_OK;
+}
+
+Test(group, gives_a_rank_once) {
+    CHECK_BOTH(.count = 3, .function = want_the_same_rank);
+}
+
+static quern_status disagree(struct rank *rank, quern_group_args *args, const char *detail) {
+    quern_group *group = UNTOUCHED;
+    rank_status(rank, quern_group_create(args, 1, &group), QUERN_PEER_MISMATCH);
+    rank_check(rank, group == UNTOUCHED, "a failed call wrote a handle");
+    rank_check_detail(rank, detail);
+    rank_check_detail(rank, "rank ");
+    rank_line_up(rank);
+    rank_check(rank, !name_exists(rank->name), "the name is still there");
+    rank_line_up(rank);
+    return quern_group_destroy(rank_group(rank, 20));
+}
+
+static quern_status disagree_on_ranks(struct rank *rank) {
+    quern_group_args args = rank_group_args(rank, 20);
+    args.ranks += rank->rank;
+    return disagree(rank, &args, "ranks, and rank ");
+}
+
+static quern_status disagree_on_epochs(struct rank *rank) {
+    quern_group_args args = rank_group_args(rank, 20);
+    args.first_epoch = (uint32_t)rank->rank;
+    return disagree(rank, &args, "the group's first_epoch is ");
+}
+
+Test(group, refuses_ranks_that_disagree) {
+    CHECK_BOTH(.count = 2, .function = disagree_on_ranks);
+    CHECK_BOTH(.count = 2, .function = disagree_on_epochs);
+}
+
+/* Ranks 2 and 5 do not come. */
+static quern_status wait_for_two(struct rank *rank) {
+    quern_group *group = UNTOUCHED;
+    quern_group_args args = rank_group_args(rank, 0.4);
+    bool absent = rank->rank == 2 || rank->rank == 5;
+    double began = rank_now();
+    if (!absent) {
+        rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_TIMEOUT);
+        rank_check_detail(rank, "quern_group_create waited 0.4");
+        rank_check_detail(rank, " s for rank 2, rank 5");
+        rank_check(rank, group == UNTOUCHED, "a failed call wrote a handle");
+        rank_check(rank, rank_now() - began >= 0.3 && rank_now() - began < 5, "waited %g s", rank_now() - began);
+    }
+    rank_line_up(rank);
+    rank_check(rank, !name_exists(rank->name), "the name is still there");
+    rank_line_up(rank);
+    return quern_group_destroy(rank_group(rank, 20));
+}
+
+Test(group, says_who_did_not_come) {
+    CHECK_BOTH(.count = 6, .function = wait_for_two);
+}
+
+/* Everybody fails and tries again at once, until the one that comes late is there: nobody may remove another attempt's name. */
+static quern_status try_again_until_all_are_there(struct rank *rank) {
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 0.02);
+    if (rank->rank == 0) rank_sleep(0.3);
+    double began = rank_now();
+    quern_status status;
+    do status = quern_group_create(&args, 1, &group);
+    while (status == QUERN_PEER_TIMEOUT && rank_now() - began < 20);
+    if (status != QUERN_OK) return status;
+    return quern_group_destroy(group);
+}
+
+Test(group, comes_about_at_a_later_attempt) {
+    CHECK_BOTH(.count = 2, .function = try_again_until_all_are_there);
+}
+
+/* A process that has ended is not mistaken for a later one with its number, nor one that lives for one that has ended. */
+Test(group, tells_processes_apart) {
+    struct quern_process here = quern_this_process(), other = here;
+    check(here.pid == getpid() && here.start_time && here.namespace, "no identity");
+    check(quern_same_process(here, other) && !quern_process_has_ended(here), "this process has ended");
+    other.start_time--;
+    check(!quern_same_process(here, other) && quern_process_has_ended(other), "an earlier process of this number lives");
+    pid_t child = fork();
+    if (child == 0) _exit(EXIT_SUCCESS);
+    siginfo_t ended;
+    check(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) == 0, "no child");
+    other = here;
+    other.pid = child;
+    check(quern_process_has_ended(other), "a process that nobody has waited for lives");
+    waitpid(child, NULL, 0);
+    check(quern_process_has_ended(other), "a process that is gone lives");
+    other.namespace++;
+    check(!quern_process_has_ended(other), "a process of another name space, which cannot be seen, has ended");
+}
+
+/* ---- splitting ---- */
+
+/* What each rank writes of itself, for the others to compare with. */
+struct wish {
+    int colour, key;
+};
+
+/* The place a rank must get among those of its colour, and their number. */
+static int expected_place(const struct wish *wishes, int ranks, int rank, int *size) {
+    int place = *size = 0;
+    for (int other = 0; other < ranks; other++) {
+        if (wishes[other].colour != wishes[rank].colour) continue;
+        bool before = wishes[other].key < wishes[rank].key || (wishes[other].key == wishes[rank].key && other < rank);
+        place += before;
+        ++*size;
+    }
+    return place;
+}
+
+static const int odd_keys[] = {INT_MIN, -1, 0, 0, 1, INT_MAX};
+static const int odd_colours[] = {0, 1, 1, INT_MAX, -1, INT_MIN, 77};
+
+static quern_status split_at_random(struct rank *rank) {
+    struct wish wishes[QUERN_MAX_RANKS];
+    int *told = rank->shared;
+    quern_group *group = rank_group(rank, 20);
+    for (uint64_t round = 0; round < 30; round++) {
+        int size;
+        quern_group *part = UNTOUCHED;
+        for (int other = 0; other < rank->ranks; other++) {
+            uint64_t place = round * QUERN_MAX_RANKS + (uint64_t)other;
+            wishes[other].colour = odd_colours[random_below(1, place, COUNT(odd_colours))];
+            wishes[other].key = odd_keys[random_below(2, place, COUNT(odd_keys))];
+        }
+        const struct wish *mine = &wishes[rank->rank];
+        rank_ok(rank, quern_group_split(&group, 1, &mine->colour, &mine->key, &part));
+        rank_check(rank, !part == (mine->colour < 0), "colour %d gave %p", mine->colour, (void *)part);
+        if (!part) continue;
+        int place = expected_place(wishes, rank->ranks, rank->rank, &size);
+        rank_check(rank, quern_group_rank(part) == place && quern_group_size(part) == size, "round %d: rank %d of %d, not %d of %d",
+                   (int)round, quern_group_rank(part), quern_group_size(part), place, size);
+        told[rank->rank] = (int)round;
+        rank_ok(rank, quern_barrier(part, NULL, NULL));
+        for (int other = 0; other < rank->ranks; other++)
+            if (wishes[other].colour == mine->colour) rank_check(rank, told[other] == (int)round, "rank %d is not there", other);
+        rank_ok(rank, quern_barrier(part, NULL, NULL));
+        rank_ok(rank, quern_group_destroy(part));
+    }
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(group, splits_by_colour_and_key) {
+    CHECK_BOTH(.count = 7, .function = split_at_random);
+}
+
+/* Halves of halves; all of them live at the same time, and end in any order. */
+static quern_status split_the_parts(struct rank *rank) {
+    quern_group *groups[4] = {rank_group(rank, 20)};
+    for (int level = 1; level < 4; level++) {
+        int colour = quern_group_rank(groups[level - 1]) % 2, key = -quern_group_rank(groups[level - 1]);
+        rank_ok(rank, quern_group_split(&groups[level - 1], 1, &colour, &key, &groups[level]));
+        rank_check(rank, quern_group_size(groups[level]) == 8 >> level, "%d ranks", quern_group_size(groups[level]));
+    }
+    for (int round = 0; round < 20; round++)
+        for (int level = 0; level < 4; level++) rank_ok(rank, quern_barrier(groups[level], NULL, NULL));
+    int first = rank->rank % 2 ? 0 : 3;
+    for (int i = 0; i < 4; i++) rank_ok(rank, quern_group_destroy(groups[(first + i) % 4]));
+    return QUERN_OK;
+}
+
+Test(group, splits_what_was_split) {
+    CHECK_BOTH(.count = 8, .function = split_the_parts);
+}
+
+/* The limit goes over to the parts, and their misfortune does not come back. */
+static quern_status inherit_the_limit(struct rank *rank) {
+    quern_group *group = rank_group(rank, 0.3), *part;
+    rank_ok(rank, quern_group_split(&group, 1, (int[]){rank->rank / 2}, (int[]){0}, &part));
+    double began = rank_now();
+    if (rank->rank == 0) {
+        rank_status(rank, quern_barrier(part, NULL, NULL), QUERN_PEER_TIMEOUT);
+        rank_check(rank, rank_now() - began < 5, "waited %g s", rank_now() - began);
+    }
+    rank_line_up(rank);
+    rank_status(rank, quern_group_status(part), rank->rank < 2 ? QUERN_PEER_TIMEOUT : QUERN_OK);
+    rank_ok(rank, quern_group_status(group));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(part));
+    return quern_group_destroy(group);
+}
+
+Test(group, parts_have_the_limit_and_a_fate_of_their_own) {
+    CHECK_BOTH(.count = 4, .function = inherit_the_limit);
+}
+
+/* ---- several groups of the same ranks ---- */
+
+static quern_status use_several_groups(struct rank *rank) {
+    enum { GROUPS = 3 };
+    quern_group *groups[GROUPS];
+    int *round_of = rank->shared;
+    char name[96];
+    for (int i = 0; i < GROUPS; i++) {
+        quern_group_args args = rank_group_args(rank, 20);
+        snprintf(name, sizeof name, "%s.%d", rank->name, i);
+        args.name = name;
+        args.rank = (rank->rank + i) % rank->ranks;
+        rank_ok(rank, quern_group_create(&args, 1, &groups[i]));
+    }
+    for (int round = 1; round <= 500; round++) {
+        quern_group *group = groups[random_below(3, (uint64_t)round, GROUPS)];
+        round_of[rank->rank] = round;
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        for (int other = 0; other < rank->ranks; other++) rank_check(rank, round_of[other] == round, "rank %d is not there", other);
+        rank_ok(rank, quern_barrier(groups[round % GROUPS], NULL, NULL));
+    }
+    if (rank->rank == 0) rank_ok(rank, quern_group_abort(groups[1]));
+    rank_line_up(rank);
+    rank_status(rank, quern_barrier(groups[1], NULL, NULL), QUERN_GROUP_ABORTED);
+    rank_ok(rank, quern_barrier(groups[0], NULL, NULL));
+    rank_ok(rank, quern_barrier(groups[2], NULL, NULL));
+    for (int i = 0; i < GROUPS; i++) rank_ok(rank, quern_group_destroy(groups[i]));
+    return QUERN_OK;
+}
+
+Test(group, may_share_its_ranks_with_others) {
+    CHECK_BOTH(.count = 4, .function = use_several_groups);
+}
+
+/* ---- aborting ---- */
+
+struct moments {
+    double aborted;
+};
+
+/* The last rank aborts while the others wait, some in a barrier and, in their next group, in a split. */
+static quern_status abort_one_wait(struct rank *rank, bool in_split) {
+    struct moments *moments = rank->shared;
+    quern_group *group = rank_group(rank, 60), *part = UNTOUCHED;
+    char expected[96];
+    if (rank->rank == rank->ranks - 1) {
+        rank_sleep(0.15);
+        moments->aborted = rank_now();
+        rank_ok(rank, quern_group_abort(group));
+        rank_status(rank, quern_group_status(group), QUERN_GROUP_ABORTED);
+    } else {
+        quern_status status = in_split ? quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part)
+                                       : quern_barrier(group, NULL, NULL);
+        double late = rank_now() - moments->aborted;
+        rank_check(rank, status == QUERN_GROUP_ABORTED && part == UNTOUCHED, "%s", quern_status_string(status));
+        snprintf(expected, sizeof expected, "rank %d: rank %d has aborted the group", rank->rank, rank->ranks - 1);
+        rank_check_detail(rank, expected);
+        rank_check(rank, late < 2, "the wait ended %g s late", late);
+    }
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
+    rank_ok(rank, quern_group_abort(group));
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+static quern_status abort_waits(struct rank *rank) {
+    quern_status status = abort_one_wait(rank, false);
+    return status == QUERN_OK ? abort_one_wait(rank, true) : status;
+}
+
+Test(group, ends_all_waits_when_it_is_aborted) {
+    CHECK_BOTH(.count = 2, .function = abort_waits);
+    CHECK_BOTH(.count = 9, .function = abort_waits);
+}
+
+/*
+ * A sleeper looks around every twentieth of a second anyway.  So rank 0 aborts when the other one has just gone to sleep, several
+ * times, and once at least it must look up well before.
+ */
+static quern_status wake_at_once(struct rank *rank) {
+    struct moments *moments = rank->shared;
+    char report[1024];
+    double soonest = 1;
+    for (int round = 0; round < 12; round++) {
+        quern_group *group = rank_group(rank, 60);
+        rank_line_up(rank);
+        if (rank->rank == 0) {
+            do quern_group_report(group, report, sizeof report);
+            while (!strstr(report, "waits in quern_barrier"));
+            moments->aborted = rank_now();
+            rank_ok(rank, quern_group_abort(group));
+        } else {
+            rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
+            double late = rank_now() - moments->aborted;
+            if (late < soonest) soonest = late;
+        }
+        rank_line_up(rank);
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    rank_check(rank, rank->rank == 0 || soonest < 0.02, "the waits ended %g s late and more", soonest);
+    return QUERN_OK;
+}
+
+Test(group, wakes_sleepers_when_it_is_aborted) {
+    CHECK_BOTH(.count = 2, .function = wake_at_once);
+}
+
+static void *abort_soon(void *user) {
+    rank_sleep(0.15);
+    quern_status status = quern_group_abort(user);
+    return status == QUERN_OK ? NULL : user;
+}
+
+/* Rank 0's own second thread ends its wait. */
+static quern_status abort_from_another_thread(struct rank *rank) {
+    quern_group *group = rank_group(rank, 60);
+    pthread_t thread;
+    void *failed = NULL;
+    double began = rank_now();
+    if (rank->rank == 0) {
+        pthread_create(&thread, NULL, abort_soon, group);
+        rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
+        rank_check(rank, rank_now() - began < 5, "waited %g s", rank_now() - began);
+        pthread_join(thread, &failed);
+        rank_check(rank, !failed, "the other thread could not abort");
+    }
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(group, may_be_aborted_by_any_thread) {
+    CHECK_BOTH(.count = 2, .function = abort_from_another_thread);
+}
+
+/* What the other thread is to look at (NULL: it may end), and what it has looked at. */
+static quern_group *_Atomic looked_at, *_Atomic seen;
+
+static void *look_and_abort(void *user) {
+    char report[512];
+    for (quern_group *group; (group = looked_at);) {
+        bool known = quern_group_rank(group) == 0 && quern_group_size(group) == 1;
+        quern_group_report(group, report, sizeof report);
+        if (known && !strstr(report, "rank 0: ") && !strstr(report, "destroyed before")) return user;
+        if (known) quern_group_abort(group);
+        seen = group;
+    }
+    return NULL;
+}
+
+Test(group, may_be_looked_at_and_aborted_while_it_is_destroyed) {
+    quern_device *device = open_cpu();
+    pthread_t thread;
+    void *failed;
+    looked_at = single_group(device);
+    check_ok(quern_group_destroy(looked_at));
+    pthread_create(&thread, NULL, look_and_abort, &looked_at);
+    for (int round = 0; round < 300; round++) {
+        looked_at = single_group(device);
+        while (round % 2 && seen != looked_at) rank_sleep(1e-5);
+        check_ok(quern_group_destroy(looked_at));
+    }
+    looked_at = NULL;
+    pthread_join(thread, &failed);
+    check(!failed, "a report without its rank");
+    quern_device_close(device);
+}
+
+/* ---- reporting ---- */
+
+static int count_lines(const char *text) {
+    int lines = 0;
+    for (; *text; text++) lines += *text == '\n';
+    return lines;
+}
+
+static void check_line(struct rank *rank, const char *report, const char *format, ...) {
+    char line[200];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    rank_check(rank, strstr(report, line), "no \"%s\" in the report:\n%s", line, report);
+}
+
+/* Ranks 1 and 2 wait in a barrier for rank 0, which asks what is going on; rank 3 has left. */
+static quern_status report_who_waits(struct rank *rank) {
+    pid_t *processes = rank->shared;
+    char report[2048], part[20];
+    quern_group *group = rank_group(rank, 20);
+    processes[rank->rank] = getpid();
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == 3) rank_ok(rank, quern_group_destroy(group));
+    rank_line_up(rank);
+    if (rank->rank == 3) return QUERN_OK;
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = (int[]){0, 1, 2};
+    args.member_count = 3;
+    if (rank->rank == 0) {
+        rank_sleep(0.2);
+        size_t length = quern_group_report(group, report, sizeof report);
+        rank_check(rank, length == strlen(report) && count_lines(report) == 4, "%zu of %zu:\n%s", length, strlen(report), report);
+        check_line(rank, report, "rank 0: process %d, cpu:0, last in quern_barrier, epoch 2\n", (int)processes[0]);
+        check_line(rank, report, "rank 1: process %d, cpu:0, waits in quern_barrier, epoch 3, for 0.", (int)processes[1]);
+        check_line(rank, report, "rank 2: process %d, cpu:0, waits in quern_barrier, epoch 3, for 0.", (int)processes[2]);
+        check_line(rank, report, "rank 3: left\n");
+        memset(part, 'x', sizeof part);
+        rank_check(rank, quern_group_report(group, part, 10) >= length - 20 && !memcmp(part, "rank 0: p", 10) && part[10] == 'x',
+                   "cut off to \"%.20s\"", part);
+        rank_check(rank, quern_group_report(group, NULL, 0) >= length - 20, "another length without a buffer");
+    }
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(group, reports_what_each_rank_is_doing) {
+    CHECK_BOTH(.count = 4, .function = report_who_waits);
+}
+
+static quern_status report_the_end(struct rank *rank) {
+    char report[2048];
+    quern_group *group = rank_group(rank, 0.2);
+    if (rank->rank == 0) rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_TIMEOUT);
+    rank_line_up(rank);
+    quern_group_report(group, report, sizeof report);
+    rank_check(rank, count_lines(report) == 3, "%s", report);
+    check_line(rank, report, "rank 1: process %d, cpu:0, last in quern_group_create, epoch 0\n", (int)getpid());
+    check_line(rank, report, "poisoned with QUERN_PEER_TIMEOUT: quern_barrier: rank 0 waited 0.2");
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(group, reports_what_it_is_poisoned_with) {
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = report_the_end);
+}
+
+/* The environment is read by each rank's process. */
+Test(group, logs_the_report_when_a_wait_expires) {
+    char path[] = "/tmp/quern_log_XXXXXX", value[64], text[8192] = "";
+    int file = mkstemp(path);
+    check(file >= 0, "no file for the log");
+    snprintf(value, sizeof value, "1:%s", path);
+    setenv("QUERN_LOG", value, 1);
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = report_the_end);
+    check(read(file, text, sizeof text - 1) > 0, "nothing was logged");
+    close(file);
+    unlink(path);
+    static const char *const lines[] = {
+        ", rank 0: poisoned with QUERN_PEER_TIMEOUT: quern_barrier: rank 0 waited 0.2", ", rank 0: rank 0: process ",
+        ", rank 0: rank 1: process ", " last in quern_group_create, epoch 0\n"};
+    for (size_t i = 0; i < COUNT(lines); i++) check(strstr(text, lines[i]), "no \"%s\" in the log:\n%s", lines[i], text);
+}

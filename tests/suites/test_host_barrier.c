@@ -1,0 +1,455 @@
+/*
+ * The barrier of CPU ranks, threads and processes: nobody gets past it before all have come, whoever they are, however late, and
+ * whatever the counters stand at; and when somebody does not come, everybody is told who.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "ranks/group.h"
+#include "harness/check.h"
+#include "harness/device.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Every rank's plain, unguarded value: what a barrier orders. */
+struct board {
+    _Alignas(64) struct {
+        _Alignas(64) int64_t value;
+    } of[QUERN_MAX_RANKS];
+};
+
+static quern_barrier_args barrier_of(const int *members, int count) {
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.members = members;
+    args.member_count = count;
+    return args;
+}
+
+/* Each member writes, all meet, each reads what the others have written; and all meet again before anyone writes. */
+static void exchange_values(struct rank *rank, quern_group *group, const int *members, int count, int64_t value) {
+    struct board *board = rank->shared;
+    quern_barrier_args args = barrier_of(members, count);
+    board->of[rank->rank].value = value;
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+    for (int i = 0; i < (members ? count : rank->ranks); i++) {
+        int peer = members ? members[i] : i;
+        int64_t seen = board->of[peer].value;
+        rank_check(rank, seen == value, "round %lld: rank %d has written %lld", (long long)value, peer, (long long)seen);
+    }
+    rank_ok(rank, quern_barrier(group, &args, NULL));
+}
+
+static void check_both(struct ranks ranks) {
+    for (size_t i = 0; i < COUNT(rank_kinds); i++) {
+        ranks.kind = rank_kinds[i];
+        const char *wrong = ranks_run(&ranks);
+        check(!wrong, "%s", wrong);
+    }
+}
+#define CHECK_BOTH(...) check_both((struct ranks){.shared_bytes = sizeof(struct board), __VA_ARGS__})
+
+/* ---- rounds ---- */
+
+static quern_status meet_often(struct rank *rank) {
+    const int64_t *rounds = rank->user;
+    quern_group *group = rank_group(rank, 30);
+    for (int64_t round = 1; round <= *rounds; round++) exchange_values(rank, group, NULL, 0, round);
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, any_number_of_ranks) {
+    static const int counts[] = {1, 2, 3, 4, 8, 31, 32, 33, 64, 128};
+    for (size_t i = 0; i < COUNT(counts); i++) CHECK_BOTH(.count = counts[i], .function = meet_often, .user = &(int64_t){5});
+}
+
+/* Two barriers a round.  Threads and processes wait in the same way: one kind need not be proved at such length. */
+static void check_many(int ranks, int64_t barriers) {
+    static const int share[] = {[RANK_THREADS] = 1, [RANK_PROCESSES] = 10};
+    for (size_t i = 0; i < COUNT(rank_kinds); i++) {
+        int64_t rounds = barriers / 2 / share[rank_kinds[i]] / (test_is_small() ? 100 : 1);
+        check_ranks(.kind = rank_kinds[i], .count = ranks, .function = meet_often, .user = &rounds, .limit = 280,
+                    .shared_bytes = sizeof(struct board));
+    }
+}
+
+Test(host_barrier, a_million_times_with_two_ranks, .timeout = 600) { check_many(2, 1000000); }
+
+Test(host_barrier, a_hundred_thousand_times_with_four_ranks, .timeout = 600) { check_many(4, 100000); }
+
+/* Far more ranks than cores.  A wake-up that is lost costs a slice of 50 ms: these rounds would take minutes. */
+Test(host_barrier, wakes_sleepers, .timeout = 120) {
+    CHECK_BOTH(.count = 12, .function = meet_often, .user = &(int64_t){1000}, .limit = 30);
+}
+
+/*
+ * The last to come wakes those who sleep, which look around every twentieth of a second anyway; so at least once in several times
+ * they must be there well before.
+ */
+static quern_status come_last(struct rank *rank) {
+    double *came = rank->shared, soonest = 1;
+    char report[1024];
+    quern_group *group = rank_group(rank, 30);
+    for (int round = 0; round < 12; round++) {
+        rank_line_up(rank);
+        if (rank->rank == 0) {
+            do quern_group_report(group, report, sizeof report);
+            while (!strstr(report, "rank 1: process ") || !strstr(strstr(report, "rank 1: process "), "waits in"));
+            *came = rank_now();
+        }
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        if (rank_now() - *came < soonest) soonest = rank_now() - *came;
+    }
+    rank_check(rank, soonest < 0.02, "got up %g s late and more", soonest);
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, wakes_sleepers_at_once) {
+    CHECK_BOTH(.count = 2, .function = come_last);
+}
+
+static quern_status meet_across_the_wrap(struct rank *rank) {
+    static const int pairs[3][2] = {{0, 1}, {0, 2}, {1, 2}};
+    quern_group_args args = rank_group_args(rank, 10);
+    quern_group *group;
+    args.first_epoch = *(const uint32_t *)rank->user;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    for (int64_t round = 1; round <= 12; round++) {
+        const int *pair = pairs[round % 3];
+        exchange_values(rank, group, NULL, 0, 2 * round);
+        if (rank->rank == pair[0] || rank->rank == pair[1]) exchange_values(rank, group, pair, 2, 2 * round + 1);
+    }
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, epochs_wrap_around) {
+    static const uint32_t first[] = {0xFFFFFFF0, 0xFFFFFFFF, 0x7FFFFFF0, 0x80000000};
+    for (size_t i = 0; i < COUNT(first); i++) CHECK_BOTH(.count = 3, .function = meet_across_the_wrap, .user = &first[i]);
+}
+
+/* ---- subsets ---- */
+
+/* The members of a round, at least one: the same on every rank. */
+static int draw_members(int ranks, uint64_t round, int members[QUERN_MAX_RANKS]) {
+    int count = 0;
+    for (int rank = 0; rank < ranks; rank++)
+        if (random_bits(7, round * QUERN_MAX_RANKS + (uint64_t)rank) % 3 != 0) members[count++] = rank;
+    if (!count) members[count++] = (int)(round % (uint64_t)ranks);
+    return count;
+}
+
+static quern_status meet_in_random_subsets(struct rank *rank) {
+    const int64_t *rounds = rank->user;
+    int members[QUERN_MAX_RANKS];
+    quern_group *group = rank_group(rank, 30);
+    for (int64_t round = 1; round <= *rounds; round++) {
+        int count = draw_members(rank->ranks, (uint64_t)round, members);
+        bool mine = false;
+        for (int i = 0; i < count; i++) mine |= members[i] == rank->rank;
+        if (mine) exchange_values(rank, group, members, count, round);
+    }
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, random_subsets, .timeout = 120) {
+    CHECK_BOTH(.count = 8, .function = meet_in_random_subsets, .user = &(int64_t){1200});
+    CHECK_BOTH(.count = 40, .function = meet_in_random_subsets, .user = &(int64_t){30});
+}
+
+/* Rank 2 is in no barrier, and later not even in the group. */
+static quern_status leave_one_out(struct rank *rank) {
+    static const int members[] = {0, 1};
+    quern_group *group = rank_group(rank, 5);
+    for (int part = 0; part < 2; part++) {
+        rank_line_up(rank);
+        if (rank->rank < 2)
+            for (int64_t round = 0; round < 300; round++) exchange_values(rank, group, members, 2, 1000 * part + round);
+        rank_line_up(rank);
+        if (rank->rank == 2) rank_ok(rank, quern_group_destroy(part == 0 ? group : NULL));
+    }
+    return rank->rank == 2 ? QUERN_OK : quern_group_destroy(group);
+}
+
+Test(host_barrier, never_waits_for_others_than_its_members) {
+    CHECK_BOTH(.count = 3, .function = leave_one_out);
+}
+
+/* ---- early and late ---- */
+
+static struct quern_meeting barrier_meeting(struct quern_membership *member) {
+    return (struct quern_meeting){QUERN_IN_BARRIER, QUERN_PHASE_MEETING, &member->everyone, member->timeout};
+}
+
+/* Rank 0 has come, but looks up only when rank 1 waits in its next call already, which is another one. */
+static quern_status look_up_late(struct rank *rank) {
+    quern_group *group = rank_group(rank, 10), *half = NULL;
+    struct quern_membership *member;
+    rank_ok(rank, quern_member_of(group, &member));
+    for (int round = 0; round < 3; round++) {
+        struct quern_meeting meeting = barrier_meeting(member);
+        quern_announce(member, &meeting);
+        if (rank->rank == 0) rank_sleep(0.05);
+        rank_ok(rank, quern_await(member, &meeting));
+        rank_ok(rank, quern_group_split(&group, 1, (int[]){round % 2}, (int[]){0}, &half));
+        rank_ok(rank, quern_group_destroy(half));
+    }
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, a_rank_may_be_a_phase_ahead) {
+    CHECK_BOTH(.count = 2, .function = look_up_late);
+    CHECK_BOTH(.count = 5, .function = look_up_late);
+}
+
+static double processor_seconds(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+static void count_line(void *user, quern_log_level level, const char *line) {
+    int *lines = user;
+    (void)line;
+    if (level == QUERN_LOG_ERROR) __atomic_add_fetch(lines, 1, __ATOMIC_RELAXED);
+}
+
+/* The others wait, asleep, and have nothing to complain of. */
+static quern_status keep_the_others_waiting(struct rank *rank) {
+    static int complaints;
+    quern_group *group = rank_group(rank, 30);
+    quern_set_log(count_line, &complaints, QUERN_LOG_ERROR);
+    exchange_values(rank, group, NULL, 0, 1);
+    double began = rank_now(), worked = processor_seconds();
+    if (rank->rank == 1) rank_sleep(1);
+    exchange_values(rank, group, NULL, 0, 2);
+    double waited = rank_now() - began;
+    worked = processor_seconds() - worked;
+    rank_check(rank, waited > 0.8, "got past the barrier after %g s", waited);  /* a rank may come late itself */
+    rank_check(rank, worked < 0.3, "worked %g s of the second it waited", worked);
+    rank_check(rank, !complaints, "%d errors logged", complaints);
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, waits_for_a_rank_that_is_late) {
+    CHECK_BOTH(.count = 4, .function = keep_the_others_waiting);
+}
+
+/* ---- ranks that do not come ---- */
+
+/* All ranks, but this one: absent on purpose. */
+enum { ABSENT = 1 };
+
+/* Everybody is told the same, again and again. */
+static void check_same_words(struct rank *rank, quern_group *group, quern_status expected) {
+    _Static_assert(sizeof(struct board) >= 8 * RANK_TEXT_BYTES, "of up to eight ranks");
+    char (*words)[RANK_TEXT_BYTES] = rank->shared, detail[RANK_TEXT_BYTES];
+    rank_status(rank, quern_group_status(group), expected);
+    quern_error_detail(detail, sizeof detail);
+    const char *reason = strstr(detail, ": ");
+    rank_check(rank, reason, "no reason in \"%s\"", detail);
+    memcpy(words[rank->rank], reason, strlen(reason) + 1);
+    rank_line_up(rank);
+    rank_check(rank, !strcmp(words[0], words[rank->rank]), "rank 0 was told \"%s\", rank %d \"%s\"", words[0], rank->rank,
+               words[rank->rank]);
+    rank_status(rank, quern_barrier(group, NULL, NULL), expected);
+    rank_check_detail(rank, words[0]);
+    rank_status(rank, quern_group_split(&group, 1, (int[]){0}, (int[]){0}, (quern_group *[]){NULL}), expected);
+    rank_check_detail(rank, words[0]);
+}
+
+struct limits {
+    double group, call, least, most;
+};
+
+/* The limit of the call goes before that of the group. */
+static quern_status miss_one(struct rank *rank) {
+    const struct limits *limits = rank->user;
+    char expected[160], detail[RANK_TEXT_BYTES];
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    quern_group *group = rank_group(rank, limits->group);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    double began = rank_now();
+    args.timeout = limits->call;
+    if (rank->rank != ABSENT) rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
+    double waited = rank_now() - began;
+    rank_line_up(rank);
+    rank_check(rank, rank->rank == ABSENT || waited < limits->most, "waited %g s", waited);
+    quern_group_status(group);
+    quern_error_detail(detail, sizeof detail);
+    snprintf(expected, sizeof expected, "quern_barrier: rank %d waited ", rank->rank);
+    rank_check(rank, !strstr(detail, expected) || waited >= limits->least, "gave up after %g s", waited);
+    check_same_words(rank, group, QUERN_PEER_TIMEOUT);
+    snprintf(expected, sizeof expected, " rank %d (process ", ABSENT);
+    rank_check_detail(rank, expected);
+    snprintf(expected, sizeof expected, ", last epoch 2, expected 3, last in quern_barrier)");
+    rank_check_detail(rank, "quern_barrier: rank ");
+    rank_check_detail(rank, " s for rank ");
+    rank_check_detail(rank, expected);
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, says_who_did_not_come) {
+    static const struct limits limits[] = {{0.3, 0, 0.3, 5}, {60, 0.3, 0.3, 5}, {0.1, 0.6, 0.6, 5}, {60, 1e-9, 0, 5}};
+    for (size_t i = 0; i < COUNT(limits); i++)
+        CHECK_BOTH(.count = 4, .function = miss_one, .user = &limits[i]);
+}
+
+/* Of many only some are named. */
+static quern_status miss_many(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.timeout = 0.2;
+    if (rank->rank == 0) {
+        rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
+        rank_check_detail(rank, "for rank 1 (process ");
+        rank_check_detail(rank, ", rank 8 (process ");
+        rank_check_detail(rank, " and 11 more");
+    }
+    rank_line_up(rank);
+    rank_status(rank, quern_group_status(group), QUERN_PEER_TIMEOUT);
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, names_some_of_many_that_did_not_come) {
+    CHECK_BOTH(.count = 20, .function = miss_many);
+}
+
+static quern_status wait_for_one_that_left(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    char expected[64];
+    exchange_values(rank, group, NULL, 0, 1);
+    double began = rank_now();
+    if (rank->rank == ABSENT) return quern_group_destroy(group);
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
+    double waited = rank_now() - began;
+    snprintf(expected, sizeof expected, "quern_barrier: rank %d (process ", ABSENT);
+    rank_check_detail(rank, expected);
+    rank_check_detail(rank, "has destroyed its group; rank ");
+    rank_check(rank, waited < 5, "noticed after %g s", waited);
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, says_who_has_left) {
+    CHECK_BOTH(.count = 4, .function = wait_for_one_that_left);
+}
+
+/* ---- different calls ---- */
+
+static quern_status split_instead(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30), *half = (quern_group *)&half;
+    quern_status status = rank->rank == 0 ? quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &half)
+                                          : quern_barrier(group, NULL, NULL);
+    rank_check(rank, status == QUERN_PEER_MISMATCH, "%s", quern_status_string(status));
+    rank_check_detail(rank, "quern_barrier");
+    rank_check_detail(rank, "quern_group_split (exchange)");
+    rank_check_detail(rank, "rank 0 ");
+    rank_check(rank, half == (quern_group *)&half, "a failed split wrote");
+    check_same_words(rank, group, QUERN_PEER_MISMATCH);
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, refuses_another_call) {
+    CHECK_BOTH(.count = 2, .function = split_instead);
+    CHECK_BOTH(.count = 3, .function = split_instead);
+}
+
+static quern_status name_other_members(struct rank *rank) {
+    static const int members[] = {0, 1};
+    quern_group *group = rank_group(rank, 30);
+    quern_barrier_args args = barrier_of(members, 2);
+    quern_status status = QUERN_PEER_MISMATCH;
+    if (rank->rank < 2) status = quern_barrier(group, rank->rank == 1 ? &args : NULL, NULL);
+    rank_check(rank, status == QUERN_PEER_MISMATCH, "%s", quern_status_string(status));
+    if (rank->rank < 2) rank_check_detail(rank, " of other members");
+    rank_line_up(rank);
+    check_same_words(rank, group, QUERN_PEER_MISMATCH);
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, refuses_other_members) {
+    CHECK_BOTH(.count = 3, .function = name_other_members);
+}
+
+/* ---- arguments ---- */
+
+struct refused_call {
+    quern_barrier_args args;
+    bool with_stream;
+    quern_status status;
+    const char *detail;
+};
+
+/* Rank 0 makes every mistake there is, and then the barrier goes as if nothing had been. */
+static quern_status make_mistakes(struct rank *rank) {
+    const struct refused_call calls[] = {
+        {{.size = 0}, false, QUERN_INVALID_STRUCT_SIZE, "quern_barrier_args.size is 0"},
+        {{.size = sizeof(quern_barrier_args) + 8}, false, QUERN_INVALID_STRUCT_SIZE, "newer quern.h"},
+#define CALL(...) {.args = {.size = sizeof(quern_barrier_args), __VA_ARGS__}, .status = QUERN_INVALID_ARGUMENT
+        CALL(.members = (int[]){0, 3}, .member_count = 2), .detail = "members[1] is 3: expected a rank from 0 to 2"},
+        CALL(.members = (int[]){-1, 0}, .member_count = 2), .detail = "members[0] is -1: expected a rank from 0 to 2"},
+        CALL(.members = (int[]){1, 0}, .member_count = 2), .detail = "members[1] is 0 after 1: expected ascending ranks"},
+        CALL(.members = (int[]){0, 0}, .member_count = 2), .detail = "members[1] is 0 after 0: expected ascending ranks"},
+        CALL(.members = (int[]){1, 2}, .member_count = 2), .detail = "the 2 members do not include the calling rank, 0"},
+        CALL(.members = (int[]){0}, .member_count = 0), .detail = "the 0 members do not include the calling rank, 0"},
+        CALL(.members = (int[]){0}, .member_count = -1), .detail = "the -1 members do not include the calling rank, 0"},
+        CALL(.timeout = -1), .detail = "timeout is -1: expected seconds, 0 or more"},
+        CALL(.timeout = -INFINITY), .detail = "timeout is -inf"},
+        CALL(.timeout = NAN), .detail = "timeout is "},
+        CALL(.timeout = 0), .with_stream = true, .detail = "stream is not NULL"},
+#undef CALL
+    };
+    quern_group *group = rank_group(rank, 10);
+    for (size_t i = 0; rank->rank == 0 && i < COUNT(calls); i++) {
+        rank_status(rank, quern_barrier(group, &calls[i].args, calls[i].with_stream ? rank : NULL), calls[i].status);
+        rank_check_detail(rank, calls[i].detail);
+    }
+    rank_status(rank, quern_barrier(NULL, NULL, NULL), QUERN_NULL_POINTER);
+    rank_check_detail(rank, "group is NULL");
+    exchange_values(rank, group, NULL, 0, 1);
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, refuses_bad_arguments) {
+    CHECK_BOTH(.count = 3, .function = make_mistakes);
+}
+
+static quern_status wait_without_end(struct rank *rank) {
+    static const double limits[] = {INFINITY, 1e300, 9e9, 1e18};
+    quern_group *group = rank_group(rank, limits[rank->rank % 4]);
+    for (size_t i = 0; i < COUNT(limits); i++) {
+        quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+        args.timeout = limits[i];
+        if (rank->rank == (int)i) rank_sleep(0.1);
+        rank_ok(rank, quern_barrier(group, &args, NULL));
+    }
+    return quern_group_destroy(group);
+}
+
+Test(host_barrier, takes_any_limit) {
+    CHECK_BOTH(.count = 4, .function = wait_without_end);
+}
+
+Test(host_barrier, pads_have_a_size) {
+    size_t last = 0;
+    for (int ranks = 1; ranks <= QUERN_MAX_RANKS; ranks++) {
+        size_t bytes = quern_barrier_bytes(ranks);
+        check(bytes >= last && bytes >= (size_t)ranks * 20, "%zu bytes for %d ranks", bytes, ranks);
+        last = bytes;
+    }
+    static const int impossible[] = {0, -1, QUERN_MAX_RANKS + 1, INT32_MIN, INT32_MAX};
+    for (size_t i = 0; i < COUNT(impossible); i++) {
+        char expected[64];
+        snprintf(expected, sizeof expected, "ranks is %d: expected 1 to 128", impossible[i]);
+        check(quern_barrier_bytes(impossible[i]) == 0, "bytes for %d ranks", impossible[i]);
+        check(strstr(error_detail(), expected), "%s", error_detail());
+    }
+}

@@ -1,0 +1,686 @@
+/*
+ * Symmetric memory of CPU ranks, which are threads or processes: what every rank sees where, what frees it, what is refused, and
+ * that nothing is left behind.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "ranks/group.h"
+#include "harness/check.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+#include "ranks/symmetric/symmetric.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Runs a function with so many ranks, as threads and as processes. */
+static void check_both_kinds(int count, rank_function *function, const void *user) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = count, .function = function, .user = user);
+}
+
+/* ---- what the ranks do ---- */
+
+static char *allocate(struct rank *rank, quern_group *group, size_t bytes) {
+    void *pointer;
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer));
+    return pointer;
+}
+
+static char *peer_of(struct rank *rank, quern_group *group, const void *pointer, int peer) {
+    void *there;
+    rank_ok(rank, quern_symmetric_peer(group, pointer, peer, &there));
+    return there;
+}
+
+static void meet(struct rank *rank, quern_group *group) { rank_ok(rank, quern_barrier(group, NULL, NULL)); }
+
+static void check_bytes(struct rank *rank, const char *bytes, size_t count, int value, const char *what) {
+    for (size_t i = 0; i < count; i++)
+        rank_check(rank, bytes[i] == (char)value, "%s: byte %zu of %zu is %d, expected %d", what, i, count, bytes[i], (char)value);
+}
+
+/* The call is refused, and says why. */
+static void refuse_peer(struct rank *rank, quern_group *group, const void *pointer, int peer, const char *why) {
+    void *there;
+    rank_status(rank, quern_symmetric_peer(group, pointer, peer, &there), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, why);
+}
+
+static struct quern_membership *member_of(struct rank *rank, const quern_group *group) {
+    struct quern_membership *member;
+    rank_ok(rank, quern_member_of(group, &member));
+    return member;
+}
+
+/* ---- what a process holds ---- */
+
+static int count_descriptors(void) {
+    int count = 0;
+    DIR *directory = opendir("/proc/self/fd");
+    while (readdir(directory)) count++;
+    closedir(directory);
+    return count;
+}
+
+static int count_mappings(void) {
+    int count = 0;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps)) count += strstr(line, "memfd:quern") != NULL;
+    fclose(maps);
+    return count;
+}
+
+/* ---- allocation ---- */
+
+/* One of several is large, but not where every one of many ranks would look at it. */
+static size_t size_for(int rank, int ranks) {
+    static const size_t sizes[] = {7000, 1, 0, 4096, (3 << 20) + 5, 255};
+    size_t size = sizes[rank % (int)COUNT(sizes)];
+    return ranks > 8 && size > 7000 ? 5000 : size;
+}
+
+static quern_status see_every_part(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    size_t bytes = size_for(rank->rank, rank->ranks);
+    char *mine = allocate(rank, group, bytes);
+    rank_check(rank, mine && (uintptr_t)mine % 256 == 0, "the part is at %p", (void *)mine);
+    check_bytes(rank, mine, bytes, 0, "fresh memory");
+    memset(mine, rank->rank + 1, bytes);
+    meet(rank, group);
+    for (int peer = 0; peer < rank->ranks; peer++) {
+        char *there = peer_of(rank, group, mine, peer);
+        rank_check(rank, peer != rank->rank || there == mine, "this rank's own part is elsewhere");
+        check_bytes(rank, there, size_for(peer, rank->ranks), peer + 1, "a peer's part");
+    }
+    meet(rank, group);
+    /* Everyone writes into the next rank's part. */
+    int next = (rank->rank + 1) % rank->ranks, before = (rank->rank + rank->ranks - 1) % rank->ranks;
+    memset(peer_of(rank, group, mine, next), 100 + rank->rank, size_for(next, rank->ranks));
+    meet(rank, group);
+    check_bytes(rank, mine, bytes, 100 + before, "what the peer wrote");
+    rank_ok(rank, quern_symmetric_free(group, mine, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, every_rank_sees_every_part) {
+    static const int counts[] = {1, 2, 3, 4, 8, 33};
+    for (size_t i = 0; i < COUNT(counts); i++) check_both_kinds(counts[i], see_every_part, NULL);
+    check_ranks(.kind = RANK_THREADS, .count = 128, .function = see_every_part);
+}
+
+static quern_status look_up(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    size_t bytes = rank->rank == 1 ? 5000 : 9000;
+    char *mine = allocate(rank, group, bytes), *other = allocate(rank, group, 100), stranger;
+    void *there;
+    for (size_t at = 0; at < 5000; at += 999)
+        rank_check(rank, peer_of(rank, group, mine + at, 1) == peer_of(rank, group, mine, 1) + at, "byte %zu is elsewhere", at);
+    rank_check(rank, peer_of(rank, group, mine, 0) != peer_of(rank, group, other, 0), "two allocations are one");
+    if (rank->rank == 0) {
+        rank_check(rank, peer_of(rank, group, mine + 4999, 1), "the last byte");
+        refuse_peer(rank, group, mine + 5000, 1, "byte 5000 of its range, and the part of rank 1 has 5000 bytes");
+        rank_check(rank, peer_of(rank, group, mine + 5000, 0) == mine + 5000, "its own part is larger");
+    }
+    refuse_peer(rank, group, mine + bytes, 0, "not in symmetric memory");
+    refuse_peer(rank, group, mine - 1, 0, "not in symmetric memory");
+    refuse_peer(rank, group, &stranger, 0, "not in symmetric memory");
+    refuse_peer(rank, group, NULL, 0, "not in symmetric memory");
+    refuse_peer(rank, group, mine, -1, "expected 0 to 1");
+    refuse_peer(rank, group, mine, 2, "rank is 2: expected 0 to 1");
+    rank_status(rank, quern_symmetric_peer(group, mine, 0, NULL), QUERN_NULL_POINTER);
+    rank_status(rank, quern_symmetric_multicast(group, mine, &there), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "the ranks are CPUs");
+    rank_status(rank, quern_symmetric_multicast(group, &stranger, &there), QUERN_INVALID_ARGUMENT);
+    rank_status(rank, quern_symmetric_peer(NULL, mine, 0, &there), QUERN_NULL_POINTER);
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, look_ups_find_what_lies_in_a_range_and_nothing_else) {
+    check_both_kinds(2, look_up, NULL);
+}
+
+/* The name of a place: the same id on every rank, never used again, also after a call that failed. */
+static quern_status name_places(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    const struct quern_membership *member = member_of(rank, group);
+    uint64_t *ids = rank->shared;
+    struct quern_symmetric_place place;
+    char *last = NULL;
+    for (int i = 0; i < 6; i++) {
+        size_t huge = i == 3 && rank->rank == 1 ? (size_t)1 << 50 : 10;
+        void *pointer;
+        rank_status(rank, quern_symmetric_alloc(&group, 1, &huge, &pointer), i == 3 ? QUERN_OUT_OF_MEMORY : QUERN_OK);
+        if (i == 3) continue;
+        last = pointer;
+        rank_check(rank, quern_symmetric_find(member, last + 4, 6, &place) == QUERN_MEMORY_SYMMETRIC, "it is not found");
+        rank_check(rank, place.offset == 4 && place.bytes == 10, "it is at %lld", (long long)place.offset);
+        if (rank->rank == 0) ids[i] = place.id;
+        meet(rank, group);
+        rank_check(rank, ids[i] == place.id, "call %d has the names %llu and %llu", i, (unsigned long long)ids[i],
+                   (unsigned long long)place.id);
+        rank_check(rank, i == 0 || place.id > ids[0], "a name was used again");
+        for (int peer = 0; peer < rank->ranks; peer++) {
+            rank_check(rank, quern_symmetric_resolve(member, place.id, 3, 7, peer) == peer_of(rank, group, last + 3, peer),
+                       "a name means another place");
+            rank_check(rank, !quern_symmetric_resolve(member, place.id, 3, 8, peer), "a name reaches too far");
+            rank_check(rank, !quern_symmetric_resolve(member, place.id, -1, 1, peer), "a name reaches before the range");
+            rank_check(rank, !quern_symmetric_resolve(member, place.id + 1, 0, 1, peer), "a name that was never given");
+        }
+    }
+    rank_check(rank, quern_symmetric_find(member, last + 4, 7, &place) == QUERN_MEMORY_PRIVATE, "found beyond its end");
+    uint64_t id = place.id;
+    rank_ok(rank, quern_symmetric_free(group, last, NULL));
+    rank_check(rank, quern_symmetric_find(member, last + 4, 1, &place) == QUERN_MEMORY_FREED, "it is not known to be freed");
+    rank_check(rank, !quern_symmetric_resolve(member, id, 0, 1, rank->rank), "its name still means something");
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, a_place_has_one_name_on_all_ranks) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 3, .function = name_places, .shared_bytes = 4096);
+}
+
+/* ---- freeing ---- */
+
+static quern_status use_after_free(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    size_t bytes = 100000;
+    char *mine = allocate(rank, group, bytes), *next = peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks);
+    void *there;
+    rank_status(rank, quern_symmetric_free(group, mine + 8, NULL), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "lies 8 bytes behind the beginning");
+    rank_status(rank, quern_symmetric_unregister(group, mine, NULL), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "was allocated: expected quern_symmetric_free");
+    rank_status(rank, quern_symmetric_free(group, mine, mine), QUERN_INVALID_ARGUMENT);  /* a CPU has no stream */
+    rank_status(rank, quern_symmetric_free(group, &bytes, NULL), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "not in symmetric memory");
+    rank_ok(rank, quern_symmetric_free(group, NULL, NULL));
+    meet(rank, group);
+    /* The owner frees while a peer still writes, and the peer goes on. */
+    if (rank->rank == 0) {
+        rank_ok(rank, quern_symmetric_free(group, mine, NULL));
+        refuse_peer(rank, group, mine, 0, "was freed");
+        refuse_peer(rank, group, mine + bytes - 1, 1, "was freed");
+        rank_status(rank, quern_symmetric_multicast(group, mine, &there), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, "was freed");
+        rank_status(rank, quern_symmetric_free(group, mine, NULL), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, "was freed before");
+    }
+    meet(rank, group);
+    if (rank->rank != 0) {
+        memset(mine, 7, bytes);
+        memset(next, 8, bytes);
+        rank_check(rank, peer_of(rank, group, mine, 0), "a live range");
+        rank_ok(rank, quern_symmetric_free(group, mine, NULL));
+        refuse_peer(rank, group, mine, 0, "was freed");
+    }
+    meet(rank, group);
+    /* Nothing that is allocated next may lie where its use would be taken for a use after free. */
+    for (int i = 0; i < 8; i++) {
+        char *fresh = malloc(bytes * 8);
+        rank_check(rank, fresh + bytes * 8 <= mine || fresh >= mine + bytes, "freed addresses came back");
+        free(fresh);
+        refuse_peer(rank, group, mine, 0, "was freed");
+    }
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, memory_stays_until_all_have_freed_it_and_its_later_use_is_an_error) {
+    check_both_kinds(2, use_after_free, NULL);
+    check_both_kinds(4, use_after_free, NULL);
+}
+
+static quern_status forget_old_frees(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    char *old[40];
+    for (size_t i = 0; i < COUNT(old); i++) {
+        old[i] = allocate(rank, group, 1000);
+        rank_ok(rank, quern_symmetric_free(group, old[i], NULL));
+        refuse_peer(rank, group, old[i], 0, "was freed");
+    }
+    for (size_t i = 0; i < COUNT(old); i++) {
+        size_t last = i;  /* addresses that were forgotten may have come back */
+        for (size_t later = i; later < COUNT(old); later++)
+            if (old[later] == old[i]) last = later;
+        refuse_peer(rank, group, old[i], 0, last < COUNT(old) - 32 ? "not in symmetric memory" : "was freed");
+    }
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, the_last_32_frees_are_remembered) {
+    check_both_kinds(2, forget_old_frees, NULL);
+}
+
+/* Of all addresses that this process has taken. */
+static long count_address_bytes(void) {
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (fscanf(file, "%ld", &pages) != 1) pages = 0;
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+struct held {
+    int descriptors, mappings;
+};
+
+/* What this process holds, counted by one of its ranks while the others rest. */
+static struct held count_held(struct rank *rank, quern_group *group) {
+    struct held held = {0};
+    meet(rank, group);
+    if (rank->kind == RANK_PROCESSES || rank->rank == 0) held = (struct held){count_descriptors(), count_mappings()};
+    meet(rank, group);
+    return held;
+}
+
+static void check_held(struct rank *rank, quern_group *group, struct held before) {
+    struct held held = count_held(rank, group);
+    rank_check(rank, held.descriptors == before.descriptors, "%d descriptors, %d before", held.descriptors, before.descriptors);
+    rank_check(rank, held.mappings == before.mappings, "%d mappings, %d before", held.mappings, before.mappings);
+}
+
+/* What one process holds stays the same over many allocations, those that fail among them. */
+static quern_status allocate_often(struct rank *rank) {
+    long addresses = count_address_bytes();
+    quern_group *group = rank_group(rank, 20);
+    void *pointer;
+    struct held before = count_held(rank, group);
+    for (int i = 0; i < 200; i++) {
+        size_t bytes = i % 10 == 9 && rank->rank == 1 ? (size_t)1 << 42 : (size_t)(i % 7) * 30000;
+        rank_status(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer), i % 10 == 9 ? QUERN_OUT_OF_MEMORY : QUERN_OK);
+        if (i % 10 != 9) rank_ok(rank, quern_symmetric_free(group, pointer, NULL));
+        /* It is this rank that goes last, if it is alone in its process. */
+        rank_check(rank, rank->kind == RANK_THREADS || count_mappings() == before.mappings, "memory outlives its last part");
+    }
+    check_held(rank, group, before);
+    allocate(rank, group, 5000);  /* left to destroy */
+    struct held with_one = count_held(rank, group);
+    bool counted = rank->kind == RANK_PROCESSES || rank->rank == 0;
+    rank_check(rank, with_one.mappings == before.mappings + counted, "an allocation has %d mappings", with_one.mappings);
+    rank_check(rank, with_one.descriptors == before.descriptors, "an allocation keeps a descriptor");
+    meet(rank, group);
+    rank_ok(rank, quern_group_destroy(group));
+    int64_t *left = rank->shared;
+    __atomic_add_fetch(left, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(left, __ATOMIC_SEQ_CST) < rank->ranks) rank_sleep(0.001);
+    rank_check(rank, count_mappings() == 0, "%d mappings are left", count_mappings());
+    if (rank->kind == RANK_PROCESSES)  /* threads take some for their heaps */
+        rank_check(rank, count_address_bytes() - addresses < 16 << 20, "%ld bytes of addresses are left",
+                   count_address_bytes() - addresses);
+    return QUERN_OK;
+}
+
+Test(symmetric, nothing_is_left_behind) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 4, .function = allocate_often, .shared_bytes = 4096);
+}
+
+static quern_status leave_early(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    size_t bytes = 50000;
+    char *mine = allocate(rank, group, bytes), *first = peer_of(rank, group, mine, 0);
+    int64_t *gone = rank->shared;
+    memset(mine, 40 + rank->rank, bytes);
+    meet(rank, group);
+    if (rank->rank == 0) {
+        rank_ok(rank, quern_group_destroy(group));
+        __atomic_store_n(gone, 1, __ATOMIC_SEQ_CST);
+        return QUERN_OK;
+    }
+    while (!__atomic_load_n(gone, __ATOMIC_SEQ_CST)) rank_sleep(0.001);
+    char *slice = first + 10000 * rank->rank;
+    check_bytes(rank, slice, 10000, 40, "the part of a rank that has left");
+    memset(slice, 9, 10000);
+    rank_ok(rank, quern_symmetric_free(group, mine, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, a_rank_that_leaves_takes_nothing_from_the_others) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = 3, .function = leave_early, .shared_bytes = 4096);
+}
+
+/* ---- failure ---- */
+
+struct failure {
+    void (*provoke)(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument);
+    quern_status status;
+    const char *why;
+    bool needs_processes;
+};
+
+static void ask_too_much(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
+    (void)bytes_argument, (void)pointers_argument;
+    if (rank->rank == 1) *bytes = (size_t)1 << 45;
+}
+
+static void ask_absurdly(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
+    (void)bytes_argument, (void)pointers_argument;
+    if (rank->rank == 1) *bytes = SIZE_MAX - 3;
+}
+
+static void pass_no_sizes(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
+    (void)bytes, (void)pointers_argument;
+    if (rank->rank == 1) *bytes_argument = NULL;
+}
+
+static void pass_no_pointers(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
+    (void)bytes, (void)bytes_argument;
+    if (rank->rank == 1) *pointers_argument = NULL;
+}
+
+static void limit_file_sizes(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
+    (void)bytes, (void)bytes_argument, (void)pointers_argument;
+    if (rank->rank == 0) setrlimit(RLIMIT_FSIZE, &(struct rlimit){8192, RLIM_INFINITY});
+}
+
+static void limit_descriptors(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
+    (void)bytes, (void)bytes_argument, (void)pointers_argument;
+    /* The socket, the connection that is accepted, and no more. */
+    if (rank->rank == 1) {
+        int first = dup(0), second = dup(0);
+        close(first);
+        close(second);
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)second + 1, 20000});
+    }
+}
+
+static const struct failure failures[] = {
+    {ask_too_much, QUERN_OUT_OF_MEMORY, "rank 0: the ranks ask for 35184372", false},
+    {ask_absurdly, QUERN_OUT_OF_MEMORY, "rank 1: bytes[0] is 18446744073709551612", false},
+    {pass_no_sizes, QUERN_NULL_POINTER, "rank 1: bytes is NULL", false},
+    {pass_no_pointers, QUERN_NULL_POINTER, "rank 1: pointers is NULL", false},
+    {limit_file_sizes, QUERN_OUT_OF_MEMORY, "rank 0: making 307200 bytes of shared memory: File too large", true},
+    {limit_descriptors, QUERN_SYSTEM_ERROR, "rank 1: no descriptors are left", true},
+};
+
+static quern_status fail_together(struct rank *rank) {
+    const struct failure *failure = rank->user;
+    struct rlimit files, open_files;
+    quern_group *group = rank_group(rank, 20);
+    size_t bytes = 100000;
+    const size_t *bytes_argument = &bytes;
+    void *pointer = &bytes, **pointers_argument = &pointer;
+    getrlimit(RLIMIT_FSIZE, &files);
+    getrlimit(RLIMIT_NOFILE, &open_files);
+    struct held before = count_held(rank, group);
+    failure->provoke(rank, &bytes, &bytes_argument, &pointers_argument);
+    rank_status(rank, quern_symmetric_alloc(&group, 1, bytes_argument, pointers_argument), failure->status);
+    rank_check_detail(rank, failure->why);
+    rank_check(rank, pointer == &bytes, "the pointer was set");
+    if (failure->needs_processes) {
+        setrlimit(RLIMIT_FSIZE, &files);
+        setrlimit(RLIMIT_NOFILE, &open_files);
+    }
+    check_held(rank, group, before);
+    char *mine = allocate(rank, group, 100000);  /* the group is as good as before */
+    memset(peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks), 1, 100000);
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, when_one_rank_fails_all_do_and_learn_why) {
+    for (size_t i = 0; i < COUNT(failures); i++)
+        for (size_t kind = failures[i].needs_processes; kind < COUNT(rank_kinds); kind++)
+            check_ranks(.kind = rank_kinds[kind], .count = 3, .function = fail_together, .user = &failures[i]);
+}
+
+static quern_status call_differently(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    size_t bytes = 10;
+    void *pointer;
+    if (rank->rank == 0)
+        rank_status(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer), QUERN_PEER_MISMATCH);
+    else
+        rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_MISMATCH);
+    rank_status(rank, quern_symmetric_peer(group, &bytes, 0, &pointer), QUERN_PEER_MISMATCH);
+    rank_status(rank, quern_symmetric_free(group, &bytes, NULL), QUERN_PEER_MISMATCH);
+    rank_status(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer), QUERN_PEER_MISMATCH);
+    return quern_group_destroy(group);
+}
+
+static quern_status miss_an_allocation(struct rank *rank) {
+    quern_group *group = rank_group(rank, 0.3);
+    size_t bytes = 10;
+    void *pointer;
+    if (rank->rank == 1) rank_sleep(1);
+    quern_status status = quern_symmetric_alloc(&group, 1, &bytes, &pointer);
+    rank_check(rank, status == QUERN_PEER_TIMEOUT, "it gave %s", quern_status_string(status));
+    rank_check_detail(rank, "quern_symmetric_alloc");
+    rank_check(rank, count_mappings() == 0, "%d mappings are left", count_mappings());
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, other_calls_and_late_ranks_poison_the_group) {
+    check_both_kinds(2, call_differently, NULL);
+    check_both_kinds(3, miss_an_allocation, NULL);
+}
+
+/* ---- registration ---- */
+
+static void register_range(struct rank *rank, quern_group *group, void *pointer, size_t bytes) {
+    rank_ok(rank, quern_symmetric_register(&group, 1, &pointer, &bytes));
+}
+
+static uint64_t id_of(struct rank *rank, const quern_group *group, const void *pointer) {
+    struct quern_symmetric_place place;
+    rank_check(rank, quern_symmetric_find(member_of(rank, group), pointer, 1, &place) == QUERN_MEMORY_SYMMETRIC, "it is not found");
+    return place.id;
+}
+
+static quern_status register_own_memory(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    size_t bytes = 3000 + 500 * (size_t)rank->rank;
+    char *memory = calloc(1, bytes), **all = rank->shared;
+    all[rank->rank] = memory;
+    register_range(rank, group, memory, bytes);
+    uint64_t id = id_of(rank, group, memory);
+    for (int peer = 0; peer < rank->ranks; peer++)
+        rank_check(rank, peer_of(rank, group, memory + 17, peer) == all[peer] + 17, "rank %d is elsewhere", peer);
+    register_range(rank, group, memory, bytes);
+    rank_check(rank, id_of(rank, group, memory) == id, "a range that all had registered was registered anew");
+    /* Counted: it takes two to end it. */
+    rank_status(rank, quern_symmetric_free(group, memory, NULL), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "was registered: expected quern_symmetric_unregister");
+    rank_status(rank, quern_symmetric_unregister(group, memory + 1, NULL), QUERN_INVALID_ARGUMENT);
+    rank_ok(rank, quern_symmetric_unregister(group, memory, NULL));
+    rank_check(rank, peer_of(rank, group, memory, 0) == all[0], "it was ended too early");
+    rank_ok(rank, quern_symmetric_unregister(group, memory, NULL));
+    refuse_peer(rank, group, memory, 0, "not in symmetric memory");
+    rank_status(rank, quern_symmetric_unregister(group, memory, NULL), QUERN_INVALID_ARGUMENT);
+    register_range(rank, group, memory, bytes);
+    rank_check(rank, id_of(rank, group, memory) > id, "a name was used again");
+    rank_ok(rank, quern_group_destroy(group));
+    memset(memory, 1, bytes);
+    free(memory);
+    return QUERN_OK;
+}
+
+Test(symmetric, threads_register_any_memory) {
+    check_ranks(.kind = RANK_THREADS, .count = 1, .function = register_own_memory, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_THREADS, .count = 4, .function = register_own_memory, .shared_bytes = 4096);
+}
+
+static quern_status register_between_processes(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    static char memory[100];
+    void *pointer = memory;
+    size_t bytes = sizeof memory;
+    rank_status(rank, quern_symmetric_register(&group, 1, &pointer, &bytes), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "rank 0: the ranks are of several processes");
+    refuse_peer(rank, group, memory, 0, "not in symmetric memory");
+    meet(rank, group);
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, private_memory_of_another_process_cannot_be_registered) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = register_between_processes);
+}
+
+/* One rank has the range and another has not: they vote, and all register again. */
+static quern_status vote(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    char *shared = calloc(1, 1000), *fresh = calloc(1, 1000), **all = rank->shared;
+    bool changes = rank->rank == 1;
+    register_range(rank, group, shared, 1000);
+    uint64_t first = id_of(rank, group, shared);
+    all[rank->rank] = changes ? fresh : shared;
+    register_range(rank, group, all[rank->rank], 1000);
+    uint64_t second = id_of(rank, group, all[rank->rank]);
+    rank_check(rank, second > first, "a miss on one rank was a hit");
+    for (int peer = 0; peer < rank->ranks; peer++)
+        rank_check(rank, peer_of(rank, group, all[rank->rank], peer) == all[peer], "rank %d is elsewhere", peer);
+    /* What rank 1 had registered first still leads to the others, and its old name is still known to them. */
+    const struct quern_membership *member = member_of(rank, group);
+    if (changes) rank_check(rank, id_of(rank, group, shared) == first, "the first registration has gone");
+    rank_check(rank, quern_symmetric_resolve(member, first, 5, 1, rank->rank) == shared + 5, "the first name has gone");
+    rank_check(rank, quern_symmetric_resolve(member, second, 5, 1, rank->rank) == all[rank->rank] + 5, "the second name is wrong");
+    meet(rank, group);
+    /* Now all have the second, together: a hit, twice. */
+    for (int i = 0; i < 2; i++) register_range(rank, group, all[rank->rank], 1000);
+    rank_check(rank, id_of(rank, group, all[rank->rank]) == second, "a hit on all ranks was a miss");
+    /* But the first is no longer common to all, though each has its range. */
+    register_range(rank, group, shared, 1000);
+    uint64_t third = id_of(rank, group, shared);
+    rank_check(rank, third > second, "ranges of different registrations were taken for one");
+    /* As many ends as beginnings, the earliest first. */
+    for (int i = 0; i < (changes ? 2 : 5); i++) {
+        rank_check(rank, id_of(rank, group, shared) == third, "it ended too early");
+        rank_ok(rank, quern_symmetric_unregister(group, shared, NULL));
+        rank_check(rank, !quern_symmetric_resolve(member, first, 0, 1, rank->rank), "the earliest did not end first");
+    }
+    for (int i = 0; i < (changes ? 3 : 0); i++) rank_ok(rank, quern_symmetric_unregister(group, fresh, NULL));
+    refuse_peer(rank, group, shared, 0, "not in symmetric memory");
+    refuse_peer(rank, group, fresh, 0, "not in symmetric memory");
+    meet(rank, group);
+    rank_ok(rank, quern_group_destroy(group));
+    free(shared);
+    free(fresh);
+    return QUERN_OK;
+}
+
+Test(symmetric, ranks_vote_on_what_they_have_registered) {
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = vote, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_THREADS, .count = 4, .function = vote, .shared_bytes = 4096);
+}
+
+/* Rank 1 asks for a range that shares memory with another; everyone is told. */
+static void refuse_range(struct rank *rank, quern_group *group, char *usual, size_t usual_bytes, char *other, size_t other_bytes,
+                         quern_status status, const char *why) {
+    void *pointer = rank->rank == 1 ? other : usual;
+    size_t bytes = rank->rank == 1 ? other_bytes : usual_bytes;
+    rank_status(rank, quern_symmetric_register(&group, 1, &pointer, &bytes), status);
+    rank_check_detail(rank, why);
+}
+
+static quern_status overlap(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    char *arena = calloc(1, 10000), *fresh = calloc(1, 100), *part = allocate(rank, group, 1000);
+    register_range(rank, group, arena + 1000, 1000);
+    static const struct {
+        int from, bytes;
+        const char *why;
+    } overlaps[] = {
+        {500, 501, "begins 500 bytes behind it and was registered before"},
+        {1999, 1, "begins 999 bytes before it and was registered before"},
+        {1000, 999, "begins 0 bytes before it"},
+        {1000, 1001, "begins 0 bytes before it"},
+        {1100, 100, "range of 1000 bytes that begins 100 bytes before it"},
+        {0, 10000, "begins 1000 bytes behind it"},
+    };
+    for (size_t i = 0; i < COUNT(overlaps); i++)
+        refuse_range(rank, group, fresh, 100, arena + overlaps[i].from, (size_t)overlaps[i].bytes, QUERN_INVALID_ARGUMENT,
+                     overlaps[i].why);
+    refuse_range(rank, group, fresh, 100, part + 9, 20, QUERN_INVALID_ARGUMENT, "begins 9 bytes before it and was allocated");
+    refuse_range(rank, group, fresh, 100, part, 1000, QUERN_INVALID_ARGUMENT, "begins 0 bytes before it and was allocated before");
+    refuse_range(rank, group, fresh, 100, NULL, 20, QUERN_NULL_POINTER, "rank 1: pointers[0] is NULL");
+    refuse_range(rank, group, fresh, 100, fresh, 0, QUERN_INVALID_ARGUMENT, "rank 1: bytes[0] is 0: expected at least 1");
+    refuse_peer(rank, group, fresh, 0, "not in symmetric memory");  /* nothing was kept */
+    register_range(rank, group, arena, 1000);                       /* its neighbours are free */
+    register_range(rank, group, arena + 2000, 8000);
+    struct quern_symmetric_place place;
+    rank_check(rank, quern_symmetric_find(member_of(rank, group), arena + 1999, 1, &place) == QUERN_MEMORY_SYMMETRIC &&
+               place.offset == 999, "the last byte of a range is at %lld", (long long)place.offset);
+    rank_check(rank, quern_symmetric_find(member_of(rank, group), arena + 2000, 1, &place) == QUERN_MEMORY_SYMMETRIC &&
+               place.offset == 0, "the first byte of a range is at %lld", (long long)place.offset);
+    rank_check(rank, quern_symmetric_find(member_of(rank, group), arena + 1999, 2, &place) == QUERN_MEMORY_PRIVATE,
+               "two ranges were taken for one");
+    rank_ok(rank, quern_symmetric_free(group, part, NULL));
+    meet(rank, group);
+    refuse_range(rank, group, fresh, 100, part, 20, QUERN_INVALID_ARGUMENT, "was freed before");
+    meet(rank, group);
+    rank_ok(rank, quern_group_destroy(group));
+    free(arena);
+    free(fresh);
+    return QUERN_OK;
+}
+
+Test(symmetric, ranges_of_a_rank_never_overlap) {
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = overlap);
+}
+
+/* ---- several groups ---- */
+
+static quern_status use_two_groups(struct rank *rank) {
+    quern_group *all = rank_group(rank, 20), *half = NULL;
+    int colour = rank->rank % 2, key = -rank->rank;
+    rank_ok(rank, quern_group_split(&all, 1, &colour, &key, &half));
+    char *wide = allocate(rank, all, 1000), *narrow = allocate(rank, half, 2000);
+    memset(wide, 1 + rank->rank, 1000);
+    memset(narrow, 50 + rank->rank, 2000);
+    refuse_peer(rank, all, narrow, 0, "not in symmetric memory of the group");
+    refuse_peer(rank, half, wide, 0, "not in symmetric memory of the group");
+    meet(rank, all);
+    for (int peer = 0; peer < quern_group_size(half); peer++) {
+        int old = rank->ranks - 1 - (rank->ranks - 1 - colour) % 2 - 2 * peer;  /* the keys go down */
+        check_bytes(rank, peer_of(rank, half, narrow, peer), 2000, 50 + old, "a part in the half");
+    }
+    for (int peer = 0; peer < rank->ranks; peer++)
+        check_bytes(rank, peer_of(rank, all, wide, peer), 1000, 1 + peer, "a part in all");
+    meet(rank, all);
+    rank_ok(rank, quern_group_destroy(half));
+    meet(rank, all);
+    memset(peer_of(rank, all, wide, (rank->rank + 1) % rank->ranks), 99, 1000);
+    meet(rank, all);
+    check_bytes(rank, wide, 1000, 99, "after the other group has gone");
+    return quern_group_destroy(all);
+}
+
+Test(symmetric, groups_that_share_ranks_keep_their_memory_apart) {
+    check_both_kinds(5, use_two_groups, NULL);
+}
+
+/* ---- at random ---- */
+
+enum { LIVE = 12, ROUNDS = 300 };
+
+/* All ranks allocate the same sequence; each frees in an order of its own, and what is live holds what was written. */
+static quern_status allocate_at_random(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    char *live[LIVE] = {NULL};
+    size_t bytes[LIVE] = {0};
+    for (int round = 0; round < ROUNDS; round++) {
+        int slot = (int)random_below((uint64_t)rank->rank, (uint64_t)round, LIVE);
+        if (live[slot]) {
+            check_bytes(rank, live[slot], bytes[slot], slot, "a live part");
+            rank_ok(rank, quern_symmetric_free(group, live[slot], NULL));
+        }
+        bytes[slot] = (size_t)random_below(100 + (uint64_t)rank->rank, (uint64_t)round, 20000);
+        live[slot] = allocate(rank, group, bytes[slot]);
+        check_bytes(rank, live[slot], bytes[slot], 0, "fresh memory");
+        memset(live[slot], slot, bytes[slot]);
+    }
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, any_order_of_frees_will_do) {
+    check_both_kinds(3, allocate_at_random, NULL);
+}
