@@ -26,7 +26,7 @@ static bool open_kind(struct machine *machine, size_t kind, int ordinal, const c
     machine->functions = kinds[kind].functions;
     machine->info = (quern_device_info)QUERN_DEVICE_INFO_INIT;
     if (quern_device_open(kinds[kind].kind, ordinal, &machine->quern) != QUERN_OK) return say_why(kinds[kind].word);
-    if (quern_get_device_info(machine->quern, &machine->info) != QUERN_OK) return say_why(kinds[kind].word);
+    if (quern_device_get_info(machine->quern, &machine->info) != QUERN_OK) return say_why(kinds[kind].word);
     if (quern_prepare(machine->quern, QUERN_CROSS_ENTROPY | QUERN_ADAM) != QUERN_OK) return say_why("quern_prepare");
     machine->threads = machine->info.kind == QUERN_CPU ? machine->info.multiprocessors : 0;
     return machine->functions->open(machine, ordinal, loops);

@@ -36,7 +36,7 @@ bool device_open(struct device *device, struct device_choice choice, struct thre
     if ((kind == QUERN_CPU &&
          !succeeded("quern_set_threads", quern_set_threads(device->quern, threads, threads_for, pool))) ||
         !succeeded("quern_prepare", quern_prepare(device->quern, operations)) ||
-        !succeeded("quern_get_device_info", quern_get_device_info(device->quern, &info)) ||
+        !succeeded("quern_device_get_info", quern_device_get_info(device->quern, &info)) ||
         !device_memory_open(&device->memory, choice.is_cuda, choice.ordinal)) {
         device_close(device);
         return false;

@@ -187,7 +187,7 @@ typedef struct quern_device_info {
 #define QUERN_DEVICE_INFO_INIT { .size = sizeof(quern_device_info) }
 
 /* Fills *info, whose size must be set. */
-quern_status quern_get_device_info(const quern_device *device, quern_device_info *info);
+quern_status quern_device_get_info(const quern_device *device, quern_device_info *info);
 
 /*
  * What the device can run and why not more: one line per target of the library, "avx512: usable", "sm_100f: needs compute

@@ -143,7 +143,7 @@ void quern_device_close(quern_device *device) {
     free(device);
 }
 
-quern_status quern_get_device_info(const quern_device *device, quern_device_info *info) {
+quern_status quern_device_get_info(const quern_device *device, quern_device_info *info) {
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_device_info mine = {0};
     quern_status status = quern_check_struct(device, "quern_device_info", info, sizeof mine);

@@ -32,7 +32,7 @@ const char *test_target(void) {
         quern_device *device;
         quern_device_info info = QUERN_DEVICE_INFO_INIT;
         check_ok(quern_device_open(test_kind(), 0, &device));
-        check_ok(quern_get_device_info(device, &info));
+        check_ok(quern_device_get_info(device, &info));
         quern_device_close(device);
         snprintf(target, sizeof target, "%s", info.target);
     }
@@ -59,7 +59,7 @@ void device_open(struct test_device *device, int ordinal, const char *kernels) {
     *device = (struct test_device){.kind = test_kind(), .ordinal = ordinal};
     check_ok(quern_device_open(device->kind, ordinal, &device->quern));
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_get_device_info(device->quern, &info));
+    check_ok(quern_device_get_info(device->quern, &info));
     /* An adam_* glob leaves cross-entropy alone, and with it the device's best target. */
     if (!kernels || strncmp(kernels, "adam", 4))
         check(!strcmp(info.target, test_target()), "%s serves instead of %s", info.target, test_target());

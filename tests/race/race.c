@@ -98,7 +98,7 @@ int main(void) {
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     expect(quern_device_open(QUERN_CUDA, 0, &device), "open");
     if (failed) return EXIT_FAILURE;
-    expect(quern_get_device_info(device, &info), "info");
+    expect(quern_device_get_info(device, &info), "info");
     driver_open();
     int rows = 0;
     for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++) {

@@ -36,7 +36,7 @@ Test(device, the_expected_target_serves) {
         quern_device *device;
         quern_device_info info = QUERN_DEVICE_INFO_INIT;
         check_ok(quern_device_open(test_kind(), i, &device));
-        check_ok(quern_get_device_info(device, &info));
+        check_ok(quern_device_get_info(device, &info));
         check(!strcmp(info.target, test_target()), "device %d is served by %s instead of %s", i, info.target, test_target());
         quern_device_close(device);
     }
@@ -46,7 +46,7 @@ Test(device, describes_itself) {
     quern_device *device;
     check_ok(quern_device_open(test_kind(), 0, &device));
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_get_device_info(device, &info));
+    check_ok(quern_device_get_info(device, &info));
     check(info.size == sizeof info && info.kind == test_kind() && info.ordinal == 0, "other facts");
     check(strlen(info.name) > 2 && strlen(info.target) > 2, "name \"%s\", target \"%s\"", info.name, info.target);
     check(info.multiprocessors > 0, "%d multiprocessors", info.multiprocessors);
@@ -57,12 +57,12 @@ Test(device, describes_itself) {
         check(info.compute_capability == 0 && info.shared_bytes == 0, "a CPU with compute capability");
 
     quern_device_info untouched = {.size = 0, .ordinal = 77};
-    check_status(quern_get_device_info(device, &untouched), QUERN_INVALID_STRUCT_SIZE);
+    check_status(quern_device_get_info(device, &untouched), QUERN_INVALID_STRUCT_SIZE);
     untouched.size = sizeof untouched + 1;
-    check_status(quern_get_device_info(device, &untouched), QUERN_INVALID_STRUCT_SIZE);
+    check_status(quern_device_get_info(device, &untouched), QUERN_INVALID_STRUCT_SIZE);
     check(untouched.ordinal == 77, "a failed call wrote");
-    check_status(quern_get_device_info(device, NULL), QUERN_NULL_POINTER);
-    check_status(quern_get_device_info(NULL, &info), QUERN_NULL_POINTER);
+    check_status(quern_device_get_info(device, NULL), QUERN_NULL_POINTER);
+    check_status(quern_device_get_info(NULL, &info), QUERN_NULL_POINTER);
     quern_device_close(device);
 }
 
@@ -171,14 +171,14 @@ Test(device, threads_of_a_cpu) {
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_set_threads(device, 3, NULL, NULL));
-    check_ok(quern_get_device_info(device, &info));
+    check_ok(quern_device_get_info(device, &info));
     check(info.multiprocessors == 3, "%d threads", info.multiprocessors);
     check_status(quern_set_threads(device, -1, NULL, NULL), QUERN_INVALID_ARGUMENT);
     check_status(quern_set_threads(NULL, 1, NULL, NULL), QUERN_NULL_POINTER);
     quern_device_close(device);
     setenv("QUERN_THREADS", "5", 1);
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
-    check_ok(quern_get_device_info(device, &info));
+    check_ok(quern_device_get_info(device, &info));
     check(info.multiprocessors == 5, "QUERN_THREADS=5 gave %d threads", info.multiprocessors);
     quern_device_close(device);
 }

@@ -81,7 +81,7 @@ Test(dispatch, tables_are_in_order) {
 Test(dispatch, the_best_row_comes_first) {
     quern_device *device = open_with(NULL);
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_get_device_info(device, &info));
+    check_ok(quern_device_get_info(device, &info));
     struct test_device plain = {.quern = device};
     const char *name = chosen_for(&plain, 10);
     char pattern[64];
@@ -110,7 +110,7 @@ Test(dispatch, a_glob_names_its_operation) {
 Test(dispatch, a_glob_that_matches_nothing) {
     quern_device *device = open_with("*no such kernel*");
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_get_device_info(device, &info));
+    check_ok(quern_device_get_info(device, &info));
     check(!strcmp(info.target, "none"), "the target is %s", info.target);
     check_status(quern_prepare(device, QUERN_CROSS_ENTROPY), QUERN_NO_KERNEL);
     check(strstr(error_detail(), "QUERN_KERNEL"), "the reason is not named: %s", error_detail());

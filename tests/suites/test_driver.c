@@ -72,7 +72,7 @@ Test(driver, a_gpu_without_kernels) {
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     char report[4096];
     check_ok(quern_device_open(QUERN_CUDA, 0, &device));
-    check_ok(quern_get_device_info(device, &info));
+    check_ok(quern_device_get_info(device, &info));
     check(!strcmp(info.target, "none"), "%s serves", info.target);
     quern_device_report(device, report, sizeof report);
     check(strstr(report, "needs compute capability") && !strstr(report, "usable"), "%s", report);

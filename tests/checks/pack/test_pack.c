@@ -26,7 +26,7 @@ static const char *pack_path(void) {
 
 static void expect_target(const quern_device *device, const char *target) {
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
-    check_ok(quern_get_device_info(device, &info));
+    check_ok(quern_device_get_info(device, &info));
     check(!strcmp(info.target, target), "the best target is %s, expected %s", info.target, target);
 }
 
