@@ -20,6 +20,9 @@ expect() {
 expect 2 "Usage: ./quern COMMAND" ./quern nonsense
 expect 2 "Usage: ./quern COMMAND" ./quern
 expect 0 "Usage: ./quern COMMAND" ./quern --help
+for command in "demo --help" "bench --help" "test --help" "gen --help" "gen explain --help"; do
+    expect 0 "[Uu]sage: ./quern ${command% --help}" ./quern $command
+done
 expect 2 "invalid choice" "${PYTHON:-python3}" -m gen nonsense
 expect 2 "there is no target" "${PYTHON:-python3}" -m gen explain adam target=sm_1 param=f32
 expect 2 "is no row of GPU_TARGETS" "${PYTHON:-python3}" -m gen pack sm_1
