@@ -89,13 +89,12 @@ def _write_changed(out: Path, text: str) -> None:
         out.write_text(text)
 
 
-def _write_location(location: Path, header: Path, gpu_code: Path) -> None:
+def _write_location(location: Path, header: Path) -> None:
     nvcc = find_nvcc()
     if not nvcc:
         print("nvcc not found: building the CPU kernels only (./quern toolkit installs it)")
     _write_changed(location, f"{nvcc}\n" if nvcc else "none\n")
     _write_changed(header, f"#define QUERN_HAS_NVCC {1 if nvcc else 0}\n")
-    _write_changed(gpu_code, _dyndep(location.parent, nvcc is not None))
     # Where nvcc was found its own file is a dependency, so that another version of it rebuilds the kernels.
     escaped = str(nvcc or "").replace(" ", "\\ ")
     Path(f"{location}.d").write_text(f"{location}: {escaped}\n")
@@ -107,7 +106,9 @@ def main(arguments: list[str]) -> int:
     command = commands.add_parser("locate", help="find nvcc, and write what depends on whether it is there")
     command.add_argument("location", type=Path, help="for the path of nvcc, or none")
     command.add_argument("header", type=Path, help="defines QUERN_HAS_NVCC")
-    command.add_argument("gpu_code", type=Path, help="which GPU code goes into what is linked, for ninja")
+    command = commands.add_parser("gpu_code", help="write which GPU code goes into what is linked, for ninja")
+    command.add_argument("location", type=Path, help="what locate wrote")
+    command.add_argument("out", type=Path)
     for step, inputs in {"ptx": 1, "cubin": 1, "fatbin": 2}.items():
         command = commands.add_parser(step)
         command.add_argument("location", type=Path, help="what locate wrote")
@@ -116,9 +117,12 @@ def main(arguments: list[str]) -> int:
         command.add_argument("out", type=Path)
     chosen = parser.parse_args(arguments)
     if chosen.command == "locate":
-        _write_location(chosen.location, chosen.header, chosen.gpu_code)
+        _write_location(chosen.location, chosen.header)
         return 0
     location = chosen.location.read_text().strip()
+    if chosen.command == "gpu_code":
+        _write_changed(chosen.out, _dyndep(chosen.location.parent, location != "none"))
+        return 0
     if location == "none":
         print(f"{chosen.out} needs nvcc, which was not found: ./quern toolkit installs it", file=sys.stderr)
         return 1
