@@ -93,9 +93,10 @@ def _write_location(location: Path, header: Path) -> None:
     nvcc = find_nvcc()
     if not nvcc:
         print("nvcc not found: building the CPU kernels only (./quern toolkit installs it)")
-    _write_changed(location, f"{nvcc}\n" if nvcc else "none\n")
+    location.write_text(f"{nvcc}\n" if nvcc else "none\n")
     _write_changed(header, f"#define QUERN_HAS_NVCC {1 if nvcc else 0}\n")
-    # Where nvcc was found its own file is a dependency, so that another version of it rebuilds the kernels.
+    # Where nvcc was found its own file is a dependency, so that another version of it, which gives the location a new time, rebuilds
+    # the kernels.
     escaped = str(nvcc or "").replace(" ", "\\ ")
     Path(f"{location}.d").write_text(f"{location}: {escaped}\n")
 
