@@ -205,10 +205,14 @@ asks_nothing_for_help() {
     ! test -e "$root$user_path/build"
 }
 
+generated_is_current() {
+    quern "$1" "$2" gen check | grep "generated/ is up to date"
+}
+
 # With .venv as Ctrl-C leaves it.
 venv_is_made_again() {
     rm -rf "$root$user_path"/.venv/lib/python3*/site-packages/pip*
-    quern stranger "$user_path" gen check | grep "generated/ is up to date"
+    generated_is_current stranger "$user_path"
 }
 
 runs_read_only() {
@@ -239,11 +243,13 @@ try_root() {
     step "user with nothing: the line for root" asks_for gcc ninja-build python3 perl-doc || true
     step "root with nothing: demo" demo_trains root $root_path || return 0
     step "root with nothing: the demo compiles what it needs" demo_compiles_little $root_path || true
+    step "root with nothing: gen check" generated_is_current root $root_path || true
     step "root with nothing: test $test_arguments" tests_pass root $root_path || true
     step "user without sudo: demo" demo_trains stranger "$user_path" || true
     touch "$directory/stamp"
     step "user without sudo: demo in a read-only tree" runs_read_only || true
     step "user without sudo: test $test_arguments" tests_pass stranger "$user_path" || true
+    step "user without sudo: gen check" generated_is_current stranger "$user_path" || true
     step "user without sudo: an interrupted .venv" venv_is_made_again || true
     case $name in *+blas) step "user without sudo: demo with netlib's BLAS" reference_blas_is_enough || true ;; esac
     step "user without a package: the line for root" asks_for_one || true
