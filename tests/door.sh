@@ -72,12 +72,16 @@ trap 'exit 130' INT TERM
 
 # ---- a root ----
 
+# Where a proxy has certificates of its own.  In a root they have a name of their own, which no package writes over.
+certificates=${PIP_CERT:-${SSL_CERT_FILE:-}}
+
 # in_root USER COMMAND...: runs a command in the root with a bare environment, and this machine's settings of proxies and pip.
 in_root() {
     user=$1
     shift
     case $user in root) home=/root ;; *) home=/home/$user ;; esac
-    env | grep -E '^(PIP_[A-Z_]*|[A-Za-z]*_(proxy|PROXY))=' >"$directory/settings" || true
+    env | grep -E '^(PIP_[A-Z_]*|[A-Za-z]*_(proxy|PROXY))=' | grep -v '^PIP_CERT=' >"$directory/settings" || true
+    if [ -f "$certificates" ]; then echo "PIP_CERT=/etc/door.crt" >>"$directory/settings"; fi
     set -- env -i HOME="$home" USER="$user" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@"
     while IFS= read -r setting; do
         first=$1 second=$2
@@ -101,9 +105,7 @@ carry_settings() {
     apt-config dump | grep -E '^Acquire::(http|https|ftp|Check|AllowInsecure)' >"$root/etc/apt/apt.conf.d/99door" || true
     cp /etc/resolv.conf /etc/hosts "$root/etc/"
     if [ -e /etc/pip.conf ]; then cp /etc/pip.conf "$root/etc/"; fi
-    for file in "${PIP_CERT:-}" "${SSL_CERT_FILE:-}"; do
-        if [ -f "$file" ]; then install -D -m 644 "$file" "$root$file"; fi
-    done
+    if [ -f "$certificates" ]; then install -m 644 "$certificates" "$root/etc/door.crt"; fi
     for place in ${PIP_FIND_LINKS:-}; do
         if [ -d "$place" ]; then mkdir -p "$root$place" && cp -r "$place/." "$root$place/"; fi
     done
