@@ -1,6 +1,6 @@
-#include <cblas.h>
 #include <math.h>
 
+#include "blas.h"
 #include "layers.h"
 #include "threads.h"
 
@@ -47,10 +47,10 @@ static void attend(void *context, int64_t task) {
     struct head h = locate(&t->shape, task);
     const float *query = t->qkv + h.qkv, *key = query + h.width, *value = key + h.width;
     float *weights = t->weights_result + h.weights;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, h.length, h.length, h.head_width, h.scale, query, 3 * h.width, key,
+    blas_sgemm(BLAS_AS_IS, BLAS_TRANSPOSED, h.length, h.length, h.head_width, h.scale, query, 3 * h.width, key,
                 3 * h.width, 0, weights, h.length);
     causal_softmax(h.length, weights);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, h.length, h.head_width, h.length, 1, weights, h.length, value,
+    blas_sgemm(BLAS_AS_IS, BLAS_AS_IS, h.length, h.head_width, h.length, 1, weights, h.length, value,
                 3 * h.width, 0, t->out_result + h.out, h.width);
 }
 
@@ -75,14 +75,14 @@ static void attend_backward(void *context, int64_t task) {
     const float *weights = t->weights + h.weights, *out_grad = t->out_grad + h.out;
     float *query_grad = t->qkv_grad + h.qkv, *key_grad = query_grad + h.width, *value_grad = key_grad + h.width;
     float *scores_grad = t->scratch + h.weights;
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, h.length, h.head_width, h.length, 1, weights, h.length, out_grad,
+    blas_sgemm(BLAS_TRANSPOSED, BLAS_AS_IS, h.length, h.head_width, h.length, 1, weights, h.length, out_grad,
                 h.width, 0, value_grad, 3 * h.width);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, h.length, h.length, h.head_width, 1, out_grad, h.width, value,
+    blas_sgemm(BLAS_AS_IS, BLAS_TRANSPOSED, h.length, h.length, h.head_width, 1, out_grad, h.width, value,
                 3 * h.width, 0, scores_grad, h.length);
     softmax_backward(h.length, weights, scores_grad);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, h.length, h.head_width, h.length, h.scale, scores_grad, h.length,
+    blas_sgemm(BLAS_AS_IS, BLAS_AS_IS, h.length, h.head_width, h.length, h.scale, scores_grad, h.length,
                 key, 3 * h.width, 0, query_grad, 3 * h.width);
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, h.length, h.head_width, h.length, h.scale, scores_grad, h.length,
+    blas_sgemm(BLAS_TRANSPOSED, BLAS_AS_IS, h.length, h.head_width, h.length, h.scale, scores_grad, h.length,
                 query, 3 * h.width, 0, key_grad, 3 * h.width);
 }
 

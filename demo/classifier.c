@@ -3,9 +3,8 @@
  */
 #include "classifier.h"
 
-#include <cblas.h>
-
 #include "bf16.h"
+#include "blas.h"
 #include "matmul.h"
 #include "model.h"
 #include "threads.h"
@@ -49,7 +48,7 @@ static void forward_rows(void *context, int64_t row_tile) {
     float buffer[TILE_ROWS * TILE_COLUMNS];
     for (int64_t column_tile = 0; column_tile < tiles(vocab, TILE_COLUMNS); column_tile++) {
         struct tile tile = tile_at(model, row_tile, column_tile);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, tile.rows, tile.columns, width, 1,
+        blas_sgemm(BLAS_AS_IS, BLAS_TRANSPOSED, tile.rows, tile.columns, width, 1,
                     model->hidden + tile.row * width, width, model->parameters + tile.column * width, width, 0, buffer,
                     TILE_COLUMNS);
         for (int r = 0; r < tile.rows; r++)
@@ -65,7 +64,7 @@ static void backward_rows(void *context, int64_t row_tile) {
     for (int64_t column_tile = 0; column_tile < tiles(model->shape.vocab, TILE_COLUMNS); column_tile++) {
         struct tile tile = tile_at(model, row_tile, column_tile);
         expand_tile(t, tile, buffer);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, tile.rows, width, tile.columns, 1, buffer, TILE_COLUMNS,
+        blas_sgemm(BLAS_AS_IS, BLAS_AS_IS, tile.rows, width, tile.columns, 1, buffer, TILE_COLUMNS,
                     model->parameters + tile.column * width, width, column_tile > 0, model->hidden_grad + tile.row * width,
                     width);
     }
@@ -79,7 +78,7 @@ static void backward_columns(void *context, int64_t column_tile) {
     for (int64_t row_tile = 0; row_tile < tiles(model->rows, TILE_ROWS); row_tile++) {
         struct tile tile = tile_at(model, row_tile, column_tile);
         expand_tile(t, tile, buffer);
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, tile.columns, width, tile.rows, 1, buffer, TILE_COLUMNS,
+        blas_sgemm(BLAS_TRANSPOSED, BLAS_AS_IS, tile.columns, width, tile.rows, 1, buffer, TILE_COLUMNS,
                     model->hidden + tile.row * width, width, row_tile > 0, model->gradients + tile.column * width, width);
     }
 }
@@ -111,6 +110,6 @@ void classifier_backward(struct model *model, struct logits gradient) {
 
 void classifier_row(struct model *model, int64_t row, float *logits) {
     int width = model->shape.width;
-    cblas_sgemv(CblasRowMajor, CblasNoTrans, model->shape.vocab, width, 1, model->parameters, width,
-                model->hidden + row * width, 1, 0, logits, 1);
+    blas_sgemm(BLAS_AS_IS, BLAS_AS_IS, model->shape.vocab, 1, width, 1, model->parameters, width, model->hidden + row * width, 1, 0,
+               logits, 1);
 }

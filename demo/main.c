@@ -4,7 +4,6 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include <cblas.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blas.h"
 #include "demo.h"
 #include "processes.h"
 #include "report.h"
@@ -37,6 +37,7 @@ static void catch_interrupt(void) {
 
 static bool prepare(struct demo *demo) {
     const struct options *options = &demo->options;
+    if (!blas_open()) return false;
     if (!device_resolve(&demo->options.device, options->processes ? (int)options->ranks : 1, options->rank <= 0)) return false;
     if (!words_read(&demo->words, options->corpus)) {
         fprintf(stderr, "language_model: cannot read %s: %s\nMake it with: python3 demo/corpus.py %s\n",
@@ -60,7 +61,6 @@ static bool prepare(struct demo *demo) {
     };
     if (options->group != NULL) snprintf(demo->group, sizeof demo->group, "%s", options->group);
     else snprintf(demo->group, sizeof demo->group, "language_model.%ld", (long)getpid());
-    openblas_set_num_threads(1);  /* the engine's own threads share out the products */
     return true;
 }
 

@@ -1,11 +1,10 @@
 #include "matmul.h"
 
-#include <cblas.h>
-
+#include "blas.h"
 #include "threads.h"
 
 struct product {
-    CBLAS_TRANSPOSE transpose_a, transpose_b;
+    enum blas_transpose transpose_a, transpose_b;
     int64_t m, n, k;
     struct matrix a, b;
     float beta;
@@ -18,8 +17,8 @@ static void multiply_piece(void *context, int64_t piece) {
     const struct product *p = context;
     int64_t first = piece * p->piece_rows;
     int64_t rows = p->m - first < p->piece_rows ? p->m - first : p->piece_rows;
-    const float *a = p->a.data + (p->transpose_a == CblasNoTrans ? first * p->a.stride : first);
-    cblas_sgemm(CblasRowMajor, p->transpose_a, p->transpose_b, (int)rows, (int)p->n, (int)p->k, 1, a, (int)p->a.stride,
+    const float *a = p->a.data + (p->transpose_a == BLAS_AS_IS ? first * p->a.stride : first);
+    blas_sgemm(p->transpose_a, p->transpose_b, (int)rows, (int)p->n, (int)p->k, 1, a, (int)p->a.stride,
                 p->b.data, (int)p->b.stride, p->beta, p->c + first * p->c_stride, (int)p->c_stride);
 }
 
@@ -31,15 +30,15 @@ static void multiply(struct thread_pool *pool, struct product p) {
 
 void matmul(struct thread_pool *pool, int64_t m, int64_t n, int64_t k, struct matrix a, struct matrix b,
             float beta, float *c, int64_t c_stride) {
-    multiply(pool, (struct product){CblasNoTrans, CblasNoTrans, m, n, k, a, b, beta, c, c_stride, 0});
+    multiply(pool, (struct product){BLAS_AS_IS, BLAS_AS_IS, m, n, k, a, b, beta, c, c_stride, 0});
 }
 
 void matmul_transposed_right(struct thread_pool *pool, int64_t m, int64_t n, int64_t k, struct matrix a, struct matrix b,
                              float beta, float *c, int64_t c_stride) {
-    multiply(pool, (struct product){CblasNoTrans, CblasTrans, m, n, k, a, b, beta, c, c_stride, 0});
+    multiply(pool, (struct product){BLAS_AS_IS, BLAS_TRANSPOSED, m, n, k, a, b, beta, c, c_stride, 0});
 }
 
 void matmul_transposed_left(struct thread_pool *pool, int64_t m, int64_t n, int64_t k, struct matrix a, struct matrix b,
                             float beta, float *c, int64_t c_stride) {
-    multiply(pool, (struct product){CblasTrans, CblasNoTrans, m, n, k, a, b, beta, c, c_stride, 0});
+    multiply(pool, (struct product){BLAS_TRANSPOSED, BLAS_AS_IS, m, n, k, a, b, beta, c, c_stride, 0});
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "blas.h"
 #include "mixture.h"
 
 static const double LOSS_TOLERANCE = 0.02, RANKS_LOSS_TOLERANCE = 0.01;
@@ -19,7 +20,7 @@ void report_introduction(const struct demo *demo) {
     if (shape->experts > 0) printf("Experts    %d in each layer, %d of them for a token\n", shape->experts, CHOICES);
     printf("To beat    a uniform guess %.3f, the tokens' frequencies %.3f\n", log(demo->text.vocab),
            tokenizer_unigram_entropy(&demo->text));
-    printf("Threads    %lld; matrix products by OpenBLAS in fp32 on the CPU, in both runs\n", (long long)options->threads);
+    printf("Threads    %lld; matrix products by %s in fp32 on the CPU, in both runs\n", (long long)options->threads, blas_name());
 }
 
 void report_title(const struct run *run) {

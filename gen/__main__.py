@@ -1,4 +1,4 @@
-"""python -m gen: list, render, add, check, explain, pack and audit the kernels of Quern."""
+"""./quern gen (python -m gen): list, render, add, check, explain, pack and audit the kernels of Quern."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def command_check(arguments: argparse.Namespace) -> int:
     lines = render.differences(render.outputs())
     for line in lines:
         print(line)
-    print("generated/ differs from what the templates give: python -m gen render" if lines else "generated/ is up to date")
+    print("generated/ differs from what the templates give: ./quern gen render" if lines else "generated/ is up to date")
     return 1 if lines else 0
 
 
@@ -66,7 +66,7 @@ def command_audit(arguments: argparse.Namespace) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="python -m gen", description=__doc__)
+    top = argparse.ArgumentParser(prog="./quern gen", description="Lists, renders, checks, explains, packs and audits the kernels of Quern.")
     commands = top.add_subparsers(dest="command", required=True)
 
     command = commands.add_parser("list", help="the names of all kernels, or of those that match a glob")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -267,8 +268,11 @@ def run(arguments: argparse.Namespace) -> int:
         found = audit_unit(unit)
         audits += found
         if not found:
-            missing.append(f"{unit.build_stem}: not built")
-    complaints = missing + [f"{audit.name}: {line}" for audit in audits for line in audit.violations]
+            missing.append(unit.build_stem)
+    if not audits:
+        print("no GPU kernel has been built, so there is nothing to audit: ./quern toolkit && ./quern build", file=sys.stderr)
+        return 1
+    complaints = [f"{name}: not built" for name in missing] + [f"{audit.name}: {line}" for audit in audits for line in audit.violations]
     if arguments.json:
         print(json.dumps([asdict(audit) for audit in audits], indent=1))
     elif not arguments.check:
@@ -278,4 +282,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(line)
         print(f"{len(audits)} kernels audited, {len(complaints)} violations")
         return 1 if complaints else 0
+    if missing:
+        print(f"{len(missing)} of {len(units)} files of GPU kernels have not been built, {missing[0]} for one: ./quern build",
+              file=sys.stderr)
     return 0

@@ -27,7 +27,7 @@ def parse(words: list[str]) -> tuple[str, plan.Target, dict[str, str | None]]:
             for kernel in plan.kernels(operation):
                 if kernel.name == words[0]:
                     return operation, kernel.target, kernel.key
-        raise BadRequest(f"no kernel has the name {words[0]!r}; python -m gen list shows them all")
+        raise BadRequest(f"no kernel has the name {words[0]!r}; ./quern gen list shows them all")
     operation, pairs = words[0], words[1:]
     if operation not in spec.OPERATIONS:
         raise BadRequest(f"there is no operation {operation!r}; there are {', '.join(spec.OPERATIONS)}")
@@ -99,7 +99,7 @@ def advice(operation: str, request: dict[str, str | None]) -> str:
     if operation != "adam" or request.get("variant"):
         return ""
     keys = {name: request.get(name) for name in plan.ADAM_KEYS}
-    return f"; python -m gen add {plan.base_name(operation, keys)} adds one"
+    return f"; ./quern gen add {plan.base_name(operation, keys)} adds one"
 
 
 def why_illegal(operation: str, device: plan.Target, request: dict[str, str | None]) -> str | None:
@@ -109,7 +109,7 @@ def why_illegal(operation: str, device: plan.Target, request: dict[str, str | No
 
 
 def run(words: list[str]) -> int:
-    """python -m gen explain ..."""
+    """./quern gen explain ..."""
     try:
         operation, device, request = parse(words)
     except BadRequest as error:

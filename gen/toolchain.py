@@ -1,10 +1,10 @@
 """nvcc's tools, one step at a time: source -> PTX -> cubin -> fatbin.
 
 The steps are separate so that the PTX which the tests emulate is the very PTX that ptxas assembles, and so that ptxas' report
-on registers and spills stays beside the cubin for `python -m gen audit`.
+on registers and spills stays beside the cubin for `./quern gen audit`.
 
-Where nvcc is missing each step leaves an empty file: the library then has its CPU kernels, and the rows of GPU kernels say that
-it was built without nvcc.
+Where nvcc is missing no step is in ninja's graph: the library then has its CPU kernels, and the rows of GPU kernels say that it was
+built without nvcc.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gen.spec import GPU_TARGETS, GpuTarget
+from gen import plan
+from gen.spec import GPU_TARGETS, OPERATIONS, GpuTarget
 
 ROOT = Path(__file__).resolve().parent.parent
 NVCC_FLAGS = ["-std=c++17", "-O3", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false", "-I", "include", "-I", "src"]
@@ -68,20 +69,48 @@ def fatbin(nvcc: Path, target: GpuTarget, cubin_file: Path, ptx_file: Path, out:
     _run([_tool(nvcc, "fatbinary"), "--compress-all", "--compress-mode=size", f"--create={out}", f"--image3={image}"])
 
 
-def _write_location(out: Path) -> None:
+def _gpu_code() -> dict[str, list[str]]:
+    """What is linked or assembled with GPU code, and the files it takes; paths below the build directory."""
+    fatbins = {f"{operation}/{operation}_images.o": [f"{unit.build_stem}.fatbin" for unit in plan.units(operation)
+                                                     if unit.target.kind == "gpu"] for operation in OPERATIONS}
+    return {**fatbins, "quern_bench": ["bench/stream.ptx"]}
+
+
+def _dyndep(build: Path, has_nvcc: bool) -> str:
+    """ninja reads this when it knows whether there is nvcc, and adds the inputs to the edges of build.ninja."""
+    lines = ["ninja_dyndep_version = 1"]
+    for output, inputs in _gpu_code().items():
+        added = f" | {' '.join(f'{build}/{name}' for name in inputs)}" if has_nvcc else ""
+        lines.append(f"build {build}/{output}: dyndep{added}")
+    return "\n".join(lines) + "\n"
+
+
+def _write_changed(out: Path, text: str) -> None:
+    if not out.exists() or out.read_text() != text:
+        out.write_text(text)
+
+
+def _write_location(location: Path, header: Path) -> None:
     nvcc = find_nvcc()
-    text = f"{nvcc}\n" if nvcc else "none\n"
     if not nvcc:
         print("nvcc not found: building the CPU kernels only (./quern toolkit installs it)")
-    out.write_text(text)
-    # Where nvcc was found its own file is a dependency, so that another version of it rebuilds the kernels.
-    Path(f"{out}.d").write_text(f"{out}: {nvcc or ''}\n")
+    location.write_text(f"{nvcc}\n" if nvcc else "none\n")
+    _write_changed(header, f"#define QUERN_HAS_NVCC {1 if nvcc else 0}\n")
+    # Where nvcc was found its own file is a dependency, so that another version of it, which gives the location a new time, rebuilds
+    # the kernels.
+    escaped = str(nvcc or "").replace(" ", "\\ ")
+    Path(f"{location}.d").write_text(f"{location}: {escaped}\n")
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m gen.toolchain", description=__doc__.split("\n")[0] if __doc__ else None)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("locate", help="write the path of nvcc, or none").add_argument("out", type=Path)
+    command = commands.add_parser("locate", help="find nvcc, and write what depends on whether it is there")
+    command.add_argument("location", type=Path, help="for the path of nvcc, or none")
+    command.add_argument("header", type=Path, help="defines QUERN_HAS_NVCC")
+    command = commands.add_parser("gpu_code", help="write which GPU code goes into what is linked, for ninja")
+    command.add_argument("location", type=Path, help="what locate wrote")
+    command.add_argument("out", type=Path)
     for step, inputs in {"ptx": 1, "cubin": 1, "fatbin": 2}.items():
         command = commands.add_parser(step)
         command.add_argument("location", type=Path, help="what locate wrote")
@@ -92,14 +121,15 @@ def main(arguments: list[str]) -> int:
             command.add_argument("-D", dest="definitions", metavar="NAME=VALUE", action="append", default=[])
     chosen = parser.parse_args(arguments)
     if chosen.command == "locate":
-        _write_location(chosen.out)
+        _write_location(chosen.location, chosen.header)
         return 0
     location = chosen.location.read_text().strip()
-    if location == "none":
-        chosen.out.write_bytes(b"")
-        if chosen.command == "ptx":
-            Path(f"{chosen.out}.d").write_text("")
+    if chosen.command == "gpu_code":
+        _write_changed(chosen.out, _dyndep(chosen.location.parent, location != "none"))
         return 0
+    if location == "none":
+        print(f"{chosen.out} needs nvcc, which was not found: ./quern toolkit installs it", file=sys.stderr)
+        return 1
     steps = {"ptx": ptx, "cubin": cubin, "fatbin": fatbin}
     more = [chosen.definitions] if chosen.command == "ptx" else []
     steps[chosen.command](Path(location), GPU_TARGETS[chosen.target], *chosen.inputs, chosen.out, *more)

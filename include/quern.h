@@ -121,8 +121,8 @@ typedef void (*quern_log_callback)(void *user, quern_log_level level, const char
 
 /*
  * Sends log lines up to a level to a callback; NULL stops it (the state at start).
- * With no callback set, the environment variable QUERN_LOG=PATH or QUERN_LOG=LEVEL:PATH (level 1, 2 or 3; default 2)
- * appends the lines to a file instead.
+ * With no callback set, the environment variable QUERN_LOG sends the lines elsewhere: LEVEL (1, 2 or 3) to standard error, PATH or
+ * LEVEL:PATH to the end of a file (level 2 where none is given).
  * The callback may be called from any thread that is inside the library, and must not call the library.
  */
 void quern_set_log(quern_log_callback callback, void *user, quern_log_level level);

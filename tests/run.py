@@ -412,6 +412,10 @@ def main() -> int:
         if not jobs:
             print("nothing to run: no configuration and suite of these names\n0 passed, 1 failed")
             return 1
+        missing = sorted({command[0] for _, _, command in jobs if "/" in command[0] and not (ROOT / command[0]).exists()})
+        if missing:
+            print(f"{missing[0]} and {len(missing) - 1} more have not been built: leave out --no-build\n0 passed, 1 failed")
+            return 1
         total.add(run_all(jobs, options.jobs))
     print(total)
     return 1 if total.failed else 0

@@ -2,9 +2,15 @@
  * The kernels of adam, best first: specific GPU generations from the newest on, PTX for GPUs to come, then the CPU's
  * instruction sets; the portable rows close the list.  A request is served by the first row that fits.
  *
+ * A build that defines QUERN_SELECTED(target, unit) has the rows of those units alone for which it is not 0.
+ *
  * Rendered by gen/ from templates/build/table.c.j2; do not edit.
  */
 #include "kernels/kernel.h"
+
+#ifndef QUERN_SELECTED
+#define QUERN_SELECTED(target, unit) 1
+#endif
 
 extern const unsigned char quern_image_adam_pf32_gf32__sm_120f[], quern_image_adam_pf32_gf32__sm_120f_end[];
 extern const unsigned char quern_image_adam_pf32_gf16__sm_120f[], quern_image_adam_pf32_gf16__sm_120f_end[];
@@ -349,6 +355,7 @@ quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_f32__portabl
 quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_f16__portable;
 quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_bf16__portable;
 const struct quern_kernel quern_adam_kernels[] = {
+#if QUERN_SELECTED(sm_120f, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_120f",
         .operation = QUERN_ADAM,
@@ -381,6 +388,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_120f",
         .operation = QUERN_ADAM,
@@ -397,6 +406,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_120f",
         .operation = QUERN_ADAM,
@@ -413,6 +424,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_120f",
         .operation = QUERN_ADAM,
@@ -445,6 +458,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_120f",
         .operation = QUERN_ADAM,
@@ -477,6 +492,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_120f",
         .operation = QUERN_ADAM,
@@ -541,6 +558,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_120f",
         .operation = QUERN_ADAM,
@@ -637,6 +656,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_120f",
         .operation = QUERN_ADAM,
@@ -685,6 +706,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_120f",
         .operation = QUERN_ADAM,
@@ -701,6 +724,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_120f, quern_image_adam_pf32_gbf16_full__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_120f",
         .operation = QUERN_ADAM,
@@ -717,6 +742,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_120f, quern_image_adam_pf16_gf16_full__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_120f",
         .operation = QUERN_ADAM,
@@ -781,6 +808,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_120f",
         .operation = QUERN_ADAM,
@@ -893,6 +922,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__sm_120f",
         .operation = QUERN_ADAM,
@@ -917,6 +948,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_120f, quern_image_gradient_norm__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, gradient_norm_combine)
     {
         .name = "adam_gradient_norm_combine__sm_120f",
         .operation = QUERN_ADAM,
@@ -925,6 +958,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_120f, quern_image_gradient_norm_combine__sm_120f_end,
                  256, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__sm_120f",
         .operation = QUERN_ADAM,
@@ -949,6 +984,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_120f, quern_image_gradient_accumulate__sm_120f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_100f",
         .operation = QUERN_ADAM,
@@ -981,6 +1018,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_100f",
         .operation = QUERN_ADAM,
@@ -997,6 +1036,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_100f",
         .operation = QUERN_ADAM,
@@ -1013,6 +1054,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_100f",
         .operation = QUERN_ADAM,
@@ -1045,6 +1088,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_100f",
         .operation = QUERN_ADAM,
@@ -1077,6 +1122,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_100f",
         .operation = QUERN_ADAM,
@@ -1141,6 +1188,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_100f",
         .operation = QUERN_ADAM,
@@ -1237,6 +1286,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_100f",
         .operation = QUERN_ADAM,
@@ -1285,6 +1336,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_100f",
         .operation = QUERN_ADAM,
@@ -1301,6 +1354,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_100f, quern_image_adam_pf32_gbf16_full__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_100f",
         .operation = QUERN_ADAM,
@@ -1317,6 +1372,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_100f, quern_image_adam_pf16_gf16_full__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_100f",
         .operation = QUERN_ADAM,
@@ -1381,6 +1438,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_100f",
         .operation = QUERN_ADAM,
@@ -1493,6 +1552,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__sm_100f",
         .operation = QUERN_ADAM,
@@ -1517,6 +1578,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_100f, quern_image_gradient_norm__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, gradient_norm_combine)
     {
         .name = "adam_gradient_norm_combine__sm_100f",
         .operation = QUERN_ADAM,
@@ -1525,6 +1588,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_100f, quern_image_gradient_norm_combine__sm_100f_end,
                  256, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__sm_100f",
         .operation = QUERN_ADAM,
@@ -1549,6 +1614,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_100f, quern_image_gradient_accumulate__sm_100f_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_90a",
         .operation = QUERN_ADAM,
@@ -1581,6 +1648,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_90a",
         .operation = QUERN_ADAM,
@@ -1597,6 +1666,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_90a",
         .operation = QUERN_ADAM,
@@ -1613,6 +1684,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_90a",
         .operation = QUERN_ADAM,
@@ -1645,6 +1718,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_90a",
         .operation = QUERN_ADAM,
@@ -1677,6 +1752,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_90a",
         .operation = QUERN_ADAM,
@@ -1741,6 +1818,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_90a",
         .operation = QUERN_ADAM,
@@ -1837,6 +1916,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_90a",
         .operation = QUERN_ADAM,
@@ -1885,6 +1966,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_90a",
         .operation = QUERN_ADAM,
@@ -1901,6 +1984,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_90a, quern_image_adam_pf32_gbf16_full__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_90a",
         .operation = QUERN_ADAM,
@@ -1917,6 +2002,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_90a, quern_image_adam_pf16_gf16_full__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_90a",
         .operation = QUERN_ADAM,
@@ -1981,6 +2068,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_90a",
         .operation = QUERN_ADAM,
@@ -2093,6 +2182,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__sm_90a",
         .operation = QUERN_ADAM,
@@ -2117,6 +2208,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_90a, quern_image_gradient_norm__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, gradient_norm_combine)
     {
         .name = "adam_gradient_norm_combine__sm_90a",
         .operation = QUERN_ADAM,
@@ -2125,6 +2218,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_90a, quern_image_gradient_norm_combine__sm_90a_end,
                  256, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__sm_90a",
         .operation = QUERN_ADAM,
@@ -2149,6 +2244,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_90a, quern_image_gradient_accumulate__sm_90a_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_89",
         .operation = QUERN_ADAM,
@@ -2181,6 +2278,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_89",
         .operation = QUERN_ADAM,
@@ -2197,6 +2296,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_89",
         .operation = QUERN_ADAM,
@@ -2213,6 +2314,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_89",
         .operation = QUERN_ADAM,
@@ -2245,6 +2348,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_89",
         .operation = QUERN_ADAM,
@@ -2277,6 +2382,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_89",
         .operation = QUERN_ADAM,
@@ -2341,6 +2448,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_89",
         .operation = QUERN_ADAM,
@@ -2437,6 +2546,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_89",
         .operation = QUERN_ADAM,
@@ -2485,6 +2596,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_89",
         .operation = QUERN_ADAM,
@@ -2501,6 +2614,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_89, quern_image_adam_pf32_gbf16_full__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_89",
         .operation = QUERN_ADAM,
@@ -2517,6 +2632,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_89, quern_image_adam_pf16_gf16_full__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_89",
         .operation = QUERN_ADAM,
@@ -2581,6 +2698,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_89",
         .operation = QUERN_ADAM,
@@ -2693,6 +2812,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__sm_89",
         .operation = QUERN_ADAM,
@@ -2717,6 +2838,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_89, quern_image_gradient_norm__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, gradient_norm_combine)
     {
         .name = "adam_gradient_norm_combine__sm_89",
         .operation = QUERN_ADAM,
@@ -2725,6 +2848,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_89, quern_image_gradient_norm_combine__sm_89_end,
                  256, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__sm_89",
         .operation = QUERN_ADAM,
@@ -2749,6 +2874,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_89, quern_image_gradient_accumulate__sm_89_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_86",
         .operation = QUERN_ADAM,
@@ -2781,6 +2908,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_86",
         .operation = QUERN_ADAM,
@@ -2797,6 +2926,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_86",
         .operation = QUERN_ADAM,
@@ -2813,6 +2944,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_86",
         .operation = QUERN_ADAM,
@@ -2845,6 +2978,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_86",
         .operation = QUERN_ADAM,
@@ -2877,6 +3012,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_86",
         .operation = QUERN_ADAM,
@@ -2941,6 +3078,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_86",
         .operation = QUERN_ADAM,
@@ -3037,6 +3176,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_86",
         .operation = QUERN_ADAM,
@@ -3085,6 +3226,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_86",
         .operation = QUERN_ADAM,
@@ -3101,6 +3244,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_86, quern_image_adam_pf32_gbf16_full__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_86",
         .operation = QUERN_ADAM,
@@ -3117,6 +3262,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_86, quern_image_adam_pf16_gf16_full__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_86",
         .operation = QUERN_ADAM,
@@ -3181,6 +3328,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_86",
         .operation = QUERN_ADAM,
@@ -3293,6 +3442,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__sm_86",
         .operation = QUERN_ADAM,
@@ -3317,6 +3468,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_86, quern_image_gradient_norm__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, gradient_norm_combine)
     {
         .name = "adam_gradient_norm_combine__sm_86",
         .operation = QUERN_ADAM,
@@ -3325,6 +3478,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_86, quern_image_gradient_norm_combine__sm_86_end,
                  256, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__sm_86",
         .operation = QUERN_ADAM,
@@ -3349,6 +3504,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_86, quern_image_gradient_accumulate__sm_86_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_80",
         .operation = QUERN_ADAM,
@@ -3381,6 +3538,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_80",
         .operation = QUERN_ADAM,
@@ -3397,6 +3556,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_80",
         .operation = QUERN_ADAM,
@@ -3413,6 +3574,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_80",
         .operation = QUERN_ADAM,
@@ -3445,6 +3608,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_80",
         .operation = QUERN_ADAM,
@@ -3477,6 +3642,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_80",
         .operation = QUERN_ADAM,
@@ -3541,6 +3708,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_80",
         .operation = QUERN_ADAM,
@@ -3637,6 +3806,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_80",
         .operation = QUERN_ADAM,
@@ -3685,6 +3856,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_80",
         .operation = QUERN_ADAM,
@@ -3701,6 +3874,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_80, quern_image_adam_pf32_gbf16_full__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_80",
         .operation = QUERN_ADAM,
@@ -3717,6 +3892,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_80, quern_image_adam_pf16_gf16_full__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_80",
         .operation = QUERN_ADAM,
@@ -3781,6 +3958,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_80",
         .operation = QUERN_ADAM,
@@ -3893,6 +4072,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__sm_80",
         .operation = QUERN_ADAM,
@@ -3917,6 +4098,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_80, quern_image_gradient_norm__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, gradient_norm_combine)
     {
         .name = "adam_gradient_norm_combine__sm_80",
         .operation = QUERN_ADAM,
@@ -3925,6 +4108,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_80, quern_image_gradient_norm_combine__sm_80_end,
                  256, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__sm_80",
         .operation = QUERN_ADAM,
@@ -3949,6 +4134,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_80, quern_image_gradient_accumulate__sm_80_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__sm_75",
         .operation = QUERN_ADAM,
@@ -3981,6 +4168,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__sm_75",
         .operation = QUERN_ADAM,
@@ -3997,6 +4186,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__sm_75",
         .operation = QUERN_ADAM,
@@ -4013,6 +4204,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__sm_75",
         .operation = QUERN_ADAM,
@@ -4045,6 +4238,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__sm_75",
         .operation = QUERN_ADAM,
@@ -4077,6 +4272,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__sm_75",
         .operation = QUERN_ADAM,
@@ -4141,6 +4338,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__sm_75",
         .operation = QUERN_ADAM,
@@ -4237,6 +4436,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__sm_75",
         .operation = QUERN_ADAM,
@@ -4285,6 +4486,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__sm_75",
         .operation = QUERN_ADAM,
@@ -4301,6 +4504,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__sm_75, quern_image_adam_pf32_gbf16_full__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__sm_75",
         .operation = QUERN_ADAM,
@@ -4317,6 +4522,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__sm_75, quern_image_adam_pf16_gf16_full__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__sm_75",
         .operation = QUERN_ADAM,
@@ -4381,6 +4588,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__sm_75",
         .operation = QUERN_ADAM,
@@ -4493,6 +4702,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__sm_75",
         .operation = QUERN_ADAM,
@@ -4517,6 +4728,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__sm_75, quern_image_gradient_norm__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, gradient_norm_combine)
     {
         .name = "adam_gradient_norm_combine__sm_75",
         .operation = QUERN_ADAM,
@@ -4525,6 +4738,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__sm_75, quern_image_gradient_norm_combine__sm_75_end,
                  256, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__sm_75",
         .operation = QUERN_ADAM,
@@ -4549,6 +4764,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__sm_75, quern_image_gradient_accumulate__sm_75_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__compute_90",
         .operation = QUERN_ADAM,
@@ -4581,6 +4798,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_mbf16_vbf16", quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__compute_90",
         .operation = QUERN_ADAM,
@@ -4597,6 +4816,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf16_mbf16_vbf16", quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__compute_90",
         .operation = QUERN_ADAM,
@@ -4613,6 +4834,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16", quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__compute_90",
         .operation = QUERN_ADAM,
@@ -4645,6 +4868,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf32_mbf16_vbf16_master32", quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__compute_90",
         .operation = QUERN_ADAM,
@@ -4677,6 +4902,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32", quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__compute_90",
         .operation = QUERN_ADAM,
@@ -4741,6 +4968,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_mbf16_vbf16_remainder", quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__compute_90",
         .operation = QUERN_ADAM,
@@ -4837,6 +5066,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_mbf16_vbf16_remainder", quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__compute_90",
         .operation = QUERN_ADAM,
@@ -4885,6 +5116,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gf32_me5m2_ve5m2_full", quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__compute_90",
         .operation = QUERN_ADAM,
@@ -4901,6 +5134,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf32_gbf16_mbf16_vbf16_full", quern_image_adam_pf32_gbf16_full__compute_90, quern_image_adam_pf32_gbf16_full__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__compute_90",
         .operation = QUERN_ADAM,
@@ -4917,6 +5152,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pf16_gf16_mbf16_vbf16_master32_full", quern_image_adam_pf16_gf16_full__compute_90, quern_image_adam_pf16_gf16_full__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__compute_90",
         .operation = QUERN_ADAM,
@@ -4981,6 +5218,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gf32_me5m2_ve5m2_master32_full", quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__compute_90",
         .operation = QUERN_ADAM,
@@ -5093,6 +5332,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_pbf16_gbf16_me5m2_ve5m2_remainder_full", quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__compute_90",
         .operation = QUERN_ADAM,
@@ -5117,6 +5358,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_bf16", quern_image_gradient_norm__compute_90, quern_image_gradient_norm__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, gradient_norm_combine)
     {
         .name = "adam_gradient_norm_combine__compute_90",
         .operation = QUERN_ADAM,
@@ -5125,6 +5368,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_norm_combine", quern_image_gradient_norm_combine__compute_90, quern_image_gradient_norm_combine__compute_90_end,
                  256, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__compute_90",
         .operation = QUERN_ADAM,
@@ -5149,6 +5394,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .cuda = {"adam_gradient_accumulate_bf16", quern_image_gradient_accumulate__compute_90, quern_image_gradient_accumulate__compute_90_end,
                  256, 2048, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__avx512",
         .operation = QUERN_ADAM,
@@ -5177,6 +5424,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf32_gf32_mbf16_vbf16__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__avx512",
         .operation = QUERN_ADAM,
@@ -5191,6 +5440,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf32_gf16_mbf16_vbf16__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__avx512",
         .operation = QUERN_ADAM,
@@ -5205,6 +5456,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf32_gbf16_mbf16_vbf16__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__avx512",
         .operation = QUERN_ADAM,
@@ -5233,6 +5486,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf16_gf32_mbf16_vbf16_master32__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__avx512",
         .operation = QUERN_ADAM,
@@ -5261,6 +5516,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf16_gf16_mbf16_vbf16_master32__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__avx512",
         .operation = QUERN_ADAM,
@@ -5317,6 +5574,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_remainder__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__avx512",
         .operation = QUERN_ADAM,
@@ -5401,6 +5660,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_remainder__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__avx512",
         .operation = QUERN_ADAM,
@@ -5443,6 +5704,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pf32_gf32_me5m2_ve5m2_full__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__avx512",
         .operation = QUERN_ADAM,
@@ -5457,6 +5720,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pf32_gbf16_mbf16_vbf16_full__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__avx512",
         .operation = QUERN_ADAM,
@@ -5471,6 +5736,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pf16_gf16_mbf16_vbf16_master32_full__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__avx512",
         .operation = QUERN_ADAM,
@@ -5527,6 +5794,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pbf16_gf32_me5m2_ve5m2_master32_full__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__avx512",
         .operation = QUERN_ADAM,
@@ -5625,6 +5894,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__avx512",
         .operation = QUERN_ADAM,
@@ -5646,6 +5917,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cpu.gradient_norm = quern_adam_gradient_norm_bf16__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__avx512",
         .operation = QUERN_ADAM,
@@ -5667,6 +5940,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cpu.gradient_accumulate = quern_adam_gradient_accumulate_bf16__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__avx2",
         .operation = QUERN_ADAM,
@@ -5695,6 +5970,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf32_gf32_mbf16_vbf16__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__avx2",
         .operation = QUERN_ADAM,
@@ -5709,6 +5986,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf32_gf16_mbf16_vbf16__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__avx2",
         .operation = QUERN_ADAM,
@@ -5723,6 +6002,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf32_gbf16_mbf16_vbf16__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__avx2",
         .operation = QUERN_ADAM,
@@ -5751,6 +6032,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf16_gf32_mbf16_vbf16_master32__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__avx2",
         .operation = QUERN_ADAM,
@@ -5779,6 +6062,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf16_gf16_mbf16_vbf16_master32__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__avx2",
         .operation = QUERN_ADAM,
@@ -5835,6 +6120,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_remainder__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__avx2",
         .operation = QUERN_ADAM,
@@ -5919,6 +6206,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_remainder__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__avx2",
         .operation = QUERN_ADAM,
@@ -5961,6 +6250,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pf32_gf32_me5m2_ve5m2_full__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__avx2",
         .operation = QUERN_ADAM,
@@ -5975,6 +6266,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pf32_gbf16_mbf16_vbf16_full__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__avx2",
         .operation = QUERN_ADAM,
@@ -5989,6 +6282,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pf16_gf16_mbf16_vbf16_master32_full__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__avx2",
         .operation = QUERN_ADAM,
@@ -6045,6 +6340,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pbf16_gf32_me5m2_ve5m2_master32_full__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__avx2",
         .operation = QUERN_ADAM,
@@ -6143,6 +6440,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__avx2",
         .operation = QUERN_ADAM,
@@ -6164,6 +6463,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cpu.gradient_norm = quern_adam_gradient_norm_bf16__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__avx2",
         .operation = QUERN_ADAM,
@@ -6185,6 +6486,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cpu.gradient_accumulate = quern_adam_gradient_accumulate_bf16__avx2,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pf32_gf32)
     {
         .name = "adam_pf32_gf32_mf32_vf32__portable",
         .operation = QUERN_ADAM,
@@ -6213,6 +6516,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf32_gf32_mbf16_vbf16__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pf32_gf16)
     {
         .name = "adam_pf32_gf16_mf32_vf32__portable",
         .operation = QUERN_ADAM,
@@ -6227,6 +6532,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf32_gf16_mbf16_vbf16__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pf32_gbf16)
     {
         .name = "adam_pf32_gbf16_mf32_vf32__portable",
         .operation = QUERN_ADAM,
@@ -6241,6 +6548,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf32_gbf16_mbf16_vbf16__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pf16_gf32)
     {
         .name = "adam_pf16_gf32_mf32_vf32__portable",
         .operation = QUERN_ADAM,
@@ -6269,6 +6578,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf16_gf32_mbf16_vbf16_master32__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pf16_gf16)
     {
         .name = "adam_pf16_gf16_mf32_vf32__portable",
         .operation = QUERN_ADAM,
@@ -6297,6 +6608,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pf16_gf16_mbf16_vbf16_master32__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pbf16_gf32)
     {
         .name = "adam_pbf16_gf32_mf32_vf32__portable",
         .operation = QUERN_ADAM,
@@ -6353,6 +6666,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gf32_mbf16_vbf16_remainder__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pbf16_gbf16)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32__portable",
         .operation = QUERN_ADAM,
@@ -6437,6 +6752,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, QUERN_ADAM_STEP, 0},
         .cpu.adam = quern_adam_pbf16_gbf16_mbf16_vbf16_remainder__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pf32_gf32_full)
     {
         .name = "adam_pf32_gf32_mf32_vf32_full__portable",
         .operation = QUERN_ADAM,
@@ -6479,6 +6796,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pf32_gf32_me5m2_ve5m2_full__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pf32_gbf16_full)
     {
         .name = "adam_pf32_gbf16_mf32_vf32_full__portable",
         .operation = QUERN_ADAM,
@@ -6493,6 +6812,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pf32_gbf16_mbf16_vbf16_full__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pf16_gf16_full)
     {
         .name = "adam_pf16_gf16_mf32_vf32_master32_full__portable",
         .operation = QUERN_ADAM,
@@ -6507,6 +6828,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_F16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pf16_gf16_mbf16_vbf16_master32_full__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pbf16_gf32_full)
     {
         .name = "adam_pbf16_gf32_mf32_vf32_master32_full__portable",
         .operation = QUERN_ADAM,
@@ -6563,6 +6886,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_F32, QUERN_E5M2, QUERN_E5M2, QUERN_F32, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pbf16_gf32_me5m2_ve5m2_master32_full__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, adam_pbf16_gbf16_full)
     {
         .name = "adam_pbf16_gbf16_mf32_vf32_full__portable",
         .operation = QUERN_ADAM,
@@ -6661,6 +6986,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_BF16, QUERN_BF16, QUERN_E5M2, QUERN_E5M2, QUERN_REMAINDER, QUERN_ADAM_STEP, 1},
         .cpu.adam = quern_adam_pbf16_gbf16_me5m2_ve5m2_remainder_full__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, gradient_norm)
     {
         .name = "adam_gradient_norm_f32__portable",
         .operation = QUERN_ADAM,
@@ -6682,6 +7009,8 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_NORM, 0},
         .cpu.gradient_norm = quern_adam_gradient_norm_bf16__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, gradient_accumulate)
     {
         .name = "adam_gradient_accumulate_f32__portable",
         .operation = QUERN_ADAM,
@@ -6703,5 +7032,6 @@ const struct quern_kernel quern_adam_kernels[] = {
         .key.adam = {QUERN_NO_DTYPE, QUERN_BF16, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_NO_DTYPE, QUERN_GRADIENT_ACCUMULATE, 0},
         .cpu.gradient_accumulate = quern_adam_gradient_accumulate_bf16__portable,
     },
+#endif
     {.name = ""},
 };

@@ -1,6 +1,6 @@
 /*
  * The GPU code of cross_entropy: one fatbin per source file and target, taken from the build directory.
- * Each is empty when the library is built without nvcc; the table's rows then say so.
+ * Each is empty when the library is built without nvcc (QUERN_HAS_NVCC is 0); the table's rows then say so.
  *
  * Rendered by gen/ from templates/build/images.S.j2; do not edit.
  */
@@ -8,337 +8,449 @@
     .balign 64
     .global quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end
 quern_image_cross_entropy_f32__sm_120f:
+#if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_f32.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end
 quern_image_cross_entropy_f32_full__sm_120f:
+#if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_f32_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end
 quern_image_cross_entropy_f16__sm_120f:
+#if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_f16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end
 quern_image_cross_entropy_f16_full__sm_120f:
+#if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_f16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end
 quern_image_cross_entropy_bf16__sm_120f:
+#if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_bf16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end
 quern_image_cross_entropy_bf16_full__sm_120f:
+#if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_bf16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end
 quern_image_cross_entropy_stages__sm_120f:
+#if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_stages.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_stages__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end
 quern_image_cross_entropy_f32__sm_100f:
+#if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_f32.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end
 quern_image_cross_entropy_f32_full__sm_100f:
+#if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_f32_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end
 quern_image_cross_entropy_f16__sm_100f:
+#if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_f16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end
 quern_image_cross_entropy_f16_full__sm_100f:
+#if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_f16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end
 quern_image_cross_entropy_bf16__sm_100f:
+#if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_bf16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end
 quern_image_cross_entropy_bf16_full__sm_100f:
+#if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_bf16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end
 quern_image_cross_entropy_stages__sm_100f:
+#if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_stages.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_stages__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end
 quern_image_cross_entropy_f32__sm_90a:
+#if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_f32.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end
 quern_image_cross_entropy_f32_full__sm_90a:
+#if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_f32_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end
 quern_image_cross_entropy_f16__sm_90a:
+#if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_f16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end
 quern_image_cross_entropy_f16_full__sm_90a:
+#if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_f16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end
 quern_image_cross_entropy_bf16__sm_90a:
+#if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_bf16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end
 quern_image_cross_entropy_bf16_full__sm_90a:
+#if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_bf16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end
 quern_image_cross_entropy_stages__sm_90a:
+#if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_stages.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_stages__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end
 quern_image_cross_entropy_f32__sm_89:
+#if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_f32.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end
 quern_image_cross_entropy_f32_full__sm_89:
+#if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_f32_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end
 quern_image_cross_entropy_f16__sm_89:
+#if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_f16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end
 quern_image_cross_entropy_f16_full__sm_89:
+#if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_f16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end
 quern_image_cross_entropy_bf16__sm_89:
+#if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_bf16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end
 quern_image_cross_entropy_bf16_full__sm_89:
+#if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_bf16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end
 quern_image_cross_entropy_stages__sm_89:
+#if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_stages.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_stages__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end
 quern_image_cross_entropy_f32__sm_86:
+#if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_f32.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end
 quern_image_cross_entropy_f32_full__sm_86:
+#if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_f32_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end
 quern_image_cross_entropy_f16__sm_86:
+#if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_f16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end
 quern_image_cross_entropy_f16_full__sm_86:
+#if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_f16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end
 quern_image_cross_entropy_bf16__sm_86:
+#if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_bf16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end
 quern_image_cross_entropy_bf16_full__sm_86:
+#if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_bf16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end
 quern_image_cross_entropy_stages__sm_86:
+#if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_stages.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_stages__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end
 quern_image_cross_entropy_f32__sm_80:
+#if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_f32.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end
 quern_image_cross_entropy_f32_full__sm_80:
+#if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_f32_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end
 quern_image_cross_entropy_f16__sm_80:
+#if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_f16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end
 quern_image_cross_entropy_f16_full__sm_80:
+#if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_f16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end
 quern_image_cross_entropy_bf16__sm_80:
+#if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_bf16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end
 quern_image_cross_entropy_bf16_full__sm_80:
+#if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_bf16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end
 quern_image_cross_entropy_stages__sm_80:
+#if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_stages.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_stages__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end
 quern_image_cross_entropy_f32__sm_75:
+#if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_f32.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end
 quern_image_cross_entropy_f32_full__sm_75:
+#if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_f32_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end
 quern_image_cross_entropy_f16__sm_75:
+#if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_f16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end
 quern_image_cross_entropy_f16_full__sm_75:
+#if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_f16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end
 quern_image_cross_entropy_bf16__sm_75:
+#if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_bf16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end
 quern_image_cross_entropy_bf16_full__sm_75:
+#if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_bf16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end
 quern_image_cross_entropy_stages__sm_75:
+#if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_stages.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_stages__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end
 quern_image_cross_entropy_f32__compute_90:
+#if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_f32.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end
 quern_image_cross_entropy_f32_full__compute_90:
+#if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_f32_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f32_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end
 quern_image_cross_entropy_f16__compute_90:
+#if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_f16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end
 quern_image_cross_entropy_f16_full__compute_90:
+#if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_f16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_f16_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end
 quern_image_cross_entropy_bf16__compute_90:
+#if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_bf16.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end
 quern_image_cross_entropy_bf16_full__compute_90:
+#if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_bf16_full.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_bf16_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end
 quern_image_cross_entropy_stages__compute_90:
+#if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_stages.fatbin"
+#endif
     .byte 0
 quern_image_cross_entropy_stages__compute_90_end = . - 1
     .section .note.GNU-stack, "", @progbits

@@ -2,9 +2,15 @@
  * The kernels of cross_entropy, best first: specific GPU generations from the newest on, PTX for GPUs to come, then the CPU's
  * instruction sets; the portable rows close the list.  A request is served by the first row that fits.
  *
+ * A build that defines QUERN_SELECTED(target, unit) has the rows of those units alone for which it is not 0.
+ *
  * Rendered by gen/ from templates/build/table.c.j2; do not edit.
  */
 #include "kernels/kernel.h"
+
+#ifndef QUERN_SELECTED
+#define QUERN_SELECTED(target, unit) 1
+#endif
 
 extern const unsigned char quern_image_cross_entropy_f32__sm_120f[], quern_image_cross_entropy_f32__sm_120f_end[];
 extern const unsigned char quern_image_cross_entropy_f32_full__sm_120f[], quern_image_cross_entropy_f32_full__sm_120f_end[];
@@ -117,6 +123,7 @@ quern_cross_entropy_part_kernel quern_cross_entropy_bf16_stats_full__portable;
 quern_cross_entropy_part_kernel quern_cross_entropy_bf16_gradient__portable;
 quern_cross_entropy_part_kernel quern_cross_entropy_bf16_gradient_full__portable;
 const struct quern_kernel quern_cross_entropy_kernels[] = {
+#if QUERN_SELECTED(sm_120f, cross_entropy_f32)
     {
         .name = "cross_entropy_f32_resident__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -157,6 +164,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f32_full)
     {
         .name = "cross_entropy_f32_resident_full__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -197,6 +206,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f16)
     {
         .name = "cross_entropy_f16_resident__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -237,6 +248,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f16_full)
     {
         .name = "cross_entropy_f16_resident_full__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -277,6 +290,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16_resident__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -317,6 +332,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_bf16_full)
     {
         .name = "cross_entropy_bf16_resident_full__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -357,6 +374,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_stages)
     {
         .name = "cross_entropy_combine__sm_120f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -381,6 +400,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end,
                  1024, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f32)
     {
         .name = "cross_entropy_f32_resident__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -421,6 +442,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f32_full)
     {
         .name = "cross_entropy_f32_resident_full__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -461,6 +484,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f16)
     {
         .name = "cross_entropy_f16_resident__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -501,6 +526,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f16_full)
     {
         .name = "cross_entropy_f16_resident_full__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -541,6 +568,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16_resident__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -581,6 +610,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_bf16_full)
     {
         .name = "cross_entropy_bf16_resident_full__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -621,6 +652,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_stages)
     {
         .name = "cross_entropy_combine__sm_100f",
         .operation = QUERN_CROSS_ENTROPY,
@@ -645,6 +678,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end,
                  1024, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f32)
     {
         .name = "cross_entropy_f32_resident__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
@@ -685,6 +720,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f32_full)
     {
         .name = "cross_entropy_f32_resident_full__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
@@ -725,6 +762,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f16)
     {
         .name = "cross_entropy_f16_resident__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
@@ -765,6 +804,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f16_full)
     {
         .name = "cross_entropy_f16_resident_full__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
@@ -805,6 +846,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16_resident__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
@@ -845,6 +888,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_bf16_full)
     {
         .name = "cross_entropy_bf16_resident_full__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
@@ -885,6 +930,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_stages)
     {
         .name = "cross_entropy_combine__sm_90a",
         .operation = QUERN_CROSS_ENTROPY,
@@ -909,6 +956,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end,
                  1024, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f32)
     {
         .name = "cross_entropy_f32_resident__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
@@ -941,6 +990,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f32_full)
     {
         .name = "cross_entropy_f32_resident_full__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
@@ -973,6 +1024,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f16)
     {
         .name = "cross_entropy_f16_resident__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1005,6 +1058,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f16_full)
     {
         .name = "cross_entropy_f16_resident_full__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1037,6 +1092,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16_resident__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1069,6 +1126,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_bf16_full)
     {
         .name = "cross_entropy_bf16_resident_full__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1101,6 +1160,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_stages)
     {
         .name = "cross_entropy_combine__sm_89",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1125,6 +1186,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end,
                  1024, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f32)
     {
         .name = "cross_entropy_f32_resident__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1157,6 +1220,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f32_full)
     {
         .name = "cross_entropy_f32_resident_full__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1189,6 +1254,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f16)
     {
         .name = "cross_entropy_f16_resident__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1221,6 +1288,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f16_full)
     {
         .name = "cross_entropy_f16_resident_full__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1253,6 +1322,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16_resident__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1285,6 +1356,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_bf16_full)
     {
         .name = "cross_entropy_bf16_resident_full__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1317,6 +1390,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_stages)
     {
         .name = "cross_entropy_combine__sm_86",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1341,6 +1416,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end,
                  1024, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f32)
     {
         .name = "cross_entropy_f32_resident__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1373,6 +1450,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f32_full)
     {
         .name = "cross_entropy_f32_resident_full__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1405,6 +1484,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f16)
     {
         .name = "cross_entropy_f16_resident__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1437,6 +1518,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f16_full)
     {
         .name = "cross_entropy_f16_resident_full__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1469,6 +1552,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16_resident__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1501,6 +1586,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_bf16_full)
     {
         .name = "cross_entropy_bf16_resident_full__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1533,6 +1620,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_stages)
     {
         .name = "cross_entropy_combine__sm_80",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1557,6 +1646,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end,
                  1024, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f32)
     {
         .name = "cross_entropy_f32_resident__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1589,6 +1680,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f32_full)
     {
         .name = "cross_entropy_f32_resident_full__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1621,6 +1714,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f16)
     {
         .name = "cross_entropy_f16_resident__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1653,6 +1748,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f16_full)
     {
         .name = "cross_entropy_f16_resident_full__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1685,6 +1782,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16_resident__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1717,6 +1816,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_bf16_full)
     {
         .name = "cross_entropy_bf16_resident_full__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1749,6 +1850,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_stages)
     {
         .name = "cross_entropy_combine__sm_75",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1773,6 +1876,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end,
                  1024, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f32)
     {
         .name = "cross_entropy_f32_resident__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1813,6 +1918,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient", quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f32_full)
     {
         .name = "cross_entropy_f32_resident_full__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1853,6 +1960,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f32_gradient_full", quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f16)
     {
         .name = "cross_entropy_f16_resident__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1893,6 +2002,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient", quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f16_full)
     {
         .name = "cross_entropy_f16_resident_full__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1933,6 +2044,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_f16_gradient_full", quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16_resident__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
@@ -1973,6 +2086,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient", quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_bf16_full)
     {
         .name = "cross_entropy_bf16_resident_full__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2013,6 +2128,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_bf16_gradient_full", quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end,
                  512, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_stages)
     {
         .name = "cross_entropy_combine__compute_90",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2037,6 +2154,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .cuda = {"cross_entropy_reduce", quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end,
                  1024, 0, 0, 0, 0, 0},
     },
+#endif
+#if QUERN_SELECTED(avx512, cross_entropy_f32)
     {
         .name = "cross_entropy_f32__avx512",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2079,6 +2198,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cpu.cross_entropy_part = quern_cross_entropy_f32_gradient_full__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, cross_entropy_f16)
     {
         .name = "cross_entropy_f16__avx512",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2121,6 +2242,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cpu.cross_entropy_part = quern_cross_entropy_f16_gradient_full__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx512, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16__avx512",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2163,6 +2286,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cpu.cross_entropy_part = quern_cross_entropy_bf16_gradient_full__avx512,
     },
+#endif
+#if QUERN_SELECTED(avx2, cross_entropy_f32)
     {
         .name = "cross_entropy_f32__avx2",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2205,6 +2330,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cpu.cross_entropy_part = quern_cross_entropy_f32_gradient_full__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, cross_entropy_f16)
     {
         .name = "cross_entropy_f16__avx2",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2247,6 +2374,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cpu.cross_entropy_part = quern_cross_entropy_f16_gradient_full__avx2,
     },
+#endif
+#if QUERN_SELECTED(avx2, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16__avx2",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2289,6 +2418,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cpu.cross_entropy_part = quern_cross_entropy_bf16_gradient_full__avx2,
     },
+#endif
+#if QUERN_SELECTED(portable, cross_entropy_f32)
     {
         .name = "cross_entropy_f32__portable",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2331,6 +2462,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .key.cross_entropy = {QUERN_F32, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cpu.cross_entropy_part = quern_cross_entropy_f32_gradient_full__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, cross_entropy_f16)
     {
         .name = "cross_entropy_f16__portable",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2373,6 +2506,8 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .key.cross_entropy = {QUERN_F16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cpu.cross_entropy_part = quern_cross_entropy_f16_gradient_full__portable,
     },
+#endif
+#if QUERN_SELECTED(portable, cross_entropy_bf16)
     {
         .name = "cross_entropy_bf16__portable",
         .operation = QUERN_CROSS_ENTROPY,
@@ -2415,5 +2550,6 @@ const struct quern_kernel quern_cross_entropy_kernels[] = {
         .key.cross_entropy = {QUERN_BF16, QUERN_STAGE_GRADIENT, 1, INT64_MAX},
         .cpu.cross_entropy_part = quern_cross_entropy_bf16_gradient_full__portable,
     },
+#endif
     {.name = ""},
 };

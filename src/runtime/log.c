@@ -21,16 +21,18 @@ static struct {
 
 static pthread_once_t environment_once = PTHREAD_ONCE_INIT;
 
-/* QUERN_LOG=PATH or QUERN_LOG=LEVEL:PATH */
+/* QUERN_LOG=LEVEL, QUERN_LOG=PATH or QUERN_LOG=LEVEL:PATH */
 static void read_environment(void) {
     const char *value = getenv("QUERN_LOG");
     if (!value || !*value) return;
     quern_log_level level = QUERN_LOG_INFO;
-    if (value[0] >= '1' && value[0] <= '3' && value[1] == ':') {
+    bool has_level = value[0] >= '1' && value[0] <= '3' && (!value[1] || value[1] == ':');
+    if (has_level) {
         level = (quern_log_level)(value[0] - '0');
-        value += 2;
+        value += value[1] ? 2 : 1;
     }
-    sink.file = open(value, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    /* A level alone asks for lines where they are seen. */
+    sink.file = *value ? open(value, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDERR_FILENO;
     if (sink.file < 0) return;
     sink.file_level = level;
     __atomic_store_n(&sink.level, level, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-/* Log lines of the library, sent to the engine's callback or to the file named by QUERN_LOG. */
+/* Log lines of the library, sent to the engine's callback or to where QUERN_LOG says. */
 #ifndef QUERN_LOG_H
 #define QUERN_LOG_H
 

@@ -95,7 +95,7 @@ def test_kernels_are_added_by_name(tree: Path) -> None:
     name = "adam_pbf16_gf16_mbf16_vf32_master32"
     request = ("explain", "adam", "target=sm_90a", "param=bf16", "grad=f16", "m=bf16", "v=f32", "master=f32")
     before = contents(tree)
-    expect(1, f"python -m gen add {name} adds one", gen(tree, *request))
+    expect(1, f"./quern gen add {name} adds one", gen(tree, *request))
     expect(0, f"added {name}", gen(tree, "add", f"{name}__sm_80", name))
     expect(0, "up to date", gen(tree, "check"))
     after = contents(tree)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What a person sees who calls the command wrongly: usage, status 2 and nothing done.
+# What a person sees who calls the command wrongly: usage, status 2 and nothing done.  And that help does nothing either, that a path
+# may have a space, and what QUERN_LOG does.
 set -u
 cd "$(dirname "$0")/../.."
 fail=0
@@ -10,9 +11,9 @@ expect() {
     shift 2
     output=$("$@" 2>&1)
     got=$?
-    if [ "$got" != "$status" ] || ! printf '%s' "$output" | grep -q -- "$text"; then
+    if [ "$got" != "$status" ] || ! printf '%s\n' "$output" | grep -- "$text" >/dev/null; then
         echo "usage: '$*' ended with status $got, expected $status and '$text':"
-        printf '%s\n' "$output"
+        printf '%s\n' "$output" | tail -n 40
         fail=1
     fi
 }
@@ -20,10 +21,42 @@ expect() {
 expect 2 "Usage: ./quern COMMAND" ./quern nonsense
 expect 2 "Usage: ./quern COMMAND" ./quern
 expect 0 "Usage: ./quern COMMAND" ./quern --help
+for command in "demo --help" "bench --help" "test --help" "gen --help" "gen explain --help"; do
+    expect 0 "[Uu]sage: ./quern ${command% --help}" ./quern $command
+done
 expect 2 "invalid choice" "${PYTHON:-python3}" -m gen nonsense
 expect 2 "there is no target" "${PYTHON:-python3}" -m gen explain adam target=sm_1 param=f32
 expect 2 "is no row of GPU_TARGETS" "${PYTHON:-python3}" -m gen pack sm_1
 expect 1 "no such kernel can exist" "${PYTHON:-python3}" -m gen explain adam target=avx2 param=f32 grad=f32 m=f32 v=f32 master=f32
 expect 0 "cross_entropy_bf16_streamed__sm_80: chosen" \
     "${PYTHON:-python3}" -m gen explain cross_entropy target=sm_80 logits=bf16 vocab=128256
+
+# The text of `./quern demo --help`, which needs no build, is what the program prints.
+if [ -x build/language_model ]; then
+    build/language_model --help | sed 's|language_model|./quern demo|' | cmp - demo/usage.txt || {
+        echo "usage: demo/usage.txt is not what build/language_model --help prints"
+        fail=1
+    }
+fi
+
+# A level alone logs to standard error, and makes no file of that name.
+if [ -x build/examples/adam ]; then
+    expect 0 "adam: .*: runs on a CUDA device" env QUERN_LOG=3 build/examples/adam
+    expect 0 "\[cpu\] adam: first use" env QUERN_LOG=2: build/examples/adam
+    if [ -e 3 ]; then
+        echo "usage: QUERN_LOG=3 made a file"
+        fail=1
+    fi
+fi
+
+# A tree and a Python in a path with a space: the generator's steps and a kernel.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tree="$work/a path/quern"
+mkdir -p "$tree" "$work/a path/bin"
+cp -r build.ninja quern gen templates generated include src demo examples bench tests "$tree/"
+ln -s "$(command -v "${PYTHON:-python3}")" "$work/a path/bin/python"
+expect 0 "CC build/portable/ragged_all_to_all__portable.o" env NVCC=none PYTHON="$work/a path/bin/python" \
+    ninja -C "$tree" build/barrier/barrier_images.o build/portable/ragged_all_to_all__portable.o
+expect 0 "Usage: ./quern demo" "$tree/quern" demo --help
 exit "$fail"

@@ -183,7 +183,7 @@ static quern_status export_handle(const struct quern_membership *member, const s
 
 static quern_status send_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = state_of(memory);
-    struct quern_descriptor list[QUERN_DESCRIPTOR_TAGS];
+    struct quern_descriptor list[QUERN_DESCRIPTOR_TAGS] = {0};
     int exported = 0;
     quern_status status = QUERN_OK;
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {

@@ -1,0 +1,20 @@
+/* The one function of BLAS that the engine calls, from whichever library is there when the demo starts: none is needed to build it. */
+#ifndef BLAS_H
+#define BLAS_H
+
+#include <stdbool.h>
+
+enum { BLAS_ROW_MAJOR = 101 };
+enum blas_transpose { BLAS_AS_IS = 111, BLAS_TRANSPOSED = 112 };  /* the numbers of cblas.h */
+
+/* Opens the first BLAS that this machine has and keeps it on one thread; false after a message on stderr when there is none. */
+bool blas_open(void);
+
+/* The file name of the library. */
+const char *blas_name(void);
+
+/* c[m, n] = alpha * a[m, k] b[k, n] + beta * c, row-major; a or b may be stored transposed. */
+void blas_sgemm(enum blas_transpose transpose_a, enum blas_transpose transpose_b, int m, int n, int k, float alpha, const float *a,
+                int a_stride, const float *b, int b_stride, float beta, float *c, int c_stride);
+
+#endif
