@@ -1,4 +1,4 @@
-/* The one function of BLAS that the engine calls, from whichever library is there when the demo starts: none is needed to build it. */
+/* The one function of BLAS that the engine calls, from a library that is found when the demo starts: building needs none. */
 #ifndef BLAS_H
 #define BLAS_H
 

@@ -66,7 +66,8 @@ def command_audit(arguments: argparse.Namespace) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="./quern gen", description="Lists, renders, checks, explains, packs and audits the kernels of Quern.")
+    top = argparse.ArgumentParser(prog="./quern gen",
+                                  description="Lists, renders, checks, explains, packs and audits the kernels of Quern.")
     commands = top.add_subparsers(dest="command", required=True)
 
     command = commands.add_parser("list", help="the names of all kernels, or of those that match a glob")

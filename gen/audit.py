@@ -272,7 +272,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not audits:
         print("no GPU kernel has been built, so there is nothing to audit: ./quern toolkit && ./quern build", file=sys.stderr)
         return 1
-    complaints = [f"{name}: not built" for name in missing] + [f"{audit.name}: {line}" for audit in audits for line in audit.violations]
+    complaints = [f"{name}: not built" for name in missing]
+    complaints += [f"{audit.name}: {line}" for audit in audits for line in audit.violations]
     if arguments.json:
         print(json.dumps([asdict(audit) for audit in audits], indent=1))
     elif not arguments.check:

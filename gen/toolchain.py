@@ -96,8 +96,8 @@ def _write_location(location: Path, header: Path) -> None:
         print("nvcc not found: building the CPU kernels only (./quern toolkit installs it)")
     location.write_text(f"{nvcc}\n" if nvcc else "none\n")
     _write_changed(header, f"#define QUERN_HAS_NVCC {1 if nvcc else 0}\n")
-    # Where nvcc was found its own file is a dependency, so that another version of it, which gives the location a new time, rebuilds
-    # the kernels.
+    # Where nvcc was found its own file is a dependency: another version of it gives the location a new time, and the kernels are
+    # compiled again.
     escaped = str(nvcc or "").replace(" ", "\\ ")
     Path(f"{location}.d").write_text(f"{location}: {escaped}\n")
 

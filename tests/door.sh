@@ -1,9 +1,10 @@
 #!/bin/sh
 # Proves both commands on strangers' machines: bare Debian roots, made with debootstrap.
 #   tests/door.sh [ROOT...]     default: bookworm bookworm+blas trixie trixie+blas
-# A root's name is a release, with +blas if it has netlib's BLAS and its cblas.h.  In each root the commands run as root with nothing
-# installed, then as a user without sudo and with everything installed, in a path with a space; and as that user with a package missing.
-#   DOOR_DIR    where the roots and their logs lie and bare roots are kept for the next run (default: a new directory, removed after)
+# A root's name is a release, with +blas if it has netlib's BLAS and its cblas.h.  In each root the commands run as root with
+# nothing installed, then as a user without sudo and with everything installed, in a path with a space; and as that user with a
+# package missing.
+#   DOOR_DIR    where the roots and their logs lie; bare roots are kept there for the next run (default: a new directory, removed)
 #   DOOR_TEST   the arguments of `./quern test` (default: --quick)
 # Needs root, debootstrap and the network, else it is skipped.
 set -eu
@@ -30,8 +31,8 @@ find_mirror() {
 command -v debootstrap >/dev/null 2>&1 || skip "there is no debootstrap"
 mirror=$(find_mirror) || true
 mirror=${mirror:-http://deb.debian.org/debian}
-python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=20)' "$mirror/dists/bookworm/Release" 2>/dev/null ||
-    skip "$mirror cannot be reached"
+python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=20)' \
+    "$mirror/dists/bookworm/Release" 2>/dev/null || skip "$mirror cannot be reached"
 
 if [ -n "${DOOR_DIR:-}" ]; then
     mkdir -p "$DOOR_DIR"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a person sees who calls the command wrongly: usage, status 2 and nothing done.  And that help does nothing either, that a path
-# may have a space, and what QUERN_LOG does.
+# What a person sees who calls the command wrongly: usage, status 2 and nothing done.  Help does nothing either, a path may have a
+# space, and QUERN_LOG takes a level alone.
 set -u
 cd "$(dirname "$0")/../.."
 fail=0
