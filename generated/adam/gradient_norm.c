@@ -5,16 +5,16 @@
  *
  * Rendered by gen/ from templates/adam/gradient_norm.c.j2; do not edit.
  */
-#include "kernels/cpu/squares_avx2.h"
+#include "kernels/cpu/squares_vectors.h"
 #include "kernels/kernel.h"
 
 #include <string.h>
 
 enum { PAIR = 2 * VECTOR_LANES };
 
-quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_f32__avx2;
+quern_gradient_norm_cpu_kernel QUERN_KERNEL_NAME(adam_gradient_norm_f32);
 
-double quern_adam_gradient_norm_f32__avx2(const void *grad, int64_t count) {
+double QUERN_KERNEL_NAME(adam_gradient_norm_f32)(const void *grad, int64_t count) {
     const float *from = grad;
     const int64_t whole = count / PAIR * PAIR;
     float rest[PAIR] = {0};
@@ -26,9 +26,9 @@ double quern_adam_gradient_norm_f32__avx2(const void *grad, int64_t count) {
     return squares_total(&sum);
 }
 
-quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_f16__avx2;
+quern_gradient_norm_cpu_kernel QUERN_KERNEL_NAME(adam_gradient_norm_f16);
 
-double quern_adam_gradient_norm_f16__avx2(const void *grad, int64_t count) {
+double QUERN_KERNEL_NAME(adam_gradient_norm_f16)(const void *grad, int64_t count) {
     const uint16_t *from = grad;
     const int64_t whole = count / PAIR * PAIR;
     uint16_t rest[PAIR] = {0};
@@ -40,9 +40,9 @@ double quern_adam_gradient_norm_f16__avx2(const void *grad, int64_t count) {
     return squares_total(&sum);
 }
 
-quern_gradient_norm_cpu_kernel quern_adam_gradient_norm_bf16__avx2;
+quern_gradient_norm_cpu_kernel QUERN_KERNEL_NAME(adam_gradient_norm_bf16);
 
-double quern_adam_gradient_norm_bf16__avx2(const void *grad, int64_t count) {
+double QUERN_KERNEL_NAME(adam_gradient_norm_bf16)(const void *grad, int64_t count) {
     const uint16_t *from = grad;
     const int64_t whole = count / PAIR * PAIR;
     uint16_t rest[PAIR] = {0};

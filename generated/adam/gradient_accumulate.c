@@ -4,7 +4,7 @@
  *
  * Rendered by gen/ from templates/adam/gradient_accumulate.c.j2; do not edit.
  */
-#include "kernels/cpu/adam_portable.h"
+#include "kernels/cpu/adam_vectors.h"
 #include "kernels/kernel.h"
 
 #include <string.h>
@@ -29,9 +29,9 @@ static void add_rest_f32(float *to, const float *from, int64_t count, vector sca
     memcpy(to, main, (size_t)count * sizeof *to);
 }
 
-quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_f32__portable;
+quern_gradient_accumulate_cpu_kernel QUERN_KERNEL_NAME(adam_gradient_accumulate_f32);
 
-void quern_adam_gradient_accumulate_f32__portable(float *main_grad, void *grad, int64_t count, float scale, int zero_grads) {
+void QUERN_KERNEL_NAME(adam_gradient_accumulate_f32)(float *main_grad, void *grad, int64_t count, float scale, int zero_grads) {
     const vector factor = vector_broadcast(scale);
     const int64_t whole = count / PAIR * PAIR;
     float *from = grad;
@@ -64,9 +64,9 @@ static void add_rest_f16(float *to, const uint16_t *from, int64_t count, vector 
     memcpy(to, main, (size_t)count * sizeof *to);
 }
 
-quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_f16__portable;
+quern_gradient_accumulate_cpu_kernel QUERN_KERNEL_NAME(adam_gradient_accumulate_f16);
 
-void quern_adam_gradient_accumulate_f16__portable(float *main_grad, void *grad, int64_t count, float scale, int zero_grads) {
+void QUERN_KERNEL_NAME(adam_gradient_accumulate_f16)(float *main_grad, void *grad, int64_t count, float scale, int zero_grads) {
     const vector factor = vector_broadcast(scale);
     const int64_t whole = count / PAIR * PAIR;
     uint16_t *from = grad;
@@ -99,9 +99,9 @@ static void add_rest_bf16(float *to, const uint16_t *from, int64_t count, vector
     memcpy(to, main, (size_t)count * sizeof *to);
 }
 
-quern_gradient_accumulate_cpu_kernel quern_adam_gradient_accumulate_bf16__portable;
+quern_gradient_accumulate_cpu_kernel QUERN_KERNEL_NAME(adam_gradient_accumulate_bf16);
 
-void quern_adam_gradient_accumulate_bf16__portable(float *main_grad, void *grad, int64_t count, float scale, int zero_grads) {
+void QUERN_KERNEL_NAME(adam_gradient_accumulate_bf16)(float *main_grad, void *grad, int64_t count, float scale, int zero_grads) {
     const vector factor = vector_broadcast(scale);
     const int64_t whole = count / PAIR * PAIR;
     uint16_t *from = grad;

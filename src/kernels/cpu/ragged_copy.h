@@ -1,16 +1,29 @@
 /*
- * The copies of a ragged all-to-all between ranks on CPUs.
+ * The copy of one slice of a ragged all-to-all between ranks on CPUs.
  *
- * Whole lines of the destination, some at a time, between ordinary stores for what stands before and behind them.  A streaming copy
- * writes past the caches: a line that is written whole is then not read first, so that a byte costs two bytes of traffic instead of
- * three, and what the caches hold stays there.  It asks for its source a page ahead, where the processor does not look by itself;
- * behind the end that is where the next slice is, as a rule.  It does not wait for its stores, which would cost a slice of 4 KiB as
- * much again: the caller does, once for many slices.
+ * With SIMD it goes by whole lines of the destination, some at a time, between ordinary stores for what stands before and behind
+ * them.  A streaming copy writes past the caches: a line that is written whole is then not read first, so that a byte costs two
+ * bytes of traffic instead of three, and what the caches hold stays there.  The copy asks for its source a page ahead, where the
+ * processor does not look by itself; behind the end that is where the next slice is, as a rule.  It does not wait for its stores,
+ * which would cost a slice of 4 KiB as much again: the caller does, once for many slices.
  *
- * Rendered by gen/ from templates/ragged_all_to_all/ragged_all_to_all.c.j2; do not edit.
+ * A target that knows nothing of its processor leaves the copy to libc, which does.
  */
+#ifndef QUERN_CPU_RAGGED_COPY_H
+#define QUERN_CPU_RAGGED_COPY_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/cpu/target.h"
+
+#if QUERN_SIMD512
 #include "kernels/cpu/copy_avx512.h"
-#include "kernels/kernel.h"
+#elif QUERN_SIMD256
+#include "kernels/cpu/copy_avx2.h"
+#endif
+
+#if QUERN_SIMD512 || QUERN_SIMD256
 
 enum { LINES = 4, AHEAD = 4096 };
 
@@ -39,9 +52,7 @@ static inline void copy_aligned(char *to, const char *from, int64_t bytes, int s
     }
 }
 
-quern_ragged_all_to_all_cpu_kernel quern_ragged_all_to_all__avx512;
-
-void quern_ragged_all_to_all__avx512(char *to, const char *from, int64_t bytes, int streaming) {
+static inline void copy_slice(char *to, const char *from, int64_t bytes, int streaming) {
     int64_t head = -(int64_t)(uintptr_t)to & (LINE - 1);
     if (head > bytes) head = bytes;
     const int64_t body = (bytes - head) & -LINE, tail = bytes - head - body;
@@ -49,3 +60,14 @@ void quern_ragged_all_to_all__avx512(char *to, const char *from, int64_t bytes, 
     copy_aligned(to + head, from + head, body, streaming);
     part_copy(to + head + body, from + head + body, tail);
 }
+
+#else
+
+static inline void copy_slice(char *to, const char *from, int64_t bytes, int streaming) {
+    (void)streaming;
+    memcpy(to, from, (size_t)bytes);
+}
+
+#endif
+
+#endif
