@@ -1,9 +1,15 @@
 /*
  * The gradient of one part from what the forward pass has kept: 4 bytes of an exponential are read for a column, and 4 each of a
- * slope and a class weight where there are such, all from the cache; ${ dtype.bits // 8 } bytes are written, which go to DRAM.
+ * slope and a class weight where there are such, all from the cache; an element is written, which goes to DRAM.
  */
+#ifndef QUERN_CPU_CROSS_ENTROPY_GRADIENT_H
+#define QUERN_CPU_CROSS_ENTROPY_GRADIENT_H
 
-//% if dtype.bits == 32
+#include <float.h>
+
+#include "kernels/cpu/cross_entropy_parts.h"
+
+#if LOGITS_BITS == 32
 /*
  * What exponentials are multiplied by: a power of two, which is 1 unless the factor would leave no room below it, and the factor
  * as a sum of two floats.  So each product is less than a unit in the last place from the real one, and rows whose sums differ in
@@ -38,7 +44,7 @@ static inline vector times_factor(vector x, const struct factor *factor, bool tw
     return vector_multiply_add(x, factor->high, x * factor->low);
 }
 
-//% else
+#else
 /*
  * What exponentials are multiplied by, rounded once: the factor / 2^EXPONENTIAL_BIAS or, where that is no normal fp32, two normal
  * factors; the product with the power is exact, but for exponentials whose gradient vanishes anyway.
@@ -63,7 +69,7 @@ static inline vector times_factor(vector x, const struct factor *factor, bool tw
         x *= factor->power;
     return x * factor->high;
 }
-//% endif
+#endif
 
 SPECIALISED void plain_products(const float *exponentials, int64_t columns, struct factor factor, element *grad, bool twice) {
     for (int64_t column = 0; column < columns; column += PAIR) {
@@ -71,7 +77,7 @@ SPECIALISED void plain_products(const float *exponentials, int64_t columns, stru
         x.first = times_factor(x.first, &factor, twice);
         x.second = times_factor(x.second, &factor, twice);
         if (column + PAIR <= columns)
-            pair_store_${ dtype.name }(grad + column, x);
+            pair_store_element(grad + column, x);
         else
             store_tail(grad + column, columns - column, x);
     }
@@ -117,7 +123,7 @@ SPECIALISED void full_products(const float *exponentials, int64_t columns, struc
         else if (ordered)
             store_beside_weights(grad + column, x);
         else
-            pair_store_${ dtype.name }(grad + column, x);
+            pair_store_element(grad + column, x);
     }
 }
 
@@ -175,3 +181,5 @@ SPECIALISED void write_part(const struct row *row, int64_t part, const struct qu
 static void write_padding(const struct row *row) {
     fill(row->grad, row->vocab, row->problem->padded_vocab, 0);
 }
+
+#endif

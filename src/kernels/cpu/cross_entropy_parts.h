@@ -2,6 +2,12 @@
  * Parts: the sums of one part of a row, from those of its pieces and the label's column.  Columns are touched by the passes only,
  * but for the label and, if it is asked for, the search for the largest logit's column within the piece that has it.
  */
+#ifndef QUERN_CPU_CROSS_ENTROPY_PARTS_H
+#define QUERN_CPU_CROSS_ENTROPY_PARTS_H
+
+#include "kernels/cpu/cross_entropy_full.h"
+#include "kernels/cpu/cross_entropy_plain.h"
+#include "kernels/cross_entropy_row.h"
 
 /* The y of one logit, in every lane. */
 static struct softcapped cap_one(const struct row *row, float logit) {
@@ -101,7 +107,7 @@ static int64_t find_first(const element *logits, int64_t column, int64_t end, fl
         return column;
     const vector below = vector_broadcast(nextafterf(value, -INFINITY));
     for (; column + PAIR <= end; column += PAIR) {
-        const struct vector_pair x = pair_load_${ dtype.name }(logits + column);
+        const struct vector_pair x = pair_load_element(logits + column);
         if (!vector_all_at_most(vector_max(x.first, x.second), below))
             break;
     }
@@ -176,3 +182,5 @@ SPECIALISED quern_row_stats sum_part(const struct row *row, int64_t part, struct
     }
     return finish_part(row, part, &largest, stats, full);
 }
+
+#endif

@@ -4,6 +4,11 @@
  * scratch with the exponential's, all of them in the cache.  A group's logits are looked at before they are worked on: whether
  * the softcap's polynomial suffices is decided for all of them at once.
  */
+#ifndef QUERN_CPU_CROSS_ENTROPY_FULL_H
+#define QUERN_CPU_CROSS_ENTROPY_FULL_H
+
+#include "kernels/cpu/cross_entropy_pieces.h"
+#include "kernels/cpu/cross_entropy_plain.h"
 
 /* What is asked of a pass.  Where it is a constant, so are the branches that depend on it. */
 struct full_wants {
@@ -226,3 +231,5 @@ static struct piece_sums full_sums(const struct full_pass *pass, int64_t columns
         return full_pass(*pass, columns, smoothed);
     return full_pass(*pass, columns, kept);
 }
+
+#endif

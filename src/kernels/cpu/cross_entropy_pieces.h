@@ -3,6 +3,12 @@
  * taken relative to.  The scratch has 4 bytes for a column, 8 with a softcap, and a part of a row has its own stretch of it, so
  * that parts can be gone through in any order.
  */
+#ifndef QUERN_CPU_CROSS_ENTROPY_PIECES_H
+#define QUERN_CPU_CROSS_ENTROPY_PIECES_H
+
+#include "kernels/cpu/cross_entropy_elements.h"
+#include "kernels/cpu/softcap.h"
+#include "kernels/problem.h"
 
 /* One row, and where its intermediate results are kept. */
 struct row {
@@ -112,3 +118,5 @@ SPECIALISED struct vector_pair pair_exponentials(struct vector_pair x, const str
 SPECIALISED struct vector_pair pair_exponentials_in_reach(struct vector_pair x, const struct exponential_bounds *bounds) {
     return (struct vector_pair){exponential_in_reach(x.first, bounds->round), exponential_in_reach(x.second, bounds->round)};
 }
+
+#endif

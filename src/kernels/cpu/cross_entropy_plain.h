@@ -1,7 +1,11 @@
 /*
- * The forward pass of plain kernels over a piece: ${ dtype.bits // 8 } bytes of a logit are read, which come from DRAM, and 4 written,
- * which stay in the cache; the largest logit, the sum of the exponentials and the exponentials come from the same loop.
+ * The forward pass of plain kernels over a piece: the bytes of a logit are read, which come from DRAM, and 4 written, which stay
+ * in the cache; the largest logit, the sum of the exponentials and the exponentials come from the same loop.
  */
+#ifndef QUERN_CPU_CROSS_ENTROPY_PLAIN_H
+#define QUERN_CPU_CROSS_ENTROPY_PLAIN_H
+
+#include "kernels/cpu/cross_entropy_pieces.h"
 
 /* Columns whose sums come together before they join those of the piece: so no chain of roundings is longer than some 20. */
 enum { RUN = 512 };
@@ -30,7 +34,7 @@ SPECIALISED struct piece_sums plain_pass(const element *logits, int64_t columns,
         total sums[UNROLL];
         for (int k = 0; k < UNROLL; k++) {
             int64_t here = column + k * PAIR;
-            struct vector_pair x = pair_load_${ dtype.name }(logits + here);
+            struct vector_pair x = pair_load_element(logits + here);
             maximum = vector_max(maximum, vector_max(x.first, x.second));
             x = pair_exponentials(x, &bounds, centred);
             if (keep)
@@ -58,3 +62,5 @@ static struct piece_sums plain_sums(const element *logits, int64_t columns, stru
     return exponentials ? plain_pass(logits, columns, origin, exponentials, false, true)
                         : plain_pass(logits, columns, origin, NULL, false, false);
 }
+
+#endif
