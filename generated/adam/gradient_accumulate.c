@@ -16,7 +16,7 @@ static inline void add_f32(float *to, const float *from, int64_t count, vector s
     for (int64_t i = 0; i < count; i += PAIR) {
         const struct vector_pair x = ordered_load_f32(from + i), sum = pair_load_f32(to + i);
         const struct vector_pair next = {vector_fma(scale, x.first, sum.first), vector_fma(scale, x.second, sum.second)};
-        pair_store_f32(to + i, pair_settle(next, NAN_F32));
+        pair_store_f32(to + i, pair_settle(next, NAN_f32));
     }
 }
 
@@ -51,7 +51,7 @@ static inline void add_f16(float *to, const uint16_t *from, int64_t count, vecto
     for (int64_t i = 0; i < count; i += PAIR) {
         const struct vector_pair x = ordered_load_f16(from + i), sum = pair_load_f32(to + i);
         const struct vector_pair next = {vector_fma(scale, x.first, sum.first), vector_fma(scale, x.second, sum.second)};
-        pair_store_f32(to + i, pair_settle(next, NAN_F32));
+        pair_store_f32(to + i, pair_settle(next, NAN_f32));
     }
 }
 
@@ -86,7 +86,7 @@ static inline void add_bf16(float *to, const uint16_t *from, int64_t count, vect
     for (int64_t i = 0; i < count; i += PAIR) {
         const struct vector_pair x = ordered_load_bf16(from + i), sum = pair_load_f32(to + i);
         const struct vector_pair next = {vector_fma(scale, x.first, sum.first), vector_fma(scale, x.second, sum.second)};
-        pair_store_f32(to + i, pair_settle(next, NAN_F32));
+        pair_store_f32(to + i, pair_settle(next, NAN_f32));
     }
 }
 

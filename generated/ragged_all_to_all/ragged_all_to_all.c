@@ -6,6 +6,7 @@
  */
 #include "kernels/cpu/ragged_copy.h"
 #include "kernels/kernel.h"
+
 quern_ragged_all_to_all_cpu_kernel QUERN_KERNEL_NAME(ragged_all_to_all);
 
 void QUERN_KERNEL_NAME(ragged_all_to_all)(char *to, const char *from, int64_t bytes, int streaming) {

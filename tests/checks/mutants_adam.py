@@ -56,7 +56,7 @@ CPU = [
     ("a master that is the parameter", KERNELS,
      "'_load_remainder(param + i, master + i)'", "'_load_bf16(param + i)'", "test_adam_remainder"),
     ("NaN left to a remainder", KERNELS,
-     "_store_remainder(param + i, master + i, pair_settle(p, NAN_BF16))", "_store_remainder(param + i, master + i, p)",
+     "_store_remainder(param + i, master + i, pair_settle(p, NAN_bf16))", "_store_remainder(param + i, master + i, p)",
      "test_adam_remainder"),
     ("half of the gradients zeroed", KERNELS,
      "memset(grad + block, 0, (size_t)(end - block) * sizeof *grad);", "memset(grad + block, 0, (size_t)(end - block));",
