@@ -168,9 +168,14 @@ class Kernel:
         return name(self.operation, self.key, self.target)
 
     @property
+    def base_name(self) -> str:
+        """Its name without the target, which a CPU's source gets from the build (src/kernels/cpu/target.h)."""
+        return base_name(self.operation, self.key)
+
+    @property
     def symbol(self) -> str:
         """The function's name: global for a CPU kernel, inside its image for a GPU kernel."""
-        return f"quern_{self.name}" if self.target.kind == "cpu" else base_name(self.operation, self.key)
+        return f"quern_{self.name}" if self.target.kind == "cpu" else self.base_name
 
     @property
     def stem(self) -> str:

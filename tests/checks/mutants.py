@@ -188,7 +188,7 @@ RANKS = [
            "inbox[before].size <= inbox[entry]", "inbox[before].size <= 1 + inbox[entry]", "test_ragged"),
     Mutant("a cut behind the end of a slice", "src/ranks/ragged/ragged_copies.c",
            "return inside < copy->bytes ? inside : copy->bytes;", "return inside;", "test_ragged"),
-    Mutant("no head", "templates/ragged_all_to_all/ragged_all_to_all.c.j2",
+    Mutant("no head", "src/kernels/cpu/ragged_copy.h",
            "part_copy(to, from, head);", "(void)0;", "test_ragged"),
     Mutant("a freed input", "src/ranks/ragged/ragged_all_to_all.c",
            "if (*kin != QUERN_MEMORY_FREED) return QUERN_OK;", "if (*kin) return QUERN_OK;", "test_ragged"),

@@ -9,7 +9,7 @@ SCALE = "src/kernels/cpu/scale.h"
 SCALED = "src/kernels/cpu/scaled.h"
 COPY = "src/kernels/cpu/adam_copy.h"
 BF16 = "src/kernels/cpu/adam_bf16_avx512.h"
-KERNELS = "templates/adam/adam.c.j2"
+KERNELS = "src/kernels/cpu/adam_step.h"
 NORM = "templates/adam/gradient_norm.c.j2"
 ACCUMULATE = "templates/adam/gradient_accumulate.c.j2"
 
@@ -54,16 +54,17 @@ CPU = [
     ("AMSGrad without its maximum", KERNELS,
      "denominators(&c, divided_by)", "denominators(&c, new_v)", "test_adam_options"),
     ("a master that is the parameter", KERNELS,
-     "'_load_remainder(param + i, master + i)'", "'_load_bf16(param + i)'", "test_adam_remainder"),
+     "QUERN_JOIN(order, _load_remainder)(param + i, master + i)", "QUERN_JOIN(order, _load_bf16)(param + i)",
+     "test_adam_remainder"),
     ("NaN left to a remainder", KERNELS,
-     "_store_remainder(param + i, master + i, pair_settle(p, NAN_BF16))", "_store_remainder(param + i, master + i, p)",
+     "_store_remainder)(param + i, master + i, pair_settle(p, NAN_bf16))", "_store_remainder)(param + i, master + i, p)",
      "test_adam_remainder"),
     ("half of the gradients zeroed", KERNELS,
      "memset(grad + block, 0, (size_t)(end - block) * sizeof *grad);", "memset(grad + block, 0, (size_t)(end - block));",
      "test_adam_options"),
     ("a copy of the parameter beside a master", KERNELS,
-     "pair_store_f32(pending.param + (i - block), ordered${ load_p });",
-     "pair_store_f32(pending.param + (i - block), ordered_load_${ key.param }(param + i));", "test_adam_options"),
+     "pair_store_f32(pending.param + (i - block), LOAD_PARAM(ordered));",
+     "pair_store_f32(pending.param + (i - block), QUERN_JOIN(ordered_load_, STEP_PARAM)(param + i));", "test_adam_options"),
     ("v_max of a scaled type rounded stochastically", KERNELS,
      "pending.v_max + offset, NULL, 1);", "pending.v_max + offset, at(source.v_bits, offset), 1);", "test_adam_options"),
     ("v of a scaled type becomes zero", KERNELS,
@@ -155,7 +156,7 @@ CPU = [
     ("found_inf forgotten", NORM_FINISH, "if (problem->found_inf && !is_finite) *problem->found_inf = 1;",
      "if (problem->found_inf) *problem->found_inf = !is_finite;", "test_gradients"),
     ("a clip coefficient above 1", NORM_FINISH, "problem->max_norm != 0 && wanted < 1", "problem->max_norm != 0", "test_gradients"),
-    ("a norm without the end of a tensor", NORM, "    squares_add(&sum, pair_load_${ grad }(rest));\n", "", "test_gradients"),
+    ("a norm without the end of a tensor", NORM, "    squares_add(&sum, pair_load_${ dtype.primitive }(rest));\n", "", "test_gradients"),
     ("a sum rounded twice", ACCUMULATE, "vector_fma(scale, x.first, sum.first)", "scale * x.first + sum.first", "test_gradients"),
     ("gradients left after their sum", ACCUMULATE, "memset(from + whole, 0,", "memset(from + whole, from[0] != 0,",
      "test_gradients"),

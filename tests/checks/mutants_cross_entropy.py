@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-KERNELS = "templates/cross_entropy/cross_entropy.c.j2"
-ELEMENTS = "templates/cross_entropy/elements.c.j2"
-FULL = "templates/cross_entropy/full.c.j2"
-GRADIENT = "templates/cross_entropy/gradient.c.j2"
-PARTS = "templates/cross_entropy/parts.c.j2"
+KERNELS = "src/kernels/cpu/cross_entropy.h"
+ELEMENTS = "src/kernels/cpu/cross_entropy_elements.h"
+FULL = "src/kernels/cpu/cross_entropy_full.h"
+GRADIENT = "src/kernels/cpu/cross_entropy_gradient.h"
+PARTS = "src/kernels/cpu/cross_entropy_parts.h"
 ROW = "src/kernels/cross_entropy_row.h"
 HOST = "src/cross_entropy/cross_entropy_cpu.c"
 ARGUMENTS = "src/cross_entropy/cross_entropy_arguments.c"

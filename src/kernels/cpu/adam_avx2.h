@@ -27,7 +27,7 @@ static inline vector vector_raise(vector a, vector b) {
 }
 
 /* The NaN of each type as fp32, which the roundings below leave as it is. */
-enum { NAN_F32 = 0x7FFFFFFF, NAN_F16 = 0x7FFFE000, NAN_BF16 = 0x7FFF0000 };
+enum { NAN_f32 = 0x7FFFFFFF, NAN_f16 = 0x7FFFE000, NAN_bf16 = 0x7FFF0000 };
 
 static inline int pair_has_nan(struct vector_pair x) {
     return _mm256_movemask_ps(_mm256_cmp_ps(x.first, x.second, _CMP_UNORD_Q));

@@ -46,7 +46,7 @@ static inline vector vector_raise(vector a, vector b) {
  * The NaN of each type as fp32.  In a 16-bit type it is stored as 0x7FFF, with nothing to cut off that rounding could carry;
  * in f32 it is what a GPU's arithmetic gives.
  */
-enum { NAN_F32 = 0x7FFFFFFF, NAN_F16 = 0x7FFFE000, NAN_BF16 = 0x7FFF0000 };
+enum { NAN_f32 = 0x7FFFFFFF, NAN_f16 = 0x7FFFE000, NAN_bf16 = 0x7FFF0000 };
 
 static inline int pair_has_nan(struct vector_pair x) {
     return _mm512_cmp_ps_mask(x.first, x.second, _CMP_UNORD_Q);

@@ -1,6 +1,6 @@
 /*
  * The usual step of a tensor that is bf16 throughout: AdamW, v and the parameters rounded stochastically, m to the nearest.  It
- * gives the bits of the loop in templates/adam/adam.c.j2 in two thirds of its instructions, which one core needs to keep up with its
+ * gives the bits of the loop in adam_step.h in two thirds of its instructions, which one core needs to keep up with its
  * memory: a root, a division and seven rounds of Philox leave no room for anything else.
  *
  * - The elements of a vector of 32 are spread over two of fp32 by unpacking with zeros, which takes any execution unit.  In each

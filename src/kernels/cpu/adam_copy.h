@@ -39,11 +39,11 @@ static inline void copy_values(struct copying *copying, void *to, const float *x
     switch (copying->dtype) {
     case QUERN_F16:
         for (int64_t i = 0; i < count; i += PAIR)
-            ordered_round_f16((uint16_t *)to + i, pair_settle(pair_load_f32(x + i), NAN_F16), NULL);
+            ordered_round_f16((uint16_t *)to + i, pair_settle(pair_load_f32(x + i), NAN_f16), NULL);
         break;
     case QUERN_BF16:
         for (int64_t i = 0; i < count; i += PAIR)
-            ordered_round_bf16((uint16_t *)to + i, pair_settle(pair_load_f32(x + i), NAN_BF16), NULL);
+            ordered_round_bf16((uint16_t *)to + i, pair_settle(pair_load_f32(x + i), NAN_bf16), NULL);
         break;
     case QUERN_E4M3:
         for (int64_t i = 0; i < count; i += PAIR)

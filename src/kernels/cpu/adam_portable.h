@@ -64,7 +64,7 @@ static inline vector vector_raise(vector a, vector b) {
 }
 
 /* The NaN of each type as fp32. */
-enum { NAN_F32 = 0x7FFFFFFF, NAN_F16 = 0x7FFFE000, NAN_BF16 = 0x7FFF0000 };
+enum { NAN_f32 = 0x7FFFFFFF, NAN_f16 = 0x7FFFE000, NAN_bf16 = 0x7FFF0000 };
 
 static inline int pair_has_nan(struct vector_pair x) {
     const vector_mask nan = (x.first != x.first) | (x.second != x.second);

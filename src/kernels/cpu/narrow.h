@@ -18,6 +18,9 @@ static const struct narrow_format narrow_e4m3 = {3, 7, 0x7F, 0x7E}, narrow_e5m2 
 
 enum { NARROW_NAN = 0x7F, NARROW_SIGN = 0x80, F32_INFINITY = 0x7F800000 };
 
+/* The NaN of each type as fp32, beside those of adam_*.h: any will do, since 8 bits have no room for a payload. */
+enum { NAN_e4m3 = 0x7FFFFFFF, NAN_e5m2 = 0x7FFFFFFF };
+
 /* The fraction bits of fp32 that a normal value loses, and the two biases' difference at their place in fp32. */
 static inline int narrow_cut(struct narrow_format format) { return 23 - format.fraction; }
 

@@ -27,7 +27,7 @@ static inline struct vector_pair ordered_load_e5m2(const uint8_t *from) {
 static inline vector vector_from_e4m3(vector_bits code) {
     vector_bits magnitude = code & 0x7F;
     vector value = (vector)(magnitude << 20) * vector_broadcast(0x1p120f);
-    vector_bits bits = vector_select((vector_mask)magnitude == NARROW_NAN, vector_broadcast_bits(NAN_F32), (vector_bits)value);
+    vector_bits bits = vector_select((vector_mask)magnitude == NARROW_NAN, vector_broadcast_bits(NAN_f32), (vector_bits)value);
     return (vector)(bits | (code & NARROW_SIGN) << 24);
 }
 

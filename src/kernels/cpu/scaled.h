@@ -15,6 +15,11 @@
 
 #include "kernels/cpu/scale.h"
 
+/* The types that have these functions, for the preprocessor. */
+#define SCALED_f16 1
+#define SCALED_e4m3 1
+#define SCALED_e5m2 1
+
 /* The exponent to which a block's largest magnitude is scaled: one below the type's own largest. */
 enum { SCALED_TOP_F16 = 14, SCALED_TOP_E4M3 = 7, SCALED_TOP_E5M2 = 14 };
 

@@ -9,7 +9,7 @@
  *                                        same in loads and stores but differs between types and targets: for work that
  *                                        does not care which lane holds which element.
  *   pair_load_beside_*                   2 * VECTOR_LANES consecutive fp32 values in the order of a type's pairs.
- *   pair_*_ordered_bf16                  the same in the order of the elements; AVX-512 only.
+ *   pair_*_ordered_bf16                  the same in the order of the elements; AVX-512 only, which defines VECTOR_ORDERED_bf16.
  *   halves                               2 * VECTOR_LANES 16-bit integers; not portable.
  *
  * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It takes it for granted that a
@@ -172,6 +172,8 @@ static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
  * In the order of the elements, for work beside other arrays: one permutation for 16 elements, which is slower than a shift or a
  * mask but faster than these and a permutation of what lies beside.
  */
+#define VECTOR_ORDERED_bf16 1
+
 static inline struct vector_pair pair_load_ordered_bf16(const uint16_t *from) {
     const __mmask32 upper = 0xAAAAAAAA;
     const __m512i places = _mm512_set_epi32(0xF0000, 0xE0000, 0xD0000, 0xC0000, 0xB0000, 0xA0000, 0x90000, 0x80000,

@@ -1,0 +1,58 @@
+/*
+ * The kernels of softmax cross-entropy of bf16 logits on a CPU; src/kernels/cpu/cross_entropy.h has their text.
+ * The host code (src/cross_entropy/cross_entropy_cpu.c) calls them through the table.
+ *
+ * Rendered by gen/ from templates/cross_entropy/cross_entropy.c.j2; do not edit.
+ */
+#define LOGITS bf16
+#define LOGITS_TYPE uint16_t
+#define LOGITS_BITS 16
+#define MINUS_INFINITY 0xFF80
+#define NOT_A_NUMBER 0x7FFF
+
+#include "kernels/cpu/cross_entropy.h"
+#include "kernels/kernel.h"
+
+quern_cross_entropy_rows_kernel QUERN_KERNEL_NAME(cross_entropy_bf16);
+
+void QUERN_KERNEL_NAME(cross_entropy_bf16)(
+    const struct quern_cross_entropy_problem *problem, int64_t first_row, int64_t end_row, void *scratch) {
+    run_rows(problem, first_row, end_row, scratch, false);
+}
+
+quern_cross_entropy_rows_kernel QUERN_KERNEL_NAME(cross_entropy_bf16_full);
+
+void QUERN_KERNEL_NAME(cross_entropy_bf16_full)(
+    const struct quern_cross_entropy_problem *problem, int64_t first_row, int64_t end_row, void *scratch) {
+    run_rows(problem, first_row, end_row, scratch, true);
+}
+
+quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_bf16_stats);
+
+void QUERN_KERNEL_NAME(cross_entropy_bf16_stats)(
+    const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    (void)scratch;
+    run_stats(problem, row, part, false);
+}
+
+quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_bf16_stats_full);
+
+void QUERN_KERNEL_NAME(cross_entropy_bf16_stats_full)(
+    const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    (void)scratch;
+    run_stats(problem, row, part, true);
+}
+
+quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_bf16_gradient);
+
+void QUERN_KERNEL_NAME(cross_entropy_bf16_gradient)(
+    const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    run_gradient(problem, row, part, scratch, false);
+}
+
+quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_bf16_gradient_full);
+
+void QUERN_KERNEL_NAME(cross_entropy_bf16_gradient_full)(
+    const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    run_gradient(problem, row, part, scratch, true);
+}

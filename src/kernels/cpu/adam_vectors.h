@@ -1,0 +1,15 @@
+/* The vectors of Adam for the target that is compiled for; adam_avx512.h says what they offer. */
+#ifndef QUERN_CPU_ADAM_VECTORS_H
+#define QUERN_CPU_ADAM_VECTORS_H
+
+#include "kernels/cpu/target.h"
+
+#if QUERN_SIMD512
+#include "kernels/cpu/adam_avx512.h"
+#elif QUERN_SIMD256
+#include "kernels/cpu/adam_avx2.h"
+#else
+#include "kernels/cpu/adam_portable.h"
+#endif
+
+#endif

@@ -1,0 +1,213 @@
+/*
+ * Elements: how logits come into fp32 vectors and gradients out of them, in whole pairs of vectors and in the part of a pair that
+ * ends a piece; the largest and the least of many; and what sums over columns run in.  All else is the same for all types.
+ *
+ * The source that includes this for a type of logits defines before
+ *
+ *   LOGITS          how the names of the type's conversions end: bf16 for pair_load_bf16
+ *   LOGITS_TYPE     the C type of an element, a logit or its gradient
+ *   LOGITS_BITS     the bits of an element
+ *   MINUS_INFINITY  the element that adds nothing to a sum of exponentials
+ *   NOT_A_NUMBER    the element that is stored for NaN
+ */
+#ifndef QUERN_CPU_CROSS_ENTROPY_ELEMENTS_H
+#define QUERN_CPU_CROSS_ENTROPY_ELEMENTS_H
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "kernels/cpu/exponential_vectors.h"
+#include "kernels/cpu/target.h"
+
+#if LOGITS_BITS == 16 && (QUERN_SIMD256 || QUERN_SIMD512)
+#define LOGITS_ARE_HALVES 1  /* their range is found by their bits */
+#include "kernels/cpu/range_of_halves.h"
+#else
+#define LOGITS_ARE_HALVES 0
+#include "kernels/cpu/range_of_floats.h"
+#endif
+
+#include "kernels/cpu/softcap.h"
+#include "kernels/cross_entropy_row.h"
+#include "kernels/kernel.h"
+
+typedef LOGITS_TYPE element;
+
+enum { PAIR = 2 * VECTOR_LANES, UNROLL = 4, GROUP = UNROLL * PAIR };
+
+/* For functions whose bool arguments are constants, so that each call is a loop of its own, and for all within such loops. */
+#define SPECIALISED static inline __attribute__((always_inline))
+
+/* The conversions of the logits' type: pair_load_bf16 for bf16. */
+#define pair_load_element QUERN_JOIN(pair_load_, LOGITS)
+#define pair_store_element QUERN_JOIN(pair_store_, LOGITS)
+#define pair_load_beside_element QUERN_JOIN(pair_load_beside_, LOGITS)
+#define pair_load_ordered_element QUERN_JOIN(pair_load_ordered_, LOGITS)
+#define pair_store_ordered_element QUERN_JOIN(pair_store_ordered_, LOGITS)
+
+/* The last, partial pair of a piece, filled up with columns that add nothing. */
+static inline void fill_tail(element *tail, const element *logits, int64_t columns) {
+    for (int i = 0; i < PAIR; i++)
+        tail[i] = MINUS_INFINITY;
+    memcpy(tail, logits, (size_t)columns * sizeof(element));
+}
+
+static struct vector_pair load_tail(const element *logits, int64_t columns) {
+    element tail[PAIR];
+    fill_tail(tail, logits, columns);
+    return pair_load_element(tail);
+}
+
+static inline float first_lane(vector x) {
+    float lanes[VECTOR_LANES];
+    vector_store_f32(lanes, x);
+    return lanes[0];
+}
+
+SPECIALISED struct vector_pair load_pair(const element *logits, int64_t columns) {
+    return columns >= PAIR ? pair_load_element(logits) : load_tail(logits, columns);
+}
+
+static void store_tail(element *grad, int64_t columns, struct vector_pair x) {
+    element tail[PAIR];
+    pair_store_element(tail, x);
+    memcpy(grad, tail, (size_t)columns * sizeof(element));
+}
+
+/* The class weights beside a pair of logits: 1 without any, 0 beyond the columns. */
+static struct vector_pair load_weights(const float *weights, int64_t columns) {
+    float tail[PAIR];
+    if (weights && columns >= PAIR)
+        return pair_load_beside_element(weights);
+    for (int i = 0; i < PAIR; i++)
+        tail[i] = i >= columns ? 0.0f : weights ? weights[i] : 1.0f;
+    return pair_load_beside_element(tail);
+}
+
+/*
+ * Whole pairs that have class weights beside them are loaded and stored in the columns' order where that makes the work less;
+ * what is kept of them is in the same order.
+ */
+#if QUERN_JOIN(VECTOR_ORDERED_, LOGITS)
+SPECIALISED struct vector_pair load_beside_weights(const element *logits) {
+    return pair_load_ordered_element(logits);
+}
+
+SPECIALISED struct vector_pair load_whole_weights(const float *weights) {
+    return pair_load_f32(weights);
+}
+
+SPECIALISED void store_beside_weights(element *grad, struct vector_pair x) {
+    pair_store_ordered_element(grad, x);
+}
+#else
+SPECIALISED struct vector_pair load_beside_weights(const element *logits) {
+    return pair_load_element(logits);
+}
+
+SPECIALISED struct vector_pair load_whole_weights(const float *weights) {
+    return pair_load_beside_element(weights);
+}
+
+SPECIALISED void store_beside_weights(element *grad, struct vector_pair x) {
+    pair_store_element(grad, x);
+}
+#endif
+
+SPECIALISED void store_pair(float *to, struct vector_pair x) {
+    vector_store_f32(to, x.first);
+    vector_store_f32(to + VECTOR_LANES, x.second);
+}
+
+#if LOGITS_ARE_HALVES
+typedef uint16_t range_limit;
+
+static inline struct range nothing_in_range(void) {
+    return range_nothing(MINUS_INFINITY);
+}
+
+SPECIALISED void add_to_range(struct range *range, const element *logits) {
+    range_add(range, logits);
+}
+
+static inline float largest_in_range(const struct range *range) {
+    const element largest = range_largest(range);
+    return first_lane(load_tail(&largest, 1).first);
+}
+
+/* Its bits, rounded down; of a negative one, those that nothing but 0 is within. */
+static inline range_limit range_limit_of(float limit) {
+    if (limit < 0)
+        return 0;
+    element bits[PAIR];
+    const vector x = vector_broadcast(limit);
+    pair_store_element(bits, (struct vector_pair){x, x});
+    return bits[0] ? (range_limit)(bits[0] - 1) : 0;
+}
+#else
+typedef float range_limit;
+
+static inline struct range nothing_in_range(void) {
+    return range_nothing();
+}
+
+SPECIALISED void add_to_range(struct range *range, const element *logits) {
+    range_add(range, pair_load_element(logits));
+}
+
+static inline float largest_in_range(const struct range *range) {
+    return range_largest(range);
+}
+
+static inline range_limit range_limit_of(float limit) {
+    return limit;
+}
+#endif
+
+SPECIALISED struct range range_of(const element *logits, int64_t columns) {
+    struct range range = nothing_in_range();
+    int64_t column = 0;
+    for (; column + PAIR <= columns; column += PAIR)
+        add_to_range(&range, logits + column);
+    if (column < columns) {
+        element tail[PAIR];
+        fill_tail(tail, logits + column, columns - column);
+        add_to_range(&range, tail);
+    }
+    return range;
+}
+
+/* What sums over columns run in. */
+#if LOGITS_BITS == 32
+typedef vector_wide total;  /* double: shards of a row then have its sums but for less than fp32 can tell */
+
+SPECIALISED total total_of(struct vector_pair x) {
+    return vector_widen(x.first) + vector_widen(x.second);
+}
+
+SPECIALISED total total_of_products(struct vector_pair x, struct vector_pair y) {
+    return total_of((struct vector_pair){x.first * y.first, x.second * y.second});
+}
+
+static inline double total_value(total x) {
+    return wide_reduce_add(x);
+}
+#else
+typedef vector total;
+
+SPECIALISED total total_of(struct vector_pair x) {
+    return x.first + x.second;
+}
+
+SPECIALISED total total_of_products(struct vector_pair x, struct vector_pair y) {
+    return vector_multiply_add(x.first, y.first, x.second * y.second);
+}
+
+static inline double total_value(total x) {
+    return vector_reduce_add(x);
+}
+#endif
+
+#endif

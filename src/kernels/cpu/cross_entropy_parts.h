@@ -1,0 +1,186 @@
+/*
+ * Parts: the sums of one part of a row, from those of its pieces and the label's column.  Columns are touched by the passes only,
+ * but for the label and, if it is asked for, the search for the largest logit's column within the piece that has it.
+ */
+#ifndef QUERN_CPU_CROSS_ENTROPY_PARTS_H
+#define QUERN_CPU_CROSS_ENTROPY_PARTS_H
+
+#include "kernels/cpu/cross_entropy_full.h"
+#include "kernels/cpu/cross_entropy_plain.h"
+#include "kernels/cross_entropy_row.h"
+
+/* The y of one logit, in every lane. */
+static struct softcapped cap_one(const struct row *row, float logit) {
+    const vector x = vector_broadcast(logit);
+    if (row->problem->softcap == 0.0f)
+        return (struct softcapped){x, vector_broadcast(1.0f)};
+    return softcap_any(x, &row->softcap);
+}
+
+/* Whether y lies too far above what a piece was measured with; distances of large exponentials must not cancel in the moment. */
+SPECIALISED bool is_beyond(const struct row *row, struct origin origin, float maximum, bool full) {
+    return maximum > origin.limit || (full && row->problem->entropy && maximum > origin.reference + 1.0f);
+}
+
+/* Above the limit an origin is taken anew; below it only the distances are. */
+static struct origin origin_raised(struct origin origin, float maximum) {
+    if (maximum > origin.limit)
+        return origin_at(maximum);
+    origin.reference = maximum;
+    return origin;
+}
+
+/* Whether each column's work takes its class weight; without smoothing only the label's counts. */
+static inline bool has_weights_beside(const struct quern_cross_entropy_problem *problem) {
+    return problem->class_weights && problem->label_smoothing != 0.0f;
+}
+
+/* One pass over a piece with a given origin. */
+SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, int64_t columns, struct origin origin,
+                                        struct cursor at, bool full) {
+    const struct quern_cross_entropy_problem *problem = row->problem;
+    float *exponentials = row->exponentials ? row->exponentials + at.column : NULL;
+    if (!full)
+        return plain_sums(row->logits + column, columns, origin.of, exponentials);
+    const float reference = origin.reference == -INFINITY ? 0.0f : origin.reference;
+    const struct full_pass pass = {
+        .logits = row->logits + column,
+        .class_weights = problem->class_weights ? problem->class_weights + column : NULL,
+        .exponentials = exponentials,
+        .slopes = row->slopes ? row->slopes + at.column : NULL,
+        .bounds = bounds_of(origin.of),
+        .softcap = row->softcap,
+        .near = range_limit_of(row->softcap.near_limit),
+        .reference = vector_broadcast(reference),
+        .scaled_reference = vector_broadcast(-reference * DISTANCE_SCALE),
+        .origin = reference,
+        .wants = {
+            .centred = origin.of.centre != 0.0f,
+            .kept = exponentials,
+            .softcap = problem->softcap != 0.0f,
+            .smoothing = problem->label_smoothing != 0.0f,
+            .class_weights = has_weights_beside(problem),
+            .entropy = problem->entropy,
+            .in_reach = problem->softcap != 0.0f && origin.of.centre == 0.0f
+                     && -problem->softcap >= EXPONENTIAL_LOWEST + origin.of.power * LN_2,
+        },
+    };
+    return full_sums(&pass, columns);
+}
+
+/* A piece's sums, relative to the origin of its exponentials. */
+static quern_row_stats piece_stats(struct origin origin, const struct piece_sums *sums) {
+    quern_row_stats stats = quern_row_nothing();
+    stats.origin = origin_value(origin);
+    stats.others = sums->exponentials * EXPONENTIAL_UNBIAS;
+    stats.weights = sums->weights;
+    stats.weighted = sums->weighted;
+    stats.moment = sums->moment * EXPONENTIAL_UNBIAS;
+    if (stats.origin != (double)-INFINITY) {
+        const double distance = (double)origin.reference - stats.origin;
+        stats.weighted += distance * stats.weights;
+        stats.moment += distance * stats.others;
+    }
+    return stats;
+}
+
+/* The label's column alone. */
+SPECIALISED quern_row_stats label_stats(const struct row *row, bool full) {
+    const struct quern_cross_entropy_problem *problem = row->problem;
+    quern_row_stats stats = quern_row_nothing();
+    stats.label_value = first_lane(row->capped.value);
+    stats.label_weight = full && problem->class_weights ? problem->class_weights[row->label] : 1.0f;
+    stats.has_label = 1;
+    if (stats.label_value > -INFINITY)
+        stats.origin = (double)stats.label_value;
+    if (full && problem->label_smoothing != 0.0f) {
+        stats.weights = (double)stats.label_weight;
+        if (stats.origin == (double)-INFINITY && stats.weights != 0)
+            stats.weighted = (double)-INFINITY;
+    }
+    return stats;
+}
+
+/* The first of the columns whose logit is a value that none exceeds; end when there is none. */
+static int64_t find_first(const element *logits, int64_t column, int64_t end, float value) {
+    if (value == -INFINITY)
+        return column;
+    const vector below = vector_broadcast(nextafterf(value, -INFINITY));
+    for (; column + PAIR <= end; column += PAIR) {
+        const struct vector_pair x = pair_load_element(logits + column);
+        if (!vector_all_at_most(vector_max(x.first, x.second), below))
+            break;
+    }
+    for (; column < end; column++) {
+        if (first_lane(load_tail(logits + column, 1).first) == value)
+            break;
+    }
+    return column;
+}
+
+/* The largest logit of a part, and the piece in which it is found first. */
+struct largest {
+    float logit;
+    int64_t column, end;
+};
+
+/* Which column that is.  The label's counts as well, and comes before another of its value when it stands before it. */
+static void state_argmax(const struct row *row, const struct largest *largest, quern_row_stats *stats) {
+    const float label = stats->has_label ? first_lane(load_tail(row->logits + row->label, 1).first) : -INFINITY;
+    int64_t column = find_first(row->logits, largest->column, largest->end, largest->logit);
+    if (stats->has_label && (label > largest->logit || (label == largest->logit && row->label < column)))
+        column = row->label;
+    stats->maximum = label > largest->logit ? label : largest->logit;
+    stats->argmax = row->problem->first_column + column;
+}
+
+/* The label's column, the origin, and the argmax if it is asked for. */
+SPECIALISED quern_row_stats finish_part(const struct row *row, int64_t part, const struct largest *largest, quern_row_stats stats,
+                                        bool full) {
+    double origin = (double)(full ? first_lane(cap_one(row, largest->logit).value) : largest->logit);
+    if (part * QUERN_CPU_PART_COLUMNS <= row->label && row->label < part_end(row, part)) {
+        quern_row_add(&stats, label_stats(row, full));
+        if ((double)stats.label_value > origin)
+            origin = (double)stats.label_value;
+    }
+    quern_row_move(&stats, origin);
+    stats.argmax = 0;
+    if (full && row->problem->argmax && origin == (double)-INFINITY)
+        stats.argmax = -1;
+    else if (full && row->problem->argmax)
+        state_argmax(row, largest, &stats);
+    return stats;
+}
+
+/*
+ * The sums of one part, relative to its largest y; fills what is kept of its pieces from the cursor on.
+ * A piece is tried with the origin of the one before it, and once more with its own where its maximum lies too far above.
+ * A NaN can get lost in the maxima, but never in the sums.
+ */
+SPECIALISED quern_row_stats sum_part(const struct row *row, int64_t part, struct cursor at, bool full) {
+    const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);
+    struct origin origin = origin_at(-INFINITY);
+    struct largest largest = {-INFINITY, first, end_of_part};
+    quern_row_stats stats = quern_row_nothing();
+    for (int64_t column = first, end; column < end_of_part; column = piece_next(row, end)) {
+        end = piece_end(row, column);
+        const int64_t columns = end - column;
+        if (origin.limit == -INFINITY)
+            origin = origin_at(first_lane(cap_one(row, piece_maximum(row->logits + column, columns)).value));
+        struct piece_sums sums = pass_over(row, column, columns, origin, at, full);
+        const float maximum = full ? first_lane(cap_one(row, sums.maximum).value) : sums.maximum;
+        if (is_beyond(row, origin, maximum, full)) {
+            origin = origin_raised(origin, maximum);
+            sums = pass_over(row, column, columns, origin, at, full);
+        }
+        if (sums.maximum > largest.logit)
+            largest = (struct largest){sums.maximum, column, end};
+        if (row->exponentials)
+            row->origins[at.piece] = origin_value(origin);
+        at = cursor_after(at, columns);
+        quern_row_add(&stats, piece_stats(origin, &sums));
+    }
+    return finish_part(row, part, &largest, stats, full);
+}
+
+#endif

@@ -1,0 +1,15 @@
+/* The exponentials for the target that is compiled for; exponential.h says what they are. */
+#ifndef QUERN_CPU_EXPONENTIAL_VECTORS_H
+#define QUERN_CPU_EXPONENTIAL_VECTORS_H
+
+#include "kernels/cpu/target.h"
+
+#if QUERN_SIMD512
+#include "kernels/cpu/exponential_avx512.h"
+#elif QUERN_SIMD256
+#include "kernels/cpu/exponential_avx2.h"
+#else
+#include "kernels/cpu/exponential_portable.h"
+#endif
+
+#endif

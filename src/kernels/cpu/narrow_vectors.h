@@ -1,0 +1,15 @@
+/* The vectors of Adam with 8-bit types for the target that is compiled for; narrow_avx512.h says what they offer. */
+#ifndef QUERN_CPU_NARROW_VECTORS_H
+#define QUERN_CPU_NARROW_VECTORS_H
+
+#include "kernels/cpu/target.h"
+
+#if QUERN_SIMD512
+#include "kernels/cpu/narrow_avx512.h"
+#elif QUERN_SIMD256
+#include "kernels/cpu/narrow_avx2.h"
+#else
+#include "kernels/cpu/narrow_portable.h"
+#endif
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * The copy of one slice of a ragged all-to-all between ranks on CPUs.
+ *
+ * With SIMD it goes by whole lines of the destination, some at a time, between ordinary stores for what stands before and behind
+ * them.  A streaming copy writes past the caches: a line that is written whole is then not read first, so that a byte costs two
+ * bytes of traffic instead of three, and what the caches hold stays there.  The copy asks for its source a page ahead, where the
+ * processor does not look by itself; behind the end that is where the next slice is, as a rule.  It does not wait for its stores,
+ * which would cost a slice of 4 KiB as much again: the caller does, once for many slices.
+ *
+ * A target that knows nothing of its processor leaves the copy to libc, which does.
+ */
+#ifndef QUERN_CPU_RAGGED_COPY_H
+#define QUERN_CPU_RAGGED_COPY_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/cpu/target.h"
+
+#if QUERN_SIMD512
+#include "kernels/cpu/copy_avx512.h"
+#elif QUERN_SIMD256
+#include "kernels/cpu/copy_avx2.h"
+#endif
+
+#if QUERN_SIMD512 || QUERN_SIMD256
+
+enum { LINES = 4, AHEAD = 4096 };
+
+static inline void copy_lines(char *to, const char *from) {
+    line lines[LINES];
+    for (int i = 0; i < LINES; i++) lines[i] = line_load(from + i * LINE);
+    for (int i = 0; i < LINES; i++) line_store(to + i * LINE, lines[i]);
+}
+
+static inline void stream_lines(char *to, const char *from) {
+    line lines[LINES];
+    for (int i = 0; i < LINES; i++) __builtin_prefetch((const void *)((uintptr_t)from + AHEAD + (uintptr_t)(i * LINE)));
+    for (int i = 0; i < LINES; i++) lines[i] = line_load(from + i * LINE);
+    for (int i = 0; i < LINES; i++) line_stream(to + i * LINE, lines[i]);
+}
+
+/* Whole lines; the destination is at a multiple of LINE. */
+static inline void copy_aligned(char *to, const char *from, int64_t bytes, int streaming) {
+    int64_t done = 0;
+    if (streaming) {
+        for (; done + LINES * LINE <= bytes; done += LINES * LINE) stream_lines(to + done, from + done);
+        for (; done < bytes; done += LINE) line_stream(to + done, line_load(from + done));
+    } else {
+        for (; done + LINES * LINE <= bytes; done += LINES * LINE) copy_lines(to + done, from + done);
+        for (; done < bytes; done += LINE) line_store(to + done, line_load(from + done));
+    }
+}
+
+static inline void copy_slice(char *to, const char *from, int64_t bytes, int streaming) {
+    int64_t head = -(int64_t)(uintptr_t)to & (LINE - 1);
+    if (head > bytes) head = bytes;
+    const int64_t body = (bytes - head) & -LINE, tail = bytes - head - body;
+    part_copy(to, from, head);
+    copy_aligned(to + head, from + head, body, streaming);
+    part_copy(to + head + body, from + head + body, tail);
+}
+
+#else
+
+static inline void copy_slice(char *to, const char *from, int64_t bytes, int streaming) {
+    (void)streaming;
+    memcpy(to, from, (size_t)bytes);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,15 @@
+/* The sums of squares for the target that is compiled for; squares_avx512.h says what they offer. */
+#ifndef QUERN_CPU_SQUARES_VECTORS_H
+#define QUERN_CPU_SQUARES_VECTORS_H
+
+#include "kernels/cpu/target.h"
+
+#if QUERN_SIMD512
+#include "kernels/cpu/squares_avx512.h"
+#elif QUERN_SIMD256
+#include "kernels/cpu/squares_avx2.h"
+#else
+#include "kernels/cpu/squares_portable.h"
+#endif
+
+#endif
