@@ -1,5 +1,5 @@
 /*
- * Adam, one step over a list of tensors: bf16 parameters, f32 gradients, every type of state, all options.
+ * Adam, one step over a list of tensors with all options: bf16 parameters, f32 gradients, every type of state.
  *
  * It is compiled for each target with QUERN_BF16_CONVERT and QUERN_WIDE_VECTOR.
  * Rendered by gen/ from templates/adam/adam.cu.j2; do not edit.

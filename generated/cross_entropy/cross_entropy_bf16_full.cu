@@ -1,5 +1,5 @@
 /*
- * Softmax cross-entropy of bf16 logits, with all options: the kernels' names, and the sizes that gen/spec.py has.
+ * Softmax cross-entropy of bf16 logits with all options.
  *
  * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_ASYNC_COPY, QUERN_WIDE_VECTOR and QUERN_CLUSTERS.
  * Rendered by gen/ from templates/cross_entropy/cross_entropy.cu.j2; do not edit.

@@ -1,6 +1,6 @@
 /*
- * A row by the blocks of a cluster, each of which keeps some parts in its shared memory: rows far longer than a block can hold are still
- * read once.  The blocks exchange one quern_row_stats for each part, 64 bytes for 32 KiB of logits.
+ * A row by the blocks of a cluster, each of which keeps some parts in its shared memory: rows far longer than a block can hold are
+ * still read once.  The blocks exchange one quern_row_stats for each part, 64 bytes for 32 KiB of logits.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_CLUSTER_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_CLUSTER_CUH

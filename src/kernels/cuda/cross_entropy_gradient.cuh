@@ -1,7 +1,7 @@
 /*
- * The second pass: each logit becomes its gradient, from what the row's sums come to.  It reads a logit, from shared memory or once more
- * from global memory, and writes its gradient once, rounded once.  Columns are independent here, so they are taken by the vectors that
- * are aligned where the traffic is: in the gradient, or in logits that are streamed.
+ * The second pass: each logit becomes its gradient, from what the row's sums come to.  It reads a logit, from shared memory or
+ * once more from global memory, and writes its gradient once, rounded once.  Columns are independent here, so they are taken by
+ * the vectors that are aligned where the traffic is: in the gradient, or in logits that are streamed.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_GRADIENT_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_GRADIENT_CUH

@@ -31,7 +31,7 @@ enum {
     /* Vectors are taken in pieces of so many elements, which bounds the registers that the options cost. */
     LARGEST_PIECE = QUERN_FULL ? 4 : 8,
     PIECE = VECTOR < LARGEST_PIECE ? VECTOR : LARGEST_PIECE,
-    /* Three blocks of a plain resident kernel hide each other's waits where a multiprocessor has room for their threads. */
+    /* Of a multiprocessor.  Three of a plain resident kernel hide each other's waits where there is room for their threads. */
     BLOCKS = 2,
     RESIDENT_BLOCKS = QUERN_ASYNC_COPY && !QUERN_FULL ? 3 : BLOCKS,
 };

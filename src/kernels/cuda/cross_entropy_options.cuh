@@ -1,17 +1,15 @@
 /*
- * The options that cost something for each column: a softcap, class weights.  Only the full kernels have them; to the others a logit
- * is what lies in memory, and nothing is tested or loaded for each column beside it.
+ * The options that cost something for each column: a softcap, class weights.  Only the full kernels have them; to the others a
+ * logit is what lies in memory, and nothing is tested or loaded for each column beside it.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_OPTIONS_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_OPTIONS_CUH
 
 #include "kernels/cuda/cross_entropy_layout.cuh"
 #include "kernels/cuda/row_stats.cuh"
-#if QUERN_FULL
-#include "kernels/cuda/softcap.cuh"
-#endif
 
 #if QUERN_FULL
+#include "kernels/cuda/softcap.cuh"
 
 /* What of the options is not in the problem as it is needed. */
 struct row_options {

@@ -1,7 +1,7 @@
 /*
- * A part of a row, its columns dealt out to the threads of a block: full vectors first, then the rest, a column for each thread.  The
- * map counts columns from the row's beginning, not from an address, so that the bits of the sums do not depend on where a row lies; an
- * unaligned row is put together in registers, by loads that never leave it.
+ * A part of a row, its columns dealt out to the threads of a block: full vectors first, then the rest, a column for each thread.
+ * The map counts columns from the row's beginning, not from an address, so that the bits of the sums do not depend on where a row
+ * lies; an unaligned row is put together in registers, by loads that never leave it.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_PART_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_PART_CUH

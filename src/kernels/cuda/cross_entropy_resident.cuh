@@ -1,6 +1,6 @@
 /*
- * A row that stays in shared memory between the passes, so that global memory gives each logit once.  Each thread reads back in the first
- * pass what itself has copied, which needs no barrier; copies of the next parts are under way while a part is summed.
+ * A row that stays in shared memory between the passes, so that global memory gives each logit once.  Each thread reads back in
+ * the first pass what itself has copied, which needs no barrier; copies of the next parts are under way while a part is summed.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_RESIDENT_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_RESIDENT_CUH

@@ -1,7 +1,7 @@
 /*
- * What a block of a cross-entropy kernel keeps in shared memory: of each part of its row the sums of its warps and what they come to,
- * and, where the kernel keeps the row between its passes, the row itself behind them.  How much that is depends on the row's parts,
- * so that a short row leaves room for a second block and a row as long as the chip allows still fits.
+ * What a block of a cross-entropy kernel keeps in shared memory: of each part of its row the sums of its warps and what they come
+ * to, and, where the kernel keeps the row between its passes, the row itself behind them.  How much that is depends on the row's
+ * parts, so that a short row leaves room for a second block and a row as long as the chip allows still fits.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_SHARED_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_SHARED_CUH

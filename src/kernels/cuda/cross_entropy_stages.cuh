@@ -71,7 +71,7 @@ static __device__ __forceinline__ void combine_row(const quern_cross_entropy_pro
     }
 }
 
-/* Each kernel by its variant. */
+/* Each kernel by its variant: the work of a block of THREADS. */
 
 template <int THREADS> static __device__ __forceinline__ void run_combine(const quern_cross_entropy_problem problem) {
     const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x, row = block * (THREADS / 32) + threadIdx.x / 32;

@@ -1,7 +1,7 @@
 /*
- * The first pass: one thread's columns, a warp's and a part's become one quern_row_stats.  It reads each logit once from where the part
- * lies (registers, shared memory) and writes nothing; the largest is found before the exponentials are taken, so that none overflows
- * and none that counts is lost.
+ * The first pass: one thread's columns, a warp's and a part's become one quern_row_stats.  It reads each logit once from where the
+ * part lies (registers, shared memory) and writes nothing; the largest is found before the exponentials are taken, so that none
+ * overflows and none that counts is lost.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_SUMS_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_SUMS_CUH

@@ -9,8 +9,6 @@
  *
  * A rank that has found a fault comes to the verdict with bad news.  Then every member reports the fault of the lowest such rank,
  * and nothing has been written into any output.
- *
- * The including file sets QUERN_THREADS to the threads of a block.
  */
 #ifndef QUERN_DEVICE_RAGGED_ALL_TO_ALL_CUH
 #define QUERN_DEVICE_RAGGED_ALL_TO_ALL_CUH
@@ -20,11 +18,16 @@
 #include "kernels/cuda/slice_incident.cuh"
 #include "kernels/cuda/warp_copy.cuh"
 
+#ifndef QUERN_THREADS
+#error QUERN_THREADS must be the number of threads of a block
+#endif
+
 enum { THREADS = QUERN_THREADS, WARPS = THREADS / WARP };
 
 /* ---- meeting ---- */
 
-static __device__ __forceinline__ quern_slice_report first_report(const quern_ragged_problem &problem, const ragged_faults &faults) {
+static __device__ __forceinline__ quern_slice_report first_report(const quern_ragged_problem &problem,
+                                                                  const ragged_faults &faults) {
     if (faults.own != faults.NONE) {
         return ragged_entry(problem, faults.own).report(problem, faults.own);
     }
