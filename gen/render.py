@@ -182,7 +182,7 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
 
 
 def _instrumented(owned: list[plan.Unit], owners: list[plan.Target], cpu_objects: list[str]) -> dict[str, object]:
-    """The same for the sanitizers, which look at each GPU source file once: compiled for the target it is named after."""
+    """The same for the sanitizers, which look at each GPU source once for each set of definitions, in the oldest target's code."""
     def objects(directory: str, target: plan.Target, units: list[plan.Unit]) -> list[str]:
         return [f"$builddir/{directory}/{unit.build_stem}.o" for unit in units if unit.target == target]
 
