@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gen import plan, spec
@@ -72,9 +72,9 @@ class Renderer:
         return self.environment.get_template(template).render(dtypes=spec.DTYPES, stages=plan.STAGES, tasks=plan.TASKS,
                                                               int64_max=plan.INT64_MAX, **values)
 
-    def unit(self, unit: plan.Unit) -> str:
-        """The source text of one compilation unit."""
-        return self(unit.template, target=unit.target, kernels=unit.kernels)
+    def unit(self, unit: plan.Unit, kernels: Sequence[plan.Kernel] = ()) -> str:
+        """The source text of one compilation unit, with the kernels that other targets have of it too."""
+        return self(unit.template, target=unit.target, kernels=kernels or unit.kernels)
 
 
 class Sources:
@@ -92,7 +92,8 @@ class Sources:
         self.owned: set[str] = set()
         # Oldest first, so that a file's name does not change when a newer generation comes to share it.
         ordered = sorted(units, key=lambda u: (u.target.kind == "gpu" and u.target.is_virtual, _age(u.target)))
-        texts = {unit.build_stem: renderer.unit(unit) for unit in ordered}
+        kernels = _kernels_of_files(ordered)
+        texts = {unit.build_stem: renderer.unit(unit, kernels.get(_place(unit), ())) for unit in ordered}
         variants: dict[tuple[str, str, str], dict[str, str]] = {}
         for unit in ordered:
             variants.setdefault(_place(unit), {}).setdefault(texts[unit.build_stem], unit.target.name)
@@ -113,6 +114,16 @@ class Sources:
 def _place(unit: plan.Unit) -> tuple[str, str, str]:
     """What names its source file, but for the target."""
     return unit.operation, unit.stem, "c" if unit.target.kind == "cpu" else "cu"
+
+
+def _kernels_of_files(units: list[plan.Unit]) -> dict[tuple[str, str, str], list[plan.Kernel]]:
+    """For each GPU source all kernels that some target has: their names do not tell the target."""
+    found: dict[tuple[str, str, str], dict[str, plan.Kernel]] = {}
+    for unit in reversed(units):  # the newest has most, so that they come in the order of its table
+        if unit.target.kind == "gpu":
+            for kernel in unit.kernels:
+                found.setdefault(_place(unit), {}).setdefault(kernel.symbol, kernel)
+    return {place: list(kernels.values()) for place, kernels in found.items()}
 
 
 def _age(target: plan.Target) -> int:
@@ -171,7 +182,7 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
 
 
 def _instrumented(owned: list[plan.Unit], owners: list[plan.Target], cpu_objects: list[str]) -> dict[str, object]:
-    """The same for the sanitizers, which look at each GPU source file once: compiled for the target it is named after."""
+    """The same for the sanitizers, which look at each GPU source once for each set of definitions, in the oldest target's code."""
     def objects(directory: str, target: plan.Target, units: list[plan.Unit]) -> list[str]:
         return [f"$builddir/{directory}/{unit.build_stem}.o" for unit in units if unit.target == target]
 

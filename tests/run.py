@@ -191,7 +191,7 @@ def emulated_configurations() -> list[Configuration]:
 def instrumented(configurations: list[Configuration]) -> list[Configuration]:
     """The same devices with the AddressSanitizer and UndefinedBehaviorSanitizer in the library, the kernels and the suites.
 
-    Of the GPU targets one for each source file is enough: each kernel was instrumented for the target that its file is named after.
+    Of the GPU targets the oldest with a set of features is enough: each kernel was instrumented in that one's code.
     Where that is another one the suites find the kernel as it is, and those that need nothing else are left out.
     """
     owners = {path.stem for path in (BUILD / "emulator-address").glob("*.so")}

@@ -11,13 +11,13 @@ ROW = "src/kernels/cross_entropy_row.h"
 HOST = "src/cross_entropy/cross_entropy_cpu.c"
 ARGUMENTS = "src/cross_entropy/cross_entropy_arguments.c"
 
-GPU_PART = "templates/cross_entropy/part.cu.j2"
-GPU_SUMS = "templates/cross_entropy/sums.cu.j2"
-GPU_GRADIENT = "templates/cross_entropy/gradient.cu.j2"
-GPU_ROW = "templates/cross_entropy/row.cu.j2"
-GPU_CLUSTER = "templates/cross_entropy/cluster.cu.j2"
-GPU_STEPS = "templates/cross_entropy/steps.cu.j2"
-GPU_STAGES = "templates/cross_entropy/stages.cu.j2"
+GPU_PART = "src/kernels/cuda/cross_entropy_part.cuh"
+GPU_SUMS = "src/kernels/cuda/cross_entropy_sums.cuh"
+GPU_GRADIENT = "src/kernels/cuda/cross_entropy_gradient.cuh"
+GPU_ROW = "src/kernels/cuda/cross_entropy_row.cuh"
+GPU_CLUSTER = "src/kernels/cuda/cross_entropy_cluster.cuh"
+GPU_STEPS = "src/kernels/cuda/cross_entropy_steps.cuh"
+GPU_STAGES = "src/kernels/cuda/cross_entropy_stages.cuh"
 GPU_STATS = "src/kernels/cuda/row_stats.cuh"
 GPU_SOFTCAP = "src/kernels/cuda/softcap.cuh"
 GPU_HOST = "src/cross_entropy/cross_entropy_cuda.c"
@@ -200,8 +200,8 @@ EMULATED = [
      "    if ((int)threadIdx.x < layout.edge) {\n        const int64_t column",
      "    if ((int)threadIdx.x < layout.head) {\n        const int64_t column", PLAIN),
     ("the softcap's slope dropped", GPU_GRADIENT,
-     "${ 'root * slope[i]' if full else 'root' }",
-     "root", OPTIONS),
+     "const float other = root * slope[i];",
+     "const float other = root;", OPTIONS),
     ("the largest before the softcap", GPU_SUMS,
      "    largest = options.capped(largest_of_warp(largest));",
      "    largest = largest_of_warp(largest);", OPTIONS),

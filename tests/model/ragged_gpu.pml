@@ -1,5 +1,5 @@
 /*
- * The ragged all-to-all of GPU ranks: templates/ragged_all_to_all/ragged_all_to_all.cu.j2, with the bad news of src/kernels/cuda/barrier.cuh and how a
+ * The ragged all-to-all of GPU ranks: src/kernels/cuda/ragged_all_to_all.cuh, with the bad news of src/kernels/cuda/barrier.cuh and how a
  * launch ends in src/kernels/cuda/slice_incident.cuh.
  *
  *   entry     Everyone's header is there, and its output may be overwritten; or a rank has refused its arguments, and says so.

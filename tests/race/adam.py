@@ -20,7 +20,7 @@ from gen import plan, spec
 PLAIN, FULL, COMBINE = "adam_pbf16_gbf16", "adam_pf32_gf32_full", "gradient_norm_combine"
 KERNELS = ("adam_pbf16_gbf16_mbf16_vbf16", "adam_pf32_gf32_me4m3_ve4m3_full", "adam_gradient_norm_bf16", "adam_gradient_norm_f32",
            "adam_gradient_norm_combine", "adam_gradient_accumulate_bf16")
-MACHINES = {"sm_75": "7.5", "sm_80": "8.0", "sm_100f": "10.0"}  # one for each source file
+MACHINES = {"sm_75": "7.5", "sm_80": "8.0", "sm_100f": "10.0"}  # one for each set of features that Adam asks for
 
 
 class SmallKernel(plan.Kernel):

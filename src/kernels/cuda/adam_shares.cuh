@@ -34,8 +34,10 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
     typedef share<typename either<FULL, V, nothing>::type, GROUPS> v_max_share;
     typedef random_words<GROUPS == 1> random_of_group;
     static constexpr bool reads_param = !is_same<Master, f32>;
+    typedef typename either<FULL, quern_adam_full_batch, quern_adam_batch>::type batch;
+    static constexpr bool full = FULL;
     static_assert(GROUPS == 1 || !FULL, "registers are too few");
-    enum { lane_elements = 8 * GROUPS, block_lanes = 4 };
+    enum { lane_elements = 8 * GROUPS, warp_elements = 32 * lane_elements, block_lanes = 4 };
 
     grad_share grad;
     m_share m;

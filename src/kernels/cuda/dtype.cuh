@@ -2,12 +2,16 @@
  * The element types: how their bits lie in 32-bit words, and their rounding to nearest.
  *
  * Written with shifts and single instructions instead of the toolkit's headers, which double the time a file takes to
- * compile. The including file sets QUERN_BF16_CONVERT to 1 where one instruction rounds a pair of fp32 values, else to 0.
+ * compile.
  */
 #ifndef QUERN_DEVICE_DTYPE_CUH
 #define QUERN_DEVICE_DTYPE_CUH
 
 #include <stdint.h>
+
+#ifndef QUERN_BF16_CONVERT
+#error QUERN_BF16_CONVERT must be 1 where one instruction rounds a pair of fp32 values, else 0
+#endif
 
 #define QUERN_NAN16 0x7fffu /* the one NaN that is ever stored in 16 bits */
 
@@ -72,6 +76,15 @@ struct bf16 {
     static __device__ __forceinline__ bits nearest(float x) { return (bits)(nearest_upper(x) >> 16); }
 #endif
 };
+
+template <class A, class B> constexpr bool is_same = false;
+template <class A> constexpr bool is_same<A, A> = true;
+
+template <bool FIRST, class A, class B> struct either { typedef A type; };
+template <class A, class B> struct either<false, A, B> { typedef B type; };
+
+/* What an element's bits are multiplied with to fill a word with them. */
+template <class T> constexpr uint32_t in_all_places = T::bytes == 4 ? 1u : T::bytes == 2 ? 0x10001u : 0x1010101u;
 
 /* COUNT elements (even) from words to floats and back. */
 

@@ -3,20 +3,12 @@
  *
  * Where there are two groups, which is of use with vectors of 32 bytes only, an array of 16-bit elements spans them: all of them
  * come and go with one vector.  An array of 32-bit elements comes and goes group by group.
- *
- * The including file sets QUERN_VECTOR_BYTES to the widest access that the generation has.
  */
 #ifndef QUERN_DEVICE_SHARE_CUH
 #define QUERN_DEVICE_SHARE_CUH
 
 #include "kernels/cuda/fp8.cuh"
 #include "kernels/cuda/narrow.cuh"
-
-template <class A, class B> constexpr bool is_same = false;
-template <class A> constexpr bool is_same<A, A> = true;
-
-template <bool FIRST, class A, class B> struct either { typedef A type; };
-template <class A, class B> struct either<false, A, B> { typedef B type; };
 
 /* No array. */
 struct nothing {
@@ -32,7 +24,7 @@ template <class T, int GROUPS> struct share {
     static constexpr bool spans = GROUPS > 1 && T::bytes <= 2;
     static constexpr int elements = spans ? 8 * GROUPS : 8;
     static constexpr int words = elements * T::bytes / 4, group_words = 8 * T::bytes / 4;
-    static constexpr int vector_words = words < QUERN_VECTOR_BYTES / 4 ? words : QUERN_VECTOR_BYTES / 4;
+    static constexpr int vector_words = words < VECTOR_BYTES / 4 ? words : VECTOR_BYTES / 4;
     static constexpr int per_word = 4 / T::bytes;
     static constexpr uint32_t element_bytes = T::bytes, vector_bytes = 4 * vector_words;
     uint32_t word[words]; /* the present group's come first */

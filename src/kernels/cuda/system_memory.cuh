@@ -10,6 +10,10 @@
 
 #include <stdint.h>
 
+#ifndef QUERN_MULTIMEM
+#error QUERN_MULTIMEM must be 1 where one store reaches the memory of all ranks, else 0
+#endif
+
 static __device__ __forceinline__ void store_release_system(uint64_t *address, uint64_t value) {
     asm volatile("st.release.sys.global.u64 [%0], %1;" :: "l"(address), "l"(value) : "memory");
 }

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-/* Issued where they are written, as in device/vector.cuh. */
+/* Issued where they are written, as in vector.cuh. */
 struct from_global {
     static __device__ __forceinline__ uint32_t word(const char *address) {
         uint32_t x;

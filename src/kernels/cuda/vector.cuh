@@ -9,6 +9,12 @@
 
 #include <stdint.h>
 
+#ifndef QUERN_WIDE_VECTOR
+#error QUERN_WIDE_VECTOR must be 1 where accesses to global memory have up to 32 bytes, else 0
+#endif
+
+enum { VECTOR_BYTES = QUERN_WIDE_VECTOR ? 32 : 16 };
+
 /* All loads are volatile for the compiler: they are issued where they are written, ahead of the arithmetic. */
 
 template <int BYTES> __device__ __forceinline__ void load_vector(const void *address, uint32_t *word);

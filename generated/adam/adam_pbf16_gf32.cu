@@ -1,0 +1,46 @@
+/*
+ * Adam, one step over a list of tensors: bf16 parameters, f32 gradients, every type of state.
+ *
+ * It is compiled for each target with QUERN_BF16_CONVERT and QUERN_WIDE_VECTOR.
+ * Rendered by gen/ from templates/adam/adam.cu.j2; do not edit.
+ */
+#include "kernels/cuda/adam.cuh"
+
+enum { THREADS = 256 };
+
+/* A lane has as many groups of eight elements at once as registers allow. */
+template <class M, class V, class Master>
+using shares = adam_shares<bf16, f32, M, V, Master, false, VECTOR_BYTES / 16>;
+
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gf32_mf32_vf32(const __grid_constant__ quern_adam_batch batch) {
+    adam<shares<f32, f32, nothing>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gf32_mf32_vf32_master32(const __grid_constant__ quern_adam_batch batch) {
+    adam<shares<f32, f32, f32>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gf32_mf32_vf32_remainder(const __grid_constant__ quern_adam_batch batch) {
+    adam<shares<f32, f32, remainder16>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gf32_mf32_vbf16_master32(const __grid_constant__ quern_adam_batch batch) {
+    adam<shares<f32, bf16, f32>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gf32_mbf16_vf32_master32(const __grid_constant__ quern_adam_batch batch) {
+    adam<shares<bf16, f32, f32>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gf32_mbf16_vbf16(const __grid_constant__ quern_adam_batch batch) {
+    adam<shares<bf16, bf16, nothing>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gf32_mbf16_vbf16_master32(const __grid_constant__ quern_adam_batch batch) {
+    adam<shares<bf16, bf16, f32>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pbf16_gf32_mbf16_vbf16_remainder(const __grid_constant__ quern_adam_batch batch) {
+    adam<shares<bf16, bf16, remainder16>, THREADS>(batch);
+}

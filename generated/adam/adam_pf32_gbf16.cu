@@ -1,0 +1,22 @@
+/*
+ * Adam, one step over a list of tensors: f32 parameters, bf16 gradients, every type of state.
+ *
+ * It is compiled for each target with QUERN_BF16_CONVERT and QUERN_WIDE_VECTOR.
+ * Rendered by gen/ from templates/adam/adam.cu.j2; do not edit.
+ */
+#include "kernels/cuda/adam.cuh"
+
+enum { THREADS = 256 };
+
+/* A lane has as many groups of eight elements at once as registers allow. */
+template <class M, class V, class Master>
+using shares = adam_shares<f32, bf16, M, V, Master, false, VECTOR_BYTES / 16>;
+
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pf32_gbf16_mf32_vf32(const __grid_constant__ quern_adam_batch batch) {
+    adam<shares<f32, f32, nothing>, THREADS>(batch);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+adam_pf32_gbf16_mbf16_vbf16(const __grid_constant__ quern_adam_batch batch) {
+    adam<shares<bf16, bf16, nothing>, THREADS>(batch);
+}

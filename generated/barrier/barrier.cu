@@ -1,0 +1,18 @@
+/*
+ * The barrier of a group of GPUs, as a step of a stream: one block, a thread for each rank that a group may have.
+ *
+ * It is compiled for each target with QUERN_MULTIMEM.
+ * Rendered by gen/ from templates/barrier/barrier.cu.j2; do not edit.
+ */
+#include "kernels/cuda/slice_incident.cuh"
+
+extern "C" __global__ void __launch_bounds__(128)
+barrier(const __grid_constant__ quern_barrier_problem problem) {
+    const quern_phase phase = (quern_phase)problem.phase;
+    if (has_ended(problem.links)) {
+        return;
+    }
+    meeting all(problem.links, phase, problem.dissents != 0);
+    all.put();
+    nobody_refused(problem.links, phase, all.await());
+}

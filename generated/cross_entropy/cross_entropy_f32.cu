@@ -1,0 +1,37 @@
+/*
+ * Softmax cross-entropy of f32 logits.
+ *
+ * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_ASYNC_COPY, QUERN_WIDE_VECTOR and QUERN_CLUSTERS.
+ * Rendered by gen/ from templates/cross_entropy/cross_entropy.cu.j2; do not edit.
+ */
+#define QUERN_LOGITS f32
+#define QUERN_FULL 0
+#define QUERN_THREADS 512
+
+#include "kernels/cuda/cross_entropy.cuh"
+
+static_assert(sizeof(quern_row_stats) == 64, "the host sets so much aside for the merged parts, ...");
+static_assert(sizeof(part_sums) == 336, "... and so much for each part");
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
+cross_entropy_f32_resident(const __grid_constant__ quern_cross_entropy_problem problem) {
+    run_resident(problem);
+}
+#if QUERN_CLUSTERS
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+cross_entropy_f32_cluster(const __grid_constant__ quern_cross_entropy_problem problem) {
+    run_cluster(problem);
+}
+#endif
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+cross_entropy_f32_streamed(const __grid_constant__ quern_cross_entropy_problem problem) {
+    run_streamed(problem);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+cross_entropy_f32_stats(const __grid_constant__ quern_cross_entropy_problem problem) {
+    run_stats(problem);
+}
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+cross_entropy_f32_gradient(const __grid_constant__ quern_cross_entropy_problem problem) {
+    run_gradient(problem);
+}

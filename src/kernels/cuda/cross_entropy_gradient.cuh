@@ -1,0 +1,206 @@
+/*
+ * The second pass: each logit becomes its gradient, from what the row's sums come to.  It reads a logit, from shared memory or
+ * once more from global memory, and writes its gradient once, rounded once.  Columns are independent here, so they are taken by
+ * the vectors that are aligned where the traffic is: in the gradient, or in logits that are streamed.
+ */
+#ifndef QUERN_DEVICE_CROSS_ENTROPY_GRADIENT_CUH
+#define QUERN_DEVICE_CROSS_ENTROPY_GRADIENT_CUH
+
+#include "kernels/cuda/cross_entropy_sums.cuh"
+
+/* How the columns of a row or part are dealt out to the threads where each is treated for itself: by aligned vectors. */
+struct row_layout {
+    int head;           /* columns before the first aligned vector */
+    int edge;           /* columns outside the vectors; fewer than there are threads */
+    int64_t vectors;
+
+    __device__ __forceinline__ row_layout(const void *row, int64_t columns) {
+        const int misaligned = (VECTOR_BYTES - (int)((uintptr_t)row % VECTOR_BYTES)) % VECTOR_BYTES / element::bytes;
+        head = misaligned < columns ? misaligned : (int)columns;
+        vectors = (columns - head) / VECTOR;
+        edge = (int)(columns - vectors * VECTOR);
+    }
+
+    __device__ __forceinline__ int64_t column(int64_t vector) const { return head + vector * VECTOR; }
+    __device__ __forceinline__ int64_t edge_column(int i) const { return i < head ? i : i + vectors * VECTOR; }
+};
+
+/* The root of exp(y - origin): of 16-bit logits as they lie in memory by direct_exponentials. */
+struct direct_roots {
+    direct_exponentials exponential;
+
+    __device__ __forceinline__ explicit direct_roots(float origin) : exponential(origin) {}
+    __device__ __forceinline__ float operator()(float y) const { return exponential.root(y); }
+};
+
+struct shifted_roots {
+    float origin;
+
+    __device__ __forceinline__ explicit shifted_roots(float origin) : origin(origin) {}
+    __device__ __forceinline__ float operator()(float y) const { return exp2_flushed((y - origin) * (0.5f * LOG2_E)); }
+};
+
+/*
+ * What turns logits into their gradients: coefficient * exp(y - origin), as the square of a root, which is never so small that it
+ * would be flushed to 0.  Columns count from the first of the row or part that it is for.
+ */
+struct row_gradient {
+    row_factors factors;
+    int64_t label;
+    either<DIRECT, direct_roots, shifted_roots>::type root_of;
+#if QUERN_FULL
+    const quern_cross_entropy_problem &problem;
+    const row_options &options;
+    int64_t first;
+
+    __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &p, const row_options &o, const row_factors &f,
+                                            int64_t label_column, int64_t first_column)
+        : factors(f), label(label_column - first_column), root_of(f.origin), problem(p), options(o), first(first_column) {}
+#else
+
+    __device__ __forceinline__ row_gradient(const quern_cross_entropy_problem &, const row_options &, const row_factors &f,
+                                            int64_t label_column, int64_t first_column)
+        : factors(f), label(label_column - first_column), root_of(f.origin) {
+        if constexpr (DIRECT) {
+            factors.coefficient *= exp2_flushed((float)log2_to_origin(f.origin, f.origin));
+        }
+    }
+#endif
+
+    /* COUNT logits from a column on become their gradients. */
+    template <int COUNT> __device__ __forceinline__ void apply(float *x, int64_t column) const {
+#if QUERN_FULL
+        float slope[COUNT], smoothed[COUNT];
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            slope[i] = 1.0f;
+            smoothed[i] = 0.0f;
+        }
+        if (options.cap.cap != 0) {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                x[i] = options.cap(x[i], &slope[i]);
+            }
+        }
+        if (factors.smoothing != 0) {
+            load_weights<COUNT>(problem, first + column, smoothed);
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                smoothed[i] *= -factors.smoothing * slope[i];
+            }
+        }
+#endif
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            const float root = root_of(x[i]);
+            const float half = root * factors.coefficient;
+#if QUERN_FULL
+            const float other = root * slope[i];
+#else
+            const float other = root;
+#endif
+            /* What the roundings of half and of the coefficient have cut off, so that an fp32 product is rounded once. */
+            const float rest = __fmaf_rn(root, factors.coefficient, -half) + root * factors.coefficient_rest;
+#if QUERN_FULL
+            x[i] = __fmaf_rn(half, other, element::bytes < 4 ? smoothed[i] : __fmaf_rn(rest, other, smoothed[i]));
+#else
+            x[i] = element::bytes < 4 ? half * other : __fmaf_rn(half, other, rest * other);
+#endif
+        }
+        const uint64_t own = (uint64_t)(label - column);
+        if (own < COUNT) {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+#if QUERN_FULL
+                float own_slope = slope[i];
+                asm("" : "+f"(own_slope)); /* else it may become slope[own], and registers have no index */
+                x[i] = i == (int)own ? __fmaf_rn(factors.label, own_slope, factors.label_rest * own_slope) : x[i];
+#else
+                x[i] = i == (int)own ? factors.label : x[i];
+#endif
+            }
+        }
+    }
+};
+
+static __device__ __forceinline__ void store_gradient(const row_gradient &gradient, const uint32_t *word, char *grad,
+                                                      int64_t column, bool aligned) {
+    uint32_t rounded[VECTOR_WORDS];
+#pragma unroll
+    for (int j = 0; j < VECTOR; j += PIECE) {
+        float x[PIECE];
+        packing<element, PIECE>::widen(word + j * element::bytes / 4, x);
+        gradient.apply<PIECE>(x, column + j);
+        packing<element, PIECE>::nearest(x, rounded + j * element::bytes / 4);
+    }
+    if (aligned) {
+        store_vector_once<VECTOR_BYTES>(grad + column * element::bytes, rounded);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < VECTOR; i++) {
+        const int byte = i * element::bytes;
+        store_element<element>(grad, column + i, (element::bits)(rounded[byte / 4] >> byte % 4 * 8));
+    }
+}
+
+static __device__ __forceinline__ void store_edge(const row_gradient &gradient, const row_layout &layout,
+                                                  const void *logits, char *grad) {
+    if ((int)threadIdx.x < layout.edge) {
+        const int64_t column = layout.edge_column(threadIdx.x);
+        float x = element::widen(load_element<element>(logits, column));
+        gradient.apply<1>(&x, column);
+        store_element<element>(grad, column, element::nearest(x));
+    }
+}
+
+/* From logits in global memory, backwards.  A thread reads the columns that it writes, so grad may be the logits. */
+static __device__ __forceinline__ void store_streamed_gradient(const row_gradient &gradient, const char *logits, char *grad,
+                                                               int64_t columns) {
+    const row_layout layout(logits, columns);
+    store_edge(gradient, layout, logits, grad);
+    const bool aligned = ((uintptr_t)grad - (uintptr_t)logits) % VECTOR_BYTES == 0;
+    const int64_t last = layout.vectors - 1 - threadIdx.x;
+    for (int64_t i = last < 0 ? -1 : last / THREADS * THREADS + threadIdx.x; i >= 0; i -= BATCH * THREADS) {
+        uint32_t word[BATCH][VECTOR_WORDS];
+#pragma unroll
+        for (int j = 0; j < BATCH; j++) {
+            if (i - j * THREADS >= 0) {
+                load_vector_once<VECTOR_BYTES>(logits + layout.column(i - j * THREADS) * element::bytes, word[j]);
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < BATCH; j++) {
+            if (i - j * THREADS >= 0) {
+                store_gradient(gradient, word[j], grad, layout.column(i - j * THREADS), aligned);
+            }
+        }
+    }
+}
+
+static __device__ __forceinline__ void store_zeros(char *grad, int64_t columns) {
+    const row_layout layout(grad, columns);
+    const uint32_t zeros[VECTOR_WORDS] = {};
+    if ((int)threadIdx.x < layout.edge) {
+        store_element<element>(grad, layout.edge_column(threadIdx.x), 0);
+    }
+#pragma unroll 4
+    for (int64_t i = threadIdx.x; i < layout.vectors; i += THREADS) {
+        store_vector_once<VECTOR_BYTES>(grad + layout.column(i) * element::bytes, zeros);
+    }
+}
+
+static __device__ __forceinline__ const char *row_of(const quern_cross_entropy_problem &problem, int64_t row) {
+    return (const char *)problem.logits + row * problem.logits_stride * element::bytes;
+}
+
+/* Outside [0, vocab): in another shard. */
+static __device__ __forceinline__ int64_t label_column(const quern_cross_entropy_problem &problem, int64_t row) {
+    return label_of(problem, row) - problem.first_column;
+}
+
+static __device__ __forceinline__ char *gradient_row_of(const quern_cross_entropy_problem &problem, int64_t row) {
+    return (char *)problem.grad + row * problem.grad_stride * element::bytes;
+}
+
+#endif

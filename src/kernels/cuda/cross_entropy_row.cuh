@@ -1,0 +1,173 @@
+/*
+ * A whole row by one block: the loop over its parts, the merging of what they come to, the row's outputs and gradient.  The parts'
+ * sums are merged eight at a time in a fixed tree, which all kernels share, so that the bits are those of any other path.
+ */
+#ifndef QUERN_DEVICE_CROSS_ENTROPY_ROW_CUH
+#define QUERN_DEVICE_CROSS_ENTROPY_ROW_CUH
+
+#include "kernels/cuda/cross_entropy_resident.cuh"
+
+static __device__ __forceinline__ void store_warp_sums(int place, const warp_sums &sums) {
+    if (threadIdx.x % 32 == 0) {
+        sums_of(place).of_warp[threadIdx.x / 32] = sums;
+    }
+}
+
+/* The stats of parts [first, first + count), whose sums are at places from 0 on, by one warp for each part; a barrier before. */
+static __device__ __forceinline__ void sum_warps(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                 const char *logits, unsigned first, int count, int64_t label) {
+    const int place = threadIdx.x / 32;
+    __syncthreads();
+    if (place < count) {
+        const row_part part(problem, first + place, label);
+        const quern_row_stats stats = part_stats(problem, options, part, sums_of(place).of_warp, logits);
+        if (threadIdx.x % 32 == 0) {
+            sums_of(place).stats = stats;
+        }
+    }
+}
+
+/* Merges the stats of those parts, of which the first is a multiple of MERGED_AT_ONCE, with the parts before; a barrier before. */
+static __device__ __forceinline__ void merge_parts(const quern_cross_entropy_problem &problem, unsigned first, int count) {
+    const int lane = threadIdx.x;
+    __syncthreads();
+    if (lane < 32) {
+        quern_row_stats mine = empty_stats();
+        if (lane < count) {
+            mine = sums_of(lane).stats;
+        } else if (lane == MERGED_AT_ONCE && first > 0) {
+            mine = merged_stats();
+        }
+        mine = merge_in_warp<QUERN_FULL>(problem, mine);
+        __syncwarp();
+        if (lane == 0) {
+            merged_stats() = mine;
+        }
+    }
+}
+
+/* The stats of a row, the same in all threads.  kept is where its parts go; those of a streamed row one after the other. */
+template <bool RESIDENT>
+static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                          int64_t row, uint4 *kept) {
+    const char *logits = row_of(problem, row);
+    const int64_t label = label_column(problem, row);
+#if QUERN_ASYNC_COPY
+    auto copy = [&](unsigned index) {
+        if (can_be_copied(logits) && index < problem.part_count) {
+            const row_part part(problem, index, -1);
+            copy_part(part_place(kept, RESIDENT ? index : 0), logits + part.first() * element::bytes, part);
+        }
+        async_commit();
+    };
+    copy(0);
+    if (RESIDENT) {
+        copy(1);
+    }
+#endif
+#pragma unroll 1
+    for (unsigned index = 0; index < problem.part_count; index++) {
+        const row_part part(problem, index, label);
+        const char *place = logits + part.first() * element::bytes;
+        const int slot = index % MERGED_AT_ONCE;
+#if QUERN_ASYNC_COPY
+        if (RESIDENT) {
+            copy(index + 2);
+        }
+        async_wait<RESIDENT ? 2 : 0>();
+        uint4 *to = part_place(kept, RESIDENT ? index : 0);
+        store_warp_sums(slot, sum_warp(problem, options, part, keep_part<RESIDENT>(to, place, part)));
+        if (!RESIDENT) {
+            copy(index + 1); /* to where the thread itself has read this part */
+        }
+#else
+        if (RESIDENT) {
+            store_warp_sums(slot, sum_warp(problem, options, part, keep_part<true>(part_place(kept, index), place, part)));
+        } else {
+            store_warp_sums(slot, sum_warp(problem, options, part, load_part(place, part)));
+        }
+#endif
+        if (slot == MERGED_AT_ONCE - 1 || index + 1 == problem.part_count) {
+            sum_warps(problem, options, logits, index - slot, slot + 1, label);
+            if (problem.part_count > 1) {
+                merge_parts(problem, index - slot, slot + 1);
+            }
+        }
+    }
+    __syncthreads();
+    return problem.part_count > 1 ? merged_stats() : sums_of(0).stats;
+}
+
+/* ---- the end of a row ---- */
+
+/* The columns of a row that a block writes; the first of a row's shares writes its outputs, the last the padding of its gradient. */
+struct row_share {
+    int64_t first, columns;
+    bool is_first, is_last;
+};
+
+static __device__ __forceinline__ void store_padding(const quern_cross_entropy_problem &problem, char *grad) {
+    if (problem.padded_vocab > problem.vocab) {
+        store_zeros(grad + problem.vocab * element::bytes, problem.padded_vocab - problem.vocab);
+    }
+}
+
+static __device__ __forceinline__ void skip_row(const quern_cross_entropy_problem &problem, int64_t row, const row_share &share) {
+    if (problem.grad) {
+        char *grad = gradient_row_of(problem, row);
+        store_zeros(grad + share.first * element::bytes, (share.is_last ? problem.padded_vocab - share.first : share.columns));
+    }
+    if (share.is_first && threadIdx.x == 0) {
+        write_skipped_outputs(problem, row);
+        if (problem.stats) {
+            problem.stats[row] = empty_stats();
+        }
+    }
+}
+
+/* STORE writes the gradient of the share's columns, which begin where it is told. */
+template <class STORE>
+static __device__ __forceinline__ void finish_row(const quern_cross_entropy_problem &problem, const row_options &options, int64_t row,
+                                                  const quern_row_stats &stats, const row_share &share, STORE store) {
+    if (share.is_first && threadIdx.x == 0) {
+        if (problem.stats) {
+            problem.stats[row] = stats;
+        }
+        write_row_outputs<QUERN_FULL>(problem, row, stats);
+    }
+    if (!problem.grad) {
+        return;
+    }
+    char *grad = gradient_row_of(problem, row);
+    if (share.is_last) {
+        store_padding(problem, grad);
+    }
+    grad += share.first * element::bytes;
+    if (is_all_infinite(stats)) {
+        store_zeros(grad, share.columns);
+        return;
+    }
+    const row_factors factors(problem, stats, gradient_scale(problem, row), QUERN_FULL);
+    store(row_gradient(problem, options, factors, label_column(problem, row), share.first), grad);
+}
+
+template <bool RESIDENT>
+static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                         int64_t row) {
+    const row_share share = {0, problem.vocab, true, true};
+    if (is_skipped(problem, label_of(problem, row))) {
+        skip_row(problem, row, share);
+        return;
+    }
+    uint4 *kept = after_sums(RESIDENT ? (int)problem.part_count : MERGED_AT_ONCE);
+    const quern_row_stats stats = sum_row<RESIDENT>(problem, options, row, kept);
+    finish_row(problem, options, row, stats, share, [&](const row_gradient &gradient, char *grad) {
+        if (RESIDENT) {
+            store_resident_gradient(gradient, kept, grad, problem.vocab);
+        } else {
+            store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
+        }
+    });
+}
+
+#endif

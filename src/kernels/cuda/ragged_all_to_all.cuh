@@ -1,0 +1,161 @@
+/*
+ * A ragged all-to-all in one launch on each GPU.
+ *
+ *   first block    offers to the members what it will send, meets them (entry), checks what it is offered, meets them again
+ *                  (verdict) and lets the other blocks go on; with a plan it only meets them
+ *   all blocks     copy; bytes, not slices, are divided among the warps of the grid, so that a few large slices are as
+ *                  good as many small ones
+ *   last to finish meets the members again (exit): all outputs are complete
+ *
+ * A rank that has found a fault comes to the verdict with bad news.  Then every member reports the fault of the lowest such rank,
+ * and nothing has been written into any output.
+ */
+#ifndef QUERN_DEVICE_RAGGED_ALL_TO_ALL_CUH
+#define QUERN_DEVICE_RAGGED_ALL_TO_ALL_CUH
+
+#include "kernels/cuda/grid_gate.cuh"
+#include "kernels/cuda/ragged_overlap.cuh"
+#include "kernels/cuda/slice_incident.cuh"
+#include "kernels/cuda/warp_copy.cuh"
+
+#ifndef QUERN_THREADS
+#error QUERN_THREADS must be the number of threads of a block
+#endif
+
+enum { THREADS = QUERN_THREADS, WARPS = THREADS / WARP };
+
+/* ---- meeting ---- */
+
+static __device__ __forceinline__ quern_slice_report first_report(const quern_ragged_problem &problem,
+                                                                  const ragged_faults &faults) {
+    if (faults.own != faults.NONE) {
+        return ragged_entry(problem, faults.own).report(problem, faults.own);
+    }
+    if (faults.header != faults.NONE) {
+        return header_report(problem, faults);
+    }
+    if (faults.receipt != faults.NONE) {
+        return ragged_receipt(problem, faults.receipt).report(problem, faults.receipt);
+    }
+    return overlap_report(problem, faults.overlap);
+}
+
+static __device__ __forceinline__ bool pass_verdict(const quern_ragged_problem &problem, const ragged_faults &faults) {
+    const bool dissents = faults.any();
+    if (dissents && threadIdx.x == 0) {
+        problem.header[problem.place]->report = first_report(problem, faults);
+    }
+    meeting verdict(problem.links, QUERN_PHASE_VERDICT, dissents);
+    verdict.put();
+    const meeting_result result = verdict.await();
+    if (!result.ended && result.dissenter >= 0 && threadIdx.x == 0) {
+        int place = 0;
+        while (problem.rank_at[place] != result.dissenter) {
+            place++;
+        }
+        end_with(problem.links, QUERN_PHASE_VERDICT, problem.header[place]->report);
+    }
+    return !result.ended && result.dissenter < 0;
+}
+
+/* The first block: true when the copy may begin. */
+static __device__ __forceinline__ bool agree(const quern_ragged_problem &problem) {
+    __shared__ ragged_faults faults;
+    if (has_ended(problem.links)) {
+        return false;
+    }
+    if (!problem.planned) {
+        faults.clear();
+        make_offers<THREADS>(problem, faults);
+    }
+    meeting entry(problem.links, QUERN_PHASE_ENTRY, false);
+    entry.put();
+    if (!nobody_refused(problem.links, QUERN_PHASE_ENTRY, entry.await())) {
+        return false;
+    }
+    if (problem.planned) {
+        return true;
+    }
+    check_receipts(problem, faults);
+    if (problem.receipts && !faults.any()) {
+        check_overlaps(problem, faults);
+    }
+    return pass_verdict(problem, faults);
+}
+
+/* ---- copying ---- */
+
+/* The last slice that begins at or before a byte of the work: the lanes look at 32 places at a time. */
+static __device__ __forceinline__ uint64_t find_slice(const quern_ragged_work *work, uint64_t byte) {
+    uint64_t first = 0, count = work->count;
+    while (count > 1) {
+        const uint64_t step = (count + WARP - 1) / WARP, probe = threadIdx.x % WARP * step;
+        const bool before = probe < count && work->slice[first + probe].begin <= byte;
+        const uint64_t skipped = (31 - __clz(__ballot_sync(~0u, before))) * step;
+        first += skipped;
+        count = min(step, count - skipped);
+    }
+    return first;
+}
+
+/* Where a cut through the work falls inside a slice: shares end at whole cache lines of the destination. */
+static __device__ __forceinline__ uint64_t cut_inside(const quern_ragged_slice &slice, uint64_t cut) {
+    const uint64_t to = (uint64_t)slice.to, line = 128;
+    if (cut <= slice.begin) {
+        return 0;
+    }
+    return min((to + (cut - slice.begin) + line - 1) / line * line - to, slice.bytes);
+}
+
+/* A warp's share of the work. */
+static __device__ __forceinline__ void copy_between(const quern_ragged_work *work, uint64_t from, uint64_t end) {
+    const uint64_t count = work->count;
+    for (uint64_t i = find_slice(work, from); i < count; i++) {
+        const quern_ragged_slice slice = work->slice[i];
+        if (slice.begin >= end) {
+            return;
+        }
+        const uint64_t first = cut_inside(slice, from), last = cut_inside(slice, end);
+        if (first < last) {
+            warp_copy(slice.to + first, slice.from + first, last - first);
+        }
+    }
+}
+
+/* An even part, rounded up to what keeps every lane of a warp busy. */
+static __device__ __forceinline__ uint64_t part(uint64_t bytes, uint32_t parts) {
+    const uint64_t unit = WARP * 16, even = (bytes + parts - 1) / parts;
+    return (even + unit - 1) / unit * unit;
+}
+
+static __device__ __forceinline__ void copy_share(const quern_ragged_work *work) {
+    const uint64_t all = work->bytes, of_block = part(all, gridDim.x), of_warp = part(of_block, WARPS);
+    const uint64_t block = blockIdx.x * of_block, block_end = min(block + of_block, all);
+    const uint64_t from = block + threadIdx.x / WARP * of_warp;
+    if (from < block_end) {
+        copy_between(work, from, min(from + of_warp, block_end));
+    }
+}
+
+static __device__ __forceinline__ void run_ragged_all_to_all(const quern_ragged_problem &problem) {
+    const grid_gate gate(problem.links);
+    bool agreed;
+    if (blockIdx.x == 0) {
+        agreed = agree(problem);
+        if (agreed) {
+            gate.release();
+        }
+    } else {
+        agreed = gate.await_release();
+    }
+    if (agreed) {
+        copy_share(problem.work);
+    }
+    if (gate.is_last_to_finish() && agreed) {
+        meeting exit(problem.links, QUERN_PHASE_EXIT, false);
+        exit.put();
+        exit.await();
+    }
+}
+
+#endif
