@@ -1,6 +1,6 @@
 /*
  * Saves Adam's state after five steps, loads it into other tensors and continues: both runs have the same bits after ten.  The
- * saved bytes are the same on every device; an engine writes them to its checkpoint.  Loading also sets param, from the saved master.
+ * saved bytes are the same on every device; an engine writes them to its checkpoint.  Loading rounds the saved master to param.
  *
  *   cc saved_states.c $(pkg-config --cflags --libs quern) -o saved_states
  */

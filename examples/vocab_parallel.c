@@ -87,7 +87,7 @@ static void *run_rank(void *argument) {
     void *workspace = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
     check(quern_cross_entropy_stats(device, &args, workspace, bytes, NULL));                      /* of this rank's columns */
     gather(group, rank, mine, all);
-    check(quern_cross_entropy_combine(device, &args, all[0], RANKS, workspace, bytes, NULL));     /* loss and stats of all columns */
+    check(quern_cross_entropy_combine(device, &args, all[0], RANKS, workspace, bytes, NULL));     /* of all columns */
     check(quern_cross_entropy_gradient(device, &args, workspace, bytes, NULL));                   /* of this rank's columns */
 
     check(quern_barrier(group, NULL, NULL));

@@ -109,7 +109,8 @@ expect "p = [23]\..* after 498 steps of 500, with a loss scale of 16384" build/e
 expect "rank 1 got 2 2 4 0" build/examples/ragged_all_to_all
 expect "the loaded run has the same bits" build/examples/saved_states
 expect "loss 1.768891 on rank 0, 1.768891 on rank 1" build/examples/vocab_parallel
-if output=$(build/examples/kernel_pack $truncated cpu 2>&1) || ! printf '%s' "$output" | grep -q "QUERN_INVALID_PACK: .*truncated"; then
+if output=$(build/examples/kernel_pack $truncated cpu 2>&1) ||
+    ! printf '%s' "$output" | grep -q "QUERN_INVALID_PACK: .*truncated"; then
     echo "examples: kernel_pack takes a truncated pack, or does not say what is wrong: $output"
     exit 1
 fi

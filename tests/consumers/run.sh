@@ -47,8 +47,8 @@ if [ $count != 5 ]; then
     exit 1
 fi
 
-strict="-Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags quern)"
-step "no warnings in C11" sh -c "cc -std=c11 $strict examples/linking/program.c"
+strict="-Wall -Werror -fsyntax-only $(pkg-config --cflags quern)"
+step "no warnings in C11" sh -c "cc -std=c11 -Wextra $strict examples/linking/program.c"
 step "no warnings in C++20" sh -c "c++ -std=c++20 $strict -x c++ examples/linking/program.c"
 
 for source in examples/*.c; do
