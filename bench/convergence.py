@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from figure import FAINT, plotting  # noqa: E402
+from report.pictures import FAINT, plotting  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "build/convergence.txt"
@@ -100,7 +100,8 @@ def differences(results: dict, moments: str) -> list[float]:
 
 def show(results: dict) -> None:
     runs = len(results["seeds"])
-    print(f"{results['steps']} steps, {runs} run{'s' if runs > 1 else ''}: loss over the last tenth, and how much more than fp32's\n")
+    print(f"{results['steps']} steps, {runs} run{'s' if runs > 1 else ''}: "
+          "loss over the last tenth, and how much more than fp32's\n")
     for moments, (name, _) in MOMENTS.items():
         losses, more = final_losses(results, moments), differences(results, moments)
         print(f"  {name:34} {sum(losses) / runs:.4f}   {min(more):+.2%} to {max(more):+.2%}")

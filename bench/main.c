@@ -1,133 +1,133 @@
 /*
- * Measures Quern's kernels beside plain loops over the same memory and writes one line of JSON per measurement.
- * Usually run by run.py, which makes a table of the lines; `quern_bench --help` says how it is run alone.
+ * Measures one subject, an operation's kernels or the ranks' barriers and all-to-alls, and writes a line of JSON per measurement.
+ * Usually run by run.py, which makes tables of the lines.
  */
 #include <getopt.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "record.h"
+#include "harness/bench.h"
+#include "harness/machine.h"
 
-static const char usage[] =
-    "Usage: quern_bench cross_entropy|adam|self-test [OPTIONS]\n"
-    "       quern_bench adam --turns LIST --dtypes NAME [OPTIONS]\n"
-    "\n"
-    "  --device cpu|cuda:N   where to measure (cpu)\n"
-    "  --threads N[,N...]    threads of a CPU (1 and all)\n"
-    "  --seconds S           how long to time each activity (0.5)\n"
-    "  --memory GB           the most memory that one case takes, where it can be chosen (3 on a CPU, 40 on a GPU)\n"
-    "  --loops FILE          the PTX of stream.cu, for a GPU\n"
-    "  --quick               small shapes and few rounds: shows that everything works, measures little\n"
-    "  --turns LIST          one step for each line of standard input, of `gpt2 WIDTH LAYERS` or `equal TENSORS COUNT` ...\n"
-    "  --dtypes NAME         ... in the types that a table calls so\n"
-    "\n"
-    "QUERN_KERNEL=GLOB chooses among the library's kernels.\n";
-
-struct options {
-    const char *device, *threads, *loops, *turns, *dtypes;
-    double seconds, gigabytes;
-    bool quick;
+static const struct subject *const subjects[] = {
+    &cross_entropy_subject, &adam_subject, &barrier_subject, &ragged_all_to_all_subject,
 };
 
-static const struct {
-    const char *name;
-    void (*run)(struct machine *machine, const struct plan *plan);
-} benchmarks[] = {{"cross_entropy", bench_cross_entropy}, {"adam", bench_adam}};
+enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
-_Noreturn static void explain_usage(void) {
-    fputs(usage, stderr);
+/* ---- the command line ---- */
+
+enum form { TEXT, POSITIVE, WHOLE, FLAG };
+
+#define FIELD(name) offsetof(struct options, name)
+
+static const struct setting {
+    const char *name, *argument, *help;
+    enum form form;
+    size_t field;
+    int64_t most;  /* of a whole number */
+} settings[] = {
+    {"device", "cpu|cuda:N", "where to measure (cpu); on a GPU one thread drives all ranks", TEXT, FIELD(device), 0},
+    {"loops", "FILE", "the PTX of stream.cu, for a GPU", TEXT, FIELD(loops), 0},
+    {"seconds", "S", "how long to time each activity (0.5)", POSITIVE, FIELD(seconds), 0},
+    {"quick", "", "small shapes and few rounds: shows that everything works, measures little", FLAG, FIELD(quick), 0},
+    {"threads", "N[,N...]", "kernels: threads of a CPU (1 and all)", TEXT, FIELD(threads), 0},
+    {"memory", "GB", "kernels: the most memory that one case takes (3 on a CPU, 40 on a GPU)", POSITIVE, FIELD(gigabytes), 0},
+    {"list", "LIST", "adam: `gpt2 WIDTH LAYERS` or `equal TENSORS COUNT`: a step for each line of input ...", TEXT, FIELD(list), 0},
+    {"dtypes", "NAME", "adam: ... in these types, as a table names them", TEXT, FIELD(dtypes), 0},
+    {"kind", "KIND", "ranks: threads or processes (processes)", TEXT, FIELD(kind), 0},
+    {"ranks", "N", "ranks: how many (2)", WHOLE, FIELD(ranks), QUERN_MAX_RANKS},
+    {"cores", "N", "ranks: how many cores they share (2)", WHOLE, FIELD(cores), 1024},
+    {"limit", "S", "ranks: when to give up (60)", POSITIVE, FIELD(limit), 0},
+    {"turns", "N", "barrier: how many turns each has (10)", WHOLE, FIELD(turns), 50},
+    {"only", "NAME", "barrier: this one alone", TEXT, FIELD(only), 0},
+    {"rows", "N", "ragged_all_to_all: rows that a rank sends to another (1024)", WHOLE, FIELD(rows), INT32_MAX / 16},
+    {"row-bytes", "N", "ragged_all_to_all: a multiple of 8 (1024)", WHOLE, FIELD(row_bytes), INT32_MAX},
+    {"updates", "N", "ragged_all_to_all: also in so many updates, which divide the rows (1)", WHOLE, FIELD(updates), INT32_MAX},
+    {"cache", "BYTES", "ragged_all_to_all: the buffers exceed these (32 MiB)", WHOLE, FIELD(cache_bytes), INT64_MAX},
+};
+
+enum { SETTINGS = sizeof settings / sizeof *settings, HELP = SETTINGS + 1 };
+
+static void print_usage(void) {
+    printf("Usage: quern_bench SUBJECT [OPTIONS]\n\n");
+    for (int i = 0; i < SUBJECTS; i++) printf("  %-24s %s\n", subjects[i]->name, subjects[i]->measures);
+    printf("  %-24s %s\n", "machine", "measures nothing: writes the line that describes the machine");
+    printf("  %-24s %s\n\n", "self-test", "checks the byte counts, the loops, the barriers and the slices");
+    for (int i = 0; i < SETTINGS; i++) printf("  --%-11s %-10s %s\n", settings[i].name, settings[i].argument, settings[i].help);
+    printf("\nQUERN_KERNEL=GLOB chooses among the library's kernels.\n");
+}
+
+void refuse(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fprintf(stderr, "; see quern_bench --help\n");
     exit(2);
 }
 
-static double positive(const char *text) {
+static double positive(const struct setting *setting, const char *text) {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end || !(value > 0)) explain_usage();
+    if (end == text || *end || !(value > 0)) refuse("--%s is '%s': expected a number above 0", setting->name, text);
     return value;
 }
 
-static struct options read_options(int count, char **arguments) {
-    static const struct option names[] = {
-        {"device", required_argument, NULL, 'd'}, {"threads", required_argument, NULL, 't'},
-        {"seconds", required_argument, NULL, 's'}, {"memory", required_argument, NULL, 'm'},
-        {"loops", required_argument, NULL, 'l'},   {"quick", no_argument, NULL, 'q'},
-        {"turns", required_argument, NULL, 'u'},   {"dtypes", required_argument, NULL, 'y'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
-    };
-    struct options options = {.device = "cpu", .seconds = 0.5};
-    for (int key; (key = getopt_long(count, arguments, "", names, NULL)) != -1;) {
-        switch (key) {
-        case 'd': options.device = optarg; break;
-        case 't': options.threads = optarg; break;
-        case 's': options.seconds = positive(optarg); break;
-        case 'm': options.gigabytes = positive(optarg); break;
-        case 'l': options.loops = optarg; break;
-        case 'q': options.quick = true; break;
-        case 'u': options.turns = optarg; break;
-        case 'y': options.dtypes = optarg; break;
-        case 'h': fputs(usage, stdout); exit(0);
-        default: explain_usage();
-        }
+static int64_t whole(const struct setting *setting, const char *text) {
+    char *end;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || value < 1 || value > setting->most)
+        refuse("--%s is '%s': expected a whole number from 1 to %lld", setting->name, text, (long long)setting->most);
+    return value;
+}
+
+static void set(struct options *options, const struct setting *setting, const char *text) {
+    void *field = (char *)options + setting->field;
+    switch (setting->form) {
+    case TEXT: *(const char **)field = text; break;
+    case POSITIVE: *(double *)field = positive(setting, text); break;
+    case WHOLE: *(int64_t *)field = whole(setting, text); break;
+    case FLAG: *(bool *)field = true; break;
     }
-    if (!options.turns != !options.dtypes) explain_usage();
+}
+
+static struct options read_options(int count, char **arguments) {
+    struct option names[SETTINGS + 2] = {{"help", no_argument, NULL, HELP}};
+    struct options options = {.device = "cpu", .seconds = 0.5, .kind = "processes", .ranks = 2, .cores = 2, .limit = 60,
+                              .turns = 10, .rows = 1024, .row_bytes = 1024, .updates = 1, .cache_bytes = 32 << 20};
+    for (int i = 0; i < SETTINGS; i++)
+        names[1 + i] = (struct option){settings[i].name, settings[i].form == FLAG ? no_argument : required_argument, NULL, 1 + i};
+    for (int key; (key = getopt_long(count, arguments, "", names, NULL)) != -1;) {
+        if (key == HELP) {
+            print_usage();
+            exit(EXIT_SUCCESS);
+        }
+        if (key == '?') refuse("the command line is not understood");
+        set(&options, &settings[key - 1], optarg);
+    }
+    if (optind != count - 1) refuse("%d subjects are named: expected one", count - optind);
     return options;
 }
 
-/* "1,2,4"; without a text one thread and all of them. */
-static void choose_threads(struct plan *plan, const struct machine *machine, const char *text) {
-    if (machine->info.kind == QUERN_CUDA) {
-        plan->thread_counts = 1;
-    } else if (!text) {
-        plan->threads[plan->thread_counts++] = 1;
-        if (machine->threads > 1) plan->threads[plan->thread_counts++] = machine->threads;
-    } else {
-        while (plan->thread_counts < MAX_THREAD_COUNTS) {
-            char *end;
-            long threads = strtol(text, &end, 10);
-            if (end == text || threads < 1 || threads > 1024) explain_usage();
-            plan->threads[plan->thread_counts++] = (int)threads;
-            if (!*end) return;
-            if (*end != ',') explain_usage();
-            text = end + 1;
-        }
-        explain_usage();
-    }
-}
+/* ---- what it does ---- */
 
-static struct plan make_plan(const struct machine *machine, const struct options *options) {
-    bool gpu = machine->info.kind == QUERN_CUDA;
-    double gigabytes = options->quick ? 0.032 : options->gigabytes > 0 ? options->gigabytes : gpu ? 40 : 3;
-    size_t wanted = (size_t)(gigabytes * 1e9), free_part = machine->memory_bytes / 5 * 4;
-    struct plan plan = {
-        .quick = options->quick,
-        .patience = {options->quick ? 0.01 : options->seconds, options->quick ? 3 : 5},
-        .case_bytes = wanted < free_part ? wanted : free_part,
-    };
-    choose_threads(&plan, machine, options->threads);
-    return plan;
+static void describe_machine(const struct options *options) {
+    struct machine machine;
+    if (!machine_open(&machine, options->device, options->loops, 0)) exit(EXIT_FAILURE);
+    machine_record(&machine);
+    machine_close(&machine);
 }
 
 int main(int count, char **arguments) {
     struct options options = read_options(count, arguments);
-    if (optind != count - 1) explain_usage();
     const char *name = arguments[optind];
-    if (strcmp(name, "self-test") == 0) return self_test();
-    if (options.turns && strcmp(name, "adam") != 0) explain_usage();
-    for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; i++) {
-        if (strcmp(name, benchmarks[i].name) != 0) continue;
-        struct machine machine;
-        if (!machine_open(&machine, options.device, options.loops)) return EXIT_FAILURE;
-        struct plan plan = make_plan(&machine, &options);
-        if (options.turns) {
-            bench_adam_turns(&machine, &plan, options.dtypes, options.turns);
-        } else {
-            record_machine(&machine);
-            benchmarks[i].run(&machine, &plan);
-        }
-        machine_close(&machine);
-        return EXIT_SUCCESS;
-    }
-    explain_usage();
+    if (strcmp(name, "self-test") == 0) return self_test(subjects, SUBJECTS);
+    if (strcmp(name, "machine") == 0) return describe_machine(&options), EXIT_SUCCESS;
+    for (int i = 0; i < SUBJECTS; i++)
+        if (strcmp(name, subjects[i]->name) == 0) return subjects[i]->run(&options), EXIT_SUCCESS;
+    refuse("there is no subject '%s'", name);
 }

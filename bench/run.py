@@ -1,8 +1,8 @@
-"""Measures Quern's kernels against the memory's bandwidth, ranks against a cache line's way, and others' beside them.
+"""Measures kernels against the memory's bandwidth, ranks against the way of a cache line, and other implementations beside them.
 
-The measuring is done by C programs, which write one line of JSON per measurement: quern_bench, started here once per kernel and
-target, and those of ranks/, started by ranks/measure.py.  This file makes tables, files and pictures of the lines.  README.md
-beside it says what the columns mean.
+build/quern_bench does the measuring and writes one line of JSON per measurement: it is started here once for each operation and
+target, and by ranks/measure.py once for each case of ranks, beside the programs of other implementations.  report/ makes tables,
+files and pictures of the lines.  README.md explains the columns.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import report  # noqa: E402
 from ranks import measure as rank_measure  # noqa: E402
-from ranks import tables  # noqa: E402
+from report import page, tables  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ("cross_entropy", "adam")
@@ -28,7 +27,7 @@ CPU_TARGETS = ("avx512", "avx2", "portable")
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./quern bench", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("operation", nargs="*", metavar="|".join(OPERATIONS), help="default: all")
+    parser.add_argument("operation", nargs="*", metavar="|".join(OPERATIONS), help="the subjects (default: all)")
     parser.add_argument("--device", default="cpu", metavar="cpu|cuda:N", help="where to measure (cpu)")
     parser.add_argument("--target", default="", metavar="|".join(CPU_TARGETS),
                         help="only the CPU kernels of these targets, separated by commas (default: the best that runs)")
@@ -43,16 +42,16 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables as a page")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg",
                         help="draw the kernels' roofline, and the ranks beside it as FILE-ranks.svg (needs matplotlib)")
-    parser.add_argument("--from", dest="source", type=Path, metavar="FILE", help="measure nothing: take what --json wrote")
+    parser.add_argument("--from", dest="source", type=Path, metavar="FILE", help="measure nothing: show what --json wrote")
     parser.add_argument("--date", help="a date to be written into the files (default: none)")
     parser.add_argument("--note", help="a remark to be written into the files")
     parser.add_argument("--no-peers", action="store_true", help="leave out the other implementations")
     parser.add_argument("--peers", action="store_true", help="install OpenMPI first, unless it is there")
     parser.add_argument("--peer-python", default=sys.executable, metavar="PYTHON",
                         help="the Python that has PyTorch (this one)")
-    parser.add_argument("--self-test", action="store_true", help="check the byte counts and the loops, measure nothing")
+    parser.add_argument("--self-test", action="store_true",
+                        help="measure nothing: check the byte counts, the loops, the barriers and the slices")
     parser.add_argument("--program", type=Path, default=ROOT / "build/quern_bench", help=argparse.SUPPRESS)
-    parser.add_argument("--rank-program", type=Path, default=ROOT / "build/quern_bench_ranks", help=argparse.SUPPRESS)
     parser.add_argument("--loops", type=Path, default=ROOT / "build/bench/stream.ptx", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     for operation in chosen.operation:
@@ -95,44 +94,44 @@ def measure_kernels(chosen: argparse.Namespace, results: dict) -> None:
                     show_machine(line, results)
                     continue
                 if not results["records"]:
-                    report.show_head()
+                    page.show_head()
                 results["records"].append(line)
-                report.show_record(line)
+                page.show_record(line)
     if results["records"]:
         if not chosen.no_peers:
             measure_peers(chosen, results)
-        report.show_foot(report.FOOT)
+        page.show_foot(tables.KERNEL_FOOT)
 
 
 def show_machine(line: dict, results: dict) -> None:
     if "machine" not in results:
         results["machine"] = line
-        report.show_machine(line)
+        page.show_machine(line)
 
 
 def rank_settings(chosen: argparse.Namespace, machine: dict) -> rank_measure.Settings:
     seconds = 0.02 if chosen.quick else chosen.seconds or 0.5
     memory = min(0.8 * rank_measure.available_memory(), 1e9 * (chosen.memory or 8))
     return rank_measure.Settings(chosen.device, chosen.loops, seconds, 60, machine["cache_bytes"], memory, not chosen.no_peers,
-                                 chosen.rank_program)
+                                 chosen.program)
 
 
 def measure_ranks(chosen: argparse.Namespace, results: dict) -> None:
     wanted = [name for name in tables.TABLES if name in chosen.operation]
     if not wanted:
         return
-    for line in lines_of([str(chosen.rank_program), "machine", "--device", chosen.device, "--loops", str(chosen.loops)]):
+    for line in lines_of([str(chosen.program), "machine", "--device", chosen.device, "--loops", str(chosen.loops)]):
         show_machine(line, results)
     settings = rank_settings(chosen, results["machine"])
     for operation in wanted:
         cases = rank_measure.cases(operation, chosen.device, chosen.quick, chosen.ranks)
-        report.show_head(tables.TABLES[operation].columns([]))
+        page.show_head(tables.TABLES[operation].columns([]))
         for records in rank_measure.measure(cases, settings):
             results["ranks"] += records
-            report.show_rank_records(operation, records, results["ranks"])
+            page.show_rank_records(operation, records, results["ranks"])
         for line in rank_measure.absent_peers(operation, settings):
             print(line)
-        report.show_foot(tables.TABLES[operation].foot)
+        page.show_foot(tables.TABLES[operation].foot)
 
 
 # What other implementations do in one call too.
@@ -149,19 +148,19 @@ def measure_peers(chosen: argparse.Namespace, results: dict) -> None:
         if record["threads"] == most and record["pass"] in PEER_PASSES and case not in cases:
             cases.append(case)
     seconds = 0.01 if chosen.quick else chosen.seconds or 0.5
-    command = [chosen.peer_python, str(Path(__file__).with_name("peers.py")), chosen.device, str(seconds), json.dumps(cases),
-               str(chosen.program)]
-    report.show_peer_head()
+    command = [chosen.peer_python, str(Path(__file__).parent / "operations/peers.py"), chosen.device, str(seconds),
+               json.dumps(cases), str(chosen.program)]
+    page.show_peer_head()
     try:
         for line in lines_of(command):
             results["peers"].append(line)
-            report.show_peer(line, results["records"])
+            page.show_peer(line, results["records"])
     except (OSError, ValueError, SystemExit) as error:
         print(f"the other implementations ended early: {error}")
 
 
 def stated_bytes(header: str) -> dict[str, int]:
-    """The bytes per element that quern.h promises."""
+    """The bytes per element that quern.h states."""
     adam = header.split("Bytes moved per element:")[1].split(".")[0]
     counts = {}
     for statement in adam.split(","):
@@ -171,66 +170,56 @@ def stated_bytes(header: str) -> dict[str, int]:
     return counts
 
 
-def own_checks(program: Path) -> tuple[bool, dict[str, int]]:
-    """A program's self-test: whether it passed, and the byte counts that it states."""
-    done = subprocess.run([str(program), "self-test"], capture_output=True, text=True, check=False)
+def self_test(chosen: argparse.Namespace) -> int:
+    """The program's own checks, and its byte counts against what the header and the definition of the exchange state."""
+    done = subprocess.run([str(chosen.program), "self-test"], capture_output=True, text=True, check=False)
     counted = {}
     for line in done.stdout.splitlines():
         if line.startswith("bytes: "):
             name, number = line.removeprefix("bytes: ").rsplit(" ", 1)
-            counted[name] = int(number)
+            counted[name] = float(number)
         else:
             print(line)
-    return done.returncode == 0, counted
-
-
-def self_test(chosen: argparse.Namespace) -> int:
-    """The programs' own checks, and their byte counts against what the header and the definition of the exchange state."""
-    well, counted = own_checks(chosen.program)
-    ranks_well, ranks_counted = own_checks(chosen.rank_program)
     stated = stated_bytes((ROOT / "include/quern.h").read_text()) | {"all-to-all": rank_measure.EXAMPLE_TRAFFIC}
-    counted |= ranks_counted
     wrong = {name for name in stated.keys() | counted.keys() if stated.get(name) != counted.get(name)}
     for name in sorted(wrong):
         print(f"bytes, {name}: counted {counted.get(name)}, stated {stated.get(name)}")
     print(f"{len(stated) - len(wrong)} passed, {len(wrong)} failed")
-    return 0 if well and ranks_well and not wrong else 1
+    return 0 if done.returncode == 0 and not wrong else 1
 
 
 def write_files(chosen: argparse.Namespace, results: dict) -> None:
     if chosen.json:
         chosen.json.parent.mkdir(parents=True, exist_ok=True)
-        chosen.json.write_text(report.as_json(results))
+        chosen.json.write_text(page.as_json(results))
     if chosen.markdown:
         chosen.markdown.parent.mkdir(parents=True, exist_ok=True)
-        chosen.markdown.write_text(report.as_markdown(results))
+        chosen.markdown.write_text(page.as_markdown(results))
     if chosen.plot:
         draw(results, chosen.plot)
 
 
 def draw(results: dict, path: Path) -> None:
-    import roofline
-    from ranks import picture
+    from report import pictures
 
     path.parent.mkdir(parents=True, exist_ok=True)
     if results["records"]:
-        roofline.draw(results, path)
+        pictures.draw_kernels(results, path)
     if results.get("ranks"):
-        picture.draw(results, path.with_name(f"{path.stem}-ranks{path.suffix}"))
+        pictures.draw_ranks(results, path.with_name(f"{path.stem}-ranks{path.suffix}"))
 
 
 def main() -> int:
     chosen = read_arguments()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    if not chosen.source and not chosen.program.exists():
+        raise SystemExit(f"{chosen.program} is not there: build it with ninja bench")
     if chosen.self_test:
         return self_test(chosen)
     if chosen.source:
         results = json.loads(chosen.source.read_text())
-        report.show_all(results)
+        page.show_all(results)
     else:
-        for program in (chosen.program, chosen.rank_program):
-            if not program.exists():
-                raise SystemExit(f"{program} is not there: build it with ninja bench")
         results: dict = {"records": [], "peers": [], "ranks": []}
         measure_kernels(chosen, results)
         measure_ranks(chosen, results)

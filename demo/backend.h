@@ -1,6 +1,6 @@
 /*
  * The two operations that the demo compares, behind one interface: the loss with the gradient of the logits, and the
- * optimizer.  Quern serves them in bf16 on any device, plain loops in fp32 on the CPU.
+ * optimizer.  Quern computes them in bf16 on any device, plain loops in fp32 on the CPU.
  */
 #ifndef BACKEND_H
 #define BACKEND_H
@@ -20,7 +20,7 @@ struct thread_pool;
 #define ADAM_EPSILON 1e-8
 #define ADAM_WEIGHT_DECAY 0.1
 
-/* What a run can choose. */
+/* The choices of a run. */
 struct optimizer {
     double beta2;
     quern_dtype moments;         /* of m and v: F32 or BF16; plain loops have F32 */
@@ -35,12 +35,12 @@ struct step_times {
 struct backend {
     char name[224];
     struct logits logits;
-    struct step_times times;  /* of the step at hand: each operation sets its own and adds its copies */
+    struct step_times times;  /* of the current step: each operation sets its own and adds its copies */
     int64_t moment_bytes;                        /* m and v */
     int64_t parameter_bytes;                     /* the parameters with their master copy */
 
     /*
-     * What these rows add to the mean loss over the rows of all ranks, of the logits against labels [rows]; with `gradient`, the
+     * The part of these rows in the mean loss over the rows of all ranks, of the logits against labels [rows]; with `gradient`, the
      * logits become their gradient.
      */
     bool (*cross_entropy)(struct backend *backend, const int32_t *labels, bool gradient, float *loss);
@@ -49,7 +49,7 @@ struct backend {
     void (*destroy)(struct backend *backend);
 };
 
-/* On a device that is prepared for BACKEND_OPERATIONS and outlives it; NULL after a message on stderr when that has no room. */
+/* On a device that is prepared for BACKEND_OPERATIONS and outlives it; NULL after a message on stderr if memory is short. */
 struct backend *quern_backend(struct model *model, struct thread_pool *pool, struct device *device, struct optimizer optimizer,
                               uint64_t seed);
 #define BACKEND_OPERATIONS (QUERN_CROSS_ENTROPY | QUERN_ADAM)

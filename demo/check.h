@@ -1,4 +1,4 @@
-/* What became of a call to Quern, for whoever runs the program. */
+/* Reports failed calls of Quern to the user. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -6,7 +6,7 @@
 
 #include "quern.h"
 
-/* Whether it succeeded; if not, says on stderr what was called, whose matter it is and the detail. */
+/* Whether it succeeded; if not, prints the call, the status, the responsible party and the detail to stderr. */
 bool succeeded(const char *what, quern_status status);
 
 #endif

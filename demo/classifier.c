@@ -1,5 +1,6 @@
 /*
- * BLAS has no bf16, so bf16 logits pass through fp32 tiles that stay in the cache: memory sees only the two bytes per logit.
+ * The products of the classifier.  BLAS has no bf16, so bf16 logits pass through fp32 tiles that stay in the cache, and memory
+ * traffic is two bytes per logit.  Called by training.c and generate.c.
  */
 #include "classifier.h"
 
@@ -16,7 +17,7 @@ struct classifier_task {
     uint16_t *logits;
 };
 
-/* What part of the logits a tile covers. */
+/* The part of the logits that a tile covers. */
 struct tile {
     int64_t row, column;
     int rows, columns;

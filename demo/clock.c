@@ -1,3 +1,4 @@
+/* The monotonic clock.  Called by all that measures time. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "clock.h"

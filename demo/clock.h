@@ -1,3 +1,4 @@
+/* A monotonic clock. */
 #ifndef CLOCK_H
 #define CLOCK_H
 

@@ -1,3 +1,7 @@
+/*
+ * All-gather and all-reduce, made of ragged all-to-alls.  Called by the model for sums over ranks and by dispatch.c for its
+ * counts.
+ */
 #include "collectives.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The usual collectives, from the one operation. */
+/* All-gather and all-reduce, made of ragged all-to-alls. */
 #ifndef COLLECTIVES_H
 #define COLLECTIVES_H
 
@@ -19,8 +19,8 @@ bool gather_run(struct gather *gather);
 bool gather_sum(struct gather *gather, double *values, int count);
 
 /*
- * All-reduce: each rank gets its slice of everybody's values (reduce-scatter), adds it up in the order of the ranks, and gives the
- * sum to all (all-gather).  The order is fixed, so that every rank gets the same bits.
+ * All-reduce: each rank gets its slice of all ranks' values (reduce-scatter), adds them in the order of the ranks, and sends the
+ * sum to all (all-gather).  The order is fixed, so every rank gets the same bits.
  */
 struct all_reduce {
     struct exchange scatter, gather;

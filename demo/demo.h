@@ -1,4 +1,4 @@
-/* What all runs of the program, and all their ranks in this process, have in common. */
+/* The data that all runs of the program, and all their ranks in this process, share. */
 #ifndef DEMO_H
 #define DEMO_H
 

@@ -1,3 +1,4 @@
+/* Chooses and opens a rank's device.  Called by main.c and run.c. */
 #include "device.h"
 
 #include <stdio.h>

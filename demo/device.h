@@ -23,8 +23,8 @@ struct device {
 };
 
 /*
- * Counts the GPUs and decides what `auto` is: a GPU where there is one, unless `processes` processes would have to share it, which
- * without MPS can only take turns.  On failure false, after a message on stderr; says why it takes no GPU if it `talks`.
+ * Counts the GPUs and resolves `auto`: a GPU if there is one, unless several of `processes` processes would share it, which without
+ * MPS can only take turns.  On failure false, after a message on stderr; if `talks`, prints why no GPU is used.
  */
 bool device_resolve(struct device_choice *choice, int processes, bool talks);
 

@@ -1,3 +1,4 @@
+/* Buffers on a CPU or a GPU.  Called by the Quern backend, the exchange and the mixtures of experts. */
 #define _DEFAULT_SOURCE
 
 #include "device_memory.h"

@@ -1,3 +1,4 @@
+/* Plans which rows go to which expert, and moves them.  Called by mixture.c. */
 #include "dispatch.h"
 
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static void locate(struct dispatch *dispatch) {
     dispatch->received = dispatch->first[dispatch->own_experts];
 }
 
-/* What this rank's tokens send to, and get back from, one expert: entry i of the metadata. */
+/* Entry i of the metadata: the rows that this rank's tokens send to, and get back from, one expert. */
 static void describe_sent(struct dispatch *dispatch, int64_t i, bool exists, int64_t expert) {
     int64_t at = dispatch->rank->rank * dispatch->experts + expert;
     const int32_t *counts = dispatch->counts.rows.host;
@@ -79,7 +80,7 @@ static void describe_sent(struct dispatch *dispatch, int64_t i, bool exists, int
     dispatch->there.send_sizes[i] = dispatch->back.recv_sizes[i] = exists ? counts[at] : 0;
 }
 
-/* What one of this rank's experts gets from, and returns to, a peer. */
+/* The rows that one of this rank's experts gets from, and returns to, a peer. */
 static void describe_received(struct dispatch *dispatch, int64_t i, bool exists, int64_t expert, int peer) {
     int64_t at = peer * dispatch->experts + expert;
     const int32_t *counts = dispatch->counts.rows.host;

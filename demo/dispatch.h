@@ -1,9 +1,9 @@
 /*
- * Dispatch and combine: the rows of all ranks' tokens go to the experts that they chose, wherever those live, and their results
- * come back.  An expert takes as many rows as it gets; nothing is dropped or padded.
+ * Dispatch and combine: the rows of all ranks' tokens go to the experts that the router chose, on whichever rank these are, and
+ * the results come back.  An expert takes as many rows as arrive; none is dropped or padded.
  *
  * The experts are dealt out to the ranks in order, and an expert's rows arrive in the order of the ranks and of their tokens: the
- * order in which one rank alone would have them.
+ * order on a single rank.
  */
 #ifndef DISPATCH_H
 #define DISPATCH_H
@@ -18,7 +18,7 @@ struct dispatch {
     int64_t *departure, *arrival;   /* [ranks, experts]: where those rows begin, on their own rank and on the expert's */
     struct exchange there, back;    /* an update per expert */
 
-    /* The plan at hand: */
+    /* The current plan: */
     int64_t sent, received;         /* rows that leave this rank's tokens, and that arrive at its experts */
     int32_t *place;                 /* [rows, CHOICES]: which of the rows sent it is */
     int64_t *first;                 /* [own_experts + 1]: where each expert's rows begin among those received */

@@ -1,3 +1,4 @@
+/* One ragged all-to-all of Quern.  Called by dispatch.c and collectives.c. */
 #include "exchange.h"
 
 #include <stdlib.h>

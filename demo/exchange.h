@@ -1,6 +1,6 @@
 /*
- * Rows from every rank to every rank by quern_ragged_all_to_all: what dispatch, combine and the sums of gradients are made of.
- * On a GPU the rows are uploaded before and downloaded after, as the engine's matrix products run on the CPU.
+ * Rows from every rank to every rank by quern_ragged_all_to_all.  Dispatch, combine and the sums of gradients use it.
+ * On a GPU the rows are uploaded before and downloaded after, because the engine's matrix products run on the CPU.
  */
 #ifndef EXCHANGE_H
 #define EXCHANGE_H

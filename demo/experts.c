@@ -1,3 +1,4 @@
+/* The MLPs of this rank's experts, forward and backward.  Called by mixture.c. */
 #include "experts.h"
 
 #include <stdlib.h>

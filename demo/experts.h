@@ -1,6 +1,6 @@
 /*
- * The experts that live on this rank: an MLP each (down squared_relu(up x)), over rows that lie grouped by expert.
- * Two experts together cost a token what the dense MLP costs it.
+ * The experts of this rank: an MLP each (down squared_relu(up x)), over rows that are grouped by expert.  A token's two experts
+ * together cost as much as the dense MLP.
  */
 #ifndef EXPERTS_H
 #define EXPERTS_H
@@ -18,7 +18,7 @@ struct experts {
     int count;
     int64_t width, hidden;
     struct expert *expert;       /* [count]; set by the caller */
-    float *up_out, *activated;   /* [rows, hidden]: kept for the way back */
+    float *up_out, *activated;   /* [rows, hidden]: kept for the backward pass */
 };
 
 /* For up to `rows` rows of all experts together. */

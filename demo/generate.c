@@ -1,3 +1,4 @@
+/* Continues the text that is held out with tokens drawn from the model.  Called by run.c after the training. */
 #include "generate.h"
 
 #include <math.h>
@@ -54,7 +55,7 @@ static void print_wrapped(const struct tokenizer *text, const int32_t *tokens, i
 
 static void print_text(const struct tokenizer *text, const int32_t *written, int prompt_count, int count) {
     int column = 0;
-    printf("  The model writes on (temperature %.1f):\n    ", TEMPERATURE);
+    printf("  The model continues the text (temperature %.1f):\n    ", TEMPERATURE);
     print_wrapped(text, written, prompt_count, &column);
     printf(" |");
     print_wrapped(text, written + prompt_count, count, &column);

@@ -1,4 +1,4 @@
-/* Lets a model write on. */
+/* Continues a text with tokens that the model draws. */
 #ifndef GENERATE_H
 #define GENERATE_H
 

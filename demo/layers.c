@@ -1,3 +1,4 @@
+/* RMS normalisation and squared ReLU, forward and backward.  Called by model.c and experts.c. */
 #include "layers.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@ enum { ROWS_PER_TASK = 64, ELEMENTS_PER_TASK = 65536 };
 
 static const float NORM_EPSILON = 1e-6f;
 
-/* What a task needs to know; each layer uses the fields it has. */
+/* The data of a task; each layer uses some of the fields. */
 struct layer_task {
     int64_t rows, width, count;
     const float *in, *out, *inverse_rms, *out_grad;

@@ -1,4 +1,4 @@
-/* The layers between the matrix products, forward and backward; rows are tokens, a sequence after a sequence. */
+/* The layers between the matrix products, forward and backward; rows are tokens, sequence by sequence. */
 #ifndef LAYERS_H
 #define LAYERS_H
 
@@ -6,7 +6,7 @@
 
 struct thread_pool;
 
-/* out[r] = in[r] / rms(in[r]) (Zhang and Sennrich 2019, without gain); keeps 1 / rms for the way back. */
+/* out[r] = in[r] / rms(in[r]) (Zhang and Sennrich 2019, without gain); keeps 1 / rms for the backward pass. */
 void rms_norm(struct thread_pool *pool, int64_t rows, int64_t width, const float *in, float *out, float *inverse_rms);
 
 /* Adds the gradient with respect to `in` to in_grad; `out` and inverse_rms are what rms_norm wrote. */
@@ -23,7 +23,7 @@ struct attention_shape {
 
 /*
  * Causal self-attention (Vaswani et al. 2017).  qkv [rows, 3 width]: queries, keys and values side by side;
- * out [rows, width]; weights [sequences, heads, length, length] keeps the softmax for the way back.
+ * out [rows, width]; weights [sequences, heads, length, length] keeps the softmax for the backward pass.
  */
 void attention(struct thread_pool *pool, struct attention_shape shape, const float *qkv, float *weights, float *out);
 

@@ -1,3 +1,4 @@
+/* Zeroed host memory, or the end of the program.  Called everywhere. */
 #include "memory.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Memory of the host that is there or ends the program: a demo has nothing better to do without it. */
+/* Host memory; the program ends if there is not enough. */
 #ifndef MEMORY_H
 #define MEMORY_H
 

@@ -1,3 +1,4 @@
+/* A mixture of experts: router, dispatch, experts, combine, and backward.  Called by model.c. */
 #include "mixture.h"
 
 #include <stdlib.h>
@@ -48,7 +49,7 @@ void mixture_free(struct mixture *mixture) {
     *mixture = (struct mixture){0};
 }
 
-/* What a task over some of this rank's rows needs; each uses the fields it has. */
+/* The data of a task over some of this rank's rows; each task uses some of the fields. */
 struct mixture_task {
     struct mixture *mixture;
     int64_t rows;

@@ -1,6 +1,6 @@
 /*
  * A mixture of experts in place of a block's MLP: out = sum over the chosen experts of gate * expert(in).
- * Router, dispatch, experts, combine; and the same way back.
+ * Forward: router, dispatch, experts, combine; backward: the reverse.
  */
 #ifndef MIXTURE_H
 #define MIXTURE_H
@@ -16,7 +16,7 @@ struct mixture {
     struct dispatch dispatch;
     struct experts experts;
     struct mirrored sorted, returned;                     /* [rows * CHOICES, width]: this rank's tokens, by expert */
-    struct mirrored received, received_grad, processed;   /* [capacity, width]: what this rank's experts work on */
+    struct mirrored received, received_grad, processed;   /* [capacity, width]: input and output of this rank's experts */
     float *gate_grad;                                     /* [rows, CHOICES] */
     float *probability_grad;                              /* [experts] */
     int64_t *loads;                                       /* [experts]: rows that each has had in training, of all ranks */
@@ -27,7 +27,7 @@ bool mixture_create(struct mixture *mixture, struct rank *rank, struct thread_po
                     int64_t rows, int64_t all_rows);
 void mixture_free(struct mixture *mixture);
 
-/* Adds to out [rows, width].  Both ways are collective; on failure false, after a message on stderr. */
+/* Adds to out [rows, width].  Forward and backward are collective; on failure false, after a message on stderr. */
 bool mixture_forward(struct mixture *mixture, int64_t rows, const float *in, float *out);
 
 /* After mixture_forward of the same rows: writes in_grad and the gradients of the weights. */

@@ -1,3 +1,4 @@
+/* The transformer's forward and backward pass.  Called by training.c and generate.c. */
 #include "model.h"
 
 #include <stdio.h>

@@ -35,7 +35,7 @@ struct block {
     struct tensor up, down;    /* the dense MLP, */
     struct tensor router;      /* or the mixture of experts */
     struct mixture *mixture;
-    /* What the forward pass keeps for the way back: */
+    /* Kept by the forward pass for the backward pass: */
     float *in, *in_norm, *in_inverse_rms, *qkv_out, *weights, *attended;
     float *middle, *middle_norm, *middle_inverse_rms, *up_out, *activated;
 };
@@ -66,7 +66,7 @@ struct model {
 
 /*
  * Everything below is collective over the ranks, and on failure false after a message on stderr; without experts none can fail.
- * The same seed gives the same model, whatever the number of ranks.  model_free takes what model_create has left, too.
+ * The same seed gives the same model, whatever the number of ranks.  model_free also frees what a failed model_create leaves.
  */
 bool model_create(struct model *model, struct model_shape shape, struct thread_pool *pool, struct rank *rank, uint64_t seed);
 void model_free(struct model *model);

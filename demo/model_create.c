@@ -1,3 +1,4 @@
+/* Lays out a model's tensors and draws its initial weights.  Called by run.c. */
 #include "model.h"
 
 #include <math.h>

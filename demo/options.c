@@ -1,3 +1,4 @@
+/* Reads and checks the command line with argp.  Called by main.c. */
 #define _GNU_SOURCE
 
 #include "options.h"

@@ -24,7 +24,7 @@ struct options {
     const char *group;         /* where the ranks meet */
 };
 
-/* With defaults filled in.  Ends the program with status 2 and the usage on stderr when the command line makes no sense. */
+/* With defaults filled in.  Ends the program with status 2 and a message on stderr if the command line is not valid. */
 struct options options_parse(int argc, char **argv);
 
 #endif

@@ -1,3 +1,4 @@
+/* The backend of plain loops: loss and AdamW in fp32.  Created by run.c, called by training.c. */
 #include "backend.h"
 
 #include <stdio.h>

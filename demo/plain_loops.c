@@ -1,3 +1,4 @@
+/* Loss and AdamW as loops that the compiler vectorises.  Called by plain_backend.c. */
 #include "plain_loops.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * What an engine has before it has kernels: the loss and AdamW as straightforward loops over fp32, left to the compiler.
- * The build gives them the flags with which a compiler does best on such loops, and they run on as many threads as Quern.
+ * The loss and AdamW as straightforward loops over fp32, as an engine has them before it has kernels.  The build compiles them with
+ * the flags that make such loops fastest, and they run on as many threads as Quern.
  */
 #ifndef PLAIN_LOOPS_H
 #define PLAIN_LOOPS_H

@@ -1,3 +1,4 @@
+/* Starts a process for each rank and waits for all.  Called by main.c with --processes. */
 #define _GNU_SOURCE
 
 #include "processes.h"
@@ -26,8 +27,8 @@ struct processes {
 };
 
 /*
- * In the new process.  It has a process group of its own, so that Ctrl-C at the terminal reaches it once, through the parent; and
- * it does not outlive that one.
+ * In the new process.  It has a process group of its own, so that Ctrl-C at the terminal reaches it once, through the parent, and
+ * it dies with the parent.
  */
 static void become_rank(const struct processes *processes, pid_t parent, char **arguments) {
     setpgid(0, 0);
@@ -87,7 +88,7 @@ static void reap(struct processes *processes, double seconds) {
     }
 }
 
-/* Those that a failure has not ended: stopped ones, for instance. */
+/* Kills ranks that a failure has not ended: stopped ones, for instance. */
 static void end_stragglers(struct processes *processes, double seconds) {
     if (!processes->has_failed || processes->running == 0 || seconds_now() < processes->deadline) return;
     fprintf(stderr, "language_model: %d ranks have not ended within %.0f s after the first and are killed\n", processes->running,

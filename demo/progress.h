@@ -1,4 +1,4 @@
-/* How far a run is: a bar that is drawn over itself on a terminal, a plain line every tenth of the way elsewhere. */
+/* The progress of a run: a bar on a terminal, otherwise a line for every tenth of the steps. */
 #ifndef PROGRESS_H
 #define PROGRESS_H
 

@@ -1,3 +1,4 @@
+/* The backend of Quern: quern_cross_entropy and quern_adam on any device.  Created by run.c, called by training.c. */
 #include "backend.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Joins a rank to its group and allocates symmetric memory.  Called by run.c and by all that the ranks exchange. */
 #include "ranks.h"
 
 #include <stdlib.h>

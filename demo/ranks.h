@@ -1,6 +1,6 @@
 /*
- * One rank of a run: its membership of the group, and memory that the other ranks can reach.  A run without others is a group of
- * one rank and takes the very same path.
+ * One rank of a run: its membership of the group, and memory that the other ranks can reach.  A run on one rank is a group of one
+ * and takes the same path.
  */
 #ifndef RANKS_H
 #define RANKS_H
@@ -11,7 +11,7 @@
 
 #include "device.h"
 
-/* What the ranks exchange, for the account of the time it takes. */
+/* The purposes of exchanges, whose times are counted apart. */
 enum purpose { TOKENS, GRADIENTS, NUMBERS, PURPOSES };
 
 /* Since the beginning of the training. */
@@ -38,19 +38,19 @@ struct rank {
 /* Waits for all ranks; the device must be prepared for EXCHANGE_OPERATIONS.  On failure false, after a message on stderr. */
 bool rank_join(struct rank *rank, struct device *device, const struct meeting *meeting);
 
-/* A rank that did not join is fine.  Those who still wait for this one get an error that names it. */
+/* A rank that did not join is fine.  Ranks that still wait for this one get an error that names it. */
 void rank_leave(struct rank *rank);
 
 #define EXCHANGE_OPERATIONS (QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL)
 
 /*
- * Zeroed memory, on every rank at the same call, that the others can write into: the device's side of it is symmetric, and goes
+ * Zeroed memory, on every rank at the same call, that the others can write into: the device's side of it is symmetric, and is freed
  * when the rank leaves.
  */
 bool rank_memory_create(struct rank *rank, struct mirrored *buffer, size_t bytes);
 void rank_memory_free(struct mirrored *buffer);
 
-/* What a rank has of `count` things that are dealt out in order: [first, end). */
+/* Where a rank's part of `count` items begins; items are dealt to the ranks in order. */
 static inline int64_t share_first(int64_t count, int rank, int ranks) { return count * rank / ranks; }
 
 #endif

@@ -1,3 +1,4 @@
+/* Prints what a run reached and compares two runs.  Called by main.c and run.c. */
 #include "report.h"
 
 #include <math.h>

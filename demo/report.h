@@ -1,4 +1,4 @@
-/* What the program says about its runs. */
+/* The program's output about its runs. */
 #ifndef REPORT_H
 #define REPORT_H
 
@@ -8,7 +8,7 @@
 #include "run.h"
 #include "training.h"
 
-/* A run that is over: what it reached, and what it took. */
+/* The result of a run, and the memory that it took. */
 struct run_report {
     struct outcome outcome;
     int64_t moment_bytes, parameter_bytes, logits_bytes;

@@ -1,3 +1,4 @@
+/* Chooses the experts of each token, forward and backward.  Called by mixture.c. */
 #include "router.h"
 
 #include <math.h>
@@ -34,7 +35,7 @@ struct router_task {
     const float *gate_grad, *probability_grad;
 };
 
-/* The logits are divided by sqrt(width), so that a step of Adam, which moves every weight, does not turn the router around. */
+/* The logits are divided by sqrt(width): a step of Adam moves every weight and must not change all choices of the router. */
 static float logit_scale(const struct router *router) { return 1 / sqrtf((float)router->width); }
 
 /* Of scale * values. */

@@ -1,6 +1,6 @@
 /*
- * The router of a mixture of experts (Shazeer et al. 2017): a linear layer and a softmax say which experts a token goes to, the
- * most probable CHOICES of them, and with what weight (the gate) each one's output counts.
+ * The router of a mixture of experts (Shazeer et al. 2017): a linear layer and a softmax give the CHOICES most probable experts of
+ * a token, and the weight (the gate) of each one's output.
  */
 #ifndef ROUTER_H
 #define ROUTER_H
@@ -17,7 +17,7 @@ struct router {
     int64_t width;
     const float *weight;    /* [experts, width] */
     float *weight_grad;
-    float *probabilities;   /* [rows, experts]; on the way back, the gradient of the logits */
+    float *probabilities;   /* [rows, experts]; in the backward pass, the gradient of the logits */
     int32_t *chosen;        /* [rows, CHOICES] */
     float *gates;           /* [rows, CHOICES]: the softmax over the chosen experts alone */
 };
@@ -31,7 +31,7 @@ void router_forward(struct thread_pool *pool, struct router *router, int64_t row
 
 /*
  * From the gradient of the gates [rows, CHOICES] to that of the weights, and of `in`, which is overwritten.
- * probability_grad [experts], the same for all rows, is what the probabilities get from elsewhere: from balancing the load.
+ * probability_grad [experts], the same for all rows, is the gradient of the load-balancing loss.
  */
 void router_backward(struct thread_pool *pool, struct router *router, int64_t rows, const float *in, const float *gate_grad,
                      const float *probability_grad, float *in_grad);

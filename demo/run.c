@@ -1,3 +1,4 @@
+/* One run on all its ranks: opens device, model and backend of each, trains, and closes them.  Called by main.c. */
 #include "run.h"
 
 #include <pthread.h>
@@ -13,7 +14,7 @@
 
 enum { PROMPT_TOKENS = 8, SAMPLE_TOKENS = 80 };
 
-/* What one rank works with. */
+/* The objects of one rank. */
 struct part {
     struct thread_pool *pool;
     int threads;

@@ -1,3 +1,4 @@
+/* The engine's thread pool.  Called by all that computes, and by Quern's CPU kernels through quern_set_threads. */
 #include "threads.h"
 
 #include <pthread.h>

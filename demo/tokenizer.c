@@ -1,6 +1,7 @@
 /*
- * Merging one pair at a time would take a pass over the words for each of thousands of tokens.  Here a round merges all
- * pairs that occur nearly as often as the most frequent one and cannot overlap each other, so that a few dozen passes do.
+ * Byte-pair encoding.  Merging one pair at a time would take a pass over the words for each of thousands of tokens.  Here a round
+ * merges all pairs that occur nearly as often as the most frequent one and cannot overlap each other, so a few dozen passes
+ * suffice.  Called by main.c.
  */
 #include "tokenizer.h"
 
@@ -15,7 +16,7 @@ enum { BYTES = 256, LONGEST_TOKEN = 64 };
 
 struct pair {
     uint32_t key;       /* left << 16 | right */
-    int32_t token;      /* what this round makes of it, or 0 */
+    int32_t token;      /* the token that this round gives it, or 0 */
     int64_t count;      /* 0: an empty slot */
 };
 

@@ -24,7 +24,7 @@ struct tokenizer {
 void tokenizer_learn(struct tokenizer *tokenizer, const struct words *words, int32_t vocab);
 void tokenizer_free(struct tokenizer *tokenizer);
 
-/* Entropy, in nats per token, of the tokens' frequencies: what a model that ignores the context can reach. */
+/* Entropy, in nats per token, of the tokens' frequencies: the best loss of a model that ignores the context. */
 double tokenizer_unigram_entropy(const struct tokenizer *tokenizer);
 
 #endif

@@ -1,3 +1,4 @@
+/* The steps of a run: batches, learning rates, and the loss over all ranks.  Called by run.c. */
 #include "training.h"
 
 #include <math.h>

@@ -17,7 +17,7 @@ struct training {
     int64_t train_tokens;  /* the beginning of the text is learnt, the rest is held out */
     int steps;
     uint64_t seed;
-    volatile sig_atomic_t *interrupted;  /* set by the signal handler: stop after the step at hand */
+    volatile sig_atomic_t *interrupted;  /* set by the signal handler: stop after the current step */
     bool is_silent;        /* another rank shows the progress */
     const char *curve;     /* file that receives the loss of each step, a line each; NULL: none */
 };

@@ -1,3 +1,4 @@
+/* Reads the text and cuts it into words.  Called by main.c; the tokenizer learns from the words. */
 #include "words.h"
 
 #include <ctype.h>

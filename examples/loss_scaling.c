@@ -1,7 +1,7 @@
 /*
  * Training in f16 with a loss scale, on f(p) = (p - 3)^2 / 2 from p = 0: the gradients of the scaled loss overflow until the scale
- * has come down; those steps are skipped and not counted.  The numbers of a step are read from the device's memory, so on a GPU the
- * two calls could be captured into a graph and replayed.
+ * has come down; those steps are skipped and not counted.  The numbers of a step are read from the device's memory, so on a GPU a
+ * graph can capture the two calls and replay them.
  *
  *   cc loss_scaling.c $(pkg-config --cflags --libs quern) -o loss_scaling
  */

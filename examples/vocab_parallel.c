@@ -1,6 +1,6 @@
 /*
  * Two ranks, each a thread, share a vocab: each has the logits of its own columns, and gets the loss of the whole rows and the
- * gradient of its columns.  Between the steps every rank gives every other 64 bytes a row.
+ * gradient of its columns.  Between the steps every rank sends every other one 64 bytes per row.
  *
  *   cc vocab_parallel.c $(pkg-config --cflags --libs quern) -o vocab_parallel
  */
@@ -87,7 +87,7 @@ static void *run_rank(void *argument) {
     void *workspace = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
     check(quern_cross_entropy_stats(device, &args, workspace, bytes, NULL));                      /* of this rank's columns */
     gather(group, rank, mine, all);
-    check(quern_cross_entropy_combine(device, &args, all[0], RANKS, workspace, bytes, NULL));     /* the loss; mine: of all columns */
+    check(quern_cross_entropy_combine(device, &args, all[0], RANKS, workspace, bytes, NULL));     /* of all columns */
     check(quern_cross_entropy_gradient(device, &args, workspace, bytes, NULL));                   /* of this rank's columns */
 
     check(quern_barrier(group, NULL, NULL));

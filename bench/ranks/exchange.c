@@ -1,18 +1,20 @@
 /*
  * The ragged all-to-all between CPU ranks, beside copies of the same bytes by the same ranks: from the same inputs into the same
- * outputs.  Every rank has fetched its own buffers from the system, and they are larger than the caches together.
+ * outputs.  Every rank has its buffers from the system, and they are larger than the caches together.  On a GPU gpu_exchange.c
+ * measures it.  Called by main.c.
  */
 #define _DEFAULT_SOURCE
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "copies.h"
-#include "gate.h"
-#include "library.h"
-#include "lines.h"
-#include "ranks.h"
-#include "turns.h"
+#include "harness/bench.h"
+#include "harness/stream.h"
+#include "ranks/gpu.h"
+#include "ranks/ranks.h"
+#include "ranks/team.h"
+#include "ranks/turns.h"
 
 /* What the ranks share. */
 struct job {
@@ -45,7 +47,7 @@ struct rank {
 
 static quern_ragged_all_to_all_args arguments(const struct rank *rank, const struct variant *variant, char *outputs, int set) {
     size_t at = (size_t)set * rank->set_bytes;
-    return library_exchange(&variant->slices, &variant->metadata, rank->input + at, outputs + at);
+    return slices_arguments(&variant->slices, &variant->metadata, rank->input + at, outputs + at);
 }
 
 static void exchange(const struct rank *rank, const struct variant *variant, char *outputs, int set) {
@@ -86,7 +88,7 @@ static void call_planned_in_pieces(void *context, int set) {
 static void copy_past_caches(void *context, int set) {
     const struct rank *rank = context;
     size_t at = (size_t)set * rank->set_bytes;
-    copy_streaming(rank->output + at, rank->input + at, rank->set_bytes);
+    stream_past_caches(rank->output + at, rank->input + at, rank->set_bytes);
 }
 
 static void copy_plainly(void *context, int set) {
@@ -182,7 +184,7 @@ static void prepare_variant(struct variant *variant, int rank, const struct slic
 /* ---- a rank ---- */
 
 /* An exchange that brings wrong bytes is not worth a time. */
-static void check(struct rank *rank, const struct form *form) {
+static void check_output(struct rank *rank, const struct form *form) {
     char *output = form->result == OUTPUT ? rank->output : rank->private_output;
     int ranks = rank->job->options->team.ranks;
     memset(output, 0, rank->set_bytes);
@@ -200,10 +202,10 @@ static void measure(struct rank *rank) {
     int count = form_count(options);
     for (int i = 0; i < count; i++) {
         turns[i] = forms[i].turn;
-        if (forms[i].result != NO_EXCHANGE) check(rank, &forms[i]);
+        if (forms[i].result != NO_EXCHANGE) check_output(rank, &forms[i]);
     }
     turns_run(rank->job->turns, rank->rank, options->team.ranks,
-              &(struct turn_list){turns, count, rank->job->sets, options->seconds * count, rank});
+              &(struct turn_list){turns, count, rank->job->sets, options->all->seconds * count, rank});
 }
 
 static void run_rank(void *context, int index) {
@@ -235,24 +237,74 @@ static const char *run_job(struct job *job) {
     for (int i = 0; i < form_count(options) && !problem; i++) {
         struct slices slices = options->slices;
         if (!forms[i].in_pieces) slices.updates = 1;
-        struct turn_times times = turns_times(job->turns, options->team.ranks, i);
-        write_exchange(forms[i].turn.name, team_kind_names[options->team.kind], &slices, &times);
+        struct times times = turns_times(job->turns, options->team.ranks, i);
+        slices_write(forms[i].turn.name, team_kind_names[options->team.kind], &slices, &times);
     }
     return problem;
 }
 
-void measure_exchange(const struct rank_options *options) {
+static void measure_on_cpu(const struct rank_options *options) {
     const struct team *team = &options->team;
     struct job job = {
         .options = options,
         .turns = team_memory(turns_bytes()),
         .gate = team_memory(sizeof(struct gate)),
         .group_name = team_memory(LIBRARY_NAME_BYTES),
-        .sets = slices_sets(&options->slices, options->cache_bytes),
+        .sets = slices_sets(&options->slices, (size_t)options->all->cache_bytes),
     };
     const char *problem = run_job(&job);
-    if (problem) write_skipped("ragged_all_to_all", "quern", team_kind_names[team->kind], team->ranks, problem);
+    if (problem) ranks_skip("ragged_all_to_all", "quern", team_kind_names[team->kind], team->ranks, problem);
     team_release(job.group_name, LIBRARY_NAME_BYTES);
     team_release(job.gate, sizeof *job.gate);
     team_release(job.turns, turns_bytes());
 }
+
+static void run(const struct options *options) {
+    const struct rank_options asked = rank_options_of(options);
+    if (asked.team.ranks > MAX_TURN_RANKS) refuse("--ranks is %d: an all-to-all has at most %d", asked.team.ranks, MAX_TURN_RANKS);
+    if (options->row_bytes % 8) refuse("--row-bytes is %lld: expected a multiple of 8", (long long)options->row_bytes);
+    if (options->rows % options->updates) refuse("--updates is %lld: expected a divisor of --rows", (long long)options->updates);
+    (asked.gpu ? measure_exchange_on_gpu : measure_on_cpu)(&asked);
+}
+
+/* ---- self-test ---- */
+
+/* Carries out the metadata as its definition says, and looks at the outputs. */
+static void test_exchange(int ranks, int updates) {
+    struct slices slices = {ranks, updates, 6 * updates, 24};
+    size_t words = slices_bytes(&slices) / 8;
+    uint64_t *input = calloc((size_t)ranks * words, 8), *output = calloc((size_t)ranks * words, 8);
+    double moved = 0;
+    int64_t disagreeing = 0, wrong = 0;
+    if (!input || !output) exit(EXIT_FAILURE);
+    for (int rank = 0; rank < ranks; rank++) slices_fill(&slices, rank, 0, input + (size_t)rank * words);
+    for (int rank = 0; rank < ranks; rank++) {
+        struct slice_metadata metadata = slices_metadata(&slices, rank);
+        for (int i = 0; i < ranks * updates; i++) {
+            const char *source = (char *)(input + (size_t)rank * words) + metadata.input_offsets[i] * slices.row_bytes;
+            char *target = (char *)(output + (size_t)(i / updates) * words) + metadata.output_offsets[i] * slices.row_bytes;
+            memcpy(target, source, (size_t)(metadata.send_sizes[i] * slices.row_bytes));
+            moved += (double)(2 * metadata.send_sizes[i] * slices.row_bytes);
+            disagreeing += metadata.send_sizes[i] != metadata.recv_sizes[i];
+        }
+        slices_free(&metadata);
+    }
+    for (int rank = 0; rank < ranks; rank++) wrong += slices_wrong(&slices, rank, 0, output + (size_t)rank * words);
+    check("bytes of an all-to-all", moved, (double)slices_traffic(&slices));
+    check("sizes on which two ranks disagree", (double)disagreeing, 0);
+    check("words of an all-to-all that are wrong", (double)wrong, 0);
+    output[words - 1] ^= 1;
+    check("a wrong word", (double)slices_wrong(&slices, 0, 0, output), 1);
+    free(input);
+    free(output);
+}
+
+static void test(void) {
+    for (int ranks = 1; ranks <= 4; ranks++)
+        for (int updates = 1; updates <= 5; updates++) test_exchange(ranks, updates);
+    struct slices megabyte = {4, 1, 1024, 1024};
+    state_bytes("all-to-all", (double)slices_traffic(&megabyte));
+}
+
+const struct subject ragged_all_to_all_subject = {"ragged_all_to_all", "exchanges between ranks beside copies of the same bytes",
+                                                  run, test};

@@ -1,18 +1,9 @@
-#include "gpu.h"
+/* Opens the ranks of one GPU and times chains on their streams.  Called by gpu_barrier.c and gpu_exchange.c. */
+#include "ranks/gpu.h"
 
-#include <stdlib.h>
-
-#include "clock.h"
-#include "cuda.h"
-#include "library.h"
+#include "harness/cuda.h"
 
 enum { DELAY_BYTES = 512 << 20, LEAST_ROUNDS = 5 };
-
-void gpu_fail(const char *call) {
-    char detail[800];
-    quern_error_detail(detail, sizeof detail);
-    machine_fail("%s: %s", call, detail);
-}
 
 static void join_group(struct gpu *gpu) {
     char name[LIBRARY_NAME_BYTES];
@@ -27,14 +18,13 @@ static void join_group(struct gpu *gpu) {
         args[rank].timeout = LIBRARY_SECONDS;
         args[rank].share_gpu = 1;
     }
-    if (quern_group_create(args, gpu->ranks, gpu->groups) != QUERN_OK) gpu_fail("quern_group_create");
+    if (quern_group_create(args, gpu->ranks, gpu->groups) != QUERN_OK) machine_fail_call("quern_group_create");
 }
 
 const char *gpu_open(struct gpu *gpu, const struct rank_options *options, unsigned operations) {
     *gpu = (struct gpu){.options = options, .ranks = options->team.ranks};
     if (gpu->ranks > MAX_TURN_RANKS) return "so many ranks are not provided for";
-    if (!machine_open(&gpu->machine, options->device, options->loops)) return "the GPU cannot be opened";
-    if (quern_prepare(gpu->machine.quern, operations) != QUERN_OK) gpu_fail("quern_prepare");
+    if (!machine_open(&gpu->machine, options->all->device, options->all->loops, operations)) return "the GPU cannot be opened";
     gpu->emulated = cuda_is_emulated();
     CUDA(cuEventCreate(&gpu->start, 0));
     CUDA(cuEventCreate(&gpu->end, 0));
@@ -49,7 +39,7 @@ const char *gpu_open(struct gpu *gpu, const struct rank_options *options, unsign
 
 void gpu_close(struct gpu *gpu) {
     for (int rank = 0; rank < gpu->ranks; rank++) {
-        if (gpu->groups[rank] && quern_group_destroy(gpu->groups[rank]) != QUERN_OK) gpu_fail("quern_group_destroy");
+        if (gpu->groups[rank] && quern_group_destroy(gpu->groups[rank]) != QUERN_OK) machine_fail_call("quern_group_destroy");
         if (gpu->streams[rank]) CUDA(cuStreamDestroy_v2(gpu->streams[rank]));
         if (gpu->done[rank]) CUDA(cuEventDestroy_v2(gpu->done[rank]));
     }
@@ -61,7 +51,7 @@ void gpu_close(struct gpu *gpu) {
 void gpu_wait(struct gpu *gpu) {
     for (int rank = 0; rank < gpu->ranks; rank++) CUDA(cuStreamSynchronize(gpu->streams[rank]));
     for (int rank = 0; rank < gpu->ranks; rank++)
-        if (quern_group_status(gpu->groups[rank]) != QUERN_OK) gpu_fail("quern_group_status");
+        if (quern_group_status(gpu->groups[rank]) != QUERN_OK) machine_fail_call("quern_group_status");
 }
 
 /* ---- chains ---- */
@@ -100,7 +90,7 @@ int gpu_measure(struct gpu *gpu, struct chain *chains, int count, int links) {
         capture(gpu, &chains[i], links);
         run(gpu, &chains[i], links);
     }
-    int64_t end = clock_nanoseconds() + (int64_t)(1e9 * gpu->options->seconds * count);
+    int64_t end = clock_nanoseconds() + (int64_t)(1e9 * gpu->options->all->seconds * count);
     int round = 0;
     while (round < MAX_CHAIN_ROUNDS && (round < LEAST_ROUNDS || clock_nanoseconds() < end)) {
         for (int i = 0; i < count; i++) chains[i].seconds[round] = run(gpu, &chains[i], links);
@@ -109,19 +99,4 @@ int gpu_measure(struct gpu *gpu, struct chain *chains, int count, int links) {
     for (int i = 0; i < count; i++)
         for (int rank = 0; rank < gpu->ranks; rank++) CUDA(cuGraphExecDestroy(chains[i].graphs[rank]));
     return round;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-struct turn_times gpu_times(double *seconds, int rounds) {
-    qsort(seconds, (size_t)rounds, sizeof *seconds, compare);
-    return (struct turn_times){
-        .median = 0.5 * (seconds[(rounds - 1) / 2] + seconds[rounds / 2]),
-        .low = seconds[rounds / 4],
-        .high = seconds[(3 * rounds - 1) / 4],
-        .rounds = rounds,
-    };
 }

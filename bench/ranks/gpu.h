@@ -5,9 +5,9 @@
 #ifndef GPU_H
 #define GPU_H
 
-#include "machine.h"
-#include "ranks.h"
-#include "turns.h"
+#include "harness/machine.h"
+#include "ranks/team.h"
+#include "ranks/turns.h"
 
 struct gpu {
     const struct rank_options *options;
@@ -41,12 +41,11 @@ int gpu_measure(struct gpu *gpu, struct chain *chains, int count, int links);
 /* Waits for all streams, and ends the program if a rank of the library has an error. */
 void gpu_wait(struct gpu *gpu);
 
-/* Sorts the seconds. */
-struct turn_times gpu_times(double *seconds, int rounds);
-
 /* Why nothing is recorded from an emulated GPU. */
 #define EMULATED_TIMES "works, but the GPU is emulated: its times mean nothing"
 
-_Noreturn void gpu_fail(const char *call);
+/* One case each.  On an emulated GPU they only check that it works. */
+void measure_barriers_on_gpu(const struct rank_options *options);
+void measure_exchange_on_gpu(const struct rank_options *options);
 
 #endif

@@ -1,15 +1,16 @@
 /* The barrier of ranks on one GPU: chains of it, beside chains of kernels that do nothing. */
 #include <stdio.h>
 
-#include "cuda.h"
-#include "gpu.h"
-#include "lines.h"
+#include "harness/cuda.h"
+#include "ranks/gpu.h"
+#include "ranks/ranks.h"
+#include "ranks/rounds.h"
 
 enum { LINKS = 1000, EMULATED_LINKS = 5 };
 
 static void enqueue_barrier(struct gpu *gpu, void *context, int rank, int link) {
     (void)context, (void)link;
-    if (quern_barrier(gpu->groups[rank], NULL, gpu->streams[rank]) != QUERN_OK) gpu_fail("quern_barrier");
+    if (quern_barrier(gpu->groups[rank], NULL, gpu->streams[rank]) != QUERN_OK) machine_fail_call("quern_barrier");
 }
 
 static void enqueue_nothing(struct gpu *gpu, void *nothing, int rank, int link) {
@@ -22,7 +23,7 @@ static void write_chain(const struct gpu *gpu, const char *name, const double *s
     struct round_times times[MAX_ROUND_TURNS] = {{0}};
     if (rounds > MAX_ROUND_TURNS) rounds = MAX_ROUND_TURNS;
     for (int i = 0; i < rounds; i++) times[i] = (struct round_times){.median = 1e9 * seconds[i], .rounds = links};
-    write_barrier(name, "on one GPU", gpu->ranks, times, rounds);
+    rounds_write_times(name, "on one GPU", gpu->ranks, times, rounds);
 }
 
 static void measure(struct gpu *gpu) {
@@ -45,6 +46,6 @@ void measure_barriers_on_gpu(const struct rank_options *options) {
         measure(&gpu);
         if (gpu.emulated) problem = EMULATED_TIMES;
     }
-    if (problem) write_skipped("barrier", "quern", "on one GPU", options->team.ranks, problem);
+    if (problem) ranks_skip("barrier", "quern", "on one GPU", options->team.ranks, problem);
     gpu_close(&gpu);
 }

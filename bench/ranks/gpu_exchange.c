@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda.h"
-#include "gpu.h"
-#include "library.h"
-#include "lines.h"
+#include "harness/cuda.h"
+#include "ranks/gpu.h"
+#include "ranks/ranks.h"
 
 enum { LINKS = 16, EMULATED_LINKS = 3, MAX_GPU_SETS = 8 };
 enum { THREADS = 256, VECTOR = 16, VECTORS = 4 };  /* of stream_copy */
@@ -40,7 +39,7 @@ struct part {
 
 static quern_ragged_all_to_all_args arguments(const struct job *job, const struct variant *variant, int rank, int set) {
     size_t at = (size_t)set * job->set_bytes;
-    return library_exchange(&variant->slices, &variant->metadata[rank], job->inputs[rank] + at, job->outputs[rank] + at);
+    return slices_arguments(&variant->slices, &variant->metadata[rank], job->inputs[rank] + at, job->outputs[rank] + at);
 }
 
 /* ---- links of chains ---- */
@@ -48,7 +47,7 @@ static quern_ragged_all_to_all_args arguments(const struct job *job, const struc
 static void enqueue_plan(struct gpu *gpu, void *context, int rank, int link) {
     const struct part *part = context;
     quern_ragged_plan *plan = part->variant->plans[link % part->job->sets][rank];
-    if (quern_ragged_plan_run(plan, gpu->streams[rank]) != QUERN_OK) gpu_fail("quern_ragged_plan_run");
+    if (quern_ragged_plan_run(plan, gpu->streams[rank]) != QUERN_OK) machine_fail_call("quern_ragged_plan_run");
 }
 
 static void enqueue_call(struct gpu *gpu, void *context, int rank, int link) {
@@ -62,7 +61,7 @@ static void enqueue_call(struct gpu *gpu, void *context, int rank, int link) {
     args.recv_sizes = variant->on_device[rank].recv_sizes;
     if (quern_ragged_all_to_all(gpu->groups[rank], &args, variant->workspaces[rank], variant->workspace_bytes[rank],
                                 gpu->streams[rank]) != QUERN_OK)
-        gpu_fail("quern_ragged_all_to_all");
+        machine_fail_call("quern_ragged_all_to_all");
 }
 
 static void enqueue_copy(struct gpu *gpu, void *context, int rank, int link) {
@@ -86,13 +85,14 @@ static void enqueue_loop(struct gpu *gpu, void *context, int rank, int link) {
 static void allocate_symmetric(struct job *job, size_t bytes, void **pointers) {
     size_t all[MAX_TURN_RANKS];
     for (int rank = 0; rank < job->gpu->ranks; rank++) all[rank] = bytes;
-    if (quern_symmetric_alloc(job->gpu->groups, job->gpu->ranks, all, pointers) != QUERN_OK) gpu_fail("quern_symmetric_alloc");
+    if (quern_symmetric_alloc(job->gpu->groups, job->gpu->ranks, all, pointers) != QUERN_OK)
+        machine_fail_call("quern_symmetric_alloc");
 }
 
 static void free_symmetric(struct job *job, void **pointers) {
     for (int rank = 0; rank < job->gpu->ranks; rank++)
         if (quern_symmetric_free(job->gpu->groups[rank], pointers[rank], job->gpu->streams[rank]) != QUERN_OK)
-            gpu_fail("quern_symmetric_free");
+            machine_fail_call("quern_symmetric_free");
 }
 
 static void fill_inputs(struct job *job) {
@@ -123,7 +123,7 @@ static void create_plans(struct job *job, struct variant *variant, int set) {
     for (int rank = 0; rank < job->gpu->ranks; rank++) args[rank] = arguments(job, variant, rank, set);
     if (quern_ragged_plan_create(job->gpu->groups, job->gpu->ranks, args, variant->plan_workspaces[set], variant->workspace_bytes,
                                  variant->plans[set]) != QUERN_OK)
-        gpu_fail("quern_ragged_plan_create");
+        machine_fail_call("quern_ragged_plan_create");
 }
 
 static void prepare_variant(struct job *job, struct variant *variant, int updates) {
@@ -135,7 +135,7 @@ static void prepare_variant(struct job *job, struct variant *variant, int update
         upload_metadata(job, variant, rank);
         quern_ragged_all_to_all_args args = arguments(job, variant, rank, 0);
         if (quern_ragged_all_to_all_workspace(job->gpu->groups[rank], &args, &variant->workspace_bytes[rank]) != QUERN_OK)
-            gpu_fail("quern_ragged_all_to_all_workspace");
+            machine_fail_call("quern_ragged_all_to_all_workspace");
     }
     allocate_symmetric(job, variant->workspace_bytes[0], variant->workspaces);
     for (int set = 0; set < job->sets; set++) create_plans(job, variant, set);
@@ -144,7 +144,7 @@ static void prepare_variant(struct job *job, struct variant *variant, int update
 static void release_variant(struct job *job, struct variant *variant) {
     for (int rank = 0; rank < job->gpu->ranks; rank++) {
         for (int set = 0; set < job->sets; set++)
-            if (quern_ragged_plan_destroy(variant->plans[set][rank]) != QUERN_OK) gpu_fail("quern_ragged_plan_destroy");
+            if (quern_ragged_plan_destroy(variant->plans[set][rank]) != QUERN_OK) machine_fail_call("quern_ragged_plan_destroy");
         machine_release(&job->gpu->machine, variant->on_device[rank].input_offsets);
         slices_free(&variant->metadata[rank]);
     }
@@ -155,7 +155,7 @@ static void release_variant(struct job *job, struct variant *variant) {
 /* ---- measuring ---- */
 
 /* An exchange that brings wrong bytes is not worth a time. */
-static void check(struct job *job, struct part *part, const struct chain *chain) {
+static void check_output(struct job *job, struct part *part, const struct chain *chain) {
     struct gpu *gpu = job->gpu;
     uint64_t *host = malloc(job->set_bytes);
     if (!host) machine_fail("out of memory");
@@ -184,12 +184,12 @@ static void measure(struct job *job) {
                              {.name = "streaming copy", .enqueue = enqueue_loop, .context = &whole}};
     int count = 5 + (job->loop != NULL);
     for (int i = 0; i < count; i++)
-        if (strncmp(chains[i].name, "quern", 5) == 0) check(job, chains[i].context, &chains[i]);
+        if (strncmp(chains[i].name, "quern", 5) == 0) check_output(job, chains[i].context, &chains[i]);
     int rounds = gpu_measure(gpu, chains, count, gpu->emulated ? EMULATED_LINKS : LINKS);
     for (int i = 0; i < count && !gpu->emulated; i++) {
         bool again = chains[i].context == &split && split.variant->slices.updates == 1;
-        struct turn_times times = gpu_times(chains[i].seconds, rounds);
-        if (!again) write_exchange(chains[i].name, "on one GPU", &((struct part *)chains[i].context)->variant->slices, &times);
+        struct times times = times_summary(chains[i].seconds, rounds);
+        if (!again) slices_write(chains[i].name, "on one GPU", &((struct part *)chains[i].context)->variant->slices, &times);
     }
 }
 
@@ -216,6 +216,6 @@ void measure_exchange_on_gpu(const struct rank_options *options) {
         for (int rank = 0; rank < gpu.ranks; rank++) machine_release(&gpu.machine, job.inputs[rank]);
         if (gpu.emulated) problem = EMULATED_TIMES;
     }
-    if (problem) write_skipped("ragged_all_to_all", "quern", "on one GPU", options->team.ranks, problem);
+    if (problem) ranks_skip("ragged_all_to_all", "quern", "on one GPU", options->team.ranks, problem);
     gpu_close(&gpu);
 }

@@ -1,6 +1,6 @@
 """Measures the barrier and the ragged all-to-all: what the cases are, who takes part, and how the repetitions become one record.
 
-Each case is repeated, and in each repetition every program has its turn: quern_bench_ranks, which measures the library beside
+Each case is repeated, and in each repetition every program has its turn: quern_bench, which measures the library beside
 barriers and copies of its own, and the programs of the other implementations, where they were built.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ranks import tables
+from report import tables
 
 BUILD = Path(__file__).resolve().parent.parent.parent / "build"
 CORES = 2
@@ -91,7 +91,7 @@ class Settings:
     cache_bytes: int
     memory_bytes: float  # the most that a case may take
     peers: bool
-    program: Path = BUILD / "quern_bench_ranks"
+    program: Path = BUILD / "quern_bench"
     openmp: Path = BUILD / "quern_bench_openmp"
     mpi: Path = BUILD / "quern_bench_mpi"
 

@@ -9,13 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "copies.h"
-#include "cores.h"
-#include "lines.h"
-#include "peer.h"
-#include "ping_pong.h"
-#include "rounds.h"
-#include "turns.h"
+#include "harness/stream.h"
+#include "ranks/ranks.h"
+#include "ranks/rounds.h"
+#include "ranks/turns.h"
 
 static void fail(const char *why) {
     fprintf(stderr, "%s\n", why);
@@ -49,7 +46,7 @@ static void measure_barrier(const struct peer_options *options, int rank) {
     int count = peer_barriers(options);
     rounds_run(rounds, rank, options->ranks, contenders, count, options->turns, options->seconds / options->turns);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) write_barriers(rounds, "processes", options->ranks, contenders, count, options->turns);
+    if (rank == 0) rounds_write(rounds, "processes", options->ranks, contenders, count, options->turns);
 }
 
 /* ---- all-to-all ---- */
@@ -71,7 +68,7 @@ static void exchange_slices(void *context, int set) {
 static void copy_past_caches(void *context, int set) {
     struct exchange *e = context;
     size_t bytes = slices_bytes(e->slices), at = (size_t)set * bytes;
-    copy_streaming(e->output + at, e->input + at, bytes);
+    stream_past_caches(e->output + at, e->input + at, bytes);
 }
 
 static char *private_memory(size_t bytes) {
@@ -105,8 +102,8 @@ static void measure_exchange(const struct peer_options *options, int rank) {
     if (slices_wrong(e.slices, rank, 0, (const uint64_t *)e.output)) fail("MPI_Alltoallv: the output is wrong");
     turns_run(turns, rank, options->ranks, &(struct turn_list){list, COUNT, sets, options->seconds * COUNT, &e});
     for (int i = 0; i < COUNT && rank == 0; i++) {
-        struct turn_times times = turns_times(turns, options->ranks, i);
-        write_exchange(list[i].name, "processes", e.slices, &times);
+        struct times times = turns_times(turns, options->ranks, i);
+        slices_write(list[i].name, "processes", e.slices, &times);
     }
     MPI_Type_free(&e.row);
 }

@@ -1,9 +1,11 @@
-#include "rounds.h"
+/* Times barriers.  Called by barrier.c and gpu_barrier.c, and by the programs of the other implementations. */
+#include "ranks/rounds.h"
 
 #include <stdlib.h>
 
-#include "clock.h"
-#include "gate.h"
+#include "harness/record.h"
+#include "harness/times.h"
+#include "ranks/ranks.h"
 
 enum { MAX_TIMES = 10000, MAX_BATCH = 1000, BATCH_NANOSECONDS = 50000 };
 
@@ -46,14 +48,9 @@ size_t rounds_bytes(int ranks) {
     return sizeof *rounds + (size_t)ranks * sizeof rounds->rank[0];
 }
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sorts the series. */
 static double quantile(struct series *series, double part) {
-    qsort(series->times, (size_t)series->count, sizeof *series->times, compare);
+    times_sort(series->times, series->count);
     return series->times[(int)(part * (series->count - 1) + 0.5)];
 }
 
@@ -118,7 +115,7 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-void rounds_times(const struct rounds *rounds, int ranks, int contender, int turns, struct round_times *times) {
+static void rounds_times(const struct rounds *rounds, int ranks, int contender, int turns, struct round_times *times) {
     for (int i = 0; i < turns; i++) {
         times[i] = (struct round_times){.rounds = INT64_MAX};
         for (int rank = 0; rank < ranks; rank++) {
@@ -129,5 +126,35 @@ void rounds_times(const struct rounds *rounds, int ranks, int contender, int tur
             times[i].longest = larger(times[i].longest, one->longest);
             if (one->rounds < times[i].rounds) times[i].rounds = one->rounds;
         }
+    }
+}
+
+/* ---- lines ---- */
+
+/* One value of each turn, in seconds. */
+static void write_turns(const char *key, const struct round_times *times, int turns, size_t offset) {
+    double seconds[MAX_ROUND_TURNS];
+    for (int i = 0; i < turns; i++) seconds[i] = 1e-9 * *(const double *)((const char *)&times[i] + offset);
+    record_numbers(key, 4, seconds, turns);
+}
+
+void rounds_write_times(const char *contender, const char *kind, int ranks, const struct round_times *times, int turns) {
+    int64_t rounds = 0;
+    for (int i = 0; i < turns; i++) rounds += times[i].rounds;
+    ranks_begin_record("barrier", contender, kind, ranks);
+    write_turns("seconds", times, turns, offsetof(struct round_times, median));
+    write_turns("single_seconds", times, turns, offsetof(struct round_times, single_median));
+    write_turns("p99_seconds", times, turns, offsetof(struct round_times, p99));
+    write_turns("longest_seconds", times, turns, offsetof(struct round_times, longest));
+    record_integer("rounds", rounds);
+    record_end();
+}
+
+void rounds_write(const struct rounds *rounds, const char *kind, int ranks, const struct contender *contenders, int count,
+                  int turns) {
+    for (int i = 0; i < count; i++) {
+        struct round_times times[MAX_ROUND_TURNS];
+        rounds_times(rounds, ranks, i, turns, times);
+        rounds_write_times(contenders[i].name, kind, ranks, times, turns);
     }
 }

@@ -35,7 +35,11 @@ struct round_times {
     int64_t rounds;                      /* of the rank that had fewest */
 };
 
-/* After all ranks have returned: the times of each turn. */
-void rounds_times(const struct rounds *rounds, int ranks, int contender, int turns, struct round_times *times);
+/* After all ranks have returned: a line for each contender; kind is "threads" or "processes". */
+void rounds_write(const struct rounds *rounds, const char *kind, int ranks, const struct contender *contenders, int count,
+                  int turns);
+
+/* One contender's line, of times that were measured in another way. */
+void rounds_write_times(const char *contender, const char *kind, int ranks, const struct round_times *times, int turns);
 
 #endif

@@ -1,6 +1,10 @@
-#include "slices.h"
+/* The exchange that is measured: its data, its arguments and its line.  Called by all that measures the all-to-all. */
+#include "ranks/slices.h"
 
 #include <stdlib.h>
+
+#include "harness/record.h"
+#include "ranks/ranks.h"
 
 enum { CACHES = 4 };
 
@@ -60,4 +64,32 @@ int64_t slices_wrong(const struct slices *slices, int rank, int set, const uint6
         }
     }
     return wrong;
+}
+
+quern_ragged_all_to_all_args slices_arguments(const struct slices *slices, const struct slice_metadata *metadata, const void *input,
+                                              void *output) {
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args.input = input;
+    args.output = output;
+    args.input_rows = args.output_rows = slices->ranks * slices->rows;
+    args.row_bytes = slices->row_bytes;
+    args.updates = slices->updates;
+    args.input_offsets = metadata->input_offsets;
+    args.send_sizes = metadata->send_sizes;
+    args.output_offsets = metadata->output_offsets;
+    args.recv_sizes = metadata->recv_sizes;
+    return args;
+}
+
+void slices_write(const char *contender, const char *kind, const struct slices *slices, const struct times *times) {
+    ranks_begin_record("ragged_all_to_all", contender, kind, slices->ranks);
+    record_integer("updates", slices->updates);
+    record_integer("rows", slices->rows);
+    record_integer("row_bytes", slices->row_bytes);
+    record_integer("bytes", (int64_t)slices_traffic(slices));
+    record_number("seconds", 5, times->median);
+    record_number("seconds_low", 5, times->low);
+    record_number("seconds_high", 5, times->high);
+    record_integer("rounds", times->rounds);
+    record_end();
 }

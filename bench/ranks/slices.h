@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/times.h"
+#include "quern.h"
+
 struct slices {
     int ranks;
     int updates;
@@ -49,5 +52,12 @@ void slices_fill(const struct slices *slices, int rank, int set, uint64_t *input
 
 /* The words of a rank's output that are not what they should be. */
 int64_t slices_wrong(const struct slices *slices, int rank, int set, const uint64_t *output);
+
+/* The library's exchange of one rank's slices, with the metadata in the host's memory. */
+quern_ragged_all_to_all_args slices_arguments(const struct slices *slices, const struct slice_metadata *metadata, const void *input,
+                                              void *output);
+
+/* The line of a measurement. */
+void slices_write(const char *contender, const char *kind, const struct slices *slices, const struct times *times);
 
 #endif

@@ -1,5 +1,6 @@
+/* Ranks as threads or processes, and the library's side of them.  Called by barrier.c, exchange.c and the ranks on a GPU. */
 #define _GNU_SOURCE
-#include "team.h"
+#include "ranks/team.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -14,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "cores.h"
+#include "harness/times.h"
+#include "ranks/ranks.h"
 
 enum { MAX_RANKS = 128, REASON_BYTES = 1000 };
 
@@ -152,4 +153,59 @@ const char *team_run(const struct team *team, void (*body)(void *context, int ra
     for (int rank = 0; rank < team->ranks; rank++) seats[rank] = (struct seat){team, body, context, rank, 0};
     fflush(NULL);  /* else every child would have a copy of what stands in the buffers */
     return run_children(seats, team) ? NULL : reason->text[0] ? reason->text : "a rank failed";
+}
+
+/* ---- what the options ask for ---- */
+
+struct rank_options rank_options_of(const struct options *options) {
+    struct rank_options asked = {
+        .all = options,
+        .team = {TEAM_PROCESSES, (int)options->ranks, (int)options->cores, options->limit},
+        .slices = {(int)options->ranks, (int)options->updates, options->rows, options->row_bytes},
+        .gpu = strncmp(options->device, "cuda", 4) == 0,
+    };
+    if (strcmp(options->kind, team_kind_names[TEAM_THREADS]) == 0)
+        asked.team.kind = TEAM_THREADS;
+    else if (strcmp(options->kind, team_kind_names[TEAM_PROCESSES]) != 0)
+        refuse("--kind is '%s': expected threads or processes", options->kind);
+    return asked;
+}
+
+/* ---- the library ---- */
+
+void library_name(char name[LIBRARY_NAME_BYTES]) {
+    static int names;
+    snprintf(name, LIBRARY_NAME_BYTES, "bench.%ld.%d", (long)getpid(), names++);
+}
+
+void library_fail(const char *call) {
+    char detail[800];
+    quern_error_detail(detail, sizeof detail);
+    team_fail("%s: %s", call, detail);
+}
+
+struct library_rank *library_join(const char *name, int rank, int ranks, int threads, unsigned operations) {
+    struct library_rank *member = calloc(1, sizeof *member);
+    if (!member) team_fail("out of memory");
+    if (quern_device_open(QUERN_CPU, 0, &member->device) != QUERN_OK) library_fail("quern_device_open");
+    if (quern_set_threads(member->device, threads, NULL, NULL) != QUERN_OK) library_fail("quern_set_threads");
+    if (quern_prepare(member->device, operations) != QUERN_OK) library_fail("quern_prepare");
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.rank = rank;
+    args.ranks = ranks;
+    args.name = name;
+    args.device = member->device;
+    args.timeout = LIBRARY_SECONDS;
+    if (quern_group_create(&args, 1, &member->group) != QUERN_OK) library_fail("quern_group_create");
+    return member;
+}
+
+void library_leave(struct library_rank *member) {
+    if (quern_group_destroy(member->group) != QUERN_OK) library_fail("quern_group_destroy");
+    quern_device_close(member->device);
+    free(member);
+}
+
+int library_threads(int ranks, int cores) {
+    return cores > ranks ? cores / ranks : 1;
 }

@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+#include "harness/bench.h"
+#include "quern.h"
+#include "ranks/slices.h"
+
 enum team_kind { TEAM_THREADS, TEAM_PROCESSES };
 
 struct team {
@@ -28,5 +32,38 @@ const char *team_run(const struct team *team, void (*body)(void *context, int ra
 
 /* Ends the calling rank and with it all others: team_run returns the text. */
 _Noreturn void team_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* What the options ask of ranks; ends the program if they ask for something else. */
+struct rank_options {
+    const struct options *all;
+    struct team team;
+    struct slices slices;
+    bool gpu;
+};
+
+struct rank_options rank_options_of(const struct options *options);
+
+/* ---- the library: CPU ranks, whose failures end the team with the library's reason ---- */
+
+enum { LIBRARY_NAME_BYTES = 64 };
+
+struct library_rank {
+    quern_device *device;
+    quern_group *group;
+};
+
+/* A name for a group that no other one has; before the ranks start. */
+void library_name(char name[LIBRARY_NAME_BYTES]);
+
+struct library_rank *library_join(const char *name, int rank, int ranks, int threads, unsigned operations);
+void library_leave(struct library_rank *member);
+
+/* The threads of each rank's device when the ranks share the cores. */
+int library_threads(int ranks, int cores);
+
+_Noreturn void library_fail(const char *call);
+
+/* The limit of every wait. */
+#define LIBRARY_SECONDS 20.0
 
 #endif

@@ -1,11 +1,10 @@
-#include "turns.h"
+/* Times all-to-alls and copies.  Called by exchange.c and mpi.c. */
+#include "ranks/turns.h"
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
-#include "clock.h"
-#include "gate.h"
+#include "ranks/ranks.h"
 
 enum { MAX_ROUNDS = 400, LEAST_ROUNDS = 5, MAX_REPEATS = 1000 };
 
@@ -75,20 +74,8 @@ void turns_run(struct turns *turns, int rank, int ranks, const struct turn_list 
     }
 }
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-struct turn_times turns_times(const struct turns *turns, int ranks, int turn) {
-    double sorted[MAX_ROUNDS];
-    int rounds = turns->rounds;
-    for (int round = 0; round < rounds; round++) sorted[round] = 1e-9 * round_nanoseconds(turns, ranks, turn, round);
-    qsort(sorted, (size_t)rounds, sizeof *sorted, compare);
-    return (struct turn_times){
-        .median = 0.5 * (sorted[(rounds - 1) / 2] + sorted[rounds / 2]),
-        .low = sorted[rounds / 4],
-        .high = sorted[(3 * rounds - 1) / 4],
-        .rounds = rounds,
-    };
+struct times turns_times(const struct turns *turns, int ranks, int turn) {
+    double seconds[MAX_ROUNDS];
+    for (int round = 0; round < turns->rounds; round++) seconds[round] = 1e-9 * round_nanoseconds(turns, ranks, turn, round);
+    return times_summary(seconds, turns->rounds);
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/times.h"
+
 enum { MAX_TURNS = 8, MAX_TURN_RANKS = 16 };
 
 /* One activity; run(context, set) moves the bytes of one set of buffers. */
@@ -32,13 +34,7 @@ size_t turns_bytes(void);
 /* Every rank calls this. */
 void turns_run(struct turns *turns, int rank, int ranks, const struct turn_list *list);
 
-/* Seconds of one run: the median of the rounds, with the quartiles. */
-struct turn_times {
-    double median, low, high;
-    int rounds;
-};
-
 /* After all ranks have returned. */
-struct turn_times turns_times(const struct turns *turns, int ranks, int turn);
+struct times turns_times(const struct turns *turns, int ranks, int turn);
 
 #endif

@@ -1,9 +1,10 @@
 #!/bin/sh
-# The short programs, and the demo engine for a few steps: on the CPU, and on an emulated GPU when there are kernels for one; on one
-# rank and on several, of which one is killed, stopped or interrupted.
+# The examples, each with its output, and the demo engine for a few steps: on the CPU, and on an emulated GPU when there are kernels
+# for one; on one rank and on several, of which one is killed, stopped or interrupted.  Called by tests/run.py.
 set -eu
 cd "$(dirname "$0")/../.."
 
+# expect TEXT COMMAND...: it succeeds and prints TEXT, a pattern.
 expect() {
     text=$1
     shift
@@ -14,20 +15,20 @@ expect() {
     fi
 }
 
-# refuse TEXT ARGUMENT...: the demo calls its command line wrong, and says TEXT.
+# refuse TEXT ARGUMENT...: the demo ends with status 2 for these arguments, and prints TEXT.
 refuse() {
     text=$1
     shift
     status=0
     output=$(build/language_model "$@" 2>&1) || status=$?
     if [ $status != 2 ] || ! printf '%s' "$output" | grep -q -- "$text"; then
-        echo "examples: status $status and not 2 from --ranks with '$*', or it did not print '$text':"
+        echo "examples: status $status instead of 2 from the demo with '$*', or it did not print '$text':"
         printf '%s\n' "$output"
         exit 1
     fi
 }
 
-# is_running ID: it exists and is no zombie.
+# is_running ID: the process exists and is no zombie.
 is_running() {
     state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) && [ "${state%% *}" != Z ]
 }
@@ -71,11 +72,50 @@ afflict() {
     fi
 }
 
-expect "loss 10.3735" build/examples/cross_entropy
+# ---- the examples ----
+
+for source in examples/*.c examples/linking/*; do
+    lines=$(wc -l <"$source")
+    if [ "$lines" -gt 150 ]; then
+        echo "examples: $source has $lines lines; an example has at most 150"
+        exit 1
+    fi
+    name=$(basename "$source" .c)
+    if [ "$source" = "examples/$name.c" ] && ! grep -q "^expect .* build/examples/$name\( \|$\)" "$0"; then
+        echo "examples: nothing is expected here of $source"
+        exit 1
+    fi
+done
+
+# A pack of the rows of a GPU generation, with images that nothing loads on a CPU.
+"${PYTHON:-python3}" - build/test_example.qpack <<'END' || exit 1
+import sys
+from gen import pack, plan, spec
+
+target = spec.GPU_TARGETS["sm_121"]
+units = plan.units("cross_entropy", [target])
+with open(sys.argv[1], "wb") as file:
+    file.write(pack.assemble(target, units, {unit.stem: b"image" for unit in units}))
+END
+truncated=build/test_truncated.qpack
+head -c 1000 build/test_example.qpack >$truncated
+
 expect "p = [23]\." build/examples/adam
+expect "rank 3 saw the sum 10 and is rank 1 of its half" build/examples/barrier
+expect "loss 10.3735" build/examples/cross_entropy
+expect "of sm_121: runs on a CUDA device" build/examples/kernel_pack build/test_example.qpack cpu
+expect "loss 6.9078 .* with 6 products; gradient of the first label's weight -0.333" build/examples/linear_cross_entropy
 expect "p = [23]\..* after 498 steps of 500, with a loss scale of 16384" build/examples/loss_scaling
 expect "rank 1 got 2 2 4 0" build/examples/ragged_all_to_all
+expect "the loaded run has the same bits" build/examples/saved_states
 expect "loss 1.768891 on rank 0, 1.768891 on rank 1" build/examples/vocab_parallel
+if output=$(build/examples/kernel_pack $truncated cpu 2>&1) ||
+    ! printf '%s' "$output" | grep -q "QUERN_INVALID_PACK: .*truncated"; then
+    echo "examples: kernel_pack takes a truncated pack, or does not say what is wrong: $output"
+    exit 1
+fi
+
+# ---- the demo ----
 
 corpus=build/test_corpus.txt
 "${PYTHON:-python3}" demo/corpus.py "$corpus" >/dev/null || {
@@ -110,4 +150,4 @@ afflict KILL 0 20 10 1 "QUERN_PEER_LOST.*rank 0" "rank 0 .* was ended by signal 
 afflict STOP 1 4 30 1 "QUERN_PEER_TIMEOUT.*rank 1" "1 ranks have not ended" "rank 1 .* was ended by signal 9"
 afflict INT parent 20 10 130 "interrupted"
 afflict KILL parent 20 10 137 "step"
-echo "examples: the short programs and the demo engine run"
+echo "examples: the examples and the demo engine run"

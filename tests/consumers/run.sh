@@ -1,11 +1,14 @@
 #!/bin/sh
-# Installs into a folder of its own and builds programs against what was installed, as an engine would.
+# Installs into a folder of its own and builds programs against what was installed, as an engine would: each line under "Linking" in
+# examples/README.md and each line in the first comment of an example, as they stand; then one program that uses one operation.
+# Called by tests/run.py.
 set -eu
 cd "$(dirname "$0")/../.."
 work=$PWD/build/consumer
 rm -rf "$work"
 mkdir -p "$work"
 
+# step TITLE COMMAND...: runs it, and shows its output if it fails.
 step() {
     echo "consumer: $1"
     shift
@@ -17,18 +20,47 @@ step() {
     }
 }
 
+# expect TEXT: the last step printed it.
+expect() {
+    if ! grep -q -- "$1" "$work/log"; then
+        echo "consumer: '$1' is not in the output:"
+        cat "$work/log"
+        exit 1
+    fi
+}
+
 step "ninja install with PREFIX and DESTDIR" env DESTDIR="$work/root" PREFIX=/opt/quern ninja install
-export PKG_CONFIG_PATH="$work/root/opt/quern/lib/pkgconfig"
+export QUERN="$work/root/opt/quern"
+export PKG_CONFIG_PATH="$QUERN/lib/pkgconfig"
 
-step "pkg-config builds" sh -c "${CC:-cc} -Wall -Wextra -Werror tests/consumers/both.c \$(pkg-config --cflags --libs quern) -o $work/both"
-step "pkg-config program runs" "$work/both"
+cp -r examples "$work/examples"
+ways=$(sed -n '/^## Linking/,$s/^    //p' examples/README.md)
+printf '%s\n' "$ways" >"$work/ways"
+count=0
+while read -r line; do
+    step "$line" sh -c "cd '$work/examples/linking' && $line" </dev/null
+    expect "losses 0.4076 1.0986, parameters 1.50 0.50 0.50"
+    count=$((count + 1))
+done <"$work/ways"
+if [ $count != 5 ]; then
+    echo "consumer: examples/README.md has $count ways of linking: expected 5"
+    exit 1
+fi
 
-step "CMake configures" cmake -S tests/consumers -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/root/opt/quern"
-step "CMake builds C and C++" cmake --build "$work/cmake"
-step "CMake program runs" "$work/cmake/both"
-step "C++ program runs" "$work/cmake/both_cxx"
+strict="-Wall -Werror -fsyntax-only $(pkg-config --cflags quern)"
+step "no warnings in C11" sh -c "cc -std=c11 -Wextra $strict examples/linking/program.c"
+step "no warnings in C++20" sh -c "c++ -std=c++20 $strict -x c++ examples/linking/program.c"
 
-step "one operation builds" sh -c "${CC:-cc} tests/consumers/adam_only.c \$(pkg-config --cflags --libs quern) -o $work/adam_only"
+for source in examples/*.c; do
+    line=$(sed -n 's/^ \*   \(cc .*\)/\1/p' "$source")
+    if [ -z "$line" ]; then
+        echo "consumer: the first comment of $source has no line that compiles it"
+        exit 1
+    fi
+    step "$line" sh -c "cd '$work/examples' && $line"
+done
+
+step "one operation builds" sh -c "cc tests/consumers/adam_only.c \$(pkg-config --cflags --libs quern) -o '$work/adam_only'"
 step "one operation runs" "$work/adam_only"
-step "one operation links only that one" sh -c "! nm --defined-only $work/adam_only | grep -i cross_entropy"
-step "needs no CUDA and no C++ runtime" sh -c "! ldd $work/adam_only | grep -E 'cuda|stdc'"
+step "one operation links only that one" sh -c "! nm --defined-only '$work/adam_only' | grep -i cross_entropy"
+step "needs no CUDA and no C++ runtime" sh -c "! ldd '$work/adam_only' | grep -E 'cuda|stdc'"
