@@ -1,36 +1,38 @@
-"""Draws docs/architecture.svg: the rooms of src/ with an arrow for who includes whom, and the way of a kernel into the archive.
+"""Draws docs/architecture.svg: the rooms of src/ with an arrow for who may include whom, and the way of a kernel into the archive.
 
     python3 docs/architecture.py            writes docs/architecture.svg
-    python3 docs/architecture.py --check    fails if the file differs from the sources
+    python3 docs/architecture.py --check    fails if the file differs from the table of rooms
 
-Rooms and arrows are read from the #include lines.  An arrow that a longer way implies is left out.
+Rooms and arrows come from the table of tests/checks/rooms.py, which compares it with the sources.  An arrow that a longer way
+implies is left out.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "src"
+sys.path.insert(0, str(ROOT / "tests" / "checks"))
+from rooms import ROOMS  # noqa: E402
+
 PICTURE = ROOT / "docs" / "architecture.svg"
 
 # One line for each room; a room that is not listed is drawn without one.
 ABOUT = {
-    "os": "files, text, futex, CPU features",
-    "kernels": "what host and kernels agree on",
-    "kernels/cpu": "CPU primitives",
-    "kernels/cuda": "GPU primitives",
-    "runtime": "device, driver, dispatch, packs, log",
-    "cross_entropy": "loss, shards, last layer, BLAS",
-    "adam": "steps, plans, gradients, states",
-    "ranks": "meetings, poison, barrier",
-    "ranks/group": "create, split, transports",
-    "ranks/symmetric": "shared memory of ranks",
-    "ranks/ragged": "ragged all-to-all",
+    "src/os": "files, text, futex, CPU features",
+    "src/kernels": "what host and kernels agree on",
+    "src/kernels/cpu": "CPU primitives",
+    "src/kernels/cuda": "GPU primitives",
+    "src/runtime": "device, driver, dispatch, packs, log",
+    "src/cross_entropy": "loss, shards, last layer, BLAS",
+    "src/adam": "steps, plans, gradients, states",
+    "src/ranks": "meetings, poison, barrier",
+    "src/ranks/group": "create, split, transports",
+    "src/ranks/symmetric": "shared memory of ranks",
+    "src/ranks/ragged": "ragged all-to-all",
 }
 
 PIPELINE = (("gen/spec.py", "facts"), ("gen/plan.py", "names, legality"), ("templates/", "text"), ("generated/", "checked in"),
@@ -45,26 +47,14 @@ STYLE = """
   rect { fill: #f6f8fa; stroke: #8c959f; }
   .api { fill: #ddf4ff; }
   path { stroke: #57606a; fill: none; }
-  .up { stroke: #cf222e; stroke-width: 2; }
   marker path { fill: #57606a; stroke: none; }
   .ground { fill: #ffffff; stroke: none; }
 """.strip("\n")
 
 
-def room_of(path: Path) -> str:
-    return path.parent.relative_to(SOURCE).as_posix()
-
-
 def rooms() -> dict[str, set[str]]:
-    """Each room with the rooms whose headers it includes."""
-    arrows: dict[str, set[str]] = {}
-    for path in sorted(p for p in SOURCE.rglob("*") if p.suffix in (".c", ".h", ".cuh", ".cu")):
-        used = arrows.setdefault(room_of(path), set())
-        for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE):
-            target = SOURCE / name if (SOURCE / name).is_file() else path.parent / name
-            if target.is_file() and SOURCE in target.resolve().parents:
-                used.add(room_of(target.resolve()))
-    return {room: used - {room} for room, used in arrows.items()}
+    """Each room with those that it may include, but for the public header, which all may."""
+    return {room: set(used) - {"include"} for room, used in ROOMS.items() if room != "include"}
 
 
 def reachable(arrows: dict[str, set[str]], start: str) -> set[str]:
@@ -79,12 +69,10 @@ def reachable(arrows: dict[str, set[str]], start: str) -> set[str]:
 
 
 def floors(arrows: dict[str, set[str]]) -> dict[str, int]:
-    """The floor of each room: one above the highest room that it includes, except rooms that include it in turn."""
-    floor = dict.fromkeys(arrows, 0)
-    below = {room: {used for used in arrows[room] if room not in reachable(arrows, used)} for room in arrows}
-    for _ in arrows:
-        for room in arrows:
-            floor[room] = max((floor[used] + 1 for used in below[room]), default=0)
+    """The floor of each room: one above the highest room that it may include.  The table names these before it."""
+    floor: dict[str, int] = {}
+    for room, used in arrows.items():
+        floor[room] = max((floor[other] + 1 for other in used), default=0)
     return floor
 
 
@@ -122,8 +110,6 @@ def box(x: float, y: float, width: float, name: str, about: str, kind: str = "")
 
 
 def arrow(start: Place, end: Place) -> str:
-    if end.y <= start.y:
-        return f'  <path class="up" d="M{start.middle:g} {start.y:g} L{end.middle:g} {end.y + HEIGHT:g}"/>'
     top, bottom = start.y + HEIGHT, end.y
     bend = (bottom - top) / 2
     return (f'  <path d="M{start.middle:g} {top:g} C{start.middle:g} {top + bend:g} {end.middle:g} {bottom - bend:g} '
@@ -156,7 +142,7 @@ def picture() -> str:
         box(MARGIN, MARGIN, WIDTH - 2 * MARGIN, "include/quern.h", "the public header, implemented by the rooms below",
             ' class="api"'),
         *(arrow(place[room], place[used]) for room in sorted(arrows) for used in drawn(arrows, room)),
-        *(box(p.x, p.y, BOX, f"src/{room}", ABOUT.get(room, "")) for room, p in sorted(place.items())),
+        *(box(p.x, p.y, BOX, room, ABOUT.get(room, "")) for room, p in sorted(place.items())),
         *pipeline(below),
         "</svg>",
     ]
@@ -167,7 +153,7 @@ def main() -> int:
     if sys.argv[1:] == ["--check"]:
         is_current = PICTURE.exists() and PICTURE.read_text() == picture()
         print("docs/architecture.svg is up to date" if is_current else
-              "docs/architecture.svg differs from the sources: python3 docs/architecture.py")
+              "docs/architecture.svg differs from the table of rooms: python3 docs/architecture.py")
         return 0 if is_current else 1
     PICTURE.write_text(picture())
     return 0

@@ -20,9 +20,9 @@
  *
  *   Errors         A function that can fail returns a quern_status.  quern_error_detail() returns the reason as text, for the
  *                  calling thread.  After 1xxx or 2xxx no output buffer has been written.  After 3xxx or 4xxx, or after a status
- *                  that a quern_gemm callback returned, output buffers may hold part of the result.  Every function that takes
- *                  pointers can return QUERN_NULL_POINTER.  The library never prints, exits or aborts; only QUERN_LOG makes it
- *                  write to standard error.
+ *                  that a quern_gemm callback returned, output buffers may hold part of the result.  A function that returns a
+ *                  status returns QUERN_NULL_POINTER if a required pointer is NULL.  The library never prints, exits or aborts;
+ *                  only QUERN_LOG makes it write to standard error.
  *   Structs        An argument struct begins with its size.  The initialiser macro of the same name sets the size, and the
  *                  defaults that differ from 0; the comment of such a field says "the initialiser sets", and 0 there means 0.  In
  *                  other optional fields 0 or NULL means the default.  New fields are only added at the end, so that a program
@@ -653,8 +653,7 @@ typedef struct quern_adam_args {
     quern_adam_eps_mode eps_mode;
     int32_t amsgrad;             /* 1: AMSGrad, the tensors have v_max; 0: Adam */
     int32_t maximize;            /* 1: ascend the gradient; 0: descend it */
-    int32_t zero_grads;          /* 1: gradients are set to zero after use, also if found_inf skips the step; 0: they are only
-                                    read */
+    int32_t zero_grads;          /* 1: gradients are set to zero after use, also if found_inf skips the step; 0: not written */
     int32_t use_multipliers;     /* 1: each tensor has its own lr_multiplier and weight_decay_multiplier; 0: both are 1 */
     quern_dtype copy_dtype;      /* NO_DTYPE, F16, BF16, E4M3 or E5M2 */
     double grad_scale;           /* above 0: the factor that the gradients contain, by which they are divided; 0: 1 */
@@ -817,11 +816,11 @@ quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam
 quern_status quern_adam_save(quern_device *device, const quern_adam_args *args, void *saved, size_t bytes);
 
 /*
- * Loads a saved state into the tensors and writes its step and seed (either pointer may be NULL); the next step to take is step +
- * 1.  The counts of the tensors must be the saved ones.  The dtypes of param, m, v and master may differ: values are then
- * converted through fp32, rounded to nearest whatever args.*_rounding is; moments of the same dtype are copied.  A saved F32 or
- * REMAINDER master is also rounded to param.  If no master was saved, param stays and a master starts equal to it.  If no v_max
- * was saved, v_max starts equal to v.  Waits for the copy; work on the tensors must have completed.  Thread-safe.
+ * Loads a saved state into the tensors and writes its step and seed (either pointer may be NULL).  The next step to take is the
+ * saved one plus 1.  The counts of the tensors must be the saved ones.  The dtypes of param, m, v and master may differ: values
+ * are then converted through fp32, rounded to nearest for any args.*_rounding; moments of the same dtype are copied.  A saved F32
+ * or REMAINDER master is also rounded to param.  If no master was saved, param stays and a master starts equal to it.  If no
+ * v_max was saved, v_max starts equal to v.  Waits for the copy; work on the tensors must have completed.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT if the bytes are no saved state, are damaged or belong to other tensors; QUERN_CUDA_ERROR, after
  * which tensors may be loaded in part; QUERN_OUT_OF_MEMORY.
  */

@@ -138,6 +138,7 @@ def exists(word: str, document: Path) -> bool:
 
 def wrong_paths(document: Path, text: str) -> Iterator[str]:
     words = {word.strip("'\"(),;") for span in code_spans(text) for word in span.split()}
+    words |= set(re.findall(r"\[([^]\s]+)\]\(", without_fences(text)))  # labels of links
     words |= {word.strip("'\"(),;") for language, body in fences(text) if language in ("sh", "") for word in body.split()}
     for word in sorted(words):
         if is_path(word) and not exists(word, document):
@@ -252,6 +253,7 @@ def main() -> int:
         count(f"{name}, tests", wrong_tests(text))
         count(f"{name}, commands", wrong_commands(text))
         count(f"{name}, programs", wrong_programs(text))
+    count("include/quern.h, commands", wrong_commands(HEADER.read_text()))
     count("README.md, length", wrong_length())
     count("README.md, documents", unlinked())
     count("docs/errors.md, statuses", wrong_statuses())
