@@ -19,10 +19,10 @@
  * Rules for every function.  A function's comment states each exception.
  *
  *   Errors         A function that can fail returns a quern_status.  quern_error_detail() returns the reason as text, for the
- *                  calling thread.  After 1xxx or 2xxx no output buffer has been written.  After 3xxx or 4xxx, or after a status
- *                  that a quern_gemm callback returned, output buffers may hold part of the result.  A function that returns a
- *                  status returns QUERN_NULL_POINTER if a required pointer is NULL.  The library never prints, exits or aborts;
- *                  only QUERN_LOG makes it write to standard error.
+ *                  calling thread.  After 1xxx or 2xxx no output buffer has been written.  After 3xxx or 4xxx output buffers may
+ *                  hold part of the result; likewise those of quern_linear_cross_entropy after QUERN_NO_KERNEL or a status that
+ *                  its gemm returned.  A function that returns a status returns QUERN_NULL_POINTER if a required pointer is NULL.
+ *                  The library never prints, exits or aborts; only QUERN_LOG makes it write to standard error.
  *   Structs        An argument struct begins with its size.  The initialiser macro of the same name sets the size, and the
  *                  defaults that differ from 0; the comment of such a field says "the initialiser sets", and 0 there means 0.  In
  *                  other optional fields 0 or NULL means the default.  New fields are only added at the end, so that a program
@@ -517,8 +517,7 @@ quern_status quern_linear_cross_entropy_workspace(const quern_device *device, co
 
 /*
  * Computes the loss, d_hidden and d_weight as described above.  QUERN_CROSS_ENTROPY must be prepared.  Thread-safe if gemm is.
- * Errors: those of quern_cross_entropy, and any status that gemm returns; after the latter, and after QUERN_NO_KERNEL, the outputs
- * are incomplete.
+ * Errors: those of quern_cross_entropy, and any status that gemm returns.
  */
 quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear_cross_entropy_args *args,
                                         void *workspace, size_t workspace_bytes, void *stream);
