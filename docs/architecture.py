@@ -1,0 +1,163 @@
+"""Draws docs/architecture.svg: the rooms of src/ with an arrow for who may include whom, and the way of a kernel into the archive.
+
+    python3 docs/architecture.py            writes docs/architecture.svg
+    python3 docs/architecture.py --check    fails if the file differs from the table of rooms
+
+Rooms and arrows come from the table of tests/checks/rooms.py, which compares it with the sources.  An arrow that a longer way
+implies is left out.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "checks"))
+from rooms import ROOMS  # noqa: E402
+
+PICTURE = ROOT / "docs" / "architecture.svg"
+
+# One line for each room; a room that is not listed is drawn without one.
+ABOUT = {
+    "src/os": "files, text, futex, CPU features",
+    "src/kernels": "what host and kernels agree on",
+    "src/kernels/cpu": "CPU primitives",
+    "src/kernels/cuda": "GPU primitives",
+    "src/runtime": "device, driver, dispatch, packs, log",
+    "src/cross_entropy": "loss, shards, last layer, BLAS",
+    "src/adam": "steps, plans, gradients, states",
+    "src/ranks": "meetings, poison, barrier",
+    "src/ranks/group": "create, split, transports",
+    "src/ranks/symmetric": "shared memory of ranks",
+    "src/ranks/ragged": "ragged all-to-all",
+}
+
+PIPELINE = (("gen/spec.py", "facts"), ("gen/plan.py", "names, legality"), ("templates/", "text"), ("generated/", "checked in"),
+            ("cc, nvcc", "objects, fatbins"), ("libquern.a", "the archive"))
+
+WIDTH, BOX, HEIGHT, GAP, LEVEL, MARGIN, HEADER = 1040, 212, 46, 24, 96, 24, 76
+
+STYLE = """
+  text { font: 13px sans-serif; fill: #1f2328; text-anchor: middle; }
+  .name { font-weight: 600; }
+  .about { font-size: 11px; fill: #57606a; }
+  rect { fill: #f6f8fa; stroke: #8c959f; }
+  .api { fill: #ddf4ff; }
+  path { stroke: #57606a; fill: none; }
+  marker path { fill: #57606a; stroke: none; }
+  .ground { fill: #ffffff; stroke: none; }
+""".strip("\n")
+
+
+def rooms() -> dict[str, set[str]]:
+    """Each room with those that it may include, but for the public header, which all may."""
+    return {room: set(used) - {"include"} for room, used in ROOMS.items() if room != "include"}
+
+
+def reachable(arrows: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    waiting = list(arrows[start])
+    while waiting:
+        room = waiting.pop()
+        if room not in found:
+            found.add(room)
+            waiting += arrows[room]
+    return found
+
+
+def floors(arrows: dict[str, set[str]]) -> dict[str, int]:
+    """The floor of each room: one above the highest room that it may include.  The table names these before it."""
+    floor: dict[str, int] = {}
+    for room, used in arrows.items():
+        floor[room] = max((floor[other] + 1 for other in used), default=0)
+    return floor
+
+
+def drawn(arrows: dict[str, set[str]], room: str) -> list[str]:
+    return sorted(used for used in arrows[room]
+                  if not any(used in reachable(arrows, other) for other in arrows[room] - {used}))
+
+
+@dataclass(frozen=True)
+class Place:
+    x: float
+    y: float
+
+    @property
+    def middle(self) -> float:
+        return self.x + BOX / 2
+
+
+def places(floor: dict[str, int]) -> dict[str, Place]:
+    found = {}
+    highest = max(floor.values())
+    for level in range(highest + 1):
+        row = sorted(room for room in floor if floor[room] == level)
+        left = (WIDTH - len(row) * BOX - (len(row) - 1) * GAP) / 2
+        for i, room in enumerate(row):
+            found[room] = Place(left + i * (BOX + GAP), HEADER + MARGIN + (highest - level) * LEVEL)
+    return found
+
+
+def box(x: float, y: float, width: float, name: str, about: str, kind: str = "") -> str:
+    middle = x + width / 2
+    return (f'  <rect x="{x:g}" y="{y:g}" width="{width:g}" height="{HEIGHT}" rx="4"{kind}/>\n'
+            f'  <text class="name" x="{middle:g}" y="{y + 19:g}">{escape(name)}</text>\n'
+            f'  <text class="about" x="{middle:g}" y="{y + 36:g}">{escape(about)}</text>')
+
+
+def arrow(start: Place, end: Place) -> str:
+    top, bottom = start.y + HEIGHT, end.y
+    bend = (bottom - top) / 2
+    return (f'  <path d="M{start.middle:g} {top:g} C{start.middle:g} {top + bend:g} {end.middle:g} {bottom - bend:g} '
+            f'{end.middle:g} {bottom:g}" marker-end="url(#head)"/>')
+
+
+def pipeline(y: float) -> list[str]:
+    width = (WIDTH - 2 * MARGIN - (len(PIPELINE) - 1) * GAP) / len(PIPELINE)
+    lines = []
+    for i, (name, about) in enumerate(PIPELINE):
+        x = MARGIN + i * (width + GAP)
+        lines.append(box(x, y, width, name, about))
+        if i:
+            lines.append(f'  <path d="M{x - GAP:g} {y + HEIGHT / 2:g} L{x:g} {y + HEIGHT / 2:g}" marker-end="url(#head)"/>')
+    return lines
+
+
+def picture() -> str:
+    arrows = rooms()
+    place = places(floors(arrows))
+    below = max(p.y for p in place.values()) + HEIGHT + 2 * MARGIN
+    height = below + HEIGHT + MARGIN
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}">',
+        "  <title>The rooms of src/ and the way of a kernel into the archive</title>",
+        f"  <style>\n{STYLE}\n  </style>",
+        '  <defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+        '<path d="M0 0 L8 4 L0 8 Z"/></marker></defs>',
+        f'  <rect class="ground" width="{WIDTH}" height="{height:g}"/>',
+        box(MARGIN, MARGIN, WIDTH - 2 * MARGIN, "include/quern.h", "the public header, implemented by the rooms below",
+            ' class="api"'),
+        *(arrow(place[room], place[used]) for room in sorted(arrows) for used in drawn(arrows, room)),
+        *(box(p.x, p.y, BOX, room, ABOUT.get(room, "")) for room, p in sorted(place.items())),
+        *pipeline(below),
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--check"]:
+        is_current = PICTURE.exists() and PICTURE.read_text() == picture()
+        print("docs/architecture.svg is up to date" if is_current else
+              "docs/architecture.svg differs from the table of rooms: python3 docs/architecture.py")
+        return 0 if is_current else 1
+    PICTURE.write_text(picture())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

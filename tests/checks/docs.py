@@ -1,0 +1,266 @@
+"""Checks that the documents tell the truth about the tree.
+
+Every relative link leads to a file and, behind #, to a heading.  Every path, file name, symbol, test, command and option that a
+document names exists.  README.md has at most 150 lines, docs/errors.md has every status, programs in the documents compile, and
+the picture of the architecture is current.
+
+    python3 tests/checks/docs.py
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+HEADER = ROOT / "include" / "quern.h"
+MOST_README_LINES = 150
+
+# Files that examples name and the reader brings or gets.
+FOREIGN_FILES = {"engine.c", "k.cu", "k.cpp", "FILE-ranks.svg", "new.json", "new.svg"}
+BUILT = ("build/", "libquern.a", ".venv")
+SUFFIXES = "c h cu cuh cpp py sh j2 ninja md svg json pml txt"
+
+
+# ---- the tree ------------------------------------------------------------------------------------
+
+
+@functools.cache
+def files() -> tuple[str, ...]:
+    """All files of the tree, tracked or new, but for what a build leaves."""
+    left_out = {".git", ".venv", "build", "__pycache__"}
+    found = []
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in left_out]
+        found += [Path(folder, name).relative_to(ROOT).as_posix() for name in names]
+    return tuple(sorted(found))
+
+
+@functools.cache
+def folders() -> frozenset[str]:
+    return frozenset(parent.as_posix() for name in files() for parent in Path(name).parents)
+
+
+def documents() -> list[Path]:
+    names = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+    globs = ("docs/*.md", "tests/*/README.md", "bench/README.md", "demo/README.md", "examples/README.md")
+    names += [name for name in files() if any(fnmatch.fnmatch(name, glob) for glob in globs)]
+    return [ROOT / name for name in names]
+
+
+@functools.cache
+def words_of_sources() -> frozenset[str]:
+    """All names in the sources: documents may speak of internal ones, and of environment variables."""
+    words: set[str] = set()
+    for name in files():
+        if name.endswith((".c", ".h", ".cu", ".cuh", ".cpp", ".py", ".sh", ".j2", ".ninja")) or name == "quern":
+            if name != "tests/checks/docs.py":
+                words |= set(re.findall(r"\w+", (ROOT / name).read_text(errors="replace")))
+    return frozenset(words)
+
+
+@functools.cache
+def header_words() -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", HEADER.read_text()))
+
+
+@functools.cache
+def tests_by_name() -> frozenset[str]:
+    found: set[str] = set()
+    for path in (ROOT / "tests" / "suites").glob("*.c"):
+        found |= {f"{suite}.{name}" for suite, name in re.findall(r"^Test\((\w+), (\w+)", path.read_text(), re.MULTILINE)}
+    return frozenset(found)
+
+
+@functools.cache
+def text_of(*globs: str) -> str:
+    return "\n".join((ROOT / name).read_text(errors="replace") for name in files()
+                     if any(fnmatch.fnmatch(name, glob) for glob in globs))
+
+
+# ---- a document ----------------------------------------------------------------------------------
+
+
+def without_fences(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def fences(text: str) -> list[tuple[str, str]]:
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def code_spans(text: str) -> list[str]:
+    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", without_fences(text))]
+
+
+def anchors(text: str) -> set[str]:
+    """The names that GitHub gives to headings."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.*)$", without_fences(text), re.MULTILINE):
+        name = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()).replace(" ", "-")
+        number = sum(name == other.rsplit("-", 1)[0] for other in found)
+        found.add(f"{name}-{number}" if name in found else name)
+    return found
+
+
+def wrong_links(document: Path, text: str) -> Iterator[str]:
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_fences(text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        path = (document.parent / name).resolve() if name else document
+        if not path.exists():
+            yield f"the link {target} leads nowhere"
+        elif anchor and anchor not in anchors(path.read_text()):
+            yield f"the link {target}: {path.name} has no such heading"
+
+
+def is_path(word: str) -> bool:
+    """A word with a slash whose first part is a folder of this tree."""
+    roots = {name.split("/")[0] for name in folders()} - {"."}
+    return "/" in word and word.split("/")[0] in roots and not re.search(r"[<>$=:]", word)
+
+
+def exists(word: str, document: Path) -> bool:
+    if word.startswith(BUILT):
+        return True
+    glob = re.sub(r"\b(NAME|OPERATION|TARGET|operation)\b|<\w+>", "*", word.rstrip("/"))
+    inside = (document.parent.relative_to(ROOT) / glob).as_posix()
+    known = (*files(), *folders())
+    return any(fnmatch.fnmatch(name, pattern) for pattern in (glob, inside) for name in known)
+
+
+def wrong_paths(document: Path, text: str) -> Iterator[str]:
+    words = {word.strip("'\"(),;") for span in code_spans(text) for word in span.split()}
+    words |= set(re.findall(r"\[([^]\s]+)\]\(", without_fences(text)))  # labels of links
+    words |= {word.strip("'\"(),;") for language, body in fences(text) if language in ("sh", "") for word in body.split()}
+    for word in sorted(words):
+        if is_path(word) and not exists(word, document):
+            yield f"there is no {word}"
+        bare = re.fullmatch(rf"\w[\w.-]*\.({SUFFIXES.replace(' ', '|')})", word)
+        if bare and word not in FOREIGN_FILES and word not in {Path(name).name for name in files()}:
+            if word not in {Path(name).name for name in re.findall(r"[\w./-]+", text_of("*.ninja", "quern", "tests/*.py"))}:
+                yield f"there is no file {word}"
+
+
+def wrong_symbols(document: Path, text: str) -> Iterator[str]:
+    for name in sorted(set(re.findall(r"\b(?:quern|QUERN)_\w+\b(?!\*)", text))):
+        if document.name == "CHANGELOG.md" and re.search(rf"replaces {name}\b", text):
+            continue  # a former name
+        if name not in header_words() and name not in words_of_sources():
+            yield f"there is no {name}"
+
+
+def wrong_tests(text: str) -> Iterator[str]:
+    suites = {name.split(".")[0] for name in tests_by_name()}
+    for span in code_spans(text):
+        suite = re.fullmatch(r"(\w+)\.(\w+)", span)
+        if suite and suite.group(1) in suites and suite.group(2) not in SUFFIXES.split() and span not in tests_by_name():
+            yield f"there is no test {span}"
+
+
+def options_of(command: str) -> str:
+    """The source in which the options of a command must stand."""
+    return {"test": text_of("tests/run.py", "tests/runner/*.py"), "bench": text_of("bench/*.py", "bench/*/*.py"),
+            "demo": text_of("demo/*.c", "demo/*.txt", "demo/*.py"), "gen": text_of("gen/*.py")}.get(command, "")
+
+
+def wrong_commands(text: str) -> Iterator[str]:
+    lines = [line for _, body in fences(text) for line in body.splitlines()] + code_spans(text)
+    lines += [line[4:] for line in text.splitlines() if line.startswith("    ")]
+    for line in lines:
+        for call in re.findall(r"\./quern\s+([^#|&;`]*)", line):
+            words = re.split(r"\s{3,}", call.strip())[0].split()
+            if not words or not re.fullmatch(r"[a-z]+", words[0]):
+                continue
+            command = words[0]
+            if not re.search(rf"^\s*(?:\w+ \| )*{command}(?: \| \w+)*\)", (ROOT / "quern").read_text(), re.MULTILINE):
+                yield f"./quern has no command {command}"
+            for option in re.findall(r"--[a-z][a-z-]*", call):
+                if option != "--help" and f'{option}"' not in options_of(command) and option not in options_of(command).split():
+                    yield f"./quern {command} has no option {option}"
+            if command == "gen" and len(words) > 1 and f'add_parser("{words[1]}"' not in options_of("gen"):
+                yield f"./quern gen has no command {words[1]}"
+
+
+def wrong_programs(text: str) -> Iterator[str]:
+    for language, body in fences(text):
+        if language == "c" and body.startswith("#include <quern.h>"):
+            command = [os.environ.get("CC", "cc"), "-std=c99", "-Wall", "-Werror", "-fsyntax-only", "-I", str(ROOT / "include"),
+                       "-x", "c", "-"]
+            compiled = subprocess.run(command, input=body, capture_output=True, text=True)
+            if compiled.returncode:
+                yield f"a program does not compile:\n{compiled.stderr}"
+
+
+# ---- all documents -------------------------------------------------------------------------------
+
+
+def statuses() -> list[str]:
+    body = re.search(r"typedef enum quern_status \{(.*?)\} quern_status;", HEADER.read_text(), re.DOTALL)
+    return re.findall(r"^\s*(QUERN_\w+) = \d+", body.group(1), re.MULTILINE) if body else []
+
+
+def wrong_statuses() -> Iterator[str]:
+    text = (ROOT / "docs" / "errors.md").read_text()
+    if not statuses():
+        yield "no status was found in include/quern.h"
+    for status in statuses():
+        if not re.search(rf"^\| {status} \| .{{10,}}$", text, re.MULTILINE):
+            yield f"{status} has no row"
+
+
+def wrong_length() -> Iterator[str]:
+    count = len((ROOT / "README.md").read_text().splitlines())
+    if count > MOST_README_LINES:
+        yield f"{count} lines: at most {MOST_README_LINES}"
+
+
+def unlinked() -> Iterator[str]:
+    text = (ROOT / "README.md").read_text()
+    for path in sorted((ROOT / "docs").glob("*.md")):
+        if f"(docs/{path.name}" not in text:
+            yield f"no link leads to docs/{path.name}"
+
+
+def wrong_picture() -> Iterator[str]:
+    drawn = subprocess.run([sys.executable, "docs/architecture.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    if drawn.returncode:
+        yield (drawn.stdout + drawn.stderr).strip()
+
+
+def main() -> int:
+    passed = failed = 0
+
+    def count(name: str, faults: Iterator[str]) -> None:
+        nonlocal passed, failed
+        found = list(dict.fromkeys(faults))
+        for fault in found:
+            print(f"{name}: {fault}")
+        passed, failed = passed + (not found), failed + bool(found)
+
+    for document in documents():
+        text, name = document.read_text(), document.relative_to(ROOT).as_posix()
+        count(f"{name}, links", wrong_links(document, text))
+        count(f"{name}, paths", wrong_paths(document, text))
+        count(f"{name}, symbols", wrong_symbols(document, text))
+        count(f"{name}, tests", wrong_tests(text))
+        count(f"{name}, commands", wrong_commands(text))
+        count(f"{name}, programs", wrong_programs(text))
+    count("include/quern.h, commands", wrong_commands(HEADER.read_text()))
+    count("README.md, length", wrong_length())
+    count("README.md, documents", unlinked())
+    count("docs/errors.md, statuses", wrong_statuses())
+    count("docs/architecture.svg", wrong_picture())
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
