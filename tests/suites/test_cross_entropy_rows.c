@@ -1,5 +1,7 @@
 /*
  * Cross-entropy over rows that are special: skipped, infinite, NaN; each beside ordinary rows, which must not notice.
+ *
+ * Runs on: cpu, emulated, gpu.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,8 @@
 /*
  * Beyond 2^31: row offsets, strides and element counts that do not fit 32 bits.  The address space is large and the memory
  * behind it small: pages that nobody touches cost nothing, and one file can be mapped again and again.
+ *
+ * Runs on: cpu; not with sanitizers.
  */
 #define _GNU_SOURCE
 #include <math.h>
