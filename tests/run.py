@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
-from runner import build, checks, devices, jobs  # noqa: E402
+from runner import build, checks, devices, jobs, texts  # noqa: E402
 from runner.record import Record  # noqa: E402
 
 # What --quick runs: of these configurations the jobs that take at most so many seconds of CPU time by the kept record.
@@ -39,8 +39,11 @@ def parse() -> argparse.Namespace:
 
 
 def suite_jobs(configuration: devices.Configuration) -> list[jobs.Job]:
+    """Suites that look at what kernels compute know their target, so that those of the same text can be told."""
+    target = configuration.environment["QUERN_TEST_TARGET"] if configuration.kind == "emulated" else ""
     return [jobs.Job(configuration.name, suite.name, (f"{configuration.programs}/{suite.name}", "-j1"), configuration.environment,
-                     (f"{configuration.programs}/{suite.name}", *configuration.targets))
+                     (f"{configuration.programs}/{suite.name}", *configuration.targets),
+                     emulated="" if "emulated" in suite.every else target, operations=suite.operations)
             for suite in configuration.suites()]
 
 
@@ -74,6 +77,25 @@ def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[
         if check.quick or not options.quick:
             take(check_job(check), devices.NO_NVCC if check.with_nvcc and not devices.has_nvcc() else "")
     return chosen, skipped
+
+
+def leave_out_repeated(chosen: list[jobs.Job]) -> list[jobs.Job]:
+    """Without suites on targets whose kernels are the same text as those of another target on which they run."""
+    def key(job: jobs.Job) -> tuple[str, ...]:
+        if not job.emulated:
+            return (job.configuration, job.name)
+        sanitized = job.configuration.startswith("sanitized")
+        return (str(sanitized), job.name, texts.of_operations(job.emulated, job.operations))
+
+    kept: dict[tuple[str, ...], jobs.Job] = {}
+    for job in chosen:
+        if key(job) not in kept or job.emulated == devices.FIRST_EMULATED:
+            kept[key(job)] = job
+    repeated = [job for job in chosen if kept[key(job)] is not job]
+    for configuration in dict.fromkeys(job.configuration for job in repeated):
+        names = [job.name for job in repeated if job.configuration == configuration]
+        print(f"{configuration}: {len(names)} suites left to another target, whose kernels are the same text", flush=True)
+    return [job for job in chosen if kept[key(job)] is job]
 
 
 def report_skipped(skipped: list[tuple[jobs.Job, str]]) -> None:
@@ -110,6 +132,7 @@ def run(options: argparse.Namespace, record: Record, garbage: Path) -> int:
             return 1
     chosen, large = jobs.split_by_memory(chosen, record)
     skipped += [(job, f"needs {record.expected(job.configuration, job.name).peak_mb} MB of memory") for job in large]
+    chosen = leave_out_repeated(chosen)
     report_skipped(skipped)
     total, costs = jobs.run_all(chosen, options.jobs, record)
     total.skipped += len(skipped)

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 
 from runner.devices import DRIVER
-from runner.targets import library_targets, serving
+from runner.targets import GPU_TARGETS, capability, first_with, library_targets, serving
 
 PYTHON = sys.executable
 LIBRARY = ("libquern.a",)
@@ -15,10 +15,6 @@ PROGRAMS = ("examples", "build/language_model")
 
 def emulated(*targets: str) -> tuple[str, ...]:
     return (*DRIVER, *(f"build/emulator/{target}.so" for target in targets))
-
-
-def raced(*targets: str) -> tuple[str, ...]:
-    return tuple(f"build/emulator-thread/{target}.so" for target in targets)
 
 
 @dataclass(frozen=True)
@@ -30,6 +26,8 @@ class Check:
     quick: bool = False            # takes seconds: part of --quick
 
 
+# A device of the generation that is only ever built as a pack.
+PACKED = next(capability(target) for target in GPU_TARGETS.values() if not target.in_library)
 EVERY_TARGET = tuple(target.name for target in library_targets())
 
 CHECKS = (
@@ -41,10 +39,10 @@ CHECKS = (
     Check("archive", ("sh", "tests/checks/abi.sh"), LIBRARY, quick=True),
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARY, quick=True),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
-    Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *emulated(serving("9.0")))),
+    Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *emulated(first_with("clusters").name))),
     Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS),
     Check("emulator", ("sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"), with_nvcc=True),
-    Check("kernel pack", (PYTHON, "tests/checks/pack/run.py"), ("build/tests/test_pack", *emulated(serving("12.1"))), with_nvcc=True),
+    Check("kernel pack", (PYTHON, "tests/checks/pack/run.py"), ("build/tests/test_pack", *emulated(serving(PACKED))), with_nvcc=True),
     Check("data races", (PYTHON, "tests/race/run.py"), ("build/tests/race", "emulator-thread", *emulated(*EVERY_TARGET)),
           with_nvcc=True),
     Check("data races of Adam", (PYTHON, "tests/race/adam.py"), ("build/tests/race_adam", *emulated(*EVERY_TARGET)), with_nvcc=True),

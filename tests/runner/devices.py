@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from runner import suites
-from runner.targets import CPU_TARGETS, GPU_TARGETS, emulated_devices, needed_flags, older_than_all
+from runner.targets import CPU_TARGETS, GPU_TARGETS, emulated_devices, first_with, needed_flags, older_than_all
+from runner.texts import has_instrumented
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -75,7 +76,7 @@ def rank_configuration() -> Configuration:
 
 # The generation that stands for all in `--quick`, and where the suites run that need one only: it has all there is, clusters, bulk
 # and asynchronous copies.
-FIRST_EMULATED = "sm_90a"
+FIRST_EMULATED = first_with("clusters").name
 
 
 def emulated_configurations() -> list[Configuration]:
@@ -95,56 +96,27 @@ def emulated_configurations() -> list[Configuration]:
 # ---- with sanitizers ------------------------------------------------------------------------------
 
 
-@cache
-def instrumented_units() -> dict[str, frozenset[str]]:
-    """Of each target that has any: the operations whose kernels are compiled with AddressSanitizer for it."""
-    found: dict[str, set[str]] = {}
-    text = (ROOT / "generated/sanitizers.ninja").read_text()
-    for target, stem in re.findall(r"^build \$builddir/emulator-address/(\w+)/(\w+)\.o:", text, re.MULTILINE):
-        found.setdefault(target, set()).add(stem)
-    return {target: frozenset(stems) for target, stems in found.items()}
-
-
 def instrumented(configurations: list[Configuration]) -> list[Configuration]:
     """The same devices with the AddressSanitizer and UndefinedBehaviorSanitizer in the library, the kernels and the suites.
 
-    Of the GPU targets one for each source text is enough: the one that owns it has it instrumented.
+    Of the GPU targets one for each source text is enough: the one that owns it has it instrumented, and runs the suites of the
+    operations concerned.  Suites of no operation in particular look at the host code: they run on one target of each kind.
     """
-    owners = instrumented_units()
+    every = [suite for suite in suites.read_suites() if suite.sanitized]
     sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": f"{BUILD / 'emulator-address'}:{EMULATOR}",
                  "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
     made = []
     for plain in configurations:
-        target = plain.environment.get("QUERN_TEST_TARGET", "")
-        if plain.kind == "emulated" and target not in owners:
-            continue
-        kernels = (f"build/emulator-address/{target}.so",) if plain.kind == "emulated" else ()
-        made.append(Configuration(
-            f"sanitized {plain.name}", plain.kind, {**plain.environment, **sanitizer}, plain.unavailable, plain.is_first,
-            "build/address/tests", (*plain.targets, *kernels), sanitized_suites(plain, owners)))
+        kernels, target = (), plain.environment.get("QUERN_TEST_TARGET", "")
+        only = [suite for suite in every if suite.operations or plain.is_first]
+        if plain.kind == "emulated":
+            only = [suite for suite in only if not suite.operations or has_instrumented(target, suite.operations)]
+            kernels = (f"build/emulator-address/{target}.so",)
+        if any(plain.kind in suite.kinds for suite in only):
+            made.append(Configuration(
+                f"sanitized {plain.name}", plain.kind, {**plain.environment, **sanitizer}, plain.unavailable, plain.is_first,
+                "build/address/tests", (*plain.targets, *kernels), frozenset(suite.name for suite in only)))
     return made
-
-
-# Suites that look at some kernels only: the operations that begin their units' names.
-OF_OPERATION = {"test_adam": ("adam",), "test_gradients": ("gradient",), "test_cross_entropy": ("cross_entropy",),
-                "test_linear_cross_entropy": ("cross_entropy",), "test_barrier": ("barrier",),
-                "test_ragged": ("barrier", "ragged_all_to_all")}
-
-
-def sanitized_suites(plain: Configuration, owners: dict[str, frozenset[str]]) -> frozenset[str]:
-    """Those for whose operations the target has instrumented kernels; where it has all of them, those of any operation too."""
-    every = frozenset(suite.name for suite in suites.read_suites() if suite.sanitized)
-    if plain.kind != "emulated":
-        return every
-    stems = owners[plain.environment["QUERN_TEST_TARGET"]]
-
-    def has_own(name: str) -> bool:
-        operations = next((asked for prefix, asked in OF_OPERATION.items() if name.startswith(prefix)), None)
-        if operations is None:
-            return plain.is_first
-        return any(stem.startswith(operations) for stem in stems)
-
-    return frozenset(name for name in every if has_own(name))
 
 
 # ---- real GPUs and broken drivers -----------------------------------------------------------------

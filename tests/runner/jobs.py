@@ -29,6 +29,8 @@ class Job:
     environment: dict[str, str] = field(default_factory=dict)
     targets: tuple[str, ...] = ()  # for ninja
     is_check: bool = False
+    emulated: str = ""                  # the target, of a suite that proves the same on each target with the same kernels
+    operations: tuple[str, ...] = ()    # whose kernels these are
 
 
 @dataclass

@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from gen.spec import CPU_TARGETS, GPU_TARGETS, GpuTarget  # noqa: E402
 
 # In which order threads and blocks run: a device's place in the list chooses, so that each order meets several generations.
-ORDERS = ("forward", "reverse", "forward", "random:1")
+ORDERS = ("forward", "random:1", "reverse")
 
 # What /proc/cpuinfo calls what the generator asks of a CPU.
 CPU_FLAGS = {
@@ -48,6 +48,11 @@ def emulated_devices() -> list[tuple[str, str, str]]:
     """Capability, target and order of each, by capability."""
     found = sorted(((capability(target), target.name) for target in library_targets()), key=lambda pair: float(pair[0]))
     return [(number, name, ORDERS[place % len(ORDERS)]) for place, (number, name) in enumerate(found)]
+
+
+def first_with(feature: str) -> GpuTarget:
+    """The oldest generation that has a feature."""
+    return next(target for target in library_targets() if feature in target.features and not target.is_virtual)
 
 
 def serving(number: str) -> str:

@@ -3,7 +3,7 @@
  * On CPUs over as many steps as a training run has; in the short form, on GPUs too, over a few steps of many elements, whose mean
  * tells as much.
  *
- * Runs on: cpu, emulated, gpu.
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * Adam's lists of tensors, as a plan made once and as a list in each call: the same bits, any number of tensors of any size, the
  * fewest launches, several threads.
  *
- * Runs on: cpu, emulated, gpu.
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * unchanged: master to param with a learning rate of 0, gradient to m with beta1 = 0.  Scaled moments: test_adam_scaled.c; what
  * rounding does to a long run: test_adam_long.c.
  *
- * Runs on: cpu, emulated, gpu.
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

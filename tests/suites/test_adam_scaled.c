@@ -3,7 +3,7 @@
  * becomes zero.  Values are brought to the rounding unchanged: with beta1 = 0 from the gradient to m, with beta2 = 0 its square
  * to v.
  *
- * Runs on: cpu, emulated, gpu.
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * theirs are absolute ones that a gradient of zero outside the label's column passes.  Rows are left out where there would be more
  * columns in all than a test has time for; vocabularies are theirs.
  *
- * Runs on: cpu, emulated, gpu.
+ * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
 #include <stdint.h>
 
