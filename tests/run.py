@@ -19,9 +19,10 @@ sys.path.insert(0, str(ROOT / "tests"))
 from runner import build, checks, devices, jobs, texts  # noqa: E402
 from runner.record import Record  # noqa: E402
 
-# What --quick runs: of these configurations the jobs that take at most so many seconds of CPU time by the kept record.
+# What --quick runs: on the first device of these kinds the suites that every emulated target runs, and those that take at most so
+# many seconds of CPU time by the kept record.
 QUICK = ("oracle", "cpu", "ranks", "driver", "emulated")
-QUICK_SECONDS = 6.0
+QUICK_SECONDS = 16.0
 
 
 def parse() -> argparse.Namespace:
@@ -71,7 +72,8 @@ def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[
         if options.quick and not is_quick(configuration):
             continue
         for job in suite_jobs(configuration):
-            if not options.quick or record.quick_seconds(job.configuration, job.name) <= QUICK_SECONDS:
+            walks = configuration.kind == "emulated" and not job.emulated
+            if not options.quick or walks or record.quick_seconds(job.configuration, job.name) <= QUICK_SECONDS:
                 take(job, configuration.unavailable)
     for check in checks.CHECKS:
         if check.quick or not options.quick:

@@ -16,7 +16,10 @@ STEP = re.compile(r"^\[(\d+)/(\d+)\] ")
 
 def prepare() -> bool:
     """Brings the list of what is built up to date and looks for nvcc, on both of which the choice of jobs depends."""
-    return subprocess.run(["ninja", "--quiet", "build/nvcc.txt"], cwd=ROOT).returncode == 0
+    done = subprocess.run(["ninja", "--quiet", "build/nvcc.txt"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        print(done.stdout, end="")
+    return done.returncode == 0
 
 
 def build(targets: Iterable[str], jobs: int) -> tuple[bool, float]:
