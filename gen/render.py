@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gen import plan, spec
+from gen import plan, spec, tests
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "generated"
@@ -33,8 +33,9 @@ def host_sources() -> list[str]:
 
 
 def digest() -> str:
-    """One hash over the names and contents of all inputs, and the names of the host's sources."""
-    total = hashlib.sha256(" ".join(host_sources()).encode())
+    """One hash over the names and contents of all inputs, and the names of the sources of the host and of the tests."""
+    listed = [*host_sources(), *(name for names in tests.sources().values() for name in names)]
+    total = hashlib.sha256(" ".join(listed).encode())
     for name in inputs():
         total.update(name.encode() + b"\0" + hashlib.sha256((ROOT / name).read_bytes()).digest())
     return total.hexdigest() + "\n"
@@ -143,10 +144,10 @@ def outputs() -> dict[str, str]:
         gpu_units = [unit for unit in chosen if unit.target.kind == "gpu"]
         files[f"generated/{operation}/images.S"] = renderer("build/images.S.j2", operation=operation, units=gpu_units)
     ninja = _ninja_values(units, sources)
-    for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja"):
+    for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja", "tests.ninja"):
         files[f"generated/{name}"] = renderer(f"build/{name}.j2", **ninja)
     names = sorted([*files, "generated/kernels.ninja", DIGEST])
-    files["generated/kernels.ninja"] = renderer("build/kernels.ninja.j2", outputs=names, inputs=inputs(), **ninja)
+    files["generated/kernels.ninja"] = renderer("build/kernels.ninja.j2", outputs=names, inputs=[*tests.folders(), *inputs()], **ninja)
     files[DIGEST] = digest()
     return files
 
@@ -162,6 +163,7 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     owners = list(dict.fromkeys(unit.target for unit in owned))
     return {
         "host": host_sources(),
+        "tests": tests.sources(),
         "units": units,
         "sources": sources.of_unit,
         "definitions": {stem: " ".join(f"-D{name}" for name in names) for stem, names in sources.definitions.items()},

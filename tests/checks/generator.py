@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PARTS = ("gen", "templates", "generated", "include", "src")
+PARTS = ("gen", "templates", "generated", "include", "src", "tests")
 
 
 def gen(tree: Path, *arguments: str) -> tuple[int, str]:
@@ -80,6 +80,11 @@ def test_a_cpu_source_serves_all_targets(tree: Path) -> None:
 def test_a_new_source_belongs_to_the_build(tree: Path) -> None:
     (tree / "src/os/new.c").write_text("")
     expect(1, "stale: generated/host.ninja", gen(tree, "check"))
+
+
+def test_a_new_suite_belongs_to_the_tests(tree: Path) -> None:
+    (tree / "tests/suites/test_new.c").write_text("")
+    expect(1, "stale: generated/tests.ninja", gen(tree, "check"))
 
 
 def test_a_misspelt_name_in_a_template_is_an_error(tree: Path) -> None:

@@ -21,7 +21,11 @@ import mutants_adam
 import mutants_cross_entropy
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-EMULATED_TARGET, CAPABILITY = "sm_90a", "9.0"  # which has all there is: clusters, bulk and asynchronous copies
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from runner import targets  # noqa: E402
+
+_EMULATED = targets.first_with("clusters")  # which has all there is: clusters, bulk and asynchronous copies
+EMULATED_TARGET, CAPABILITY = _EMULATED.name, targets.capability(_EMULATED)
 
 
 @dataclass(frozen=True)

@@ -24,18 +24,23 @@ const Generation generations[] = {
     {12, 1, 99 * KiB, 100 * KiB, 1536, 24, 24 * MiB, "Emulated Blackwell GB10"},
 };
 
+// That of the table; a capability which it lacks has the limits of the closest older one, or of the oldest, and as much shared
+// memory as QUERN_EMULATOR_SHARED_KB says.
 const Generation *generation_of(Capability c) {
-  for (const Generation &g : generations)
+  const Generation *closest = &generations[0];
+  for (const Generation &g : generations) {
     if (g.major == c.major && g.minor == c.minor) return &g;
-  return nullptr;
+    if (g.major < c.major || (g.major == c.major && g.minor < c.minor)) closest = &g;
+  }
+  auto own = new Generation(*closest);  // for as long as the process lives, like the table
+  own->major = c.major, own->minor = c.minor, own->name = "Emulated GPU";
+  own->shared_optin = environment("QUERN_EMULATOR_SHARED_KB", closest->shared_optin / KiB) * KiB;
+  if (own->shared_per_sm < own->shared_optin + KiB) own->shared_per_sm = own->shared_optin + KiB;
+  return own;
 }
 
-Result add_device(Capability c) {
+void add_device(Capability c) {
   const Generation *g = generation_of(c);
-  if (!g) {
-    fprintf(stderr, "emulator: QUERN_EMULATOR: no generation %d.%d\n", c.major, c.minor);
-    return no_device;
-  }
   auto d = std::make_unique<Device>();
   d->ordinal = int(driver().devices.size());
   d->capability = c, d->generation = g;
@@ -45,7 +50,6 @@ Result add_device(Capability c) {
   d->memory_bytes = size_t(environment("QUERN_EMULATOR_MEMORY_MB", 16384)) * MiB;
   d->memory_used = 0;
   driver().devices.push_back(std::move(d));
-  return success;
 }
 
 Result make_devices() {
@@ -54,7 +58,7 @@ Result make_devices() {
   while (*p) {
     Capability c{};
     if (sscanf(p, "%d.%d", &c.major, &c.minor) != 2) return no_device;
-    if (Result r = add_device(c)) return r;
+    add_device(c);
     p += strcspn(p, ",");
     p += *p == ',';
   }

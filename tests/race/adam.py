@@ -16,11 +16,12 @@ from pathlib import Path
 
 import packs
 from gen import plan, spec
+from runner import targets, texts
 
 PLAIN, FULL, COMBINE = "adam_pbf16_gbf16", "adam_pf32_gf32_full", "gradient_norm_combine"
 KERNELS = ("adam_pbf16_gbf16_mbf16_vbf16", "adam_pf32_gf32_me4m3_ve4m3_full", "adam_gradient_norm_bf16", "adam_gradient_norm_f32",
            "adam_gradient_norm_combine", "adam_gradient_accumulate_bf16")
-MACHINES = {"sm_75": "7.5", "sm_80": "8.0", "sm_100f": "10.0"}  # one for each set of features that Adam asks for
+MACHINES = {name: targets.capability(spec.GPU_TARGETS[name]) for name in texts.owners("adam")}
 
 
 class SmallKernel(plan.Kernel):
@@ -39,7 +40,7 @@ class Variant:
     replacement: str
 
 
-BROKEN_TARGET = "sm_80"
+BROKEN_TARGET = targets.first_with("async_copy").name
 VARIANTS = [
     Variant("a step that is used before it is there", PLAIN, r"^\s*(bar|barrier)\.sync.*;$", ""),
     Variant("a tile that is used before it is there", PLAIN, r"^\s*bar\.warp\.sync.*;$", ""),

@@ -15,11 +15,21 @@ from pathlib import Path
 
 import packs
 from gen import plan, spec
+from runner import targets, texts
 
 OPERATIONS = ("barrier", "ragged_all_to_all")
 
-# What runs: a target, its compute capability, and whether signals go by multicast.
-MACHINES = [("sm_75", "7.5", False), ("sm_90a", "9.0", False), ("sm_90a", "9.0", True), ("sm_100f", "10.0", True)]
+Machine = tuple[str, str, bool]
+
+
+def machine(target: spec.GpuTarget, multicast: bool) -> Machine:
+    """What runs: a target, its compute capability, and whether signals go by multicast."""
+    return target.name, targets.capability(target), multicast
+
+
+PLAIN, MULTICAST = (machine(targets.first_with("multimem"), multicast) for multicast in (False, True))
+MACHINES = [PLAIN, *(machine(target, "multimem" in target.features)
+                     for target in (spec.GPU_TARGETS[name] for name in texts.owners(*OPERATIONS)))]
 
 
 @dataclass(frozen=True)
@@ -27,10 +37,9 @@ class Variant:
     name: str
     pattern: str
     replacement: str
-    machine: tuple[str, str, bool]
+    machine: Machine
 
 
-PLAIN, MULTICAST = MACHINES[1], MACHINES[2]
 VARIANTS = [
     Variant("signals without release", r"st\.release\.sys(?=\.global\.u64)", "st.relaxed.sys", PLAIN),
     Variant("multicast signals without release", r"multimem\.st\.release", "multimem.st.relaxed", MULTICAST),
@@ -48,13 +57,13 @@ def units(target: str) -> list[plan.Unit]:
     return [unit for operation in OPERATIONS for unit in plan.units(operation, [spec.GPU_TARGETS[target]])]
 
 
-def run(machine: tuple[str, str, bool], kernels: Path, directory: Path) -> tuple[int, str]:
+def run(machine: Machine, kernels: Path, directory: Path) -> tuple[int, str]:
     target, capability, multicast = machine
     return packs.run("race_gpu_ranks", ",".join([capability] * 3), str(kernels), directory / f"{target}.qpack",
                      QUERN_EMULATOR_MULTICAST=str(int(multicast)), QUERN_EMULATOR_TIMEOUT="60")
 
 
-def check_machine(machine: tuple[str, str, bool], directory: Path) -> bool:
+def check_machine(machine: Machine, directory: Path) -> bool:
     name = f"{machine[0]}{' by multicast' if machine[2] else ''}"
     return packs.is_clean(name, *run(machine, directory, directory))
 

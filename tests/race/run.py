@@ -14,11 +14,16 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from gen import plan  # noqa: E402
+from gen.spec import GPU_TARGETS  # noqa: E402
+from runner import targets, texts  # noqa: E402
+
 BUILD = ROOT / "build"
-TARGETS = {"sm_75": "7.5", "sm_80": "8.0", "sm_90a": "9.0", "sm_100f": "10.0"}
 MULTIPROCESSORS = "32"  # so many that three rows of several parts are split, even if a cluster could have each
-BROKEN_TARGET = "sm_80"
-BROKEN_UNITS = ("cross_entropy_f32", "cross_entropy_f16", "cross_entropy_bf16", "cross_entropy_stages")
+TARGETS = {name: targets.capability(GPU_TARGETS[name]) for name in texts.owners("cross_entropy")}
+BROKEN_TARGET = targets.first_with("async_copy")
+BROKEN_UNITS = [unit.stem for unit in plan.units("cross_entropy", [BROKEN_TARGET]) if not unit.stem.endswith("_full")]
 
 
 def run(capability: str, kernels: Path) -> tuple[int, str]:
@@ -35,7 +40,7 @@ def break_kernels(directory: Path) -> None:
     directory.mkdir(parents=True)
     objects = []
     for unit in BROKEN_UNITS:
-        text = (BUILD / BROKEN_TARGET / f"{unit}.ptx").read_text()
+        text = (BUILD / BROKEN_TARGET.name / f"{unit}.ptx").read_text()
         broken, count = re.subn(r"^\s*(bar|barrier)\.sync.*;$", "", text, flags=re.MULTILINE)
         if not count:
             raise SystemExit(f"{unit}.ptx has no barrier to take out")
@@ -45,7 +50,7 @@ def break_kernels(directory: Path) -> None:
         subprocess.run(["clang++", "-std=c++17", "-O1", "-g1", "-fPIC", "-ffp-contract=off", "-w", "-fsanitize=thread", "-I",
                         "tests/emulator", "-c", source.with_suffix(".cpp"), "-o", source.with_suffix(".o")], check=True, cwd=ROOT)
         objects.append(source.with_suffix(".o"))
-    subprocess.run(["clang++", "-shared", "-fsanitize=thread", *objects, "-o", directory / f"{BROKEN_TARGET}.so"], check=True)
+    subprocess.run(["clang++", "-shared", "-fsanitize=thread", *objects, "-o", directory / f"{BROKEN_TARGET.name}.so"], check=True)
 
 
 def main() -> int:
@@ -58,9 +63,9 @@ def main() -> int:
             print("\n".join(output.splitlines()[-60:]))
             failures += 1
     break_kernels(BUILD / "emulator-race")
-    _, output = run(TARGETS[BROKEN_TARGET], BUILD / "emulator-race")
+    _, output = run(targets.capability(BROKEN_TARGET), BUILD / "emulator-race")
     reports = output.count("WARNING: ThreadSanitizer: data race")
-    print(f"race: {BROKEN_TARGET} without __syncthreads: {reports} data races reported")
+    print(f"race: {BROKEN_TARGET.name} without __syncthreads: {reports} data races reported")
     failures += reports == 0
     return 1 if failures else 0
 

@@ -1,6 +1,8 @@
 /*
  * Adam: every kernel of the target under test against the fp32 model, bit for bit, and against the exact formula.
  * Rounding and long runs are in test_adam_rounding.c.
+ *
+ * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

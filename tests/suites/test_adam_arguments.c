@@ -1,6 +1,8 @@
 /*
  * What is wrong with Adam's options, plans, gradients and saved states is refused with a detail that names the culprit, and
  * nothing is written.  The first fields of its arguments: test_arguments.c; damaged saved states: test_adam_saved.c.
+ *
+ * Runs on: cpu, every emulated, gpu.
  */
 #include <float.h>
 #include <math.h>

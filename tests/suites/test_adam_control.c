@@ -1,6 +1,8 @@
 /*
  * Adam's step control in the memory of the device: what found_inf leaves alone, who counts the steps, and a captured graph whose
  * numbers change from replay to replay.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

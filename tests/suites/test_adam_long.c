@@ -2,6 +2,8 @@
  * Adam's long runs: what nearest rounding does to v and to parameters, and stochastic rounding does not, on every row that rounds.
  * On CPUs over as many steps as a training run has; in the short form, on GPUs too, over a few steps of many elements, whose mean
  * tells as much.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

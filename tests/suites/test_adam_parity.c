@@ -1,6 +1,8 @@
 /*
  * Adam's bits on a GPU and on this CPU, side by side.  All suites compare with one model, so equal bits follow from them; this one
  * looks without the model: the state of some steps on one device is that of the other, and a run can change devices on the way.
+ *
+ * Runs on: emulated, gpu; kernels of adam.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>

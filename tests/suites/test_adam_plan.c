@@ -1,6 +1,8 @@
 /*
  * Adam's lists of tensors, as a plan made once and as a list in each call: the same bits, any number of tensors of any size, the
  * fewest launches, several threads.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -2,6 +2,8 @@
  * The cases and tolerances with which others test their Adam, but with weight decay, which most of them leave at 0.  The
  * reference is Adam in double, which runs freely from the same start with gradients that nobody has rounded; so the storage
  * types' errors add up as they do for a user.  Tensors are theirs but for the longest, which are cut to what a test has time for.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

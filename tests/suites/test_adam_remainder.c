@@ -1,6 +1,8 @@
 /*
  * A master in two halves: a bf16 parameter and its remainder.  Whatever is done to an fp32 master must be done to them, on every
  * row that has one beside it.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

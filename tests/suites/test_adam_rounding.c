@@ -2,6 +2,8 @@
  * Adam's rounding: that of every 16-bit value at its boundaries, and its statistics.  The values are brought to the rounding
  * unchanged: master to param with a learning rate of 0, gradient to m with beta1 = 0.  Scaled moments: test_adam_scaled.c; what
  * rounding does to a long run: test_adam_long.c.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,8 @@
 /*
  * Saved states of Adam: the documented bytes, the same on every device; what is loaded is what was saved, through any change of
  * precision; what is damaged is refused and nothing is written.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

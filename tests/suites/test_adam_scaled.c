@@ -2,6 +2,8 @@
  * Scaled moments: the scale of a block, its rounding at every boundary, the statistics of stochastic rounding, and v that never
  * becomes zero.  Values are brought to the rounding unchanged: with beta1 = 0 from the gradient to m, with beta2 = 0 its square
  * to v.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,5 +1,7 @@
 /*
  * What a caller can get wrong: each mistake has its status, a detail that names the field, and no effect.
+ *
+ * Runs on: cpu, every emulated, gpu.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,8 @@
 /*
  * The oracle of cross-entropy against closed forms, against the formula of quern.h written down once more, and its gradient against
  * finite differences of its loss: before a kernel is measured with it.
+ *
+ * Runs on: oracle.
  */
 #include <math.h>
 

@@ -2,6 +2,8 @@
  * The shapes and options with which others test their cross-entropy, under tolerances that are stricter (oracle/cross_entropy.c):
  * theirs are absolute ones that a gradient of zero outside the label's column passes.  Rows are left out where there would be more
  * columns in all than a test has time for; vocabularies are theirs.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
 #include <stdint.h>
 

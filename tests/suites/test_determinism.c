@@ -1,5 +1,7 @@
 /*
  * The same bits, whatever surrounds the work: from run to run, in any batch, with any threads.
+ *
+ * Runs on: cpu, emulated, gpu.
  */
 #include <fenv.h>
 #include <pthread.h>

@@ -1,5 +1,7 @@
 /*
  * Devices: counted, opened, described; several at once; the two that give the same bits.
+ *
+ * Runs on: cpu, every emulated, gpu.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>

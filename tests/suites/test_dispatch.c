@@ -1,5 +1,7 @@
 /*
  * Choosing a kernel: what QUERN_KERNEL leaves, what the walk says, which row comes first.
+ *
+ * Runs on: cpu, every emulated, gpu.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <fnmatch.h>

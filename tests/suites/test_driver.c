@@ -7,6 +7,8 @@
  *   broken    the driver does not start
  *   empty     the driver works and finds no GPU
  *   unknown   there is a GPU, older than every target
+ *
+ * Runs on: driver.
  */
 #include <stdlib.h>
 #include <string.h>

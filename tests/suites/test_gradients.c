@@ -1,4 +1,8 @@
-/* The global norm of gradients, against long double, and their accumulation, bit for bit. */
+/*
+ * The global norm of gradients, against long double, and their accumulation, bit for bit.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of adam.
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /*
  * The life of a group: ranks that find each other, split, give their handles back, abort, and report what they are doing; and what
  * becomes of those who make a mistake.
+ *
+ * Runs on: ranks.
  */
 #define _GNU_SOURCE
 #include <limits.h>

@@ -1,6 +1,8 @@
 /*
  * The barrier of CPU ranks, threads and processes: nobody gets past it before all have come, whoever they are, however late, and
  * whatever the counters stand at; and when somebody does not come, everybody is told who.
+ *
+ * Runs on: ranks.
  */
 #define _GNU_SOURCE
 #include <math.h>

@@ -1,5 +1,7 @@
 /*
  * Words: statuses and their blame, error details of each thread, names of types, the log.
+ *
+ * Runs on: cpu, one emulated, gpu.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>

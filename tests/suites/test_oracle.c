@@ -1,6 +1,8 @@
 /*
  * The oracles against published vectors, against each other and against the definitions: before a kernel is measured with
  * them.  That of cross-entropy: test_cross_entropy_oracle.c.
+ *
+ * Runs on: oracle.
  */
 #include <math.h>
 #include <stdlib.h>

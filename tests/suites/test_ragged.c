@@ -1,6 +1,8 @@
 /*
  * Ragged all-to-all between CPU ranks, threads and processes: what arrives where, what stays, and that a mistake of one rank is
  * told to all, costs nothing and spoils nothing.
+ *
+ * Runs on: cpu; kernels of ragged_all_to_all.
  */
 #include <stdint.h>
 #include <stdio.h>

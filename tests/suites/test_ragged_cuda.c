@@ -1,6 +1,8 @@
 /*
  * Ragged all-to-all between GPU ranks that one thread drives: what arrives where, what stays, and that a mistake of one rank is told
  * to all and spoils nothing.  Each in three forms: metadata on the host, on the device, and in a plan.
+ *
+ * Runs on: emulated, gpu; kernels of barrier, ragged_all_to_all.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /*
  * GPUs: operations are asynchronous on the caller's stream, can be captured into a graph, need no current context, and
  * report the driver's errors.
+ *
+ * Runs on: every emulated, gpu.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /*
  * Symmetric memory of CPU ranks, which are threads or processes: what every rank sees where, what frees it, what is refused, and
  * that nothing is left behind.
+ *
+ * Runs on: cpu.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,7 +1,6 @@
 """The recipe for a new GPU generation, end to end: pack it, translate its PTX for the emulator, and run an engine that loads it.
 
-sm_121 is a generation that the checked-in library does not have: without the pack a device of compute capability 12.1 is served
-by sm_120f's rows.
+The generation is one that the library does not have: without the pack the rows of another one serve its devices.
 """
 
 from __future__ import annotations
@@ -14,8 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from gen.spec import GPU_TARGETS  # noqa: E402
+from runner.targets import capability, serving  # noqa: E402
+
 BUILD = ROOT / "build"
-TARGET, CAPABILITY = "sm_121", "12.1"
+PACKED = next(target for target in GPU_TARGETS.values() if not target.in_library)
+TARGET, CAPABILITY = PACKED.name, capability(PACKED)
 LIMIT_SECONDS = 60
 
 
@@ -45,7 +49,7 @@ def main() -> int:
     print(f"pack: made in {seconds:.0f} s (limit {LIMIT_SECONDS} s)")
     directory = BUILD / "packs" / TARGET
     emulate(directory)
-    environment = {**os.environ, "QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": "sm_120f", "QUERN_EMULATOR": CAPABILITY,
+    environment = {**os.environ, "QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": serving(CAPABILITY), "QUERN_TEST_PACK_TARGET": TARGET, "QUERN_EMULATOR": CAPABILITY,
                    "QUERN_EMULATOR_KERNELS": f"{directory}:{BUILD / 'emulator'}", "LD_LIBRARY_PATH": str(BUILD / "emulator"),
                    "QUERN_TEST_PACK": str(BUILD / "packs" / f"{TARGET}.qpack")}
     return subprocess.run([BUILD / "tests" / "test_pack", "--jobs", "2"], env=environment).returncode

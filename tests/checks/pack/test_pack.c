@@ -2,7 +2,9 @@
  * Kernel packs: an engine that is running on a generation which the library does not have loads a pack and is served by it, without
  * relinking; and a pack that is not sound is refused with a reason and changes nothing.
  *
- *   QUERN_TEST_PACK=build/packs/sm_121.qpack   for a device that has its target's compute capability
+ *   QUERN_TEST_PACK=FILE             for a device that has its target's compute capability
+ *   QUERN_TEST_PACK_TARGET=sm_121    the target of the pack
+ *   QUERN_TEST_TARGET=sm_120f        the one that serves without it
  */
 #define _POSIX_C_SOURCE 200809L
 #include <criterion/criterion.h>
@@ -17,6 +19,12 @@
 #include "kernels/kernel.h"
 #include "runtime/pack_format.h"
 #include "quern.h"
+
+static const char *pack_target(void) {
+    const char *target = getenv("QUERN_TEST_PACK_TARGET");
+    check(target, "QUERN_TEST_PACK_TARGET is not set");
+    return target;
+}
 
 static const char *pack_path(void) {
     const char *path = getenv("QUERN_TEST_PACK");
@@ -64,8 +72,9 @@ static void take_step(const struct test_device *device, uint16_t result[3 * COUN
     for (int k = 0; k < 4; k++) buffer_close(&buffers[k]);
 }
 
-static void expect_kernel(const quern_device *device, const char *name) {
-    char text[4000];
+static void expect_kernel(const quern_device *device, const char *target) {
+    char text[4000], name[100];
+    snprintf(name, sizeof name, "adam_pbf16_gbf16_mbf16_vbf16__%s: chosen", target);
     quern_adam_tensor tensor = {0};
     quern_adam_args args = adam_args(&tensor);
     quern_adam_explain(device, &args, text, sizeof text);
@@ -76,20 +85,20 @@ Test(pack, serves_a_generation_that_the_library_does_not_have) {
     struct test_device device;
     uint16_t before[3 * COUNT], after[3 * COUNT];
     device_open(&device, 0, "*");
-    expect_target(device.quern, "sm_120f");
+    expect_target(device.quern, test_target());
     check_ok(quern_prepare(device.quern, QUERN_ADAM | QUERN_CROSS_ENTROPY));
     take_step(&device, before);
-    expect_kernel(device.quern, "adam_pbf16_gbf16_mbf16_vbf16__sm_120f: chosen");
+    expect_kernel(device.quern, test_target());
 
     check_ok(quern_load_pack(pack_path()));
-    expect_target(device.quern, "sm_121");
+    expect_target(device.quern, pack_target());
     check_ok(quern_prepare(device.quern, QUERN_ADAM | QUERN_CROSS_ENTROPY));
-    expect_kernel(device.quern, "adam_pbf16_gbf16_mbf16_vbf16__sm_121: chosen");
+    expect_kernel(device.quern, pack_target());
     take_step(&device, after);
     check(!memcmp(before, after, sizeof before), "the pack's kernel gives other bits than the library's");
 
     check_ok(quern_load_pack(pack_path()));  /* again: nothing happens */
-    expect_target(device.quern, "sm_121");
+    expect_target(device.quern, pack_target());
     device_close(&device);
 }
 
@@ -101,8 +110,10 @@ Test(pack, serves_cross_entropy) {
     int32_t label[ROWS] = {0, 1, 2, 99};
     for (int i = 0; i < ROWS * VOCAB; i++) ones[i] = 1;
     check_ok(quern_load_pack(pack_path()));
-    setenv("QUERN_TEST_TARGET", "sm_121", 1);
-    device_open(&device, 0, "*__sm_121");
+    char kernels[64];
+    snprintf(kernels, sizeof kernels, "*__%s", pack_target());
+    setenv("QUERN_TEST_TARGET", pack_target(), 1);
+    device_open(&device, 0, kernels);
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
     buffer_open(&logits, &device, sizeof ones, 0, ones);
     buffer_open(&labels, &device, sizeof label, 0, label);
@@ -166,7 +177,7 @@ static void expect_refused(struct bytes bytes, const char *reason) {
     unlink(path);
     check(status == QUERN_INVALID_PACK, "%s: status %s", reason, quern_status_string(status));
     check(strstr(error_detail(), reason), "the detail is \"%s\", expected \"%s\"", error_detail(), reason);
-    expect_target(device.quern, "sm_120f");
+    expect_target(device.quern, test_target());
     device_close(&device);
 }
 

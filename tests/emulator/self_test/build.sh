@@ -21,7 +21,7 @@ PATH=$(dirname "$nvcc"):$PATH
 translate() { # SOURCE VIRTUAL STEM
   nvcc -ptx -arch="$2" -std=c++17 -fmad=false "$here/$1" -o "$out/$3.ptx"
   python3 "$emulator/translate.py" "$out/$3.ptx" -o "$out/$3.cpp"
-  $cxx -std=c++17 $flags -fPIC -ffp-contract=off -I "$emulator" -c "$out/$3.cpp" -o "$out/$3.o"
+  sh "$emulator/compile.sh" "$out/$3.cpp" "$out/$3.o" "$out/kept" $cxx -std=c++17 $flags -fPIC -ffp-contract=off -I "$emulator"
 }
 link() { # LIBRARY STEM...
   library=$1
@@ -74,7 +74,11 @@ fatbinary --compress=false -64 --create="$out/ranks.fatbin" $rank_images
 fatbinary --compress=false -64 --create="$out/clusters.fatbin" $cluster_images \
   --image3="kind=ptx,sm=90,file=$out/clusters_compute_90.ptx"
 fatbinary --compress=false -64 --create="$out/all.fatbin" $images --image3="kind=ptx,sm=90,file=$out/compute_90.ptx"
-c++ -std=c++17 -O2 -fPIC -shared -pthread "$emulator"/runtime/*.cpp "$emulator"/libcuda*.cpp -lzstd -o "$out/libcuda.so.1"
+if [ -n "${DRIVER:-}" ]; then  # built before
+  cp "$DRIVER" "$out/libcuda.so.1"
+else
+  c++ -std=c++17 -O2 -fPIC -shared -pthread "$emulator"/runtime/*.cpp "$emulator"/libcuda*.cpp -lzstd -o "$out/libcuda.so.1"
+fi
 for program in self_test shared_memory ranks clusters; do
   $cxx -std=c++17 $main_flags "$here/$program.cpp" -o "$out/$program" -ldl -pthread
 done

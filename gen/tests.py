@@ -1,0 +1,35 @@
+"""What lies in tests/: the names from which generated/tests.ninja is rendered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+
+# The folders whose files are listed, relative to tests/.
+FOLDERS = ("suites", "harness", "oracle", "emulator", "emulator/runtime")
+
+# What the thread ranks that ThreadSanitizer looks at are linked with: tests/race/ranks.c.
+WITH_THREADS = ("harness/random", "harness/ragged_case", "harness/ranks", "oracle/ragged_all_to_all")
+
+
+def _names(folder: str, pattern: str) -> list[str]:
+    return sorted(str(path.relative_to(TESTS).with_suffix("")) for path in (TESTS / folder).glob(pattern))
+
+
+def sources() -> dict[str, list[str]]:
+    """Names below tests/ without their endings, by what they are."""
+    return {
+        "suites": _names("suites", "*.c"),
+        "harness": _names("harness", "*.c"),
+        "oracle": _names("oracle", "*.c"),
+        "emulator": [*_names("emulator", "*.cpp"), *_names("emulator/runtime", "*.cpp")],
+        "translator": [f"tests/{name}.py" for name in _names("emulator", "*.py")],
+        "thread": list(WITH_THREADS),
+    }
+
+
+def folders() -> list[str]:
+    """Those whose times tell that a file came or went, relative to the root."""
+    return [f"tests/{name}" for name in FOLDERS if (TESTS / name).is_dir()]

@@ -1,0 +1,1 @@
+"""The runner of all tests, in parts: tests/run.py is its door."""

@@ -1,0 +1,57 @@
+"""The further checks: commands that say no by their exit status.  One may close with a line `N passed, N failed` of its own."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from runner.devices import DRIVER
+from runner.targets import GPU_TARGETS, capability, first_with, serving
+from runner.texts import owners
+
+PYTHON = sys.executable
+LIBRARY = ("libquern.a",)
+PROGRAMS = ("examples", "build/language_model")
+
+
+def emulated(*targets: str) -> tuple[str, ...]:
+    return (*DRIVER, *(f"build/emulator/{target}.so" for target in targets))
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    command: tuple[str, ...]
+    targets: tuple[str, ...] = ()  # for ninja
+    with_nvcc: bool = False        # it proves nothing about a build without nvcc
+    quick: bool = False            # takes seconds: part of --quick
+
+
+# A device of the generation that is only ever built as a pack.
+PACKED = next(capability(target) for target in GPU_TARGETS.values() if not target.in_library)
+
+CHECKS = (
+    Check("generated files", (PYTHON, "-m", "gen", "check"), quick=True),
+    Check("mutants", (PYTHON, "tests/checks/mutants.py", "--check"), quick=True),
+    Check("generator", (PYTHON, "tests/checks/generator.py"), quick=True),
+    Check("static audit", (PYTHON, "-m", "gen", "audit", "--check"), LIBRARY, with_nvcc=True, quick=True),
+    Check("usage", ("sh", "tests/checks/usage.sh"), quick=True),
+    Check("archive", ("sh", "tests/checks/abi.sh"), LIBRARY, quick=True),
+    Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARY, quick=True),
+    Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
+    Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *emulated(first_with("clusters").name))),
+    Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS),
+    Check("emulator", ("env", f"DRIVER={DRIVER[0]}", "sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"), DRIVER,
+          with_nvcc=True),
+    Check("kernel pack", (PYTHON, "tests/checks/pack/run.py"), ("build/tests/test_pack", *emulated(serving(PACKED))), with_nvcc=True),
+    Check("data races", (PYTHON, "tests/race/run.py"), ("build/tests/race", "emulator-thread", *emulated(*owners("cross_entropy"))),
+          with_nvcc=True),
+    Check("data races of Adam", (PYTHON, "tests/race/adam.py"), ("build/tests/race_adam", *emulated(*owners("adam"))), with_nvcc=True),
+    Check("protocol models", (PYTHON, "tests/model/run.py")),
+    Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks",)),
+    Check("data races of GPU ranks", (PYTHON, "tests/race/gpu_ranks.py"), ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True),
+    Check("faults of ranks", ("build/tests/faults/faults",), ("build/tests/faults/faults",)),
+    Check("meeting place of ranks", ("build/tests/faults/meeting_place",), ("build/tests/faults/meeting_place",)),
+    Check("symmetric memory of ranks", ("env", "LD_LIBRARY_PATH=build/emulator", "build/tests/faults/symmetric_processes"),
+          ("build/tests/faults/symmetric_processes", *DRIVER)),
+)

@@ -1,0 +1,176 @@
+"""The configurations: each device on which suites run, and what ninja has to build for it."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from runner import suites
+from runner.targets import CPU_TARGETS, GPU_TARGETS, emulated_devices, first_with, needed_flags, older_than_all
+from runner.texts import has_instrumented
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+EMULATOR = BUILD / "emulator"
+DRIVER = ("build/emulator/libcuda.so.1", "build/emulator/libcublas.so.13")
+
+NO_NVCC = "the kernels were built without nvcc"
+
+# What can be wrong with a driver (see test_driver.c), and the environment that makes it so.
+DRIVERS = {
+    "absent": {"LD_LIBRARY_PATH": ""},
+    "garbage": {"LD_LIBRARY_PATH": "{garbage}"},
+    "old": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "driver_version:11000"},
+    "broken": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "init:999"},
+    "empty": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "init:100"},
+    "unknown": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR": older_than_all()},
+}
+
+
+@dataclass
+class Configuration:
+    """A device on which suites run."""
+
+    name: str
+    kind: str                   # of suites.KINDS
+    environment: dict[str, str] = field(default_factory=dict)
+    unavailable: str = ""       # why it cannot run here
+    is_first: bool = True       # of its kind: it runs the suites that need only one
+    programs: str = "build/tests"
+    targets: tuple[str, ...] = ()   # for ninja, beside the programs
+    only: frozenset[str] | None = None  # suites that are not left out; None: all of its kind
+
+    def suites(self) -> list[suites.Suite]:
+        return [suite for suite in suites.read_suites()
+                if self.kind in suite.kinds and (self.is_first or self.kind not in suite.once)
+                and (self.only is None or suite.name in self.only)]
+
+
+def has_nvcc() -> bool:
+    """Whether the build found nvcc; before it has looked: yes."""
+    found = BUILD / "nvcc.txt"
+    return not found.exists() or found.read_text().strip() != "none"
+
+
+def cpu_configurations() -> list[Configuration]:
+    match = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    flags = set(match.group(1).split()) if match else set()
+    configurations = []
+    for target in CPU_TARGETS:
+        lacking = needed_flags(target) - flags
+        configurations.append(Configuration(
+            f"cpu {target}", "cpu",
+            {"QUERN_TEST_DEVICE": "cpu", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": "1", "QUERN_KERNEL": f"*__{target}"},
+            f"this CPU lacks {', '.join(sorted(lacking))}" if lacking else "",
+            is_first=not lacking and all(other.unavailable for other in configurations)))
+    return configurations
+
+
+def rank_configuration() -> Configuration:
+    """Groups of CPU ranks, which use no kernels: the same on every CPU."""
+    return Configuration("ranks", "ranks", {"QUERN_TEST_DEVICE": "cpu"})
+
+
+# The generation that stands for all in `--quick`, and where the suites run that need one only: it has all there is, clusters, bulk
+# and asynchronous copies.
+FIRST_EMULATED = first_with("clusters").name
+
+
+def emulated_configurations() -> list[Configuration]:
+    return [
+        Configuration(
+            f"emulated {target} on {capability}", "emulated",
+            {"QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": "2",
+             "QUERN_TEST_SCALE": "small", "QUERN_EMULATOR": f"{capability},{capability}", "QUERN_EMULATOR_ORDER": order,
+             "QUERN_EMULATOR_SHARED_KB": str(GPU_TARGETS[target].shared_bytes // 1024), "LD_LIBRARY_PATH": str(EMULATOR)},
+            "" if has_nvcc() else NO_NVCC,
+            is_first=target == FIRST_EMULATED,
+            targets=(*DRIVER, f"build/emulator/{target}.so"))
+        for capability, target, order in emulated_devices()
+    ]
+
+
+# ---- with sanitizers ------------------------------------------------------------------------------
+
+
+def instrumented(configurations: list[Configuration]) -> list[Configuration]:
+    """The same devices with the AddressSanitizer and UndefinedBehaviorSanitizer in the library, the kernels and the suites.
+
+    Of the GPU targets one for each source text is enough: the one that owns it has it instrumented, and runs the suites of the
+    operations concerned.  Suites of no operation in particular look at the host code: they run on one target of each kind.
+    """
+    every = [suite for suite in suites.read_suites() if suite.sanitized]
+    sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": f"{BUILD / 'emulator-address'}:{EMULATOR}",
+                 "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    made = []
+    for plain in configurations:
+        kernels, target = (), plain.environment.get("QUERN_TEST_TARGET", "")
+        only = [suite for suite in every if suite.operations or plain.is_first]
+        if plain.kind == "emulated":
+            only = [suite for suite in only if not suite.operations or has_instrumented(target, suite.operations)]
+            kernels = (f"build/emulator-address/{target}.so",)
+        if any(plain.kind in suite.kinds for suite in only):
+            made.append(Configuration(
+                f"sanitized {plain.name}", plain.kind, {**plain.environment, **sanitizer}, plain.unavailable, plain.is_first,
+                "build/address/tests", (*plain.targets, *kernels), frozenset(suite.name for suite in only)))
+    return made
+
+
+# ---- real GPUs and broken drivers -----------------------------------------------------------------
+
+
+@cache
+def real_gpus() -> tuple[tuple[int, str], ...]:
+    """The compute capability and the name of each GPU of this machine."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return ()
+    count = ctypes.c_int()
+    if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
+        return ()
+    gpus = []
+    for ordinal in range(count.value):
+        name, major, minor = ctypes.create_string_buffer(96), ctypes.c_int(), ctypes.c_int()
+        cuda.cuDeviceGetName(name, 96, ordinal)
+        cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, ordinal)
+        cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, ordinal)
+        gpus.append((10 * major.value + minor.value, name.value.decode()))
+    return tuple(gpus)
+
+
+def gpu_configurations() -> list[Configuration]:
+    gpus = real_gpus()
+    if not gpus:
+        return [Configuration("gpu", "gpu", unavailable="this machine has no GPU with a driver")]
+    capability, name = gpus[0]
+    target = next((t.name for t in GPU_TARGETS.values() if t.in_library and t.cc_min <= capability <= t.cc_max), "none")
+    return [Configuration(f"gpu {name}", "gpu", {
+        "QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": str(len(gpus))})]
+
+
+def driver_configurations(garbage: Path) -> list[Configuration]:
+    (garbage / "libcuda.so.1").write_text("This is no library.\n")
+    configurations = []
+    for driver, environment in DRIVERS.items():
+        unavailable = "this machine has a driver" if driver == "absent" and real_gpus() else ""
+        filled = {name: value.format(garbage=garbage) for name, value in environment.items()}
+        filled.update(QUERN_TEST_DEVICE="cpu", QUERN_TEST_DRIVER=driver)
+        configurations.append(Configuration(f"driver {driver}", "driver", filled, unavailable, targets=DRIVER))
+    return configurations
+
+
+def all_configurations(garbage: Path) -> list[Configuration]:
+    cpu, ranks, emulated = cpu_configurations(), rank_configuration(), emulated_configurations()
+    return [
+        Configuration("oracle", "oracle"),
+        *cpu,
+        ranks,
+        *driver_configurations(garbage),
+        *emulated,
+        *instrumented([*cpu, ranks, *emulated]),
+        *gpu_configurations(),
+    ]

@@ -1,0 +1,191 @@
+"""Runs suites and checks, a few at a time, and shows each as it ends."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runner.record import Cost, Record
+
+ROOT = Path(__file__).resolve().parents[2]
+TIMEOUT = 600          # seconds for one job
+LONG = 60              # seconds: what takes longer begins first
+SPARE_MB = 512         # memory that is left to others
+
+
+@dataclass(frozen=True)
+class Job:
+    configuration: str
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    targets: tuple[str, ...] = ()  # for ninja
+    is_check: bool = False
+    emulated: str = ""                  # the target, of a suite that proves the same on each target with the same kernels
+    operations: tuple[str, ...] = ()    # whose kernels these are
+
+
+@dataclass
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other: Count) -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self) -> str:
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
+
+@dataclass
+class Outcome:
+    count: Count
+    cost: Cost
+    status: int      # negative: a signal; 124: no end
+    output: str
+
+
+# ---- one job --------------------------------------------------------------------------------------
+
+
+def run_command(command: tuple[str, ...], environment: dict[str, str]) -> Outcome:
+    """What became of a process with all its children, and everything that was printed."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as printed:
+        process = subprocess.Popen(command, cwd=ROOT, env={**clean, **environment}, stdin=subprocess.DEVNULL, stdout=printed,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            os.killpg(process.pid, signal.SIGKILL)
+
+        timer = threading.Timer(TIMEOUT, end)
+        timer.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        printed.seek(0)
+        output = printed.read().decode(errors="replace")
+    cost = Cost(time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
+    if late.is_set():
+        return Outcome(Count(), cost, 124, f"{output}\nno end after {TIMEOUT} seconds")
+    return Outcome(Count(), cost, process.returncode, output)
+
+
+def count_tap(report: str) -> Count:
+    """Criterion's TAP report: a skipped test is an `ok` with a directive."""
+    count = Count()
+    for line in report.splitlines():
+        if line.startswith("not ok"):
+            count.failed += 1
+        elif line.startswith("ok"):
+            skipped = "# SKIP" in line
+            count.skipped += skipped
+            count.passed += not skipped
+    return count
+
+
+def run_suite(job: Job) -> Outcome:
+    with tempfile.NamedTemporaryFile(mode="r", suffix=".tap") as report:
+        outcome = run_command((*job.command, f"--tap={report.name}"), job.environment)
+        outcome.count = count_tap(report.read())
+        return outcome
+
+
+def run_check(job: Job) -> Outcome:
+    outcome = run_command(job.command, job.environment)
+    lines = outcome.output.strip().splitlines()
+    closing = re.fullmatch(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", lines[-1]) if lines else None
+    if closing:
+        outcome.count = Count(*(int(number or 0) for number in closing.groups()))
+    else:
+        outcome.count = Count(passed=int(outcome.status == 0), failed=int(outcome.status != 0))
+    return outcome
+
+
+def run_job(job: Job) -> tuple[Outcome, list[str]]:
+    """Whatever is not a clean success counts as a failure; the reasons beside failed tests are listed."""
+    outcome = run_check(job) if job.is_check else run_suite(job)
+    count, status, reasons = outcome.count, outcome.status, []
+    if not count.passed + count.failed + count.skipped:
+        reasons.append("ran no test")
+    if status and not count.failed:
+        reasons.append(f"ended with {f'signal {-status}' if status < 0 else f'status {status}'}")
+    count.failed += bool(reasons)
+    return outcome, reasons
+
+
+# ---- all jobs -------------------------------------------------------------------------------------
+
+
+def available_mb() -> int:
+    """Memory that new processes can have without swapping."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    return int(found.group(1)) // 1024 if found else 1 << 30
+
+
+def split_by_memory(jobs: list[Job], record: Record) -> tuple[list[Job], list[Job]]:
+    """Those that this machine has the memory for, and those that it has not."""
+    limit = available_mb() - SPARE_MB
+    fits = [record.expected(job.configuration, job.name).peak_mb <= limit for job in jobs]
+    return [job for job, yes in zip(jobs, fits) if yes], [job for job, yes in zip(jobs, fits) if not yes]
+
+
+class Progress:
+    """Prints each job as it ends, with the time that is left by the record."""
+
+    def __init__(self, jobs: list[Job], record: Record, workers: int) -> None:
+        self.record = record
+        self.workers = workers
+        self.total, self.done = len(jobs), 0
+        self.left = sum(self.expected(job) for job in jobs)
+        self.counts = {job.configuration: Count() for job in jobs}
+        self.missing = {name: sum(job.configuration == name for job in jobs) for name in self.counts}
+
+    def expected(self, job: Job) -> float:
+        return self.record.expected(job.configuration, job.name).seconds
+
+    def ended(self, job: Job, outcome: Outcome, reasons: list[str]) -> None:
+        self.done += 1
+        self.left -= self.expected(job)
+        self.record.add(job.configuration, job.name, outcome.cost)
+        self.counts[job.configuration].add(outcome.count)
+        if outcome.count.failed:
+            print(f"---- {job.configuration}: {job.name} {' and '.join(reasons)}\n{outcome.output.rstrip()}\n----")
+        print(f"[{self.done}/{self.total}, {in_words(self.left / self.workers)} left] {job.configuration}: {job.name}: "
+              f"{outcome.count} ({outcome.cost.seconds:.1f} s)", flush=True)
+        self.missing[job.configuration] -= 1
+        if not self.missing[job.configuration]:
+            print(f"{job.configuration}: {self.counts[job.configuration]}", flush=True)
+
+
+def in_words(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(seconds, 0):.0f} s"
+
+
+def run_all(jobs: list[Job], workers: int, record: Record) -> tuple[Count, list[Cost]]:
+    progress, total, costs = Progress(jobs, record, workers), Count(), []
+    expected = [progress.expected(job) for job in jobs]
+    order = sorted(range(len(jobs)), key=lambda i: -expected[i] if expected[i] > LONG else 0)
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        running = {pool.submit(run_job, jobs[i]): jobs[i] for i in order}
+        for done in concurrent.futures.as_completed(running):
+            outcome, reasons = done.result()
+            progress.ended(running[done], outcome, reasons)
+            total.add(outcome.count)
+            costs.append(outcome.cost)
+    return total, costs

@@ -1,0 +1,85 @@
+"""What each job took when it ran before: from it comes the time that is left.
+
+The last runs of this tree are in build/test_times.json.  A first run takes tests/runner/times.json, which `./quern test --keep-times`
+writes; there the devices of one kind share an entry.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = Path(__file__).resolve().parent / "times.json"
+LAST = ROOT / "build/test_times.json"
+UNKNOWN_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    seconds: float     # from begin to end
+    cpu: float         # of all its processes
+    peak_mb: int       # of its largest process
+
+    def as_list(self) -> list[float]:
+        return [round(self.seconds, 1), round(self.cpu, 1), self.peak_mb]
+
+
+def _read(path: Path) -> dict[str, Cost]:
+    try:
+        return {name: Cost(*values) for name, values in json.loads(path.read_text()).items()}
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def kind_of(configuration: str) -> str:
+    """What configurations share in the kept record: `sanitized emulated` of `sanitized emulated sm_80 on 8.0`."""
+    words = configuration.split()
+    return " ".join(words[: 2 if words[0] == "sanitized" else 1])
+
+
+class Record:
+    def __init__(self) -> None:
+        self.kept = _read(KEPT)
+        self.last = _read(LAST)
+
+    def expected(self, configuration: str, name: str) -> Cost:
+        unknown = Cost(UNKNOWN_SECONDS, UNKNOWN_SECONDS, 0)
+        return self.last.get(f"{configuration}: {name}") or self.kept.get(f"{kind_of(configuration)}: {name}") or unknown
+
+    def quick_seconds(self, configuration: str, name: str) -> float:
+        """CPU time by the kept record, so that --quick means the same everywhere; 0 of what is new."""
+        cost = self.kept.get(f"{kind_of(configuration)}: {name}")
+        return cost.cpu if cost else 0
+
+    def add(self, configuration: str, name: str, cost: Cost) -> None:
+        self.last[f"{configuration}: {name}"] = cost
+
+    def save(self) -> None:
+        _write(LAST, self.last)
+
+    def keep(self) -> None:
+        """Of each kind the dearest device."""
+        shared: dict[str, Cost] = {}
+        for job, cost in self.last.items():
+            configuration, name = job.split(": ", 1)
+            entry = f"{kind_of(configuration)}: {name}"
+            before = shared.get(entry, cost)
+            shared[entry] = Cost(*(max(pair) for pair in zip(asdict(before).values(), asdict(cost).values())))
+        _write(KEPT, shared)
+
+    def table(self, rows: int = 10) -> list[str]:
+        """The dearest kinds of jobs and the dearest jobs of the last runs."""
+        groups: dict[str, float] = {}
+        for job, cost in self.last.items():
+            groups[kind_of(job.split(": ", 1)[0])] = groups.get(kind_of(job.split(": ", 1)[0]), 0) + cost.cpu
+        lines = [f"{seconds / 60:8.1f} min of CPU  {name}" for name, seconds in sorted(groups.items(), key=lambda g: -g[1])]
+        dearest = sorted(self.last.items(), key=lambda job: -job[1].cpu)[:rows]
+        return lines + [""] + [f"{cost.cpu:8.1f} s of CPU, {cost.peak_mb:5} MB  {job}" for job, cost in dearest]
+
+
+def _write(path: Path, costs: dict[str, Cost]) -> None:
+    lines = [f"{json.dumps(name)}: {json.dumps(cost.as_list())}" for name, cost in sorted(costs.items())]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")

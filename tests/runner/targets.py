@@ -1,0 +1,62 @@
+"""The emulated devices: one for each GPU target of the library, from the generator's table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from gen.spec import CPU_TARGETS, GPU_TARGETS, GpuTarget  # noqa: E402
+
+# In which order threads and blocks run: a device's place in the list chooses, so that each order meets several generations.
+ORDERS = ("forward", "random:1", "reverse")
+
+# What /proc/cpuinfo calls what the generator asks of a CPU.
+CPU_FLAGS = {
+    "QUERN_CPU_AVX2": ("avx2", "fma", "f16c"),
+    "QUERN_CPU_AVX512": ("avx512f", "avx512bw", "avx512dq", "avx512vl"),
+}
+
+
+def needed_flags(cpu_target: str) -> set[str]:
+    return {flag for bit in CPU_TARGETS[cpu_target].required for flag in CPU_FLAGS[bit]}
+
+
+def library_targets() -> list[GpuTarget]:
+    """Those that the library has, from the oldest on; of equal ones the one that is more specific is first."""
+    rows = [target for target in GPU_TARGETS.values() if target.in_library]
+    return sorted(rows, key=lambda target: (target.cc_min, target.cc_max))
+
+
+def capability(target: GpuTarget) -> str:
+    """That of a device on which a target must serve: its own, and for a virtual one the lowest x.0 that no other target covers."""
+    number = target.cc_min
+    if target.is_virtual:
+        others = [other for other in library_targets() if not other.is_virtual]
+        while any(other.cc_min <= number <= other.cc_max for other in others):
+            number = (number // 10 + 1) * 10
+    return f"{number // 10}.{number % 10}"
+
+
+def older_than_all() -> str:
+    """The capability of a device that no target serves."""
+    number = min(target.cc_min for target in library_targets()) - 1
+    return f"{number // 10}.{number % 10}"
+
+
+def emulated_devices() -> list[tuple[str, str, str]]:
+    """Capability, target and order of each, by capability."""
+    found = sorted(((capability(target), target.name) for target in library_targets()), key=lambda pair: float(pair[0]))
+    return [(number, name, ORDERS[place % len(ORDERS)]) for place, (number, name) in enumerate(found)]
+
+
+def first_with(feature: str) -> GpuTarget:
+    """The oldest generation that has a feature."""
+    return next(target for target in library_targets() if feature in target.features and not target.is_virtual)
+
+
+def serving(number: str) -> str:
+    """The target that serves a device of this capability: the first row that covers it."""
+    wanted = round(10 * float(number))
+    return next(target.name for target in GPU_TARGETS.values()
+                if target.in_library and target.cc_min <= wanted <= target.cc_max)
