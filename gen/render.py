@@ -40,8 +40,15 @@ def digest() -> str:
     return total.hexdigest() + "\n"
 
 
+def _printable(value: object) -> object:
+    """A column that a dtype does not have, or a dtype that a row of a template's own does not know, must not become a text."""
+    if value is None:
+        raise ValueError("a template prints None: the dtype has no such column, or the kernel no such key")
+    return value
+
+
 class Renderer:
-    """The Jinja2 environment; a misspelt name in a template is an error, never an empty text."""
+    """The Jinja2 environment; a misspelt name in a template is an error, never an empty text, and so is None."""
 
     def __init__(self) -> None:
         import jinja2  # here, so that commands which render nothing work without it
@@ -56,6 +63,7 @@ class Renderer:
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=True,
+            finalize=_printable,
         )
         self.environment.filters["continued"] = " $\n    ".join  # a list over several lines of a ninja file
         self.environment.filters["constant"] = lambda dtype: spec.DTYPES[dtype].constant if dtype else "QUERN_NO_DTYPE"

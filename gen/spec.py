@@ -14,30 +14,46 @@ PACK_VERSION = 4
 
 @dataclass(frozen=True)
 class Dtype:
-    """An element type."""
+    """An element type: all that templates ask of it.  A column that is None must not be printed: rendering fails where it is."""
 
-    name: str      # as it appears in kernel names
-    constant: str  # quern_dtype in quern.h
+    name: str                   # in kernel names
+    constant: str               # quern_dtype in quern.h
+    number: int                 # its value, which kernel packs store
     bits: int
+    c_type: str                 # in which C code reads and writes an element
+    primitive: str              # how the conversions of src/kernels end: pair_load_bf16, struct bf16
+    minus_infinity: str | None  # C literals of c_type: the codes of values, ...
+    nan: str | None             # ... the one that is stored for NaN, ...
+    largest: str | None         # ... the largest finite one
+    is_float: bool = False      # a value of its own: logits, parameters and gradients can have this type
+    is_scaled: bool = False     # a moment in it has a scale for each 32 elements, which only full kernels know
+
+    @property
+    def bytes(self) -> int:
+        return self.bits // 8
+
+    @property
+    def is_value(self) -> bool:
+        """Whether an element means something without another array beside it, save a scale."""
+        return self.is_float or self.is_scaled
 
 
 DTYPES = {
     dtype.name: dtype
     for dtype in (
-        Dtype("f32", "QUERN_F32", 32),
-        Dtype("f16", "QUERN_F16", 16),
-        Dtype("bf16", "QUERN_BF16", 16),
-        Dtype("e4m3", "QUERN_E4M3", 8),
-        Dtype("e5m2", "QUERN_E5M2", 8),
-        Dtype("remainder", "QUERN_REMAINDER", 16),
+        Dtype("f32", "QUERN_F32", 1, 32, "float", "f32", "(-INFINITY)", "NAN", "FLT_MAX", is_float=True),
+        Dtype("f16", "QUERN_F16", 2, 16, "uint16_t", "f16", "0xFC00", "0x7FFF", "0x7BFF", is_float=True, is_scaled=True),
+        Dtype("bf16", "QUERN_BF16", 3, 16, "uint16_t", "bf16", "0xFF80", "0x7FFF", "0x7F7F", is_float=True),
+        Dtype("e4m3", "QUERN_E4M3", 4, 8, "uint8_t", "e4m3", None, "0x7F", "0x7E", is_scaled=True),
+        Dtype("e5m2", "QUERN_E5M2", 5, 8, "uint8_t", "e5m2", "0xFC", "0x7F", "0x7B", is_scaled=True),
+        Dtype("remainder", "QUERN_REMAINDER", 6, 16, "uint16_t", "remainder", None, None, None),
     )
 }
 
-# Those that stand for values of their own: what logits, parameters and gradients can be.
-FLOATS = ("f32", "f16", "bf16")
-
-# Moments in these have a scale for each 32 elements: only full kernels know them.
-SCALED = ("f16", "e4m3", "e5m2")
+FLOATS = tuple(dtype.name for dtype in DTYPES.values() if dtype.is_float)
+SCALED = tuple(dtype.name for dtype in DTYPES.values() if dtype.is_scaled)
+MOMENTS = (*(name for name in FLOATS if name not in SCALED), *SCALED)
+COPIES = tuple(dtype.name for dtype in DTYPES.values() if dtype.is_value and dtype.bits < 32)
 
 
 @dataclass(frozen=True)
