@@ -6,12 +6,12 @@
 
 /* Which types an array can have; each list is closed by QUERN_NO_DTYPE. */
 static const struct role roles[] = {
-    {"args.param_dtype", false, {QUERN_F32, QUERN_F16, QUERN_BF16}},
-    {"args.grad_dtype", false, {QUERN_F32, QUERN_F16, QUERN_BF16}},
-    {"args.m_dtype", false, {QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2}},
-    {"args.v_dtype", false, {QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2}},
-    {"args.master_dtype", true, {QUERN_F32, QUERN_REMAINDER}},
-    {"args.copy_dtype", true, {QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2}},
+    [QUERN_ADAM_PARAM] = {"args.param_dtype", false, {QUERN_F32, QUERN_F16, QUERN_BF16}},
+    [QUERN_ADAM_GRAD] = {"args.grad_dtype", false, {QUERN_F32, QUERN_F16, QUERN_BF16}},
+    [QUERN_ADAM_M] = {"args.m_dtype", false, {QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2}},
+    [QUERN_ADAM_V] = {"args.v_dtype", false, {QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2}},
+    [QUERN_ADAM_MASTER] = {"args.master_dtype", true, {QUERN_F32, QUERN_REMAINDER}},
+    [QUERN_ADAM_COPY] = {"args.copy_dtype", true, {QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2}},
 };
 
 /* Which parameters a master copy can complete, and what is expected of others. */
