@@ -6,13 +6,13 @@ import argparse
 import fnmatch
 import sys
 
-from gen import plan, render, spec
+from gen import plan, render
 
 
 def command_list(arguments: argparse.Namespace) -> int:
     """One line per kernel, in the order of the tables."""
     count = 0
-    for operation in spec.OPERATIONS:
+    for operation in plan.OPERATIONS:
         for kernel in plan.kernels(operation):
             if fnmatch.fnmatchcase(kernel.name, arguments.glob):
                 print(kernel.name)

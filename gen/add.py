@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 from gen import plan, render, spec
+from gen.operations import adam
 
 HEADING = """\
-# Step kernels of Adam beside those of gen/spec.py, one name without a target on a line; `python -m gen add NAME` writes them.
+# Step kernels of Adam beside those of gen/operations/adam.py, one name without a target on a line; `./quern gen add NAME` writes them.
 """
 
 
@@ -16,7 +17,7 @@ def refusal(base_name: str, target: str) -> str | None:
     if target and target not in (*spec.GPU_TARGETS, *spec.CPU_TARGETS):
         return f"no target has the name {target!r}: expected none, since a kernel is added for every target"
     try:
-        key = plan.adam_key(base_name)
+        key = adam.step_key(base_name)
     except KeyError:
         return ("no step kernel of Adam has that name: expected adam_pPARAM_gGRAD_mM_vV, then _master32 or _remainder or nothing, "
                 "then _full or nothing")
@@ -26,7 +27,7 @@ def refusal(base_name: str, target: str) -> str | None:
 
 def run(names: list[str]) -> int:
     """python -m gen add NAME..."""
-    listed = set(plan.added())
+    listed = set(adam.added())
     own = {kernel.name.partition("__")[0] for kernel in plan.kernels("adam")} - listed
     chosen: list[str] = []
     for name in names:
@@ -41,7 +42,7 @@ def run(names: list[str]) -> int:
             chosen.append(base_name)
     if not chosen:
         return 0
-    plan.ADDED_KERNELS.write_text(HEADING + "".join(f"{name}\n" for name in sorted(listed | set(chosen))))
+    adam.ADDED_KERNELS.write_text(HEADING + "".join(f"{name}\n" for name in sorted(listed | set(chosen))))
     for line in render.write(render.outputs()):
         print(line)
     print(f"added {', '.join(sorted(set(chosen)))} for every target; `ninja` builds it")

@@ -261,7 +261,7 @@ def print_table(audits: list[Audit]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """The audit command: a table or JSON, and with --check a line per violation."""
-    units = [unit for operation in plan.KEYS for unit in plan.units(operation) if unit.target.kind == "gpu"]
+    units = [unit for operation in plan.OPERATIONS for unit in plan.units(operation) if unit.target.kind == "gpu"]
     audits: list[Audit] = []
     missing: list[str] = []
     for unit in units:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from gen import plan, spec
+from gen.operation import Operation
 
 VOCAB = "vocab"  # beside an operation's keys: how long a row of logits is
 
@@ -20,18 +21,18 @@ def find_target(name: str) -> plan.Target:
     return targets[name]
 
 
-def parse(words: list[str]) -> tuple[str, plan.Target, dict[str, str | None]]:
+def parse(words: list[str]) -> tuple[str, plan.Target, plan.Key]:
     """`adam target=sm_90a param=bf16 ...`, or the name of a kernel."""
     if len(words) == 1 and "__" in words[0]:
-        for operation in spec.OPERATIONS:
+        for operation in plan.OPERATIONS:
             for kernel in plan.kernels(operation):
                 if kernel.name == words[0]:
                     return operation, kernel.target, kernel.key
         raise BadRequest(f"no kernel has the name {words[0]!r}; ./quern gen list shows them all")
     operation, pairs = words[0], words[1:]
-    if operation not in spec.OPERATIONS:
-        raise BadRequest(f"there is no operation {operation!r}; there are {', '.join(spec.OPERATIONS)}")
-    request: dict[str, str | None] = {}
+    if operation not in plan.OPERATIONS:
+        raise BadRequest(f"there is no operation {operation!r}; there are {', '.join(plan.OPERATIONS)}")
+    request: plan.Key = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
@@ -42,9 +43,10 @@ def parse(words: list[str]) -> tuple[str, plan.Target, dict[str, str | None]]:
         raise BadRequest("the request names no target, e.g. target=sm_90a")
     if not (request.get(VOCAB) or "0").isdigit():
         raise BadRequest(f"{VOCAB} is {request[VOCAB]!r}, which is no number")
-    unknown = set(request) - set(plan.KEYS[operation]) - {VOCAB}
+    keys = plan.OPERATIONS[operation].keys
+    unknown = set(request) - set(keys) - {VOCAB}
     if unknown:
-        raise BadRequest(f"{operation} has no key {', '.join(sorted(unknown))}; it has {', '.join([*plan.KEYS[operation], VOCAB])}")
+        raise BadRequest(f"{operation} has no key {', '.join(sorted(unknown))}; it has {', '.join([*keys, VOCAB])}")
     return operation, find_target(target), request
 
 
@@ -62,20 +64,21 @@ def runs_on(target: plan.Target, device: plan.Target) -> str | None:
     return None
 
 
-def mismatch(kernel: plan.Kernel, request: dict[str, str | None]) -> str | None:
+def mismatch(kernel: plan.Kernel, request: plan.Key) -> str | None:
     """Why a row of the right target does not serve the request, or None."""
     for name, value in kernel.key.items():
         if name in request and request[name] != value:
             return f"{name} is {value or 'none'}, the request has {request[name] or 'none'}"
-    if kernel.operation == "cross_entropy" and "variant" not in request and kernel.key["logits"] is None:
-        return "computes another stage"
+    reason = kernel.row.mismatch(kernel.key, request)
+    if reason:
+        return reason
     vocab = request.get(VOCAB)
     if vocab is not None and int(vocab) > kernel.vocab_max:
         return f"holds a vocab of up to {kernel.vocab_max}"
     return None
 
 
-def walk(operation: str, device: plan.Target, request: dict[str, str | None]) -> list[str]:
+def walk(operation: str, device: plan.Target, request: plan.Key) -> list[str]:
     """The lines of the walk, rows of a target that fail for the same reason together."""
     lines: list[str] = []
     group: tuple[str, str] | None = None
@@ -91,21 +94,14 @@ def walk(operation: str, device: plan.Target, request: dict[str, str | None]) ->
         else:
             group, count, first = (kernel.target.name, reason), 0, kernel.name
             lines.append(f"{first}: {reason}")
-    return [*lines, f"no {operation} kernel serves this request on {device.name}{advice(operation, request)}"]
+    return [*lines, f"no {operation} kernel serves this request on {device.name}{plan.OPERATIONS[operation].advice(request)}"]
 
 
-def advice(operation: str, request: dict[str, str | None]) -> str:
-    """How to come by a step kernel of Adam that can exist; nothing for others, of which the library has all."""
-    if operation != "adam" or request.get("variant"):
-        return ""
-    keys = {name: request.get(name) for name in plan.ADAM_KEYS}
-    return f"; ./quern gen add {plan.base_name(operation, keys)} adds one"
-
-
-def why_illegal(operation: str, device: plan.Target, request: dict[str, str | None]) -> str | None:
+def why_illegal(operation: Operation, device: plan.Target, request: plan.Key) -> str | None:
     """A combination for which no kernel can exist deserves the reason, not a list of misses."""
-    keys = {name: request.get(name) for name in plan.KEYS[operation]}
-    return None if operation == "cross_entropy" else plan.illegal(operation, keys, device)
+    if operation.has_open_requests:
+        return None
+    return plan.illegal(operation.name, {name: request.get(name) for name in operation.keys}, device)
 
 
 def run(words: list[str]) -> int:
@@ -115,7 +111,7 @@ def run(words: list[str]) -> int:
     except BadRequest as error:
         print(f"explain: {error}", file=sys.stderr)
         return 2
-    reason = why_illegal(operation, device, request)
+    reason = why_illegal(plan.OPERATIONS[operation], device, request)
     if reason:
         print(f"no such kernel can exist: {reason}")
         return 1

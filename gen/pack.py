@@ -16,13 +16,7 @@ MAGIC = b"QUERNPAK"
 HEADER = struct.Struct("<8sIIIIQQ32s")
 ROW = struct.Struct("<96s64sIii5iiiIIIIIIqQQ")
 IMAGE_ALIGNMENT = 64
-
-# As in quern.h and kernel.h, whose constants a pack stores as numbers.
-OPERATION_NUMBERS = {"cross_entropy": 1, "adam": 2, "barrier": 4, "ragged_all_to_all": 8}
-DTYPE_NUMBERS = {None: 0, "f32": 1, "f16": 2, "bf16": 3, "e4m3": 4, "e5m2": 5, "remainder": 6}
-TASK_NUMBERS = {"QUERN_ADAM_STEP": 0, "QUERN_GRADIENT_NORM": 1, "QUERN_GRADIENT_NORM_COMBINE": 2, "QUERN_GRADIENT_ACCUMULATE": 3}
-STAGE_NUMBERS = {"QUERN_STAGE_ROWS": 0, "QUERN_STAGE_STATS": 1, "QUERN_STAGE_GRADIENT": 2, "QUERN_STAGE_COMBINE": 3,
-                 "QUERN_STAGE_LABELS": 4, "QUERN_STAGE_REDUCE": 5}
+KEY_DTYPES = 5  # QUERN_KEY_DTYPES of src/kernels/kernel.h
 
 
 def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Path) -> dict[str, Path]:
@@ -48,24 +42,14 @@ def compile_units(target: spec.GpuTarget, units: list[plan.Unit], directory: Pat
         return dict(zip((unit.stem for unit in units), pool.map(compile_one, units)))
 
 
-def _dtypes(kernel: plan.Kernel) -> list[int]:
-    numbers = [DTYPE_NUMBERS[kernel.key[name]] for name in plan.KEYS[kernel.operation] if name not in ("variant", "options")]
-    return numbers + [0] * (5 - len(numbers))
-
-
-def _stage(kernel: plan.Kernel) -> int:
-    if kernel.operation == "cross_entropy":
-        return STAGE_NUMBERS[plan.STAGES[str(kernel.key["variant"])]]
-    return TASK_NUMBERS[plan.TASKS[kernel.key["variant"]]] if kernel.operation == "adam" else 0
-
-
 def _row(kernel: plan.Kernel, offset: int, size: int) -> bytes:
     target = kernel.target
     assert isinstance(target, spec.GpuTarget)
-    return ROW.pack(kernel.name.encode(), kernel.symbol.encode(), OPERATION_NUMBERS[kernel.operation],
-                    target.cc_min, target.cc_max, *_dtypes(kernel), _stage(kernel), int(bool(kernel.key.get("options"))),
-                    kernel.threads, kernel.elements, kernel.shared_per_column, kernel.shared_per_part, kernel.shared_fixed,
-                    kernel.cluster, kernel.vocab_max, offset, size)
+    dtypes = [spec.DTYPES[dtype].number if dtype else 0 for dtype in kernel.dtypes]
+    dtypes += [0] * (KEY_DTYPES - len(dtypes))
+    return ROW.pack(kernel.name.encode(), kernel.symbol.encode(), kernel.row.bit, target.cc_min, target.cc_max, *dtypes,
+                    kernel.task.number, kernel.full, kernel.threads, kernel.elements, kernel.shared_per_column,
+                    kernel.shared_per_part, kernel.shared_fixed, kernel.cluster, kernel.vocab_max, offset, size)
 
 
 def checksum(data: bytes) -> int:
@@ -102,7 +86,7 @@ def run(name: str, output: str | None) -> int:
         print(f"{name!r} is no row of GPU_TARGETS in gen/spec.py; there are {', '.join(spec.GPU_TARGETS)}", file=sys.stderr)
         return 2
     target = spec.GPU_TARGETS[name]
-    units = [unit for operation in spec.OPERATIONS for unit in plan.units(operation, [target])]
+    units = [unit for operation in plan.OPERATIONS for unit in plan.units(operation, [target])]
     directory = ROOT / "build" / "packs"
     fatbins = compile_units(target, units, directory / name)
     path = Path(output) if output else directory / f"{name}.qpack"

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gen import plan, spec, tests
+from gen import plan, spec, table, tests
+from gen.operation import Operation
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ROOT / "generated"
@@ -16,14 +17,11 @@ SOURCES = ROOT / "src"
 # The digest of everything that generated/ was made from, so that a machine without Jinja2 can tell that it is up to date.
 DIGEST = "generated/inputs.sha256"
 
-# The operations whose threads talk to each other: ThreadSanitizer looks at all their kernels.  Of Adam's, which talk too but are
-# many and alike in that, tests/race/adam.py compiles a few of its own.
-TALKING = ("cross_entropy", "barrier", "ragged_all_to_all")
-
 
 def inputs() -> list[str]:
     """The files that decide what is rendered, relative to the root, sorted."""
-    paths = [*(ROOT / "gen").glob("*.py"), *TEMPLATES.rglob("*.j2"), plan.ADDED_KERNELS]
+    further = [path for operation in plan.OPERATIONS.values() for path in operation.inputs]
+    paths = [*(ROOT / "gen").rglob("*.py"), *TEMPLATES.rglob("*.j2"), *further]
     return sorted(str(path.relative_to(ROOT)) for path in paths)
 
 
@@ -68,10 +66,10 @@ class Renderer:
         )
         self.environment.filters["continued"] = " $\n    ".join  # a list over several lines of a ninja file
         self.environment.filters["constant"] = lambda dtype: spec.DTYPES[dtype].constant if dtype else "QUERN_NO_DTYPE"
+        self.environment.filters["by_target"] = table.by_target
 
     def __call__(self, template: str, **values: object) -> str:
-        return self.environment.get_template(template).render(dtypes=spec.DTYPES, stages=plan.STAGES, tasks=plan.TASKS,
-                                                              int64_max=plan.INT64_MAX, **values)
+        return self.environment.get_template(template).render(dtypes=spec.DTYPES, **values)
 
     def unit(self, unit: plan.Unit, kernels: Sequence[plan.Kernel] = ()) -> str:
         """The source text of one compilation unit, with the kernels that other targets have of it too."""
@@ -134,15 +132,14 @@ def _age(target: plan.Target) -> int:
 def outputs() -> dict[str, str]:
     """Every generated file by its path, with its content."""
     renderer = Renderer()
-    units = [unit for operation in spec.OPERATIONS for unit in plan.units(operation)]
+    units = [unit for operation in plan.OPERATIONS for unit in plan.units(operation)]
     sources = Sources(renderer, units)
     files = dict(sources.files)
-    for operation in spec.OPERATIONS:
-        chosen = [unit for unit in units if unit.operation == operation]
-        files[f"generated/{operation}/table.c"] = renderer("build/table.c.j2", operation=operation, units=chosen,
-                                                           constant=spec.OPERATIONS[operation])
-        gpu_units = [unit for unit in chosen if unit.target.kind == "gpu"]
-        files[f"generated/{operation}/images.S"] = renderer("build/images.S.j2", operation=operation, units=gpu_units)
+    files["generated/dtypes.h"] = renderer("build/dtypes.h.j2")
+    files["generated/operations.h"] = renderer("build/operations.h.j2", operations=plan.OPERATIONS.values())
+    files["generated/targets.h"] = renderer("build/targets.h.j2", targets=plan.targets())
+    for operation in plan.OPERATIONS.values():
+        files.update(_of_operation(renderer, operation, [unit for unit in units if unit.operation == operation.name]))
     ninja = _ninja_values(units, sources)
     for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja", "tests.ninja"):
         files[f"generated/{name}"] = renderer(f"build/{name}.j2", **ninja)
@@ -152,13 +149,27 @@ def outputs() -> dict[str, str]:
     return files
 
 
+def _of_operation(renderer: Renderer, operation: Operation, units: list[plan.Unit]) -> dict[str, str]:
+    """The table of an operation, its GPU code, and the headers that it has beside them."""
+    directory = f"generated/{operation.name}"
+    kinds = {kind: [unit for unit in units if unit.target.kind == kind] for kind in ("gpu", "cpu")}
+    present = [kind for kind in kinds if kinds[kind]]
+    files = {f"{directory}/table.c": renderer("build/table.c.j2", operation=operation, kinds=present),
+             f"{directory}/images.S": renderer("build/images.S.j2", operation=operation.name, units=kinds["gpu"])}
+    for kind in present:
+        files[f"{directory}/rows_{kind}.h"] = renderer(f"build/rows_{kind}.h.j2", operation=operation, groups=table.groups(kinds[kind]))
+    for header in operation.headers:
+        files[f"{directory}/{header}"] = renderer(f"{operation.name}/{header}.j2", operation=operation)
+    return files
+
+
 def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]:
     """What the ninja templates list: paths below $builddir, grouped as the edges need them."""
     gpu = [unit for unit in units if unit.target.kind == "gpu"]
     gpu_targets = list(dict.fromkeys(unit.target for unit in gpu))
     # Names that are unique in an archive, which knows its members by the last part of their path only.
     cpu_objects = [f"$builddir/{unit.build_stem}__{unit.target.name}.o" for unit in units if unit.target.kind == "cpu"]
-    tables = [f"$builddir/{operation}/{operation}_{part}.o" for operation in spec.OPERATIONS for part in ("table", "images")]
+    tables = [f"$builddir/{operation}/{operation}_{part}.o" for operation in plan.OPERATIONS for part in ("table", "images")]
     owned = [unit for unit in gpu if unit.build_stem in sources.owned]
     owners = list(dict.fromkeys(unit.target for unit in owned))
     return {
@@ -170,17 +181,23 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
         "owned": owned,
         "owners": owners,
         "instrumented": _instrumented(owned, owners, cpu_objects),
-        "operations": list(spec.OPERATIONS),
+        "operations": list(plan.OPERATIONS),
         "tables": tables,
-        "talking": TALKING,
+        "talking": _talking(),
         "gpu_targets": gpu_targets,
         "objects": [*tables, *cpu_objects],
         "fatbins": {operation: [f"$builddir/{unit.build_stem}.fatbin" for unit in gpu if unit.operation == operation]
-                    for operation in spec.OPERATIONS},
+                    for operation in plan.OPERATIONS},
         "emulated": {target.name: [f"$builddir/emulator/{unit.build_stem}.o" for unit in gpu if unit.target == target]
                      for target in gpu_targets},
         "libraries": [f"$builddir/emulator/{target.name}.so" for target in gpu_targets],
     }
+
+
+def _talking() -> list[str]:
+    """The operations of which ThreadSanitizer looks at all kernels.  Of Adam's, whose threads talk too but which are many and alike in
+    that, tests/race/adam.py compiles a few of its own."""
+    return [operation.name for operation in plan.OPERATIONS.values() if operation.talks]
 
 
 def _instrumented(owned: list[plan.Unit], owners: list[plan.Target], cpu_objects: list[str]) -> dict[str, object]:
@@ -188,7 +205,7 @@ def _instrumented(owned: list[plan.Unit], owners: list[plan.Target], cpu_objects
     def objects(directory: str, target: plan.Target, units: list[plan.Unit]) -> list[str]:
         return [f"$builddir/{directory}/{unit.build_stem}.o" for unit in units if unit.target == target]
 
-    talking = [unit for unit in owned if unit.operation in TALKING]
+    talking = [unit for unit in owned if unit.operation in _talking()]
     return {
         "cpu": [path.replace("$builddir/", "$builddir/address/") for path in cpu_objects],
         "address": {target.name: objects("emulator-address", target, owned) for target in owners},

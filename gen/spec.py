@@ -1,7 +1,7 @@
-"""The only facts: data types, targets with their features, and operations.
+"""The facts that operations share: data types, and targets with their features.
 
 A new GPU generation is one row in GPU_TARGETS, a new data type one row in DTYPES.  Nothing else in the generator or in the
-templates knows a generation by its name.
+templates knows a generation by its name.  An operation is one file in gen/operations/.
 """
 
 from __future__ import annotations
@@ -101,6 +101,16 @@ class GpuTarget:
     def virtual_architecture(self) -> str:
         return "compute_" + self.name.split("_")[1]
 
+    @property
+    def emulated(self) -> str:
+        """The compute capability of a device on which the tests run this target, as text: "9.0"."""
+        capability = self.cc_min
+        if self.is_virtual:  # a whole generation for which no other target has code
+            others = [other for other in GPU_TARGETS.values() if other != self]
+            capability = next(cc for cc in range(self.cc_min, self.cc_max + 1, 10)
+                              if not any(other.cc_min <= cc <= other.cc_max for other in others))
+        return f"{capability // 10}.{capability % 10}"
+
 
 # Features of CPU targets:
 #   simd256    AVX2 with FMA and F16C
@@ -145,84 +155,16 @@ GPU_TARGETS = {
 # sm_103a has no row: of what it adds to sm_100f (hardware stochastic rounding) no template makes use, so its source would be
 # the same, and the family code of sm_100f runs on it.
 
+# The least compute capability that the library serves.
+GPU_FLOOR = min(target.cc_min for target in GPU_TARGETS.values())
+
 
 @dataclass(frozen=True)
 class Geometry:
     """How a GPU kernel is launched: facts that the host code and the template must agree on."""
 
     threads: int            # per block
-    elements: int = 0       # Adam: elements of a tile, the work of one warp
-    keeps: str = ""         # cross-entropy: what dynamic shared memory holds beside sums: "row", "parts" of it, one "part"
+    elements: int = 0       # of a tile, the work of one warp
+    keeps: str = ""         # what dynamic shared memory holds beside sums: a "row", "parts" of it, one "part"
     sums: int = 0           # ... of so many parts, if it does not keep them; 0: no sums at all
-    cluster: int = 0        # cross-entropy: the most blocks that keep the parts of one row together; 0: one block
-
-
-# By variant; None is the step.  The tile is QUERN_ADAM_TILE of src/kernels/problem.h.
-ADAM_GEOMETRY = {
-    None: Geometry(threads=256, elements=2048),
-    "gradient_norm": Geometry(threads=256, elements=2048),
-    "gradient_norm_combine": Geometry(threads=256),
-    "gradient_accumulate": Geometry(threads=256, elements=2048),
-}
-
-
-@dataclass(frozen=True)
-class AdamRows:
-    """Step kernels that the library has from the start: every state with every form."""
-
-    options: str | None                       # "full": knows amsgrad, copies, zero_grads and scaled types
-    states: tuple[tuple[str, str], ...]       # m, v
-    forms: tuple[tuple[str, str, str | None], ...]  # param, grad, master
-
-    def keys(self) -> list[tuple[str | None, ...]]:
-        """Each kernel's param, grad, m, v, master and options."""
-        return [(param, grad, m, v, master, self.options) for param, grad, master in self.forms for m, v in self.states]
-
-
-_SAME = (("f32", "f32"), ("bf16", "bf16"))
-_MIXED = (("bf16", "f32"), ("f32", "bf16"))
-_SCALED = (("f16", "f16"), ("e4m3", "e4m3"), ("e5m2", "e5m2"), ("bf16", "e4m3"))
-_BF16 = (("bf16", "bf16", None), ("bf16", "bf16", "f32"), ("bf16", "bf16", "remainder"))
-
-# The library's own step kernels.  Any other legal one is named in gen/added_kernels.txt, by `python -m gen add`.
-ADAM_DEFAULTS = (
-    AdamRows(None, _SAME, (("f32", "f32", None), ("f32", "bf16", None), ("f32", "f16", None), *_BF16,
-                           ("bf16", "f32", None), ("bf16", "f32", "f32"), ("bf16", "f32", "remainder"),
-                           ("f16", "f16", None), ("f16", "f16", "f32"), ("f16", "f32", None), ("f16", "f32", "f32"))),
-    AdamRows(None, _MIXED, (("f32", "f32", None), *_BF16, ("bf16", "f32", "f32"))),
-    AdamRows("full", _SAME, (("f32", "f32", None), ("f32", "bf16", None), *_BF16, ("bf16", "f32", "f32"),
-                             ("bf16", "f32", "remainder"), ("f16", "f16", "f32"))),
-    AdamRows("full", _SCALED, (("f32", "f32", None), ("bf16", "bf16", None), ("bf16", "bf16", "remainder"),
-                               ("bf16", "f32", "f32"))),
-)
-
-# "resident" keeps the row in shared memory and so reads it once, "cluster" in that of several blocks; "streamed" reads it twice and
-# takes any vocab; "stats" and "gradient" are its two passes for one part of a row; the others are the stages around them.  All that
-# sum logits have the same number of threads, on which the bits of the sums depend.
-_SUMMING_THREADS = 512
-CROSS_ENTROPY_GEOMETRY = {
-    "resident": Geometry(_SUMMING_THREADS, keeps="row"),
-    "cluster": Geometry(_SUMMING_THREADS, keeps="parts", cluster=8),  # as many as any generation has
-    "streamed": Geometry(_SUMMING_THREADS, keeps="part", sums=8),     # MERGED_AT_ONCE
-    "stats": Geometry(_SUMMING_THREADS, sums=1),
-    "gradient": Geometry(_SUMMING_THREADS),
-    "combine": Geometry(threads=256),  # a warp for each row
-    "labels": Geometry(threads=1024),
-    "reduce": Geometry(threads=1024),
-}
-
-# Bytes of dynamic shared memory: a row of stats, and the sums of one part, without and with all options.
-MERGED_BYTES = 64
-SUMS_BYTES = 336
-SUMS_BYTES_FULL = 720
-
-BARRIER_GEOMETRY = Geometry(threads=128)  # one for each rank that a group may have
-
-RAGGED_ALL_TO_ALL_GEOMETRY = Geometry(threads=512)
-
-OPERATIONS = {
-    "cross_entropy": "QUERN_CROSS_ENTROPY",
-    "adam": "QUERN_ADAM",
-    "barrier": "QUERN_BARRIER",
-    "ragged_all_to_all": "QUERN_RAGGED_ALL_TO_ALL",
-}
+    cluster: int = 0        # the most blocks that keep the parts of one row together; 0: one block

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gen import plan
-from gen.spec import GPU_TARGETS, OPERATIONS, GpuTarget
+from gen.spec import GPU_TARGETS, GpuTarget
 
 ROOT = Path(__file__).resolve().parent.parent
 NVCC_FLAGS = ["-std=c++17", "-O3", "-fmad=false", "-prec-div=true", "-prec-sqrt=true", "-ftz=false", "-I", "include", "-I", "src"]
@@ -72,7 +72,7 @@ def fatbin(nvcc: Path, target: GpuTarget, cubin_file: Path, ptx_file: Path, out:
 def _gpu_code() -> dict[str, list[str]]:
     """What is linked or assembled with GPU code, and the files it takes; paths below the build directory."""
     fatbins = {f"{operation}/{operation}_images.o": [f"{unit.build_stem}.fatbin" for unit in plan.units(operation)
-                                                     if unit.target.kind == "gpu"] for operation in OPERATIONS}
+                                                     if unit.target.kind == "gpu"] for operation in plan.OPERATIONS}
     return {**fatbins, "quern_bench": ["bench/stream.ptx"]}
 
 

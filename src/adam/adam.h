@@ -74,6 +74,19 @@ quern_status quern_adam_select(quern_device *device, const struct quern_adam_req
                                const struct quern_ready_kernel **chosen);
 size_t quern_adam_explain_request(const quern_device *device, const struct quern_adam_request *request, char *buffer, size_t bytes);
 
+/* ---- src/adam/adam_legality.c ---- */
+
+/* The arrays of the step, in the order in which a kernel's key has their types; the copy is in no key. */
+enum quern_adam_role { QUERN_ADAM_PARAM, QUERN_ADAM_GRAD, QUERN_ADAM_M, QUERN_ADAM_V, QUERN_ADAM_MASTER, QUERN_ADAM_COPY };
+
+/* Whether an array can have a type; QUERN_NO_DTYPE: whether it can be missing. */
+bool quern_adam_can_be(enum quern_adam_role role, quern_dtype dtype);
+
+/* Whether there can be such a master copy, or none, of such parameters. */
+bool quern_adam_completes(quern_dtype master, quern_dtype param);
+
+quern_status quern_adam_check_dtypes(const quern_device *device, const quern_adam_args *args);
+
 /* ---- src/adam/adam_arguments.c, src/adam/adam_tensors.c ---- */
 
 /* Takes arguments of this or an older header over into this one's struct. */

@@ -25,34 +25,6 @@ quern_status quern_adam_take(const quern_device *device, const quern_adam_args *
     return QUERN_OK;
 }
 
-/* ---- types ---- */
-
-static quern_status check_master(const quern_device *device, const quern_adam_args *args) {
-    static const quern_dtype masters[] = {QUERN_F32, QUERN_REMAINDER, QUERN_NO_DTYPE};
-    quern_status status = quern_check_dtype(device, "args.master_dtype", args->master_dtype, masters, true);
-    if (status != QUERN_OK) return status;
-    if (args->master_dtype == QUERN_F32 && args->param_dtype == QUERN_F32)
-        return quern_fail(device, QUERN_INVALID_DTYPE, "args.master_dtype is f32 with f32 parameters: expected none, since a "
-                          "master copy would hold the same values twice");
-    if (args->master_dtype == QUERN_REMAINDER && args->param_dtype != QUERN_BF16)
-        return quern_fail(device, QUERN_INVALID_DTYPE, "args.master_dtype is remainder with %s parameters: expected bf16 ones, "
-                          "which the remainder completes to fp32", quern_dtype_name(args->param_dtype));
-    return QUERN_OK;
-}
-
-static quern_status check_dtypes(const quern_device *device, const quern_adam_args *args) {
-    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
-    static const quern_dtype moments[] = {QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2, QUERN_NO_DTYPE};
-    static const quern_dtype copies[] = {QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2, QUERN_NO_DTYPE};
-    quern_status status = quern_check_dtype(device, "args.param_dtype", args->param_dtype, floats, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.grad_dtype", args->grad_dtype, floats, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.m_dtype", args->m_dtype, moments, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.v_dtype", args->v_dtype, moments, false);
-    if (status == QUERN_OK) status = check_master(device, args);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.copy_dtype", args->copy_dtype, copies, true);
-    return status;
-}
-
 /* ---- choices and options ---- */
 
 struct choice {
@@ -107,7 +79,7 @@ static quern_status check_list(const quern_device *device, const quern_adam_args
 }
 
 quern_status quern_adam_check_form(const quern_device *device, const quern_adam_args *args) {
-    quern_status status = check_dtypes(device, args);
+    quern_status status = quern_adam_check_dtypes(device, args);
     if (status == QUERN_OK) status = check_options(device, args);
     if (status == QUERN_OK && !args->plan) status = check_list(device, args);
     return status;

@@ -15,26 +15,14 @@ static quern_status not_saved(const quern_device *device, const char *why) {
     return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved is no saved state that this library can read: %s", why);
 }
 
-static bool is_float(quern_dtype dtype) {
-    return dtype == QUERN_F32 || dtype == QUERN_F16 || dtype == QUERN_BF16;
-}
-
-static bool is_moment(quern_dtype dtype) {
-    return is_float(dtype) || dtype == QUERN_E4M3 || dtype == QUERN_E5M2;
-}
-
-static bool is_master(quern_dtype master, quern_dtype param) {
-    return master == QUERN_NO_DTYPE || (master == QUERN_F32 && param != QUERN_F32) ||
-           (master == QUERN_REMAINDER && param == QUERN_BF16);
-}
-
 static quern_status check_header(const quern_device *device, const struct quern_adam_saved_header *header) {
     const quern_dtype param = (quern_dtype)header->param;
     if (memcmp(header->magic, "QUERNADM", sizeof header->magic) != 0) return not_saved(device, "it does not begin with QUERNADM");
     if (header->version != 1)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved is of version %u: expected 1", header->version);
-    if (!is_float(param) || !is_moment((quern_dtype)header->m) || !is_moment((quern_dtype)header->v) ||
-        !is_master((quern_dtype)header->master, param) || header->amsgrad > 1)
+    if (!quern_adam_can_be(QUERN_ADAM_PARAM, param) || !quern_adam_can_be(QUERN_ADAM_M, (quern_dtype)header->m) ||
+        !quern_adam_can_be(QUERN_ADAM_V, (quern_dtype)header->v) ||
+        !quern_adam_completes((quern_dtype)header->master, param) || header->amsgrad > 1)
         return not_saved(device, "its types are none that states have");
     return QUERN_OK;
 }

@@ -2,6 +2,9 @@
 #include <string.h>
 
 #include "adam/adam.h"
+#include "runtime/dtype.h"
+#include "runtime/explain.h"
+#include "runtime/pack_format.h"
 
 static bool dtype_refused(const char *name, quern_dtype has, quern_dtype wanted, struct quern_text *why) {
     if (has == wanted) return false;
@@ -39,10 +42,41 @@ static void advise(const void *context, struct quern_text *text) {
                    request->full ? "_full" : "");
 }
 
-static const struct quern_operation operation = {"adam", QUERN_ADAM, quern_adam_kernels, refused, advise};
+static enum quern_row_role role(const struct quern_kernel *kernel) {
+    const enum quern_adam_task task = kernel->key.adam.task;
+    return task == QUERN_ADAM_STEP               ? QUERN_ROW_SELECTED_BY_NAME
+           : task == QUERN_GRADIENT_NORM_COMBINE ? QUERN_ROW_INDISPENSABLE
+                                                 : QUERN_ROW_FOLLOWS_TARGET;
+}
+
+/* A full step serves what a plain one does. */
+static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
+    return kernel->key.adam.task == other->key.adam.task && kernel->key.adam.full >= other->key.adam.full &&
+           memcmp(kernel->key.any.dtypes, other->key.any.dtypes, sizeof other->key.any.dtypes) == 0;
+}
+
+static bool is_step(const quern_dtype *dtypes) {
+    return quern_adam_can_be(QUERN_ADAM_PARAM, dtypes[QUERN_ADAM_PARAM]) && quern_adam_can_be(QUERN_ADAM_M, dtypes[QUERN_ADAM_M]) &&
+           quern_adam_can_be(QUERN_ADAM_V, dtypes[QUERN_ADAM_V]) &&
+           quern_adam_completes(dtypes[QUERN_ADAM_MASTER], dtypes[QUERN_ADAM_PARAM]);
+}
+
+static const char *pack_fault(const struct quern_pack_row *row) {
+    quern_dtype dtypes[QUERN_KEY_DTYPES];
+    for (int i = 0; i < QUERN_KEY_DTYPES; i++) dtypes[i] = (quern_dtype)row->dtypes[i];
+    if (row->stage < QUERN_ADAM_STEP || row->stage > QUERN_GRADIENT_ACCUMULATE) return "an unknown task";
+    if (row->full != 0 && row->full != 1) return "an unknown set of options";
+    const bool combines = row->stage == QUERN_GRADIENT_NORM_COMBINE;
+    if (combines == quern_adam_can_be(QUERN_ADAM_GRAD, dtypes[QUERN_ADAM_GRAD])) return "an unknown dtype";
+    if (row->stage == QUERN_ADAM_STEP && !is_step(dtypes)) return "an unknown dtype";
+    return row->elements == (combines ? 0 : QUERN_ADAM_TILE) ? NULL : "a wrong number of elements in a tile";
+}
+
+const struct quern_operation quern_adam_operation = {.table = quern_adam_kernels, .fills_device = true, .role = role, .covers = covers,
+                                                     .pack_fault = pack_fault, .refused = refused, .advise = advise};
 
 bool quern_adam_is_scaled(quern_dtype dtype) {
-    return dtype == QUERN_F16 || dtype == QUERN_E4M3 || dtype == QUERN_E5M2;
+    return quern_is_scaled(dtype);
 }
 
 struct quern_adam_request quern_adam_request_of(const quern_adam_args *args) {
@@ -60,10 +94,10 @@ struct quern_adam_request quern_adam_request_of(const quern_adam_args *args) {
 
 quern_status quern_adam_select(quern_device *device, const struct quern_adam_request *request,
                                const struct quern_ready_kernel **chosen) {
-    return quern_select(device, &operation, request, chosen);
+    return quern_select(device, QUERN_ADAM, request, chosen);
 }
 
 size_t quern_adam_explain_request(const quern_device *device, const struct quern_adam_request *request, char *buffer,
                                   size_t bytes) {
-    return quern_explain(device, &operation, request, buffer, bytes);
+    return quern_explain(device, QUERN_ADAM, request, buffer, bytes);
 }

@@ -2,6 +2,7 @@
 #include "adam/gradients.h"
 
 #include "runtime/arguments.h"
+#include "runtime/dtype.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
 
@@ -36,8 +37,7 @@ static quern_status check_plan(const quern_device *device, quern_dtype grad_dtyp
 
 quern_status quern_gradient_check_list(const quern_device *device, uint32_t gradient_size, quern_dtype grad_dtype,
                                        const struct quern_gradient_list *list) {
-    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
-    quern_status status = quern_check_dtype(device, "args.grad_dtype", grad_dtype, floats, false);
+    quern_status status = quern_check_dtype(device, "args.grad_dtype", grad_dtype, quern_floats, false);
     if (status != QUERN_OK) return status;
     if (list->plan) return check_plan(device, grad_dtype, list);
     if (gradient_size != sizeof(quern_gradient))

@@ -2,6 +2,9 @@
 #include "cross_entropy/cross_entropy.h"
 
 #include "runtime/arguments.h"
+#include "runtime/dtype.h"
+#include "runtime/explain.h"
+#include "runtime/pack_format.h"
 #include "runtime/status.h"
 
 /* ---- choosing kernels ---- */
@@ -58,7 +61,30 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
     return false;
 }
 
-static const struct quern_operation operation = {"cross_entropy", QUERN_CROSS_ENTROPY, quern_cross_entropy_kernels, refused, NULL};
+/* The stages that touch no logits have one kernel for all. */
+static enum quern_row_role role(const struct quern_kernel *kernel) {
+    const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
+    return stage == QUERN_STAGE_ROWS ? QUERN_ROW_SELECTED_BY_NAME
+                                     : stage > QUERN_STAGE_GRADIENT ? QUERN_ROW_INDISPENSABLE : QUERN_ROW_FOLLOWS_TARGET;
+}
+
+static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
+    return kernel->key.cross_entropy.logits == other->key.cross_entropy.logits &&
+           kernel->key.cross_entropy.stage == other->key.cross_entropy.stage &&
+           kernel->key.cross_entropy.full == other->key.cross_entropy.full &&
+           kernel->key.cross_entropy.vocab_max >= other->key.cross_entropy.vocab_max;
+}
+
+static const char *pack_fault(const struct quern_pack_row *row) {
+    if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_REDUCE) return "an unknown stage";
+    if ((row->stage <= QUERN_STAGE_GRADIENT) != quern_is_float((quern_dtype)row->dtypes[0])) return "an unknown dtype";
+    if (row->full != 0 && row->full != 1) return "an unknown set of options";
+    if (row->cluster > 16 || (row->cluster & (row->cluster - 1))) return "a wrong number of blocks in a cluster";
+    return NULL;
+}
+
+const struct quern_operation quern_cross_entropy_operation = {
+    .table = quern_cross_entropy_kernels, .role = role, .covers = covers, .pack_fault = pack_fault, .refused = refused};
 
 static struct request state_request(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage) {
     const bool touches_logits = stage <= QUERN_STAGE_GRADIENT;
@@ -69,7 +95,7 @@ static struct request state_request(const struct quern_cross_entropy_call *call,
 quern_status quern_cross_entropy_select(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage,
                                         const struct quern_ready_kernel **chosen) {
     const struct request request = state_request(call, stage);
-    return quern_select(call->device, &operation, &request, chosen);
+    return quern_select(call->device, QUERN_CROSS_ENTROPY, &request, chosen);
 }
 
 /* ---- workspace: what a call needs beside its arguments ---- */
@@ -256,5 +282,5 @@ size_t quern_cross_entropy_explain(const quern_device *device, const quern_cross
     if (!device || quern_cross_entropy_check(device, given, &call.args) != QUERN_OK) return quern_error_detail(buffer, bytes);
     call.is_full = quern_cross_entropy_is_full(&call.args);
     const struct request request = state_request(&call, QUERN_STAGE_ROWS);
-    return quern_explain(device, &operation, &request, buffer, bytes);
+    return quern_explain(device, QUERN_CROSS_ENTROPY, &request, buffer, bytes);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "runtime/arguments.h"
+#include "runtime/dtype.h"
 #include "cross_entropy/cross_entropy.h"
 #include "runtime/status.h"
 
@@ -21,11 +22,10 @@ static quern_status fill_defaults(const quern_device *device, const quern_cross_
 }
 
 static quern_status check_dtypes(const quern_device *device, const quern_cross_entropy_args *args) {
-    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
     static const quern_dtype integers[] = {QUERN_INT32, QUERN_INT64, QUERN_NO_DTYPE};
-    quern_status status = quern_check_dtype(device, "args.logits_dtype", args->logits_dtype, floats, false);
+    quern_status status = quern_check_dtype(device, "args.logits_dtype", args->logits_dtype, quern_floats, false);
     if (status == QUERN_OK) status = quern_check_dtype(device, "args.labels_dtype", args->labels_dtype, integers, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.grad_dtype", args->grad_dtype, floats, false);
+    if (status == QUERN_OK) status = quern_check_dtype(device, "args.grad_dtype", args->grad_dtype, quern_floats, false);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.reduction", (int)args->reduction, QUERN_REDUCTION_MEAN);
     return status;
 }

@@ -7,7 +7,7 @@
  * Both give the same bits.
  */
 #include "cross_entropy/cross_entropy.h"
-#include "runtime/dispatch.h"
+#include "runtime/walk.h"
 #include "runtime/status.h"
 
 enum { MAX_BLOCKS = 0x7fffff00 };  /* in the grid's first dimension, room left for a whole cluster; what is left goes to the second */

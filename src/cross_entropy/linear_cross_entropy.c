@@ -5,6 +5,7 @@
  * computed before d_hidden, which may overwrite hidden.
  */
 #include "runtime/arguments.h"
+#include "runtime/dtype.h"
 #include "cross_entropy/cross_entropy.h"
 #include "runtime/status.h"
 
@@ -66,10 +67,9 @@ static quern_status check_matrix(const quern_device *device, const char *name, i
 }
 
 static quern_status check_layer(const quern_device *device, quern_linear_cross_entropy_args *args) {
-    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
     const int64_t rows = args->loss.rows, vocab = args->loss.vocab;
-    quern_status status = quern_check_dtype(device, "args.hidden_dtype", args->hidden_dtype, floats, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.weight_dtype", args->weight_dtype, floats, false);
+    quern_status status = quern_check_dtype(device, "args.hidden_dtype", args->hidden_dtype, quern_floats, false);
+    if (status == QUERN_OK) status = quern_check_dtype(device, "args.weight_dtype", args->weight_dtype, quern_floats, false);
     if (status == QUERN_OK) status = quern_check_not_negative(device, "args.width", args->width);
     if (status == QUERN_OK) status = quern_check_not_negative(device, "args.chunk_rows", args->chunk_rows);
     if (status == QUERN_OK) status = check_matrix(device, "hidden", &args->hidden_stride, rows, args->width, args->hidden_dtype);

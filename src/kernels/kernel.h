@@ -2,7 +2,8 @@
  * One kernel = one table row.  The dispatcher, the tests, the benchmarks and the kernel packs all walk these rows, so a kernel
  * cannot exist unreachable, untested or unmeasured.
  *
- * The tables are generated (generated/<operation>/table.c): per operation, best row first, closed by a row without a name.
+ * The tables are generated (generated/<operation>/table.c, src/kernels/table.h): per operation, best row first, closed by a row
+ * without a name.
  */
 #ifndef QUERN_KERNEL_H
 #define QUERN_KERNEL_H
@@ -10,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../generated/operations.h"
 #include "kernels/problem.h"
 #include "quern.h"
 
@@ -72,16 +74,28 @@ typedef void quern_gradient_accumulate_cpu_kernel(float *main_grad, void *grad, 
  */
 typedef void quern_ragged_all_to_all_cpu_kernel(char *to, const char *from, int64_t bytes, int streaming);
 
+/* Items [first, end) of a problem, of which the operation says what it is: for operations that need no type of their own. */
+typedef void quern_any_cpu_kernel(const void *problem, int64_t first, int64_t end);
+
+enum { QUERN_KEY_DTYPES = 5 };
+
 struct quern_kernel {
     const char *name;
     unsigned operation;          /* one bit of quern_operations */
     struct quern_target target;
+    /* What tells the rows of one target apart.  Tables and packs write `any`, of which the others are views. */
     union {
         struct {
-            quern_dtype logits;
+            quern_dtype dtypes[QUERN_KEY_DTYPES];
+            int32_t task;        /* what the kernel computes, of those that the operation has; 0: it has one */
+            int32_t full;        /* 1: knows all options of the operation */
+            int64_t vocab_max;   /* longest row the kernel can hold; INT64_MAX: any */
+        } any;
+        struct {
+            quern_dtype logits, none[QUERN_KEY_DTYPES - 1];
             enum quern_cross_entropy_stage stage;
             int full;            /* 1: knows all options; 0: only those that cost nothing for each column */
-            int64_t vocab_max;   /* longest row the kernel can hold; INT64_MAX: any */
+            int64_t vocab_max;
         } cross_entropy;
         struct {
             quern_dtype param, grad, m, v, master;  /* the tasks on gradients alone have no other, the combining one none */
@@ -96,6 +110,7 @@ struct quern_kernel {
         quern_gradient_norm_cpu_kernel *gradient_norm;
         quern_gradient_accumulate_cpu_kernel *gradient_accumulate;
         quern_ragged_all_to_all_cpu_kernel *ragged_all_to_all;
+        quern_any_cpu_kernel *any;
     } cpu;
     struct {
         const char *entry;            /* the function's name inside the image */
@@ -114,9 +129,7 @@ struct quern_kernel {
 /*
  * The tables.  A program that calls one operation links only that operation's table, and through it only its kernels.
  */
-extern const struct quern_kernel quern_cross_entropy_kernels[];
-extern const struct quern_kernel quern_adam_kernels[];
-extern const struct quern_kernel quern_barrier_kernels[];            /* GPUs only */
-extern const struct quern_kernel quern_ragged_all_to_all_kernels[];  /* one row per target: they have no other key */
+#define QUERN_DECLARE_TABLE(bit, constant, name, prefix) extern const struct quern_kernel quern_##name##_kernels[];
+QUERN_FOR_EACH_OPERATION(QUERN_DECLARE_TABLE)
 
 #endif

@@ -5,12 +5,7 @@
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
 
-static bool refused(const struct quern_kernel *kernel, const void *request, struct quern_text *why) {
-    (void)kernel, (void)request, (void)why;
-    return false;
-}
-
-static const struct quern_operation operation = {"barrier", QUERN_BARRIER, quern_barrier_kernels, refused, NULL};
+const struct quern_operation quern_barrier_operation = {.table = quern_barrier_kernels, .only_gpus = true};
 
 static uint64_t nanoseconds(double seconds) {
     return seconds < 9e9 ? (uint64_t)(seconds * 1e9) : UINT64_MAX / 2;
@@ -77,7 +72,7 @@ static quern_status launch(struct quern_membership *member, const struct quern_r
 static quern_status meet(struct quern_membership *member, const struct quern_barrier_problem *problem, CUstream stream) {
     const struct quern_ready_kernel *ready;
     bool capturing;
-    quern_status status = quern_select(member->device, &operation, NULL, &ready);
+    quern_status status = quern_select(member->device, QUERN_BARRIER, NULL, &ready);
     if (status == QUERN_OK) status = quern_cuda_enter(member, stream, &capturing);
     if (status != QUERN_OK) return status;
     if (!capturing || !problem->dissents) status = launch(member, ready, problem, stream);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/arguments.h"
+#include "runtime/dispatch.h"
 #include "ranks/group.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
@@ -133,7 +134,7 @@ static quern_status check_args(const quern_group_args *args) {
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "name is not 1 to 200 letters, digits, '.', '_' or '-'");
     if (!(args->timeout >= 0))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "timeout is %g: expected seconds, 0 or more", args->timeout);
-    if (device->kind == QUERN_CUDA && !__atomic_load_n(&device->ready[quern_operation_index(QUERN_BARRIER)], __ATOMIC_ACQUIRE))
+    if (device->kind == QUERN_CUDA && !quern_is_prepared(device, QUERN_BARRIER))
         return quern_fail(device, QUERN_NOT_PREPARED, "%s has no barrier ready: call quern_prepare with QUERN_BARRIER first",
                           device->label);
     return QUERN_OK;

@@ -6,10 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/cuda_driver.h"
 #include "kernels/kernel.h"
-
-enum { QUERN_OPERATION_COUNT = 4 };
+#include "runtime/cuda_driver.h"
+#include "runtime/operation.h"
 
 /* A row that is ready to run on one device. */
 struct quern_ready_kernel {
@@ -57,16 +56,5 @@ struct quern_device {
     pthread_mutex_t prepare_lock;
     struct quern_ready_list *ready[QUERN_OPERATION_COUNT];  /* atomic access; NULL: not prepared */
 };
-
-/* The place of an operation's bit in arrays. */
-static inline int quern_operation_index(unsigned operation) {
-    return __builtin_ctz(operation);
-}
-
-/* Why a target cannot run on a device, written to buffer; false: it can. */
-bool quern_target_refused(const quern_device *device, const struct quern_target *target, char *buffer, size_t bytes);
-
-/* The name of the best target that the device can run, of those linked into the program; "none" when there is none. */
-const char *quern_best_target(const quern_device *device);
 
 #endif

@@ -1,23 +1,37 @@
-#include "quern.h"
+/* The table of data types: rendered from the generator's, and the integers that labels have.  Asked by every check of arguments. */
+#include "runtime/dtype.h"
 
-static const struct {
+#include "../generated/dtypes.h"
+
+#define CHECK_NUMBER(number, constant, name, bytes, is_float, is_scaled) \
+    _Static_assert((constant) == (number), #constant " in quern.h has another value");
+QUERN_FOR_EACH_DTYPE(CHECK_NUMBER)
+
+static const struct row {
     quern_dtype dtype;
     const char *name;
     size_t bytes;
-} dtypes[] = {
-    {QUERN_F32, "f32", 4}, {QUERN_F16, "f16", 2}, {QUERN_BF16, "bf16", 2},
-    {QUERN_E4M3, "e4m3", 1}, {QUERN_E5M2, "e5m2", 1}, {QUERN_REMAINDER, "remainder", 2},
-    {QUERN_INT32, "int32", 4}, {QUERN_INT64, "int64", 8},
+    bool is_float, is_scaled;
+} rows[] = {
+#define ROW(number, constant, name, bytes, is_float, is_scaled) {constant, #name, bytes, is_float, is_scaled},
+    QUERN_FOR_EACH_DTYPE(ROW)
+    {QUERN_INT32, "int32", 4, false, false},
+    {QUERN_INT64, "int64", 8, false, false},
 };
 
-const char *quern_dtype_name(quern_dtype dtype) {
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-        if (dtypes[i].dtype == dtype) return dtypes[i].name;
-    return "unknown dtype";
+const quern_dtype quern_floats[] = {QUERN_FLOAT_DTYPES, QUERN_NO_DTYPE};
+
+static const struct row *row_of(quern_dtype dtype) {
+    static const struct row unknown = {QUERN_NO_DTYPE, "unknown dtype", 0, false, false};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].dtype == dtype) return &rows[i];
+    return &unknown;
 }
 
-size_t quern_dtype_bytes(quern_dtype dtype) {
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-        if (dtypes[i].dtype == dtype) return dtypes[i].bytes;
-    return 0;
-}
+const char *quern_dtype_name(quern_dtype dtype) { return row_of(dtype)->name; }
+
+size_t quern_dtype_bytes(quern_dtype dtype) { return row_of(dtype)->bytes; }
+
+bool quern_is_float(quern_dtype dtype) { return row_of(dtype)->is_float; }
+
+bool quern_is_scaled(quern_dtype dtype) { return row_of(dtype)->is_scaled; }

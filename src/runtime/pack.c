@@ -1,17 +1,19 @@
 /* quern_load_pack: table rows that arrive while the engine runs. */
 #define _GNU_SOURCE /* O_CLOEXEC */
-#include "runtime/pack_format.h"
+#include "runtime/pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/checksum.h"
-#include "runtime/dispatch.h"
 #include "runtime/log.h"
+#include "runtime/operation.h"
+#include "runtime/pack_format.h"
 #include "runtime/status.h"
 
 static const struct quern_pack *packs;  /* atomic; the newest first; packs are never unloaded, since devices refer to their rows */
@@ -88,41 +90,14 @@ static quern_status check_header(const char *path, const struct file *file, cons
 
 /* ---- the rows ---- */
 
-static bool is_float(int32_t dtype) {
-    return dtype == QUERN_F32 || dtype == QUERN_F16 || dtype == QUERN_BF16;
-}
-
-static bool is_moment(int32_t dtype) {
-    return is_float(dtype) || dtype == QUERN_E4M3 || dtype == QUERN_E5M2;
-}
-
-static const char *adam_fault(const struct quern_pack_row *row) {
-    const int32_t *dtypes = row->dtypes, master = dtypes[4];
-    if (row->stage < QUERN_ADAM_STEP || row->stage > QUERN_GRADIENT_ACCUMULATE) return "an unknown task";
-    if (row->full != 0 && row->full != 1) return "an unknown set of options";
-    if ((row->stage != QUERN_GRADIENT_NORM_COMBINE) != is_float(dtypes[1])) return "an unknown dtype";
-    if (row->stage == QUERN_ADAM_STEP && (!is_float(dtypes[0]) || !is_moment(dtypes[2]) || !is_moment(dtypes[3]) ||
-                                          (master && master != QUERN_F32 && master != QUERN_REMAINDER)))
-        return "an unknown dtype";
-    const uint32_t elements = row->stage == QUERN_GRADIENT_NORM_COMBINE ? 0 : QUERN_ADAM_TILE;
-    return row->elements == elements ? NULL : "a wrong number of elements in a tile";
-}
-
 /* What is wrong with a row, or NULL. */
 static const char *row_fault(const struct file *file, const struct quern_pack_row *row) {
     if (!memchr(row->name, 0, sizeof row->name) || !row->name[0]) return "no name";
     if (!memchr(row->entry, 0, sizeof row->entry) || !row->entry[0]) return "no entry";
-    if (row->operation != QUERN_CROSS_ENTROPY && row->operation != QUERN_ADAM && row->operation != QUERN_BARRIER &&
-        row->operation != QUERN_RAGGED_ALL_TO_ALL)
-        return "an unknown operation";
-    const char *fault = row->operation == QUERN_ADAM ? adam_fault(row) : NULL;
+    if (!(row->operation & QUERN_ALL_OPERATIONS) || (row->operation & (row->operation - 1))) return "an unknown operation";
+    const struct quern_operation *operation = quern_linked_operation(row->operation);
+    const char *fault = operation && operation->pack_fault ? operation->pack_fault(row) : NULL;
     if (fault) return fault;
-    if (row->operation == QUERN_CROSS_ENTROPY) {
-        if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_REDUCE) return "an unknown stage";
-        if ((row->stage <= QUERN_STAGE_GRADIENT) != is_float(row->dtypes[0])) return "an unknown dtype";
-        if (row->full != 0 && row->full != 1) return "an unknown set of options";
-        if (row->cluster > 16 || (row->cluster & (row->cluster - 1))) return "a wrong number of blocks in a cluster";
-    }
     if (row->threads == 0 || row->threads > 1024) return "a wrong number of threads";
     if (row->cc_min < 10 || row->cc_max < row->cc_min) return "a wrong range of compute capabilities";
     if (row->image_offset > file->count || row->image_bytes == 0 || row->image_bytes > file->count - row->image_offset)
@@ -130,29 +105,18 @@ static const char *row_fault(const struct file *file, const struct quern_pack_ro
     return NULL;
 }
 
+/* Rows of operations that the program does not call are read like the others, and nobody walks them. */
 static struct quern_kernel row_kernel(const struct file *file, const struct quern_pack_header *header,
                                       const struct quern_pack_row *row) {
     struct quern_kernel kernel = {
         .name = row->name,
         .operation = row->operation,
         .target = {header->target, QUERN_CUDA, 0, row->cc_min, row->cc_max},
+        .key.any = {.task = row->stage, .full = row->full, .vocab_max = row->vocab_max},
         .cuda = {row->entry, file->bytes + row->image_offset, file->bytes + row->image_offset + row->image_bytes, row->threads,
                  row->elements, row->shared_per_column, row->shared_per_part, row->shared_fixed, row->cluster},
     };
-    if (row->operation == QUERN_ADAM) {
-        kernel.key.adam.param = (quern_dtype)row->dtypes[0];
-        kernel.key.adam.grad = (quern_dtype)row->dtypes[1];
-        kernel.key.adam.m = (quern_dtype)row->dtypes[2];
-        kernel.key.adam.v = (quern_dtype)row->dtypes[3];
-        kernel.key.adam.master = (quern_dtype)row->dtypes[4];
-        kernel.key.adam.task = (enum quern_adam_task)row->stage;
-        kernel.key.adam.full = row->full;
-    } else if (row->operation == QUERN_CROSS_ENTROPY) {
-        kernel.key.cross_entropy.logits = (quern_dtype)row->dtypes[0];
-        kernel.key.cross_entropy.stage = (enum quern_cross_entropy_stage)row->stage;
-        kernel.key.cross_entropy.full = row->full;
-        kernel.key.cross_entropy.vocab_max = row->vocab_max;
-    }
+    for (int i = 0; i < QUERN_KEY_DTYPES; i++) kernel.key.any.dtypes[i] = (quern_dtype)row->dtypes[i];
     return kernel;
 }
 

@@ -30,8 +30,8 @@ struct quern_pack_row {
     char entry[64];
     uint32_t operation;
     int32_t cc_min, cc_max;
-    int32_t dtypes[5];      /* cross-entropy: logits; Adam: param, grad, m, v, master */
-    int32_t stage, full;    /* cross-entropy's stage or Adam's task, and whether it knows all options */
+    int32_t dtypes[5];      /* the key of struct quern_kernel: dtypes, ... */
+    int32_t stage, full;    /* ... task, and whether it knows all options */
     uint32_t threads, elements, shared_per_column, shared_per_part, shared_fixed, cluster;
     int64_t vocab_max;
     uint64_t image_offset;  /* from the beginning of the file, a multiple of 64 */

@@ -8,7 +8,6 @@ ThreadSanitizer soon forgets threads that have ended.  The last line is `N passe
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -22,14 +21,6 @@ PLAIN, FULL, COMBINE = "adam_pbf16_gbf16", "adam_pf32_gf32_full", "gradient_norm
 KERNELS = ("adam_pbf16_gbf16_mbf16_vbf16", "adam_pf32_gf32_me4m3_ve4m3_full", "adam_gradient_norm_bf16", "adam_gradient_norm_f32",
            "adam_gradient_norm_combine", "adam_gradient_accumulate_bf16")
 MACHINES = {name: targets.capability(spec.GPU_TARGETS[name]) for name in texts.owners("adam")}
-
-
-class SmallKernel(plan.Kernel):
-    """A kernel in small blocks."""
-
-    @property
-    def geometry(self) -> spec.Geometry:
-        return dataclasses.replace(super().geometry, threads=64)
 
 
 @dataclass(frozen=True)
@@ -50,10 +41,10 @@ VARIANTS = [
 
 
 def units(target: str) -> list[plan.Unit]:
-    """Those of KERNELS, in small blocks."""
-    chosen = [(unit, tuple(SmallKernel(k.operation, k.target, k.pairs) for k in unit.kernels if k.symbol in KERNELS))
+    """Those of KERNELS, in blocks of two warps."""
+    chosen = [(unit, [kernel for kernel in unit.kernels if kernel.symbol in KERNELS])
               for unit in plan.units("adam", [spec.GPU_TARGETS[target]])]
-    return [dataclasses.replace(unit, kernels=kernels) for unit, kernels in chosen if kernels]
+    return [packs.in_small_blocks(unit, 64, kernels) for unit, kernels in chosen if kernels]
 
 
 def run(target: str, directory: Path, *kernels: Path) -> tuple[int, str]:

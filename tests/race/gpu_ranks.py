@@ -52,9 +52,7 @@ VARIANTS = [
 
 def units(target: str) -> list[plan.Unit]:
     """The library's kernels in blocks of one warp."""
-    for operation in OPERATIONS:
-        plan.GEOMETRY[operation] = spec.Geometry(threads=32)
-    return [unit for operation in OPERATIONS for unit in plan.units(operation, [spec.GPU_TARGETS[target]])]
+    return [packs.in_small_blocks(unit, 32) for operation in OPERATIONS for unit in plan.units(operation, [spec.GPU_TARGETS[target]])]
 
 
 def run(machine: Machine, kernels: Path, directory: Path) -> tuple[int, str]:

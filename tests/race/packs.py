@@ -6,6 +6,7 @@ taken out, is translated for the emulator.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import subprocess
@@ -20,6 +21,22 @@ from gen import pack, plan, spec  # noqa: E402
 
 BUILD = ROOT / "build"
 RACE = "WARNING: ThreadSanitizer: data race"
+
+
+class SmallKernel(plan.Kernel):
+    """A kernel in blocks of fewer threads than the library's."""
+
+    block_threads: int
+
+    @property
+    def geometry(self) -> spec.Geometry:
+        return dataclasses.replace(super().geometry, threads=self.block_threads)
+
+
+def in_small_blocks(unit: plan.Unit, threads: int, kernels: Iterable[plan.Kernel] | None = None) -> plan.Unit:
+    """The unit with these of its kernels, or all, in blocks of so many threads."""
+    chosen = type("SmallKernel", (SmallKernel,), {"block_threads": threads})
+    return dataclasses.replace(unit, kernels=tuple(chosen(k.operation, k.target, k.pairs) for k in kernels or unit.kernels))
 
 
 def make_pack(target: str, units: list[plan.Unit], directory: Path) -> None:

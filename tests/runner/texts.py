@@ -26,7 +26,7 @@ def _text(path: Path) -> str:
 def of_operations(target: str, operations: tuple[str, ...]) -> str:
     """One hash over the translated kernels of these operations, of all if none is named; what is not built is like nothing else."""
     total = hashlib.sha256()
-    for operation in operations or spec.OPERATIONS:
+    for operation in operations or plan.OPERATIONS:
         for unit in plan.units(operation, [spec.GPU_TARGETS[target]]):
             total.update(_text(ROOT / "build/emulator" / f"{unit.build_stem}.cpp").encode())
     return total.hexdigest()

@@ -8,14 +8,7 @@
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
 
-/* There is one row for each target. */
-static bool refused(const struct quern_kernel *kernel, const void *request, struct quern_text *why) {
-    (void)kernel, (void)request, (void)why;
-    return false;
-}
-
-static const struct quern_operation operation = {"ragged_all_to_all", QUERN_RAGGED_ALL_TO_ALL, quern_ragged_all_to_all_kernels,
-                                                 refused, NULL};
+const struct quern_operation quern_ragged_all_to_all_operation = {.table = quern_ragged_all_to_all_kernels};
 
 /* ---- who takes part: without that a rank cannot even tell the others that something is wrong ---- */
 
@@ -168,7 +161,7 @@ static quern_status fill_rest(struct quern_ragged_call *call, const quern_ragged
     if (status == QUERN_OK) status = check_buffers(call);
     if (status == QUERN_OK) status = fill_metadata(call, args);
     if (status == QUERN_OK) status = fill_workspace(call, workspace, workspace_bytes);
-    if (status == QUERN_OK) status = quern_select(call->member->device, &operation, call, &call->ready);
+    if (status == QUERN_OK) status = quern_select(call->member->device, QUERN_RAGGED_ALL_TO_ALL, call, &call->ready);
     return status;
 }
 

@@ -1,0 +1,108 @@
+"""What the generator knows of one operation.  Each has a file in gen/operations/ with a class of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gen.spec import CpuTarget, Geometry, GpuTarget
+
+Target = CpuTarget | GpuTarget
+Key = dict[str, str | None]
+
+INT64_MAX = 2**63 - 1
+
+# Keys that are no dtypes.
+VARIANT, OPTIONS = "variant", "options"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a variant computes: a constant of C, and its value, which kernel packs store."""
+
+    constant: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Dynamic shared memory of a block, in bytes."""
+
+    per_column: int = 0
+    per_part: int = 0
+    fixed: int = 0
+    merged: int = 0  # included above: the stats of the parts that a block has merged, ...
+    sums: int = 0    # ... and the sums of one part
+
+
+class Operation:
+    """An operation without keys and with one kernel for each target; what others have beside that they override."""
+
+    name: str
+    bit: int                                  # in quern_operations of quern.h
+    keys: tuple[str, ...] = ()                # dtypes first
+    tasks: dict[str | None, Task] = {None: Task("0", 0)}  # by variant
+    headers: tuple[str, ...] = ()             # further files that C needs: generated/<name>/<header>, from templates/<name>/
+    inputs: tuple[Path, ...] = ()             # further files that decide which kernels there are
+    has_open_requests = False                 # a request may leave keys open
+    talks = False                             # its threads talk to each other: ThreadSanitizer looks at all its kernels
+
+    @property
+    def constant(self) -> str:
+        return f"QUERN_{self.name.upper()}"
+
+    @property
+    def dtype_keys(self) -> tuple[str, ...]:
+        return tuple(key for key in self.keys if key not in (VARIANT, OPTIONS))
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its kernels begin with, and those of no other operation."""
+        return f"{self.name}_" if self.keys else f"{self.name}__"
+
+    def combinations(self) -> Iterator[Key]:
+        """The keys in the order of the table; illegal ones are left out later."""
+        yield {}
+
+    def illegal(self, key: Key, target: Target) -> str | None:
+        """The reason why no such kernel can exist, or None; keys and dtypes are known to be such."""
+        return None
+
+    def base_name(self, key: Key) -> str:
+        """A kernel's name without its target."""
+        return "_".join(part for part in (self.name, *key.values()) if part)
+
+    def stem(self, key: Key, target: Target) -> str:
+        """The source file that a kernel shares with those which differ only in what is compiled at once."""
+        return self.name
+
+    def template(self, key: Key) -> str:
+        """The name of its template in templates/<name>/, without .c.j2 or .cu.j2."""
+        return self.name
+
+    def geometry(self, key: Key) -> Geometry:
+        raise NotImplementedError(f"{self.name} has no kernels for GPUs")
+
+    def shared(self, key: Key, target: Target) -> Shared:
+        return Shared()
+
+    def vocab_max(self, key: Key, target: Target) -> int:
+        """The longest row that a kernel can hold."""
+        return INT64_MAX
+
+    def cpu_member(self, key: Key) -> str:
+        """The place of a kernel's function in the union of struct quern_kernel."""
+        return "any"
+
+    def cpu_type(self, key: Key) -> str:
+        """The type of that function in src/kernels/kernel.h."""
+        return f"quern_{self.cpu_member(key)}_cpu_kernel"
+
+    def mismatch(self, key: Key, request: Key) -> str | None:
+        """Why a kernel does not serve a request that says nothing against its keys, or None."""
+        return None
+
+    def advice(self, request: Key) -> str:
+        """How to come by a kernel that can exist and does not."""
+        return ""

@@ -1,0 +1,122 @@
+"""Softmax cross-entropy: the kernels that touch logits, and the stages around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gen.operation import INT64_MAX, Key, Operation, Shared, Target, Task
+from gen.spec import DTYPES, FLOATS, Geometry, GpuTarget
+
+# "resident" keeps the row in shared memory and so reads it once, "cluster" in that of several blocks; "streamed" reads it twice and
+# takes any vocab; "stats" and "gradient" are its two passes for one part of a row; the others are the stages around them.  All that
+# sum logits have the same number of threads, on which the bits of the sums depend.
+SUMMING_THREADS = 512
+GEOMETRY = {
+    "resident": Geometry(SUMMING_THREADS, keeps="row"),
+    "cluster": Geometry(SUMMING_THREADS, keeps="parts", cluster=8),  # as many as any generation has
+    "streamed": Geometry(SUMMING_THREADS, keeps="part", sums=8),     # MERGED_AT_ONCE
+    "stats": Geometry(SUMMING_THREADS, sums=1),
+    "gradient": Geometry(SUMMING_THREADS),
+    "combine": Geometry(threads=256),  # a warp for each row
+    "labels": Geometry(threads=1024),
+    "reduce": Geometry(threads=1024),
+}
+
+# Variants of CPU kernels.
+CPU_VARIANTS = ("rows", "stats", "gradient")
+
+# Those that touch no logits: one kernel serves all dtypes and options.
+STAGES_WITHOUT_LOGITS = ("combine", "labels", "reduce")
+
+ROWS = Task("QUERN_STAGE_ROWS", 0)
+
+# Bytes of dynamic shared memory: a row of stats, and the sums of one part, without and with all options.
+MERGED_BYTES = 64
+SUMS_BYTES = 336
+SUMS_BYTES_FULL = 720
+PART_BYTES = 32768  # QUERN_GPU_PART_BYTES of src/kernels/problem.h
+
+
+class CrossEntropy(Operation):
+    name = "cross_entropy"
+    bit = 1
+    keys = ("logits", "variant", "options")
+    tasks = {"resident": ROWS, "cluster": ROWS, "streamed": ROWS, "rows": ROWS,
+             "stats": Task("QUERN_STAGE_STATS", 1), "gradient": Task("QUERN_STAGE_GRADIENT", 2),
+             "combine": Task("QUERN_STAGE_COMBINE", 3), "labels": Task("QUERN_STAGE_LABELS", 4),
+             "reduce": Task("QUERN_STAGE_REDUCE", 5)}
+    has_open_requests = True  # `gen explain` takes one without a variant
+    talks = True
+
+    def combinations(self) -> Iterator[Key]:
+        for variant in self.tasks:
+            for logits in (*FLOATS, None):
+                for options in (None, "full"):
+                    yield {"logits": logits, "variant": variant, "options": options}
+
+    def illegal(self, key: Key, target: Target) -> str | None:
+        variants = CPU_VARIANTS if target.kind == "cpu" else tuple(GEOMETRY)
+        if key["variant"] not in variants:
+            return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
+        if key["variant"] == "cluster" and "clusters" not in target.features:
+            return f"{target.name} has no clusters"
+        touches_logits = key["variant"] not in STAGES_WITHOUT_LOGITS
+        if key["logits"] not in (None, *FLOATS):
+            return f"logits is {key['logits']}: it must be one of {', '.join(FLOATS)}"
+        if (key["logits"] is not None) != touches_logits:
+            return f"the {key['variant']} stage {'needs' if touches_logits else 'never touches'} logits"
+        if key["options"] and not touches_logits:
+            return f"the {key['variant']} stage knows all options as it is"
+        return None
+
+    def base_name(self, key: Key) -> str:
+        parts = [self.name, key["logits"], None if key["variant"] == "rows" else key["variant"], key["options"]]
+        return "_".join(part for part in parts if part)
+
+    def stem(self, key: Key, target: Target) -> str:
+        parts = [self.name, key["logits"] or "stages", key["options"] if target.kind == "gpu" else None]
+        return "_".join(part for part in parts if part)
+
+    def template(self, key: Key) -> str:
+        return self.name if key["logits"] else "stages"
+
+    def geometry(self, key: Key) -> Geometry:
+        return GEOMETRY[str(key["variant"])]
+
+    def shared(self, key: Key, target: Target) -> Shared:
+        sums = SUMS_BYTES_FULL if key["options"] else SUMS_BYTES
+        if target.kind == "cpu":
+            return Shared()
+        kept = self.geometry(key)
+        # Each part that a block keeps, beside its columns if these are counted one by one.
+        per_part = {"row": sums, "parts": sums + PART_BYTES}.get(kept.keeps, 0)
+        # Of a row that is streamed by copies, one part.
+        part = PART_BYTES if kept.keeps == "part" and "async_copy" in target.features else 0
+        return Shared(per_column=DTYPES[str(key["logits"])].bytes if kept.keeps == "row" else 0,
+                      per_part=per_part,
+                      fixed=MERGED_BYTES + kept.sums * sums + part if kept.keeps or kept.sums else 0,
+                      merged=MERGED_BYTES, sums=sums)
+
+    def vocab_max(self, key: Key, target: Target) -> int:
+        shared = self.shared(key, target)
+        if not isinstance(target, GpuTarget) or not shared.per_part:
+            return INT64_MAX
+        room = target.shared_bytes - shared.fixed
+        part_columns = PART_BYTES // DTYPES[str(key["logits"])].bytes
+        cluster = self.geometry(key).cluster
+        if cluster:
+            return cluster * (room // shared.per_part) * part_columns
+        whole, rest = divmod(room, PART_BYTES + shared.per_part)
+        return whole * part_columns + max(0, rest - shared.per_part) // shared.per_column
+
+    def cpu_member(self, key: Key) -> str:
+        return "cross_entropy_rows" if key["variant"] == "rows" else "cross_entropy_part"
+
+    def cpu_type(self, key: Key) -> str:
+        return f"quern_{self.cpu_member(key)}_kernel"
+
+    def mismatch(self, key: Key, request: Key) -> str | None:
+        return "computes another stage" if "variant" not in request and key["logits"] is None else None
+
+
+OPERATION = CrossEntropy()

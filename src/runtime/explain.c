@@ -1,0 +1,115 @@
+/* Why a row is chosen and the rows before it are not: for the …_explain functions, for errors of the dispatcher and for the log. */
+#define _POSIX_C_SOURCE 200809L
+#include "runtime/explain.h"
+
+#include <string.h>
+
+#include "runtime/log.h"
+#include "runtime/status.h"
+#include "runtime/target.h"
+#include "runtime/walk.h"
+
+/* Groups the rows that a device refuses for the same reason, so that a walk past 600 rows reads as a few lines. */
+struct explanation {
+    const quern_device *device;
+    const struct quern_operation *operation;
+    const void *request;
+    struct quern_text text;
+    char reason[256];         /* of the group that is open */
+    const char *first, *target;
+    int rows;
+    bool found;
+};
+
+static void close_group(struct explanation *walk) {
+    if (walk->rows == 1) quern_text_add(&walk->text, "%s: %s\n", walk->first, walk->reason);
+    if (walk->rows > 1)
+        quern_text_add(&walk->text, "%s and %d more of %s: %s\n", walk->first, walk->rows - 1, walk->target, walk->reason);
+    walk->rows = 0;
+}
+
+static void add_to_group(struct explanation *walk, const struct quern_kernel *kernel, const char *reason) {
+    bool same = walk->rows && strcmp(walk->reason, reason) == 0 && strcmp(walk->target, kernel->target.name) == 0;
+    if (!same) {
+        close_group(walk);
+        struct quern_text copy = quern_text_begin(walk->reason, sizeof walk->reason);
+        quern_text_add(&copy, "%s", reason);
+        walk->first = kernel->name;
+        walk->target = kernel->target.name;
+    }
+    walk->rows++;
+}
+
+static bool explain_row(const struct quern_kernel *kernel, void *context) {
+    struct explanation *walk = context;
+    char reason[256];
+    struct quern_text why = quern_text_begin(reason, sizeof reason);
+    if (quern_target_refused(walk->device, &kernel->target, reason, sizeof reason)) {
+        add_to_group(walk, kernel, reason);
+    } else if (quern_has_no_code(kernel)) {
+        add_to_group(walk, kernel, "the library was built without nvcc");
+    } else if (quern_forced_away(walk->device, kernel)) {
+        quern_text_add(&why, "QUERN_KERNEL=%s leaves it out", walk->device->kernel_glob);
+        add_to_group(walk, kernel, reason);
+    } else if (quern_row_refused(walk->operation, kernel, walk->request, &why)) {
+        add_to_group(walk, kernel, reason);
+    } else {
+        close_group(walk);
+        quern_text_add(&walk->text, "%s: chosen\n", kernel->name);
+        walk->found = true;
+    }
+    return !walk->found;
+}
+
+struct search {
+    const struct quern_operation *operation;
+    const void *request;
+    bool found;
+};
+
+static bool search_row(const struct quern_kernel *kernel, void *context) {
+    struct search *search = context;
+    search->found = !quern_row_refused(search->operation, kernel, search->request, NULL);
+    return !search->found;
+}
+
+/* That no row serves the request here, and what would help if none does anywhere. */
+static void add_absence(const quern_device *device, unsigned bit, const void *request, struct quern_text *text) {
+    const struct quern_operation *operation = quern_linked_operation(bit);
+    struct search search = {.operation = operation, .request = request};
+    quern_text_add(text, "no %s kernel serves this request on %s", quern_operation_name(bit), device->label);
+    if (operation->advise) quern_walk(bit, search_row, &search);
+    if (operation->advise && !search.found) operation->advise(request, text);
+}
+
+size_t quern_explain(const quern_device *device, unsigned operation, const void *request, char *buffer, size_t bytes) {
+    struct explanation walk = {.device = device, .operation = quern_linked_operation(operation), .request = request,
+                               .text = quern_text_begin(buffer, buffer ? bytes : 0)};
+    quern_walk(operation, explain_row, &walk);
+    close_group(&walk);
+    if (!walk.found) {
+        add_absence(device, operation, request, &walk.text);
+        quern_text_add(&walk.text, "\n");
+    }
+    return walk.text.length;
+}
+
+quern_status quern_fail_no_kernel(const quern_device *device, unsigned operation, const void *request) {
+    char absence[400], walk[800];
+    struct quern_text text = quern_text_begin(absence, sizeof absence);
+    add_absence(device, operation, request, &text);
+    quern_explain(device, operation, request, walk, sizeof walk);
+    return quern_fail(device, QUERN_NO_KERNEL, "%s:\n%s", absence, walk);
+}
+
+void quern_log_choice(const quern_device *device, const void *request, struct quern_ready_kernel *ready) {
+    const unsigned operation = ready->kernel->operation;
+    const char *name = quern_operation_name(operation);
+    if (!__atomic_exchange_n(&ready->chosen_before, true, __ATOMIC_RELAXED))
+        quern_log(device, QUERN_LOG_INFO, "%s: first use of %s", name, ready->kernel->name);
+    if (!quern_log_wanted(QUERN_LOG_DEBUG)) return;
+    char walk[1000];
+    quern_explain(device, operation, request, walk, sizeof walk);
+    for (char *rest = walk, *line; (line = strtok_r(rest, "\n", &rest));)
+        quern_log(device, QUERN_LOG_DEBUG, "%s: %s", name, line);
+}

@@ -1,0 +1,51 @@
+/* The list of operations: their names, and the rows of those that are linked.  Called by all of the runtime that walks tables. */
+#include "runtime/operation.h"
+
+#include <stddef.h>
+
+#define CHECK_BIT(bit, constant, name, prefix) _Static_assert((constant) == (bit), #constant " in quern.h has another bit");
+QUERN_FOR_EACH_OPERATION(CHECK_BIT)
+
+/* The views of a key lie where tables and packs write its parts. */
+#define SAME_PLACE(view, member, part) \
+    _Static_assert(offsetof(struct quern_kernel, key.view.member) == offsetof(struct quern_kernel, key.any.part), #view "." #member)
+SAME_PLACE(cross_entropy, stage, task);
+SAME_PLACE(cross_entropy, full, full);
+SAME_PLACE(cross_entropy, vocab_max, vocab_max);
+SAME_PLACE(adam, master, dtypes[4]);
+SAME_PLACE(adam, task, task);
+SAME_PLACE(adam, full, full);
+
+#define DECLARE_WEAK(bit, constant, name, prefix) extern const struct quern_operation quern_##name##_operation __attribute__((weak));
+QUERN_FOR_EACH_OPERATION(DECLARE_WEAK)
+
+static const struct {
+    const char *name, *prefix;
+    const struct quern_operation *operation;
+} rows[QUERN_OPERATION_COUNT] = {
+#define ROW(bit, constant, name, prefix) {#name, prefix, &quern_##name##_operation},
+    QUERN_FOR_EACH_OPERATION(ROW)
+#undef ROW
+};
+
+const struct quern_operation *quern_linked_operation(unsigned bit) {
+    return rows[quern_operation_index(bit)].operation;
+}
+
+const char *quern_operation_name(unsigned bit) {
+    return rows[quern_operation_index(bit)].name;
+}
+
+const char *quern_operation_prefix(unsigned bit) {
+    return rows[quern_operation_index(bit)].prefix;
+}
+
+enum quern_row_role quern_row_role(const struct quern_kernel *kernel) {
+    const struct quern_operation *operation = quern_linked_operation(kernel->operation);
+    return operation->role ? operation->role(kernel) : QUERN_ROW_SELECTED_BY_NAME;
+}
+
+bool quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, const void *request,
+                       struct quern_text *why) {
+    return operation->refused && operation->refused(kernel, request, why);
+}

@@ -1,0 +1,45 @@
+/* The walk over an operation's rows and QUERN_KERNEL's part in it; called where kernels are prepared, explained and reported. */
+#include "runtime/walk.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "runtime/pack.h"
+
+void quern_walk(unsigned operation, bool (*visit)(const struct quern_kernel *kernel, void *context), void *context) {
+    for (const struct quern_pack *pack = quern_packs(); pack; pack = pack->next)
+        for (const struct quern_kernel *kernel = pack->rows; *kernel->name; kernel++)
+            if (kernel->operation == operation && !visit(kernel, context)) return;
+    for (const struct quern_kernel *kernel = quern_linked_operation(operation)->table; *kernel->name; kernel++)
+        if (!visit(kernel, context)) return;
+}
+
+/* Whether a glob can match names that begin with a prefix, judged by what stands before its first wildcard. */
+static bool can_match(const char *glob, const char *prefix) {
+    size_t literal = strcspn(glob, "*?["), length = strlen(prefix);
+    return strncmp(glob, prefix, literal < length ? literal : length) == 0;
+}
+
+/* What a glob says of the target: all behind its last "__". */
+static const char *target_glob(const char *glob) {
+    const char *target = "*";
+    for (const char *next = glob; (next = strstr(next, "__")); next++) target = next + 2;
+    return target;
+}
+
+/* QUERN_KERNEL restricts only the operations it can name: "adam_*" leaves cross-entropy alone. */
+bool quern_is_named(const quern_device *device, const struct quern_kernel *kernel) {
+    if (!device->kernel_glob[0] || !can_match(device->kernel_glob, quern_operation_prefix(kernel->operation))) return true;
+    return fnmatch(device->kernel_glob, kernel->name, 0) == 0;
+}
+
+/*
+ * Kernels that cannot be chosen by their names follow the choice to its target: so those of cross-entropy that do in steps what the
+ * rows stage does give the same bits.
+ */
+bool quern_forced_away(const quern_device *device, const struct quern_kernel *kernel) {
+    if (quern_is_named(device, kernel)) return false;
+    const enum quern_row_role role = quern_row_role(kernel);
+    if (role == QUERN_ROW_SELECTED_BY_NAME) return true;
+    return role == QUERN_ROW_FOLLOWS_TARGET && fnmatch(target_glob(device->kernel_glob), kernel->target.name, 0) != 0;
+}
