@@ -8,6 +8,7 @@ has one kind of instruction in its PTX weakened or taken out.  The last line is 
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -41,11 +42,18 @@ VARIANTS = [
 ]
 
 
+class SmallKernel(plan.Kernel):
+    """A kernel in blocks of one warp."""
+
+    @property
+    def geometry(self) -> spec.Geometry:
+        return spec.Geometry(threads=32)
+
+
 def units(target: str) -> list[plan.Unit]:
-    """The library's kernels in blocks of one warp."""
-    for operation in OPERATIONS:
-        plan.GEOMETRY[operation] = spec.Geometry(threads=32)
-    return [unit for operation in OPERATIONS for unit in plan.units(operation, [spec.GPU_TARGETS[target]])]
+    """The library's kernels in small blocks."""
+    return [dataclasses.replace(unit, kernels=tuple(SmallKernel(k.operation, k.target, k.pairs) for k in unit.kernels))
+            for operation in OPERATIONS for unit in plan.units(operation, [spec.GPU_TARGETS[target]])]
 
 
 def run(machine: tuple[str, str, bool], kernels: Path, directory: Path) -> tuple[int, str]:
