@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from gen.operation import INT64_MAX, OPTIONS, VARIANT, Key, Operation, Shared, Target, Task
 from gen.operations import OPERATIONS
-from gen.spec import CPU_TARGETS, DTYPES, GPU_TARGETS, Geometry
+from gen.spec import CPU_TARGETS, DTYPES, GPU_PART_BYTES, GPU_TARGETS, Geometry
 
 __all__ = ["INT64_MAX", "OPERATIONS", "GPU_PART_BYTES", "Kernel", "Key", "Target", "Unit", "illegal", "kernels", "name", "targets",
            "units"]
-
-GPU_PART_BYTES = 32768  # QUERN_GPU_PART_BYTES of src/kernels/problem.h
 
 
 def illegal(operation: str, key: Key, target: Target) -> str | None:

@@ -155,6 +155,8 @@ GPU_TARGETS = {
 # sm_103a has no row: of what it adds to sm_100f (hardware stochastic rounding) no template makes use, so its source would be
 # the same, and the family code of sm_100f runs on it.
 
+GPU_PART_BYTES = 32768  # QUERN_GPU_PART_BYTES of src/kernels/problem.h
+
 # The least compute capability that the library serves.
 GPU_FLOOR = min(target.cc_min for target in GPU_TARGETS.values())
 

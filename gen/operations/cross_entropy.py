@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gen.operation import INT64_MAX, Key, Operation, Shared, Target, Task
-from gen.spec import DTYPES, FLOATS, Geometry, GpuTarget
+from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 
 # "resident" keeps the row in shared memory and so reads it once, "cluster" in that of several blocks; "streamed" reads it twice and
 # takes any vocab; "stats" and "gradient" are its two passes for one part of a row; the others are the stages around them.  All that
@@ -34,7 +34,6 @@ ROWS = Task("QUERN_STAGE_ROWS", 0)
 MERGED_BYTES = 64
 SUMS_BYTES = 336
 SUMS_BYTES_FULL = 720
-PART_BYTES = 32768  # QUERN_GPU_PART_BYTES of src/kernels/problem.h
 
 
 class CrossEntropy(Operation):
@@ -89,9 +88,9 @@ class CrossEntropy(Operation):
             return Shared()
         kept = self.geometry(key)
         # Each part that a block keeps, beside its columns if these are counted one by one.
-        per_part = {"row": sums, "parts": sums + PART_BYTES}.get(kept.keeps, 0)
+        per_part = {"row": sums, "parts": sums + GPU_PART_BYTES}.get(kept.keeps, 0)
         # Of a row that is streamed by copies, one part.
-        part = PART_BYTES if kept.keeps == "part" and "async_copy" in target.features else 0
+        part = GPU_PART_BYTES if kept.keeps == "part" and "async_copy" in target.features else 0
         return Shared(per_column=DTYPES[str(key["logits"])].bytes if kept.keeps == "row" else 0,
                       per_part=per_part,
                       fixed=MERGED_BYTES + kept.sums * sums + part if kept.keeps or kept.sums else 0,
@@ -102,11 +101,11 @@ class CrossEntropy(Operation):
         if not isinstance(target, GpuTarget) or not shared.per_part:
             return INT64_MAX
         room = target.shared_bytes - shared.fixed
-        part_columns = PART_BYTES // DTYPES[str(key["logits"])].bytes
+        part_columns = GPU_PART_BYTES // DTYPES[str(key["logits"])].bytes
         cluster = self.geometry(key).cluster
         if cluster:
             return cluster * (room // shared.per_part) * part_columns
-        whole, rest = divmod(room, PART_BYTES + shared.per_part)
+        whole, rest = divmod(room, GPU_PART_BYTES + shared.per_part)
         return whole * part_columns + max(0, rest - shared.per_part) // shared.per_column
 
     def cpu_member(self, key: Key) -> str:
