@@ -1,5 +1,6 @@
 #include "ranks/agreement.h"
 
+#include "ranks/meeting.h"
 #include "runtime/status.h"
 
 struct quern_verdict quern_make_verdict(quern_status status) {

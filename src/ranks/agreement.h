@@ -2,7 +2,7 @@
 #ifndef QUERN_AGREEMENT_H
 #define QUERN_AGREEMENT_H
 
-#include "ranks/group.h"
+#include "ranks/membership.h"
 
 /* What a rank says. */
 struct quern_verdict {

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ranks/poison.h"
 #include "runtime/status.h"
 
 /* What comes with the descriptors of one message. */

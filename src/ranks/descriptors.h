@@ -8,7 +8,7 @@
 #ifndef QUERN_DESCRIPTORS_H
 #define QUERN_DESCRIPTORS_H
 
-#include "ranks/group.h"
+#include "ranks/membership.h"
 
 enum { QUERN_DESCRIPTOR_TAGS = QUERN_RANK_LIMIT + 1 };
 

@@ -14,21 +14,16 @@
  * take down that of the next sleep.  Proved on tests/model/sleep.pml.  Sleeps are cut into slices only to look after the limit and
  * the life of the peers.
  */
-#define _GNU_SOURCE
-#include "os/futex.h"
-#include "ranks/group.h"
-#include "runtime/status.h"
+#include "ranks/meeting.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "os/clock.h"
+#include "os/futex.h"
+#include "ranks/describe.h"
+#include "ranks/poison.h"
 
 static const int64_t SLICE = 50000000;  /* nanoseconds */
-
-int64_t quern_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static inline void pause_core(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -131,24 +126,17 @@ static quern_status report_other_call(const struct wait *wait) {
                         strcmp(here, there) == 0 ? " of other members" : "");
 }
 
-/* Says of up to eight missing ranks how far they came. */
+/* Appends the missing ranks and how far they came. */
 static void list_missing(const struct wait *wait, struct quern_text *text) {
     const struct quern_membership *member = wait->member;
-    int listed = 0, more = 0;
+    struct quern_missing_list list = {text, member->segment, 0};
     for (int rank = 0; rank < member->ranks; rank++) {
         if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
-        if (listed == 8) {
-            more++;
-            continue;
-        }
-        const struct quern_segment_rank *peer = &member->segment->rank[rank];
-        quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);
-        quern_text_add(text, "%srank %d (process %d, last epoch %u, expected %u, last in ", listed++ ? ", " : "", rank,
-                       peer->process.pid, quern_signal_epoch(signal), member->count[rank]);
-        quern_describe_tag(text, __atomic_load_n(&peer->tag, __ATOMIC_RELAXED));
-        quern_text_add(text, ")");
+        const quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);
+        quern_list_missing(&list, rank, quern_signal_epoch(signal), member->count[rank],
+                           __atomic_load_n(&member->segment->rank[rank].tag, __ATOMIC_RELAXED));
     }
-    if (more) quern_text_add(text, " and %d more", more);
+    quern_end_missing(&list);
 }
 
 static quern_status expire(const struct wait *wait, int64_t now) {

@@ -6,6 +6,8 @@
  * is left over from a run that died, and is replaced.
  */
 #define _GNU_SOURCE
+#include "ranks/rendezvous.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,9 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "os/file_size.h"
 #include "os/futex.h"
-#include "ranks/group.h"
+#include "ranks/poison.h"
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory: with it everything else is in place */

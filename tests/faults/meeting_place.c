@@ -18,7 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ranks/group.h"
+#include "ranks/handles.h"
+#include "ranks/poison.h"
 #include "harness/ranks.h"
 #include "faults/crossing.h"
 #include "faults/private_shm.h"

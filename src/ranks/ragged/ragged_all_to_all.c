@@ -1,9 +1,10 @@
 /* quern_ragged_all_to_all and its plans: check, fill in, hand to the group's transport. */
-#include "ranks/ragged/ragged_all_to_all.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "ranks/handles.h"
+#include "ranks/poison.h"
+#include "ranks/ragged/ragged_call.h"
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
@@ -97,11 +98,11 @@ static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_b
 }
 
 static quern_status find(const struct quern_membership *member, const char *name, const void *pointer, int64_t bytes,
-                         enum quern_symmetric_kin *kin, struct quern_symmetric_place *place) {
-    *kin = QUERN_MEMORY_PRIVATE;
+                         enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
+    *state = QUERN_MEMORY_PRIVATE;
     if (!pointer || !bytes) return QUERN_OK;
-    *kin = quern_symmetric_find(member, pointer, bytes, place);
-    if (*kin != QUERN_MEMORY_FREED) return QUERN_OK;
+    *state = quern_symmetric_find(member, pointer, bytes, place);
+    if (*state != QUERN_MEMORY_FREED) return QUERN_OK;
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s is in symmetric memory that was freed", name);
 }
 
@@ -112,9 +113,9 @@ static quern_status fill_buffers(struct quern_ragged_call *call, const quern_rag
     call->output = args->output;
     call->in_place = args->input && args->output &&
                      overlap(args->input, (uint64_t)input_bytes, args->output, (uint64_t)output_bytes);
-    quern_status status = find(call->member, "args.input", args->input, input_bytes, &call->input_kin, &call->input_place);
+    quern_status status = find(call->member, "args.input", args->input, input_bytes, &call->input_state, &call->input_place);
     if (status == QUERN_OK)
-        status = find(call->member, "args.output", args->output, output_bytes, &call->output_kin, &call->output_place);
+        status = find(call->member, "args.output", args->output, output_bytes, &call->output_state, &call->output_place);
     return status;
 }
 
@@ -147,11 +148,11 @@ static quern_status fill_workspace(struct quern_ragged_call *call, void *workspa
     const size_t needed = member->transport->ragged->workspace_bytes(call);
     quern_status status = quern_check_workspace(member->device, workspace, bytes, needed);
     if (status == QUERN_OK)
-        status = find(member, "workspace", workspace, (int64_t)needed, &call->workspace_kin, &call->workspace_place);
+        status = find(member, "workspace", workspace, (int64_t)needed, &call->workspace_state, &call->workspace_place);
     if (status != QUERN_OK) return status;
     call->workspace = workspace;
     call->workspace_bytes = needed;
-    if (needed && call->workspace_kin != QUERN_MEMORY_SYMMETRIC)
+    if (needed && call->workspace_state != QUERN_MEMORY_SYMMETRIC)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected %zu "
                           "bytes within one quern_symmetric_alloc", needed);
     if (overlap(workspace, needed, call->input, (uint64_t)(call->input_rows * call->row_bytes)) ||

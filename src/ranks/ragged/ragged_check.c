@@ -1,5 +1,5 @@
-/* What can be wrong with the metadata of a ragged all-to-all: on the host, for CPU ranks and for plans. */
-#include "ranks/ragged/ragged_all_to_all.h"
+/* Checks metadata and buffers.  Called by the exchange of CPU ranks and by the plans of both transports. */
+#include "ranks/ragged/ragged_check.h"
 
 static bool fault(struct quern_slice_report *report, const struct quern_ragged_call *call, enum quern_slice_fault kind,
                   int64_t entry, int64_t value, int64_t limit) {
@@ -110,4 +110,22 @@ bool quern_ragged_check_receives(const struct quern_ragged_call *call, const str
     for (int64_t entry = 0; entry < entries; entry++)
         if (!check_receive(call, &inbox[entry], entry, report)) return false;
     return !call->check_overlap || check_overlaps(call, inbox, order, report);
+}
+
+/* ---- the buffers of a plan ---- */
+
+static bool is_freed(const struct quern_membership *member, const void *pointer, int64_t bytes, enum quern_symmetric_state state,
+                     const struct quern_symmetric_place *place) {
+    struct quern_symmetric_place now;
+    if (state != QUERN_MEMORY_SYMMETRIC) return false;
+    return quern_symmetric_find(member, pointer, bytes, &now) != QUERN_MEMORY_SYMMETRIC || now.id != place->id;
+}
+
+const char *quern_ragged_find_freed(const struct quern_ragged_call *call) {
+    const struct quern_membership *member = call->member;
+    if (is_freed(member, call->workspace, (int64_t)call->workspace_bytes, call->workspace_state, &call->workspace_place))
+        return "workspace";
+    if (is_freed(member, call->input, call->input_rows * call->row_bytes, call->input_state, &call->input_place)) return "input";
+    if (is_freed(member, call->output, call->output_rows * call->row_bytes, call->output_state, &call->output_place)) return "output";
+    return NULL;
 }

@@ -1,8 +1,10 @@
+/* One rank's part in the exchange: agrees on terms, lists the copies, makes them.  Called by ragged_host.c. */
 #include "ranks/ragged/ragged_exchange.h"
 
 #include <string.h>
 
 #include "os/cpu_cache.h"
+#include "os/integers.h"
 #include "runtime/status.h"
 
 enum {
@@ -11,9 +13,7 @@ enum {
     WINDOW_THREADS = 8
 };
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t round_up(int64_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+static int64_t padded(int64_t bytes) { return (int64_t)quern_round_up((size_t)bytes, ALIGNMENT); }
 
 /*
  * A row of a buffer.  In unsigned numbers: the buffer may be NULL when it has no bytes, and a sender comes by the place of a slice
@@ -28,15 +28,15 @@ static char *row_at(const void *buffer, int64_t row, int64_t row_bytes) {
 static int64_t input_bytes(const struct quern_ragged_call *call) { return call->input_rows * call->row_bytes; }
 
 static int64_t notices_bytes(const struct quern_ragged_call *call) {
-    return round_up(quern_ragged_entries(call) * (int64_t)sizeof(struct quern_ragged_notice));
+    return padded(quern_ragged_entries(call) * (int64_t)sizeof(struct quern_ragged_notice));
 }
 
 /* An input that nobody else can see passes through a ring, unless it is copied whole or nobody is elsewhere. */
 static int64_t window_bytes(const struct quern_ragged_call *call) {
-    if (call->in_place || call->member->one_process || call->input_kin == QUERN_MEMORY_SYMMETRIC) return 0;
-    int64_t window = WINDOW_BYTES * smaller(call->member->device->threads, WINDOW_THREADS);
+    if (call->in_place || call->member->one_process || call->input_state == QUERN_MEMORY_SYMMETRIC) return 0;
+    int64_t window = WINDOW_BYTES * quern_smaller(call->member->device->threads, WINDOW_THREADS);
     if (input_bytes(call) >= window) return call->places > 1 ? window : 0;
-    return smaller(window, round_up(input_bytes(call) * (call->places - 1)));
+    return quern_smaller(window, padded(input_bytes(call) * (call->places - 1)));
 }
 
 static size_t staging_bytes(const struct quern_ragged_call *call) {
@@ -49,7 +49,7 @@ static int64_t copies_bytes(const struct quern_ragged_call *call) {
 }
 
 size_t quern_ragged_exchange_storage(const struct quern_ragged_call *call) {
-    return (size_t)(notices_bytes(call) + round_up(copies_bytes(call)));
+    return (size_t)(notices_bytes(call) + padded(copies_bytes(call)));
 }
 
 size_t quern_ragged_exchange_workspace(const struct quern_ragged_call *call) {
@@ -79,10 +79,10 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
 
 /* ---- what is told at the entry ---- */
 
-static struct quern_ragged_location locate(const void *pointer, enum quern_symmetric_kin kin,
+static struct quern_ragged_location locate(const void *pointer, enum quern_symmetric_state state,
                                            const struct quern_symmetric_place *place, int64_t offset) {
-    struct quern_ragged_location location = {.pointer = row_at(pointer, 1, offset), .kin = kin};
-    if (kin == QUERN_MEMORY_SYMMETRIC) {
+    struct quern_ragged_location location = {.pointer = row_at(pointer, 1, offset), .state = state};
+    if (state == QUERN_MEMORY_SYMMETRIC) {
         location.id = place->id;
         location.offset = place->offset + offset;
     }
@@ -130,14 +130,14 @@ quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, str
     post->updates = call->updates;
     post->row_bytes = call->row_bytes;
     post->window = x->outgoing.window;
-    post->output = locate(call->output, call->output_kin, &call->output_place, 0);
-    post->outbox = locate(call->workspace, call->workspace_kin, &call->workspace_place, 0);
+    post->output = locate(call->output, call->output_state, &call->output_place, 0);
+    post->outbox = locate(call->workspace, call->workspace_state, &call->workspace_place, 0);
     if (call->in_place || post->window) {
-        post->source = locate(call->workspace, call->workspace_kin, &call->workspace_place,
+        post->source = locate(call->workspace, call->workspace_state, &call->workspace_place,
                               notices_bytes(call) + (int64_t)quern_ragged_exchange_storage(call));
         post->source_bytes = (int64_t)staging_bytes(call);
     } else {
-        post->source = locate(call->input, call->input_kin, &call->input_place, 0);
+        post->source = locate(call->input, call->input_state, &call->input_place, 0);
         post->source_bytes = input_bytes(call);
     }
     write_notices(x, post->window != 0);
@@ -205,7 +205,7 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
 
 /* Whether a sender copies into a receiver's output itself. */
 static bool is_delivered(const struct quern_ragged_exchange *x, int peer, int receiver) {
-    return x->is_here[peer] || x->posts[receiver]->output.kin == QUERN_MEMORY_SYMMETRIC;
+    return x->is_here[peer] || x->posts[receiver]->output.state == QUERN_MEMORY_SYMMETRIC;
 }
 
 static void add_slice(struct quern_ragged_stream *stream, char *to, const char *from, int64_t bytes, int64_t begin) {
@@ -268,8 +268,8 @@ static void prepare_image(struct quern_ragged_exchange *x) {
         int64_t bytes = x->outbox[entry].size * call->row_bytes;
         if (!bytes) continue;
         in_order = in_order && begin >= end;
-        first = smaller(first, begin);
-        end = larger(end, begin + bytes);
+        first = quern_smaller(first, begin);
+        end = quern_larger(end, begin + bytes);
         add_slice(&x->outgoing, NULL, row_at(call->input, 1, begin), bytes, begin);
     }
     if (!in_order) {
@@ -326,7 +326,7 @@ static void cut_window(const struct quern_ragged_stream *stream, int64_t round, 
     for (int64_t i = quern_copies_find(stream->slices, stream->count, first); i < stream->count; i++) {
         const struct quern_copy *slice = &stream->slices[i];
         if (slice->begin >= end) break;
-        int64_t from = larger(slice->begin, first), to = smaller(slice->begin + slice->bytes, end), skipped = from - slice->begin;
+        int64_t from = quern_larger(slice->begin, first), to = quern_smaller(slice->begin + slice->bytes, end), skipped = from - slice->begin;
         char *in_ring = stream->ring + from % (2 * stream->window);
         if (from >= to) continue;
         quern_copies_add(pieces, slice->to ? slice->to + skipped : in_ring, slice->from ? slice->from + skipped : in_ring,

@@ -15,7 +15,7 @@
 #ifndef QUERN_RAGGED_EXCHANGE_H
 #define QUERN_RAGGED_EXCHANGE_H
 
-#include "ranks/ragged/ragged_all_to_all.h"
+#include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_copies.h"
 
 /* Where other ranks find memory of a rank: in its own process at the pointer, in others by (id, offset) if it is symmetric. */
@@ -23,7 +23,7 @@ struct quern_ragged_location {
     uint64_t id;
     int64_t offset;
     const void *pointer;
-    int32_t kin;  /* enum quern_symmetric_kin */
+    int32_t state;  /* enum quern_symmetric_state */
 };
 
 /* What a rank tells the others of its call; in its mailbox. */

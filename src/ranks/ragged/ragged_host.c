@@ -8,10 +8,16 @@
  * A rank that finds a fault, or whose arguments are refused, comes to all three like the others.  Posts lie in the half of the
  * segment's mailbox that the next exchange will use: what that half had from the last but one, everyone has read.
  */
+#include "ranks/ragged/ragged_host.h"
+
 #include <stdlib.h>
 
-#include "runtime/arguments.h"
+#include "ranks/describe.h"
+#include "ranks/meeting.h"
+#include "ranks/poison.h"
+#include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_exchange.h"
+#include "runtime/arguments.h"
 #include "runtime/status.h"
 
 static struct quern_ragged_post *post_of(const struct quern_membership *member, int rank) {
@@ -183,20 +189,9 @@ static quern_status plan_destroy(void *state) {
     return QUERN_OK;
 }
 
-static bool has_gone(const struct quern_membership *member, const void *pointer, int64_t bytes, enum quern_symmetric_kin kin,
-                     const struct quern_symmetric_place *place) {
-    struct quern_symmetric_place now;
-    if (kin != QUERN_MEMORY_SYMMETRIC) return false;
-    return quern_symmetric_find(member, pointer, bytes, &now) != QUERN_MEMORY_SYMMETRIC || now.id != place->id;
-}
-
 static quern_status check_run(const struct quern_ragged_call *call, void *stream) {
     const struct quern_membership *member = call->member;
-    const char *gone =
-        has_gone(member, call->workspace, (int64_t)call->workspace_bytes, call->workspace_kin, &call->workspace_place) ? "workspace"
-        : has_gone(member, call->input, call->input_rows * call->row_bytes, call->input_kin, &call->input_place)       ? "input"
-        : has_gone(member, call->output, call->output_rows * call->row_bytes, call->output_kin, &call->output_place)   ? "output"
-                                                                                                                       : NULL;
+    const char *gone = quern_ragged_find_freed(call);
     if (!gone) return quern_check_stream(member->device, stream);
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the plan's %s is in symmetric memory that was freed", gone);
 }

@@ -2,13 +2,18 @@
  * Plans of GPU ranks: the metadata is exchanged and checked on the host, once, and what a rank has to copy is put into its
  * workspace.  A run is then an entry, the copies and an exit.
  */
+#include "ranks/ragged/ragged_plan_cuda.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranks/agreement.h"
-#include "runtime/cuda_visit.h"
-#include "runtime/dispatch.h"
-#include "ranks/ragged/ragged_cuda.h"
+#include "ranks/barrier_cuda.h"
+#include "ranks/cuda_rank.h"
+#include "ranks/describe.h"
+#include "ranks/meeting.h"
+#include "ranks/ragged/ragged_check.h"
+#include "ranks/ragged/ragged_launch_cuda.h"
 #include "runtime/status.h"
 
 struct plan {
@@ -45,7 +50,7 @@ static quern_status exchange(struct creation *creation, const void *const *paylo
 static struct card card_of(const struct quern_ragged_call *call) {
     struct card card = {.entries = quern_ragged_entries(call), .updates = call->updates, .row_bytes = call->row_bytes};
     memcpy(card.members, call->set.words, sizeof card.members);
-    if (call->output_kin == QUERN_MEMORY_SYMMETRIC) {
+    if (call->output_state == QUERN_MEMORY_SYMMETRIC) {
         card.output_id = call->output_place.id;
         card.output_offset = call->output_place.offset;
     }
@@ -287,36 +292,19 @@ quern_status quern_cuda_plan_create(struct quern_ragged_call *calls, int count, 
 
 static quern_status run(const struct plan *plan, CUstream stream) {
     struct quern_membership *member = plan->launch.member;
-    bool capturing;
-    quern_status status = quern_cuda_enter(member, stream, &capturing);
+    struct quern_cuda_entry entry;
+    quern_status status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
     quern_cuda_report(member, plan->launch.problem.links.tag | QUERN_PHASE_ENTRY << 16);
     status = quern_ragged_launch(&plan->launch, stream);
-    quern_status left = quern_cuda_leave(member, stream, capturing);
+    quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
-}
-
-static bool has_gone(const struct quern_membership *member, const void *pointer, int64_t bytes, enum quern_symmetric_kin kin,
-                     const struct quern_symmetric_place *place) {
-    struct quern_symmetric_place now;
-    if (kin != QUERN_MEMORY_SYMMETRIC) return false;
-    return quern_symmetric_find(member, pointer, bytes, &now) != QUERN_MEMORY_SYMMETRIC || now.id != place->id;
-}
-
-/* Which of a plan's buffers was freed since it was made; NULL: none. */
-static const char *find_gone(const struct quern_ragged_call *call) {
-    const struct quern_membership *member = call->member;
-    if (has_gone(member, call->workspace, (int64_t)call->workspace_bytes, call->workspace_kin, &call->workspace_place))
-        return "workspace";
-    if (has_gone(member, call->input, call->input_rows * call->row_bytes, call->input_kin, &call->input_place)) return "input";
-    if (has_gone(member, call->output, call->output_rows * call->row_bytes, call->output_kin, &call->output_place)) return "output";
-    return NULL;
 }
 
 quern_status quern_cuda_plan_run(void *state, void *stream) {
     const struct plan *plan = state;
     const struct quern_ragged_call *call = &plan->call;
-    const char *gone = find_gone(call);
+    const char *gone = quern_ragged_find_freed(call);
     if (!gone) return run(plan, stream);
     quern_status told = quern_cuda_refuse(call->member, &call->set, QUERN_IN_PLAN_RUN, call->timeout, stream);
     if (told != QUERN_OK) return told;

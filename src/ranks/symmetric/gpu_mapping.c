@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ranks/descriptors.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 

@@ -5,9 +5,14 @@
 #include <string.h>
 
 #include "ranks/agreement.h"
+#include "ranks/descriptors.h"
+#include "ranks/handles.h"
+#include "ranks/meeting.h"
+#include "ranks/poison.h"
+#include "ranks/symmetric/symmetric_lookup.h"
+#include "ranks/symmetric/symmetric_ranges.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
-#include "ranks/symmetric/symmetric_ranges.h"
 
 /* One call that makes memory, on one thread, for the ranks it drives. */
 struct making {

@@ -6,15 +6,19 @@
  * is unbound by its owner, who therefore waits, in a ledger that all processes see, for all ranks to have freed theirs.
  */
 #define _GNU_SOURCE
+#include "ranks/symmetric/symmetric_cuda.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/cuda_visit.h"
 #include "os/file_size.h"
+#include "os/integers.h"
+#include "ranks/descriptors.h"
 #include "ranks/symmetric/gpu_mapping.h"
+#include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
 enum { LEDGER_TAG = QUERN_RANK_LIMIT, MULTICAST_TAG = 0, LEDGER_BYTES = 4096, MINIMUM_GRANULARITY = 0, FIRST_WITH_MULTICAST = 90 };
@@ -73,8 +77,6 @@ static CUmulticastObjectProp multicast_properties(const struct quern_membership 
     };
 }
 
-static size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 /* What parts must be multiples of, so that they can be bound to a multicast object as well, if there will be one. */
 static quern_status find_granularity(const struct quern_membership *member, size_t bytes, size_t *granularity) {
     const struct quern_cuda *cuda;
@@ -84,7 +86,7 @@ static quern_status find_granularity(const struct quern_membership *member, size
     CUresult error = cuda->vmm_granularity(granularity, &properties, MINIMUM_GRANULARITY);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemGetAllocationGranularity");
     size_t of_multicast;
-    CUmulticastObjectProp multicast = multicast_properties(member, round_up(bytes, *granularity));
+    CUmulticastObjectProp multicast = multicast_properties(member, quern_round_up(bytes, *granularity));
     if (member->device->compute_capability >= FIRST_WITH_MULTICAST && member->ranks > 1 &&
         cuda->multicast_granularity(&of_multicast, &multicast, MINIMUM_GRANULARITY) == CUDA_SUCCESS && of_multicast > *granularity)
         *granularity = of_multicast;
@@ -96,7 +98,7 @@ static quern_status describe(const struct quern_membership *member, void *pointe
     (void)pointer;
     size_t bytes = part->bytes ? (size_t)part->bytes : 1, granularity;
     quern_status status = find_granularity(member, bytes, &granularity);
-    if (status == QUERN_OK) part->base_bytes = round_up(bytes, granularity);
+    if (status == QUERN_OK) part->base_bytes = quern_round_up(bytes, granularity);
     return status;
 }
 

@@ -4,12 +4,15 @@
  * Within a process GPUs are given access to each other's memory where it is.  Other processes get memory of cuMemCreate as a file
  * descriptor, and memory of cuMemAlloc by a handle of the driver for its whole allocation, which a process may open only once.
  */
+#include "ranks/symmetric/symmetric_cuda_register.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cuda_visit.h"
+#include "ranks/descriptors.h"
 #include "ranks/symmetric/gpu_mapping.h"
+#include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
 /* How other processes get at memory. */

@@ -5,6 +5,8 @@
  * so that want of memory is a status here and not a signal later, and pages come from the node on which the rank runs.
  */
 #define _GNU_SOURCE
+#include "ranks/symmetric/symmetric_host.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,8 +15,9 @@
 #include <unistd.h>
 
 #include "os/file_size.h"
+#include "os/integers.h"
+#include "ranks/descriptors.h"
 #include "runtime/status.h"
-#include "ranks/symmetric/symmetric_memory.h"
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
@@ -25,21 +28,19 @@ struct host_memory {
     char *mapping;
 };
 
-static size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 /* Every part begins on a page of its own, a large one on a huge page, so that ranks on different nodes share none. */
 static size_t unit_of(const struct quern_symmetric_part *part) { return part->bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE; }
 
 /* What a part takes; one of no bytes has a place, too. */
 static size_t padded_bytes(const struct quern_symmetric_part *part) {
-    return round_up((size_t)part->bytes + !part->bytes, unit_of(part));
+    return quern_round_up((size_t)part->bytes + !part->bytes, unit_of(part));
 }
 
 /* Where a rank's part begins in the file; of the rank after the last, the file's length. */
 static size_t offset_of(const struct quern_symmetric_part *parts, int ranks, int rank) {
     size_t offset = 0;
-    for (int before = 0; before < rank; before++) offset = round_up(offset, unit_of(&parts[before])) + padded_bytes(&parts[before]);
-    return rank < ranks ? round_up(offset, unit_of(&parts[rank])) : offset;
+    for (int before = 0; before < rank; before++) offset = quern_round_up(offset, unit_of(&parts[before])) + padded_bytes(&parts[before]);
+    return rank < ranks ? quern_round_up(offset, unit_of(&parts[rank])) : offset;
 }
 
 static size_t file_bytes(const struct quern_symmetric_memory *memory) {

@@ -5,9 +5,8 @@
 #ifndef QUERN_SYMMETRIC_MEMORY_H
 #define QUERN_SYMMETRIC_MEMORY_H
 
+#include "ranks/membership.h"
 #include "runtime/cuda_driver.h"
-#include "ranks/descriptors.h"
-#include "ranks/symmetric/symmetric.h"
 
 /* What a rank tells the others of its part before the first step. */
 struct quern_symmetric_part {

@@ -68,37 +68,14 @@ static int place_of_id(const struct quern_symmetric_ranges *ranges, uint64_t id)
     return low;
 }
 
-enum quern_symmetric_kin quern_symmetric_find(const struct quern_membership *member, const void *pointer, int64_t bytes,
-                                              struct quern_symmetric_place *place) {
-    const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_at(member->symmetric, pointer) : NULL;
-    if (!range) return QUERN_MEMORY_PRIVATE;
-    if (range->freed) return QUERN_MEMORY_FREED;
-    const struct quern_symmetric_memory *memory = range->memory;
-    int64_t offset = (const char *)pointer - range->base;
-    if (bytes > range->bytes - offset) return QUERN_MEMORY_PRIVATE;
-    *place = (struct quern_symmetric_place){
-        .id = range->id,
-        .offset = offset,
-        .bytes = range->bytes,
-        .peer = memory->peer,
-        .peer_bytes = memory->peer_bytes,
-        .multicast = offset + bytes <= memory->least_bytes ? memory->multicast : NULL,
-    };
-    return QUERN_MEMORY_SYMMETRIC;
-}
-
-void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank) {
-    const struct quern_symmetric_ranges *ranges = member->symmetric;
-    int place = ranges ? place_of_id(ranges, id) : 0;
-    if (!ranges || place == ranges->identified || ranges->by_id[place]->id != id) return NULL;
-    const struct quern_symmetric_memory *memory = ranges->by_id[place]->memory;
-    if (offset < 0 || bytes < 0 || offset > memory->peer_bytes[rank] || bytes > memory->peer_bytes[rank] - offset) return NULL;
-    return (char *)memory->peer[rank] + offset;
+struct quern_symmetric_range *quern_symmetric_range_of_id(const struct quern_symmetric_ranges *ranges, uint64_t id) {
+    int place = place_of_id(ranges, id);
+    return place < ranges->identified && ranges->by_id[place]->id == id ? ranges->by_id[place] : NULL;
 }
 
 /* ---- changing ---- */
 
-static void enter_at(struct quern_symmetric_range **array, int *count, int place, struct quern_symmetric_range *range) {
+static void insert_at(struct quern_symmetric_range **array, int *count, int place, struct quern_symmetric_range *range) {
     memmove(array + place + 1, array + place, (size_t)(*count - place) * sizeof *array);
     array[place] = range;
     ++*count;
@@ -111,12 +88,12 @@ static void take_out_at(struct quern_symmetric_range **array, int *count, int pl
 
 void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
     int before = count_up_to(ranges, range->base);
-    enter_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id), range);
+    insert_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id), range);
     if (before && ranges->by_base[before - 1]->base == range->base) {
         range->older = ranges->by_base[before - 1];
         ranges->by_base[before - 1] = range;
     } else {
-        enter_at(ranges->by_base, &ranges->based, before, range);
+        insert_at(ranges->by_base, &ranges->based, before, range);
     }
 }
 

@@ -55,4 +55,7 @@ struct quern_symmetric_range *quern_symmetric_range_at(const struct quern_symmet
 struct quern_symmetric_range *quern_symmetric_overlapped(const struct quern_symmetric_ranges *ranges, const void *pointer,
                                                          int64_t bytes);
 
+/* The live range with an id; NULL: none. */
+struct quern_symmetric_range *quern_symmetric_range_of_id(const struct quern_symmetric_ranges *ranges, uint64_t id);
+
 #endif

@@ -1,12 +1,9 @@
-/*
- * Ragged all-to-all inside the library.  src/ranks/ragged/ragged_all_to_all.c checks a call and hands it to the group's transport; the
- * transports (src/ranks/ragged/ragged_host.c, src/ranks/ragged/ragged_cuda.c) run it.
- */
-#ifndef QUERN_RAGGED_ALL_TO_ALL_H
-#define QUERN_RAGGED_ALL_TO_ALL_H
+/* A call of the ragged all-to-all, checked, and what a transport must offer to run it. */
+#ifndef QUERN_RAGGED_CALL_H
+#define QUERN_RAGGED_CALL_H
 
-#include "ranks/group.h"
-#include "ranks/symmetric/symmetric.h"
+#include "ranks/membership.h"
+#include "ranks/symmetric/symmetric_lookup.h"
 
 /* One rank's call, checked, with defaults filled in. */
 struct quern_ragged_call {
@@ -29,7 +26,7 @@ struct quern_ragged_call {
     size_t workspace_bytes;
 
     /* Where the buffers lie; SYMMETRIC places are filled in. */
-    enum quern_symmetric_kin input_kin, output_kin, workspace_kin;
+    enum quern_symmetric_state input_state, output_state, workspace_state;
     struct quern_symmetric_place input_place, output_place, workspace_place;
     bool in_place;                      /* input and output share memory: sends must be read before anything is written */
 
@@ -64,27 +61,5 @@ struct quern_ragged_transport {
     /* The group may be gone. */
     quern_status (*plan_destroy)(void *state);
 };
-
-extern const struct quern_ragged_transport quern_host_ragged;
-
-/*
- * Checks one rank's metadata (in host memory) on its own: signs, ranges of the input.  False: *report has the first fault.
- * The rest (what sender and receiver must agree on) needs the peers' metadata: quern_ragged_check_receives.
- */
-bool quern_ragged_check_sends(const struct quern_ragged_call *call, struct quern_slice_report *report);
-
-/* What a sender tells a receiver of one slice; in the receiver's inbox at [sender's place * updates + update]. */
-struct quern_ragged_notice {
-    int64_t output_offset;  /* rows */
-    int64_t size;           /* rows */
-    int64_t source;         /* CPU: bytes from the beginning of where the receiver fetches it, if the sender does not deliver it */
-};
-
-/*
- * Checks what this rank receives against what it expects: inbox as above.  False: *report has the first fault.  order has room for
- * quern_ragged_entries(call) numbers if overlaps are to be looked for; else it may be NULL.
- */
-bool quern_ragged_check_receives(const struct quern_ragged_call *call, const struct quern_ragged_notice *inbox, int64_t *order,
-                                 struct quern_slice_report *report);
 
 #endif
