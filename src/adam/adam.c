@@ -1,8 +1,12 @@
 /* quern_adam: check, select, run. */
-#include "adam/adam.h"
-
 #include <fenv.h>
 
+#include "adam/adam_arguments.h"
+#include "adam/adam_cpu.h"
+#include "adam/adam_cuda.h"
+#include "adam/adam_select.h"
+#include "adam/adam_step.h"
+#include "adam/adam_tensors.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
@@ -39,7 +43,7 @@ static quern_status run(struct quern_adam_call *call, const quern_adam_args *arg
     const struct quern_adam_request request = quern_adam_request_of(&call->args);
     status = quern_adam_select(device, &request, &call->ready);
     if (status != QUERN_OK) return status;
-    quern_adam_state(call);
+    quern_adam_fill_step(call);
     return device->kind == QUERN_CPU ? quern_adam_on_cpu(call) : quern_adam_on_cuda(call);
 }
 

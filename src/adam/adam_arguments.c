@@ -1,8 +1,10 @@
 /* What the arguments of Adam must be, but for the tensors themselves. */
+#include "adam/adam_arguments.h"
+
 #include <float.h>
 #include <string.h>
 
-#include "adam/adam.h"
+#include "adam/adam_list.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
@@ -41,11 +43,10 @@ static quern_status check_master(const quern_device *device, const quern_adam_ar
 }
 
 static quern_status check_dtypes(const quern_device *device, const quern_adam_args *args) {
-    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
     static const quern_dtype moments[] = {QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2, QUERN_NO_DTYPE};
     static const quern_dtype copies[] = {QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2, QUERN_NO_DTYPE};
-    quern_status status = quern_check_dtype(device, "args.param_dtype", args->param_dtype, floats, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.grad_dtype", args->grad_dtype, floats, false);
+    quern_status status = quern_check_dtype(device, "args.param_dtype", args->param_dtype, quern_float_dtypes, false);
+    if (status == QUERN_OK) status = quern_check_dtype(device, "args.grad_dtype", args->grad_dtype, quern_float_dtypes, false);
     if (status == QUERN_OK) status = quern_check_dtype(device, "args.m_dtype", args->m_dtype, moments, false);
     if (status == QUERN_OK) status = quern_check_dtype(device, "args.v_dtype", args->v_dtype, moments, false);
     if (status == QUERN_OK) status = check_master(device, args);

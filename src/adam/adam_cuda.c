@@ -2,8 +2,9 @@
  * A step of Adam on a GPU: with a plan one launch, whose tables are in the memory of the device; without one a launch for each
  * batch of tensors that fits a kernel's parameters.
  */
-#include "adam/adam.h"
-#include "runtime/status.h"
+#include "adam/adam_cuda.h"
+
+#include "runtime/cuda_visit.h"
 
 struct launcher {
     const struct quern_adam_call *call;
@@ -100,16 +101,13 @@ static CUresult run_list(struct launcher *launcher) {
 
 quern_status quern_adam_on_cuda(struct quern_adam_call *call) {
     const quern_adam_plan *plan = call->args.plan;
-    const struct quern_cuda *cuda;
+    struct quern_cuda_visit visit;
     struct launcher launcher;
     quern_status status = plan ? QUERN_OK : quern_adam_check_tiles(call->device, &call->list);
-    if (status == QUERN_OK) status = quern_cuda_open(&cuda);
+    if (status == QUERN_OK) status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
-    CUresult error = cuda->context_push(call->device->context);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(call->device, error, "cuCtxPushCurrent");
-    open_launcher(&launcher, call, cuda);
-    error = plan ? run_plan(&launcher, plan) : run_list(&launcher);
-    CUcontext popped;
-    cuda->context_pop(&popped);
+    open_launcher(&launcher, call, visit.cuda);
+    CUresult error = plan ? run_plan(&launcher, plan) : run_list(&launcher);
+    quern_cuda_end_visit(&visit);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
 }

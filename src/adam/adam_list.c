@@ -1,7 +1,10 @@
 /* The list of tensors that a call of Adam works on. */
+#include "adam/adam_list.h"
+
 #include <string.h>
 
-#include "adam/adam.h"
+#include "adam/adam_select.h"
+#include "os/integers.h"
 #include "runtime/status.h"
 
 struct quern_adam_list quern_adam_list_of(const quern_adam_args *args) {
@@ -60,7 +63,7 @@ quern_status quern_adam_mark(const quern_device *device, const struct quern_adam
 }
 
 int64_t quern_adam_tiles(int64_t count) {
-    return count / QUERN_ADAM_TILE + (count % QUERN_ADAM_TILE != 0);
+    return quern_divide_up(count, QUERN_ADAM_TILE);
 }
 
 quern_status quern_adam_check_tiles(const quern_device *device, const struct quern_adam_list *list) {

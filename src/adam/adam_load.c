@@ -3,10 +3,14 @@
 #include <string.h>
 
 #include "adam/adam_saved.h"
+#include "adam/adam_select.h"
+#include "adam/storage.h"
 #include "os/checksum.h"
+#include "os/integers.h"
+#include "runtime/arguments.h"
+#include "runtime/device.h"
 #include "runtime/device_memory.h"
 #include "runtime/status.h"
-#include "adam/storage.h"
 #include "runtime/threads.h"
 
 /* ---- whether they are the saved state of such tensors ---- */
@@ -15,12 +19,8 @@ static quern_status not_saved(const quern_device *device, const char *why) {
     return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved is no saved state that this library can read: %s", why);
 }
 
-static bool is_float(quern_dtype dtype) {
-    return dtype == QUERN_F32 || dtype == QUERN_F16 || dtype == QUERN_BF16;
-}
-
 static bool is_moment(quern_dtype dtype) {
-    return is_float(dtype) || dtype == QUERN_E4M3 || dtype == QUERN_E5M2;
+    return quern_is_float(dtype) || dtype == QUERN_E4M3 || dtype == QUERN_E5M2;
 }
 
 static bool is_master(quern_dtype master, quern_dtype param) {
@@ -33,7 +33,7 @@ static quern_status check_header(const quern_device *device, const struct quern_
     if (memcmp(header->magic, "QUERNADM", sizeof header->magic) != 0) return not_saved(device, "it does not begin with QUERNADM");
     if (header->version != 1)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved is of version %u: expected 1", header->version);
-    if (!is_float(param) || !is_moment((quern_dtype)header->m) || !is_moment((quern_dtype)header->v) ||
+    if (!quern_is_float(param) || !is_moment((quern_dtype)header->m) || !is_moment((quern_dtype)header->v) ||
         !is_master((quern_dtype)header->master, param) || header->amsgrad > 1)
         return not_saved(device, "its types are none that states have");
     return QUERN_OK;
@@ -147,7 +147,7 @@ static quern_status write_chunk(struct loading *loading, int64_t first) {
     for (int i = 0; i < loading->target_count && status == QUERN_OK; i++) {
         const struct target *target = &loading->targets[i];
         const size_t each = quern_dtype_bytes(target->dtype);
-        const size_t blocks = ((size_t)loading->count + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK;
+        const size_t blocks = (size_t)quern_divide_up(loading->count, QUERN_SCALE_BLOCK);
         status = quern_device_memory_write(&loading->memory, target->codes + (size_t)first * each, loading->staged[i].codes,
                                            (size_t)loading->count * each);
         if (status == QUERN_OK && target->scales)
@@ -172,7 +172,7 @@ static quern_status convert(struct loading *loading, const struct source *from, 
         };
         if (on_device) status = quern_device_memory_read(&loading->memory, loading->read, codes, (size_t)loading->count * each);
         if (status != QUERN_OK) break;
-        quern_run_tasks(loading->memory.device, (loading->count + PIECE - 1) / PIECE, convert_piece, loading);
+        quern_run_tasks(loading->memory.device, quern_divide_up(loading->count, PIECE), convert_piece, loading);
         status = write_chunk(loading, first);
     }
     return status;
@@ -187,7 +187,7 @@ struct saved_tensor {
 
 /* In the same type it is the same bytes. */
 static quern_status load_moment(struct loading *loading, const struct source *from, const struct target *to, int64_t count) {
-    const size_t blocks = ((size_t)count + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK;
+    const size_t blocks = (size_t)quern_divide_up(count, QUERN_SCALE_BLOCK);
     loading->targets[0] = *to;
     loading->target_count = 1;
     if (from->dtype != to->dtype) return convert(loading, from, false, count);
@@ -268,7 +268,7 @@ static quern_status load(quern_device *device, const quern_adam_args *args, cons
     const struct quern_adam_list list = quern_adam_list_of(args);
     const char *at = saved + sizeof(struct quern_adam_saved_header) + quern_adam_saved_room((size_t)list.count * sizeof(int64_t));
     quern_adam_tensor room;
-    struct loading *loading = aligned_alloc(64, (sizeof *loading + 63) / 64 * 64);
+    struct loading *loading = aligned_alloc(64, quern_round_up(sizeof *loading, 64));
     if (!loading) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory to convert a saved state");
     memset(loading->targets, 0, sizeof loading->targets);
     quern_status status = quern_device_memory_open(&loading->memory, device);

@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adam/adam.h"
+#include "adam/adam_arguments.h"
+#include "adam/adam_tensors.h"
+#include "os/integers.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
@@ -14,7 +16,7 @@ struct layout {
 };
 
 static size_t reserve(size_t *bytes, size_t more) {
-    const size_t place = (*bytes + 255) / 256 * 256;
+    const size_t place = quern_round_up(*bytes, 256);
     *bytes = place + more;
     return place;
 }

@@ -3,7 +3,11 @@
 
 #include <string.h>
 
+#include "adam/adam_arguments.h"
+#include "adam/adam_select.h"
+#include "adam/adam_tensors.h"
 #include "os/checksum.h"
+#include "os/integers.h"
 #include "runtime/device_memory.h"
 #include "runtime/status.h"
 
@@ -28,8 +32,7 @@ size_t quern_adam_saved_part_bytes(const struct quern_adam_saved_form *form, enu
         [QUERN_SAVED_MASTER] = quern_dtype_bytes(form->master),
     };
     const bool is_scale = part == QUERN_SAVED_M_SCALE || part == QUERN_SAVED_V_SCALE || part == QUERN_SAVED_V_MAX_SCALE;
-    const size_t elements = (size_t)count;
-    return each[part] * (is_scale ? (elements + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK : elements);
+    return each[part] * (is_scale ? (size_t)quern_divide_up(count, QUERN_SCALE_BLOCK) : (size_t)count);
 }
 
 void *quern_adam_saved_part_of(const quern_adam_tensor *tensor, enum quern_adam_saved_part part) {
@@ -39,7 +42,7 @@ void *quern_adam_saved_part_of(const quern_adam_tensor *tensor, enum quern_adam_
 }
 
 size_t quern_adam_saved_room(size_t bytes) {
-    return (bytes + UNIT - 1) / UNIT * UNIT;
+    return quern_round_up(bytes, UNIT);
 }
 
 quern_status quern_adam_saved_size(const quern_device *device, const struct quern_adam_saved_form *form,

@@ -2,7 +2,7 @@
 #ifndef QUERN_ADAM_SAVED_H
 #define QUERN_ADAM_SAVED_H
 
-#include "adam/adam.h"
+#include "adam/adam_list.h"
 
 struct quern_adam_saved_header {
     char magic[8];

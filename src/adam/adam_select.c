@@ -1,7 +1,7 @@
 /* Choosing a kernel of Adam. */
-#include <string.h>
+#include "adam/adam_select.h"
 
-#include "adam/adam.h"
+#include <string.h>
 
 static bool dtype_refused(const char *name, quern_dtype has, quern_dtype wanted, struct quern_text *why) {
     if (has == wanted) return false;

@@ -1,8 +1,10 @@
 /* What each tensor of a list must be. */
+#include "adam/adam_tensors.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "adam/adam.h"
+#include "adam/adam_select.h"
 #include "runtime/status.h"
 
 /* An array that the call uses of each tensor. */

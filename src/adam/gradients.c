@@ -1,6 +1,8 @@
 /* Lists of gradients: what they must be, their kernels, and their launches on a GPU. */
 #include "adam/gradients.h"
 
+#include "adam/adam_select.h"
+#include "os/integers.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
@@ -16,7 +18,7 @@ int64_t quern_gradient_pieces(const struct quern_gradient_list *list, int64_t el
     int64_t pieces = 0;
     for (int64_t place = 0; place < list->count; place++) {
         const int64_t count = quern_gradient_at(list, place).count;
-        if (__builtin_add_overflow(pieces, count / elements + (count % elements != 0), &pieces)) return -1;
+        if (__builtin_add_overflow(pieces, quern_divide_up(count, elements), &pieces)) return -1;
     }
     return pieces;
 }
@@ -36,8 +38,7 @@ static quern_status check_plan(const quern_device *device, quern_dtype grad_dtyp
 
 quern_status quern_gradient_check_list(const quern_device *device, uint32_t gradient_size, quern_dtype grad_dtype,
                                        const struct quern_gradient_list *list) {
-    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
-    quern_status status = quern_check_dtype(device, "args.grad_dtype", grad_dtype, floats, false);
+    quern_status status = quern_check_dtype(device, "args.grad_dtype", grad_dtype, quern_float_dtypes, false);
     if (status != QUERN_OK) return status;
     if (list->plan) return check_plan(device, grad_dtype, list);
     if (gradient_size != sizeof(quern_gradient))
@@ -103,8 +104,7 @@ struct shares {
 };
 
 static int64_t pieces_at(const void *list, int64_t place) {
-    const int64_t count = quern_gradient_at(list, place).count;
-    return count / QUERN_GRADIENT_CHUNK + (count % QUERN_GRADIENT_CHUNK != 0);
+    return quern_divide_up(quern_gradient_at(list, place).count, QUERN_GRADIENT_CHUNK);
 }
 
 static void visit_share(void *context, int64_t task) {

@@ -2,7 +2,8 @@
 #ifndef QUERN_GRADIENTS_H
 #define QUERN_GRADIENTS_H
 
-#include "adam/adam.h"
+#include "adam/adam_list.h"
+#include "runtime/device.h"
 
 /* Gradients as a caller has them, or those of a plan. */
 struct quern_gradient_list {

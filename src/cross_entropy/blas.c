@@ -1,12 +1,13 @@
 /* Finding a BLAS, and checking what it is given. */
-#include "cross_entropy/blas.h"
-
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "runtime/arguments.h"
-#include "runtime/status.h"
+#include "cross_entropy/blas_cpu.h"
+#include "cross_entropy/blas_cuda.h"
 #include "os/text.h"
+#include "runtime/arguments.h"
+#include "runtime/device.h"
+#include "runtime/status.h"
 
 struct quern_blas {
     quern_device *device;
@@ -62,8 +63,7 @@ void quern_blas_close(quern_blas *blas) {
 
 static quern_status check_matrix(const quern_device *device, const char *name, const void *pointer, quern_dtype dtype, int64_t rows,
                                  int64_t columns, int64_t stride) {
-    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
-    quern_status status = quern_check_dtype(device, name, dtype, floats, false);
+    quern_status status = quern_check_dtype(device, name, dtype, quern_float_dtypes, false);
     if (status == QUERN_OK && rows && columns) status = quern_check_pointer(device, name, pointer, quern_dtype_bytes(dtype));
     if (status != QUERN_OK || stride >= columns) return status;
     return quern_fail(device, QUERN_INVALID_SHAPE, "%s has stride %lld: expected at least its columns, %lld", name, (long long)stride,

@@ -1,9 +1,10 @@
 /* What the arguments of the cross-entropy functions must be. */
+#include "cross_entropy/cross_entropy_arguments.h"
+
 #include <float.h>
 #include <math.h>
 
 #include "runtime/arguments.h"
-#include "cross_entropy/cross_entropy.h"
 #include "runtime/status.h"
 
 static quern_status fill_defaults(const quern_device *device, const quern_cross_entropy_args *args,
@@ -21,11 +22,9 @@ static quern_status fill_defaults(const quern_device *device, const quern_cross_
 }
 
 static quern_status check_dtypes(const quern_device *device, const quern_cross_entropy_args *args) {
-    static const quern_dtype floats[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
-    static const quern_dtype integers[] = {QUERN_INT32, QUERN_INT64, QUERN_NO_DTYPE};
-    quern_status status = quern_check_dtype(device, "args.logits_dtype", args->logits_dtype, floats, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.labels_dtype", args->labels_dtype, integers, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.grad_dtype", args->grad_dtype, floats, false);
+    quern_status status = quern_check_dtype(device, "args.logits_dtype", args->logits_dtype, quern_float_dtypes, false);
+    if (status == QUERN_OK) status = quern_check_dtype(device, "args.labels_dtype", args->labels_dtype, quern_integer_dtypes, false);
+    if (status == QUERN_OK) status = quern_check_dtype(device, "args.grad_dtype", args->grad_dtype, quern_float_dtypes, false);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.reduction", (int)args->reduction, QUERN_REDUCTION_MEAN);
     return status;
 }

@@ -1,5 +1,7 @@
 /* Cross-entropy on a CPU: kernels touch the logits; labels, parts and losses are seen to here. */
-#include "cross_entropy/cross_entropy.h"
+#include "cross_entropy/cross_entropy_cpu.h"
+
+#include "cross_entropy/cross_entropy_select.h"
 #include "kernels/cross_entropy_row.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"

@@ -6,8 +6,11 @@
  *
  * Both give the same bits.
  */
-#include "cross_entropy/cross_entropy.h"
-#include "runtime/dispatch.h"
+#include "cross_entropy/cross_entropy_cuda.h"
+
+#include "cross_entropy/cross_entropy_select.h"
+#include "os/integers.h"
+#include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
 enum { MAX_BLOCKS = 0x7fffff00 };  /* in the grid's first dimension, room left for a whole cluster; what is left goes to the second */
@@ -41,12 +44,10 @@ static quern_status add(struct launches *launches, const struct quern_cross_entr
 
 /* ---- rows ---- */
 
-static int64_t divided_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
 /* The fewest blocks that keep all parts in so much shared memory each; 0: the most are too few. */
 static int64_t fewest_blocks(const struct quern_kernel *kernel, int64_t parts, int64_t shared_bytes) {
     for (int64_t blocks = 2; blocks <= kernel->cuda.cluster; blocks *= 2)
-        if (quern_cross_entropy_shared_bytes(kernel, 0, divided_up(parts, blocks)) <= shared_bytes) return blocks;
+        if (quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(parts, blocks)) <= shared_bytes) return blocks;
     return 0;
 }
 
@@ -68,7 +69,7 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
     struct launch *launch = &launches->list[place];
     launch->cluster = blocks_per_row(call, launch->ready->kernel);
     launch->blocks *= launch->cluster;
-    const int64_t parts = divided_up(call->problem.part_count, launch->cluster);
+    const int64_t parts = quern_divide_up(call->problem.part_count, launch->cluster);
     launch->shared = (size_t)quern_cross_entropy_shared_bytes(launch->ready->kernel, call->problem.vocab, parts);
     return status;
 }
@@ -80,7 +81,7 @@ static quern_status add_combine(struct launches *launches, const struct quern_cr
     quern_status status = add(launches, call, QUERN_STAGE_COMBINE, call->problem.rows);
     if (place == launches->count) return status;
     const int64_t warps = launches->list[place].ready->kernel->cuda.threads / 32;  /* one for each row */
-    launches->list[place].blocks = divided_up(call->problem.rows, warps);
+    launches->list[place].blocks = quern_divide_up(call->problem.rows, warps);
     return status;
 }
 
@@ -116,7 +117,7 @@ static quern_status is_better_split(const struct quern_cross_entropy_call *call,
     quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
     if (status == QUERN_OK) status = quern_cross_entropy_select(call, QUERN_STAGE_STATS, &stats);
     if (status != QUERN_OK || !quern_is_named(call->device, stats->kernel)) return status;
-    *split = call->problem.rows < divided_up(call->device->multiprocessors, 2 * blocks_per_row(call, rows->kernel));
+    *split = call->problem.rows < quern_divide_up(call->device->multiprocessors, 2 * blocks_per_row(call, rows->kernel));
     return QUERN_OK;
 }
 
@@ -168,7 +169,7 @@ static CUresult launch(const struct quern_cuda *cuda, const struct launch *launc
                        CUstream stream) {
     void *parameters[] = {problem};
     const struct quern_ready_kernel *ready = launch->ready;
-    const int64_t layers = divided_up(launch->blocks, MAX_BLOCKS), clusters = divided_up(launch->blocks / launch->cluster, layers);
+    const int64_t layers = quern_divide_up(launch->blocks, MAX_BLOCKS), clusters = quern_divide_up(launch->blocks / launch->cluster, layers);
     const unsigned width = (unsigned)(clusters * launch->cluster), threads = ready->kernel->cuda.threads;
     if (launch->cluster == 1)
         return cuda->launch(ready->function, width, (unsigned)layers, 1, threads, 1, 1, (unsigned)launch->shared, stream, parameters,
@@ -204,14 +205,11 @@ static quern_status launch_all(const struct quern_cuda *cuda, const struct launc
 
 quern_status quern_cross_entropy_on_cuda(struct quern_cross_entropy_call *call) {
     struct launches launches = {.count = 0};
-    const struct quern_cuda *cuda;
+    struct quern_cuda_visit visit;
     quern_status status = plan_of_step[call->step](&launches, call);
-    if (status == QUERN_OK) status = quern_cuda_open(&cuda);
+    if (status == QUERN_OK) status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
-    CUresult error = cuda->context_push(call->device->context);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(call->device, error, "cuCtxPushCurrent");
-    status = launch_all(cuda, &launches, call);
-    CUcontext popped;
-    cuda->context_pop(&popped);
+    status = launch_all(visit.cuda, &launches, call);
+    quern_cuda_end_visit(&visit);
     return status;
 }

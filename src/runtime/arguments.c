@@ -1,10 +1,11 @@
+/* Checks that several operations share.  Called by the public functions before they do anything else. */
 #include "runtime/arguments.h"
 
 #include <string.h>
 
+#include "os/text.h"
 #include "runtime/device.h"
 #include "runtime/status.h"
-#include "os/text.h"
 
 quern_status quern_check_grown_struct(const quern_device *device, const char *name, const void *arguments, size_t oldest,
                                       size_t known) {
@@ -21,6 +22,15 @@ quern_status quern_check_grown_struct(const quern_device *device, const char *na
 
 quern_status quern_check_struct(const quern_device *device, const char *name, const void *arguments, size_t known) {
     return quern_check_grown_struct(device, name, arguments, known, known);
+}
+
+const quern_dtype quern_float_dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
+const quern_dtype quern_integer_dtypes[] = {QUERN_INT32, QUERN_INT64, QUERN_NO_DTYPE};
+
+bool quern_is_float(quern_dtype dtype) {
+    const quern_dtype *one = quern_float_dtypes;
+    while (*one != QUERN_NO_DTYPE && *one != dtype) one++;
+    return *one != QUERN_NO_DTYPE;
 }
 
 quern_status quern_check_dtype(const quern_device *device, const char *name, quern_dtype dtype, const quern_dtype *allowed,

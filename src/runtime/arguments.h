@@ -13,6 +13,12 @@ quern_status quern_check_struct(const quern_device *device, const char *name, co
 quern_status quern_check_grown_struct(const quern_device *device, const char *name, const void *arguments, size_t oldest,
                                       size_t known);
 
+/* Lists for the below: f32, f16 and bf16; int32 and int64. */
+extern const quern_dtype quern_float_dtypes[], quern_integer_dtypes[];
+
+/* Whether a dtype is one of quern_float_dtypes. */
+bool quern_is_float(quern_dtype dtype);
+
 /* One of a list of dtypes that is closed by QUERN_NO_DTYPE; optional also takes QUERN_NO_DTYPE itself. */
 quern_status quern_check_dtype(const quern_device *device, const char *name, quern_dtype dtype, const quern_dtype *allowed,
                                bool optional);

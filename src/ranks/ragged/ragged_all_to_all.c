@@ -72,9 +72,8 @@ static quern_status check_products(const struct quern_ragged_call *call, const q
 }
 
 static quern_status fill_shape(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
-    static const quern_dtype integers[] = {QUERN_INT32, QUERN_INT64, QUERN_NO_DTYPE};
     const quern_device *device = call->member->device;
-    quern_status status = quern_check_dtype(device, "args.metadata_dtype", args->metadata_dtype, integers, false);
+    quern_status status = quern_check_dtype(device, "args.metadata_dtype", args->metadata_dtype, quern_integer_dtypes, false);
     if (status == QUERN_OK) status = check_not_negatives(device, args);
     if (status == QUERN_OK) status = check_products(call, args);
     if (status == QUERN_OK) status = quern_check_timeout(call->member, args->timeout, &call->timeout);

@@ -1,8 +1,7 @@
 /* A BLAS that was opened at run time: one table of functions for each kind of device. */
-#ifndef QUERN_BLAS_H
-#define QUERN_BLAS_H
+#ifndef QUERN_BLAS_KIND_H
+#define QUERN_BLAS_KIND_H
 
-#include "runtime/device.h"
 #include "quern.h"
 
 struct quern_blas_kind {
@@ -13,8 +12,5 @@ struct quern_blas_kind {
     quern_status (*multiply)(quern_device *device, void *state, const quern_gemm_args *args, void *stream);
     void (*detach)(quern_device *device, void *state);
 };
-
-extern const struct quern_blas_kind quern_cpu_blas;   /* src/cross_entropy/blas_cpu.c */
-extern const struct quern_blas_kind quern_cuda_blas;  /* src/cross_entropy/blas_cuda.c */
 
 #endif

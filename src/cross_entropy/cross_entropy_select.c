@@ -1,0 +1,81 @@
+/* Chooses kernels for cross-entropy.  Called by both backends, for each stage of a call, and by quern_cross_entropy_explain. */
+#include "cross_entropy/cross_entropy_select.h"
+
+#include "os/integers.h"
+
+int64_t quern_cross_entropy_parts(const quern_device *device, const quern_cross_entropy_args *args) {
+    const int64_t columns = device->kind == QUERN_CPU ? QUERN_CPU_PART_COLUMNS
+                                                      : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(args->logits_dtype);
+    return quern_divide_up(args->vocab, columns);
+}
+
+/* What a kernel must serve. */
+struct request {
+    quern_dtype logits;
+    enum quern_cross_entropy_stage stage;
+    bool full;
+    int64_t vocab, parts;
+    int64_t shared_bytes;  /* of the device; a kernel built for a larger device of its family may need more */
+};
+
+int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t parts) {
+    return kernel->cuda.shared_per_column * columns + kernel->cuda.shared_per_part * parts + kernel->cuda.shared_fixed;
+}
+
+static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
+    const struct request *request = context;
+    struct quern_text nobody = quern_text_begin(NULL, 0);
+    if (!why) why = &nobody;
+    if (kernel->key.cross_entropy.stage != request->stage) {
+        quern_text_add(why, "computes another stage");
+        return true;
+    }
+    if (kernel->key.cross_entropy.logits != request->logits) {
+        quern_text_add(why, "logits are %s, the request has %s", quern_dtype_name(kernel->key.cross_entropy.logits),
+                       quern_dtype_name(request->logits));
+        return true;
+    }
+    if (request->full && !kernel->key.cross_entropy.full) {
+        quern_text_add(why, "knows no label smoothing, softcap, class weights, entropy and argmax");
+        return true;
+    }
+    int64_t longest = kernel->key.cross_entropy.vocab_max;
+    if (request->vocab > longest) {
+        quern_text_add(why, "holds a vocab of up to %lld on the chip, the request has %lld", (long long)longest,
+                       (long long)request->vocab);
+        return true;
+    }
+    const int64_t cluster = kernel->cuda.cluster;
+    if (kernel->cuda.shared_per_column
+        && quern_cross_entropy_shared_bytes(kernel, request->vocab, request->parts) > request->shared_bytes) {
+        quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
+                       (long long)request->shared_bytes, (long long)request->vocab);
+        return true;
+    }
+    if (cluster
+        && quern_cross_entropy_shared_bytes(kernel, 0, (request->parts + cluster - 1) / cluster) > request->shared_bytes) {
+        quern_text_add(why, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
+                       (long long)cluster, (long long)request->shared_bytes, (long long)request->vocab);
+        return true;
+    }
+    return false;
+}
+
+static const struct quern_operation operation = {"cross_entropy", QUERN_CROSS_ENTROPY, quern_cross_entropy_kernels, refused, NULL};
+
+static struct request request_of(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage) {
+    const bool touches_logits = stage <= QUERN_STAGE_GRADIENT;
+    return (struct request){touches_logits ? call->args.logits_dtype : QUERN_NO_DTYPE, stage, touches_logits && call->is_full,
+                            call->args.vocab, quern_cross_entropy_parts(call->device, &call->args), call->device->shared_bytes};
+}
+
+quern_status quern_cross_entropy_select(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage,
+                                        const struct quern_ready_kernel **chosen) {
+    const struct request request = request_of(call, stage);
+    return quern_select(call->device, &operation, &request, chosen);
+}
+
+size_t quern_cross_entropy_explain_call(const struct quern_cross_entropy_call *call, char *buffer, size_t bytes) {
+    const struct request request = request_of(call, QUERN_STAGE_ROWS);
+    return quern_explain(call->device, &operation, &request, buffer, bytes);
+}
