@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime/cuda_driver.h"
 #include "kernels/kernel.h"
+#include "runtime/cuda_driver.h"
+#include "runtime/label.h"
 
 enum { QUERN_OPERATION_COUNT = 4 };
 
@@ -34,9 +35,9 @@ struct quern_loaded_image {
 };
 
 struct quern_device {
+    char label[sizeof(struct quern_label)];  /* must be first: quern_label_of */
     quern_device_kind kind;
     int ordinal;
-    char label[24];           /* "cpu", "cuda:0": the prefix of its log lines */
     char name[96];
     char kernel_glob[160];    /* QUERN_KERNEL as it was when the device was opened; empty: all rows */
 
@@ -62,11 +63,5 @@ struct quern_device {
 static inline int quern_operation_index(unsigned operation) {
     return __builtin_ctz(operation);
 }
-
-/* Why a target cannot run on a device, written to buffer; false: it can. */
-bool quern_target_refused(const quern_device *device, const struct quern_target *target, char *buffer, size_t bytes);
-
-/* The name of the best target that the device can run, of those linked into the program; "none" when there is none. */
-const char *quern_best_target(const quern_device *device);
 
 #endif

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "runtime/log.h"
+#include "runtime/pack.h"
 #include "runtime/status.h"
+#include "runtime/targets.h"
 
 void quern_walk(unsigned operation, const struct quern_kernel *table,
                 bool (*visit)(const struct quern_kernel *kernel, void *context), void *context) {

@@ -40,12 +40,4 @@ bool quern_is_named(const quern_device *device, const struct quern_kernel *kerne
 /* Whether a device leaves a row out because of QUERN_KERNEL. */
 bool quern_forced_away(const quern_device *device, const struct quern_kernel *kernel);
 
-/* A pack's rows, closed by a row without a name; packs loaded later come first. */
-struct quern_pack {
-    const struct quern_pack *next;
-    uint64_t checksum;
-    struct quern_kernel rows[];
-};
-const struct quern_pack *quern_packs(void);
-
 #endif

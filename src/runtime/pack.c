@@ -1,17 +1,19 @@
 /* quern_load_pack: table rows that arrive while the engine runs. */
 #define _GNU_SOURCE /* O_CLOEXEC */
-#include "runtime/pack_format.h"
+#include "runtime/pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/checksum.h"
-#include "runtime/dispatch.h"
 #include "runtime/log.h"
+#include "runtime/pack_format.h"
 #include "runtime/status.h"
 
 static const struct quern_pack *packs;  /* atomic; the newest first; packs are never unloaded, since devices refer to their rows */

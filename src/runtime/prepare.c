@@ -1,10 +1,14 @@
 /* quern_prepare: from table rows to kernels that can be launched. */
+#include "runtime/prepare.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/cuda_visit.h"
 #include "runtime/dispatch.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
+#include "runtime/targets.h"
 
 /*
  * Weak, so that preparing does not link what the program never calls: a table is in the program only if its operation is.
@@ -177,22 +181,14 @@ quern_status quern_prepare(quern_device *device, unsigned chosen) {
         return quern_fail(device, QUERN_INVALID_ARGUMENT,
                           "operations is %u: expected QUERN_CROSS_ENTROPY, QUERN_ADAM, QUERN_BARRIER, QUERN_RAGGED_ALL_TO_ALL or "
                           "several of them (a value from 1 to %u)", chosen, known);
-    const struct quern_cuda *cuda = NULL;
-    if (device->kind == QUERN_CUDA) {
-        quern_status opened = quern_cuda_open(&cuda);
-        if (opened != QUERN_OK) return opened;
-        CUresult error = cuda->context_push(device->context);
-        if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuCtxPushCurrent");
-    }
+    struct quern_cuda_visit visit = {.cuda = NULL};
+    quern_status status = device->kind == QUERN_CUDA ? quern_cuda_begin_launch(&visit, device) : QUERN_OK;
+    if (status != QUERN_OK) return status;
     pthread_mutex_lock(&device->prepare_lock);
-    quern_status status = QUERN_OK;
     for (int index = 0; index < QUERN_OPERATION_COUNT && status == QUERN_OK; index++)
-        if (chosen & operations[index].bit) status = prepare_operation(device, cuda, index);
+        if (chosen & operations[index].bit) status = prepare_operation(device, visit.cuda, index);
     pthread_mutex_unlock(&device->prepare_lock);
-    if (cuda) {
-        CUcontext popped;
-        cuda->context_pop(&popped);
-    }
+    quern_cuda_end_visit(&visit);
     return status;
 }
 

@@ -1,12 +1,14 @@
-#include "runtime/device.h"
-
+/* Opens, describes and closes devices: the public functions on devices. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/text.h"
 #include "runtime/arguments.h"
-#include "os/cpu_features.h"
-#include "runtime/dispatch.h"
+#include "runtime/cpu_features.h"
+#include "runtime/cuda_visit.h"
+#include "runtime/device.h"
 #include "runtime/log.h"
+#include "runtime/prepare.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
 
@@ -115,15 +117,15 @@ quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device
 }
 
 static void unload_images(quern_device *device, const struct quern_cuda *cuda) {
-    CUcontext popped;
-    bool current = cuda->context_push(device->context) == CUDA_SUCCESS;
+    struct quern_cuda_visit visit;
+    bool current = quern_cuda_begin_launch(&visit, device) == QUERN_OK;
     while (device->images) {
         struct quern_loaded_image *image = device->images;
         device->images = image->next;
         if (current) cuda->module_unload(image->module);
         free(image);
     }
-    if (current) cuda->context_pop(&popped);
+    quern_cuda_end_visit(&visit);
 }
 
 void quern_device_close(quern_device *device) {
@@ -171,33 +173,4 @@ quern_status quern_set_threads(quern_device *device, int threads, quern_parallel
     device->hook = hook;
     device->hook_user = user;
     return QUERN_OK;
-}
-
-static bool cpu_target_refused(const quern_device *device, const struct quern_target *target, struct quern_text *why) {
-    uint32_t missing = target->cpu_features & ~device->cpu_features;
-    if (!missing) return false;
-    quern_text_add(why, "this processor or its operating system lacks %s", missing & QUERN_CPU_AVX2 ? "AVX2, FMA or F16C"
-                                                                                                    : "AVX-512 F, BW, DQ or VL");
-    return true;
-}
-
-static bool cuda_target_refused(const quern_device *device, const struct quern_target *target, struct quern_text *why) {
-    int has = device->compute_capability;
-    if (has >= target->cc_min && has <= target->cc_max) return false;
-    quern_text_add(why, "needs compute capability %d.%d", target->cc_min / 10, target->cc_min % 10);
-    if (target->cc_max > 999)
-        quern_text_add(why, " or newer");
-    else if (target->cc_max > target->cc_min)
-        quern_text_add(why, " to %d.%d", target->cc_max / 10, target->cc_max % 10);
-    quern_text_add(why, ", this device has %d.%d", has / 10, has % 10);
-    return true;
-}
-
-bool quern_target_refused(const quern_device *device, const struct quern_target *target, char *buffer, size_t bytes) {
-    struct quern_text why = quern_text_begin(buffer, bytes);
-    if (target->kind != device->kind) {
-        quern_text_add(&why, target->kind == QUERN_CPU ? "runs on a CPU" : "runs on a CUDA device");
-        return true;
-    }
-    return (device->kind == QUERN_CPU ? cpu_target_refused : cuda_target_refused)(device, target, &why);
 }

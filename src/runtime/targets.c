@@ -1,0 +1,33 @@
+/* Whether a device can run a target.  Called by the dispatcher and by quern_prepare for each row of a table. */
+#include "runtime/targets.h"
+
+#include "os/text.h"
+
+static bool cpu_target_refused(const quern_device *device, const struct quern_target *target, struct quern_text *why) {
+    uint32_t missing = target->cpu_features & ~device->cpu_features;
+    if (!missing) return false;
+    quern_text_add(why, "this processor or its operating system lacks %s", missing & QUERN_CPU_AVX2 ? "AVX2, FMA or F16C"
+                                                                                                    : "AVX-512 F, BW, DQ or VL");
+    return true;
+}
+
+static bool cuda_target_refused(const quern_device *device, const struct quern_target *target, struct quern_text *why) {
+    int has = device->compute_capability;
+    if (has >= target->cc_min && has <= target->cc_max) return false;
+    quern_text_add(why, "needs compute capability %d.%d", target->cc_min / 10, target->cc_min % 10);
+    if (target->cc_max > 999)
+        quern_text_add(why, " or newer");
+    else if (target->cc_max > target->cc_min)
+        quern_text_add(why, " to %d.%d", target->cc_max / 10, target->cc_max % 10);
+    quern_text_add(why, ", this device has %d.%d", has / 10, has % 10);
+    return true;
+}
+
+bool quern_target_refused(const quern_device *device, const struct quern_target *target, char *buffer, size_t bytes) {
+    struct quern_text why = quern_text_begin(buffer, bytes);
+    if (target->kind != device->kind) {
+        quern_text_add(&why, target->kind == QUERN_CPU ? "runs on a CPU" : "runs on a CUDA device");
+        return true;
+    }
+    return (device->kind == QUERN_CPU ? cpu_target_refused : cuda_target_refused)(device, target, &why);
+}
