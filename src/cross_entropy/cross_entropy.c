@@ -15,7 +15,7 @@ static quern_status run(struct quern_cross_entropy_call *call, const quern_cross
                                        quern_cross_entropy_needs(call->device, call->step, &call->args));
     if (status == QUERN_OK) status = quern_check_stream(call->device, call->stream);
     if (status != QUERN_OK) return status;
-    call->phases = QUERN_WHOLE_STEP;
+    call->tasks = QUERN_ALL_TASKS;
     quern_cross_entropy_fill(call, workspace);
     return quern_cross_entropy_run(call);
 }

@@ -17,12 +17,12 @@ enum quern_cross_entropy_step {
 };
 
 /* What runs of a step: a call for some of the rows leaves the first and the last to one for all. */
-enum { QUERN_COUNT_LABELS = 1, QUERN_RUN_ROWS = 2, QUERN_SUM_LOSSES = 4, QUERN_WHOLE_STEP = 7 };
+enum { QUERN_COUNT_LABELS = 1, QUERN_RUN_ROWS = 2, QUERN_SUM_LOSSES = 4, QUERN_ALL_TASKS = 7 };
 
 struct quern_cross_entropy_call {
     quern_device *device;
     enum quern_cross_entropy_step step;
-    unsigned phases;                     /* QUERN_WHOLE_STEP, or some of it */
+    unsigned tasks;                     /* QUERN_ALL_TASKS, or some of it */
     quern_cross_entropy_args args;       /* defaults filled in */
     const quern_row_stats *shards;       /* combine: [shard_count, rows] */
     int64_t shard_count;

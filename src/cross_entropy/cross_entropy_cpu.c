@@ -142,16 +142,16 @@ static void write_gradients(const struct quern_cross_entropy_call *call, const s
 
 static void run_whole(const struct quern_cross_entropy_call *call, const struct kernels *kernels) {
     struct quern_cross_entropy_problem problem = call->problem;
-    if ((call->phases & QUERN_COUNT_LABELS) && (problem.divisor || problem.report)) count_labels(&problem);
-    if ((call->phases & QUERN_RUN_ROWS) && kernels->rows) {
+    if ((call->tasks & QUERN_COUNT_LABELS) && (problem.divisor || problem.report)) count_labels(&problem);
+    if ((call->tasks & QUERN_RUN_ROWS) && kernels->rows) {
         run_work((struct work){call, &problem, kernels->rows, run_rows, problem.rows, 0});
-    } else if (call->phases & QUERN_RUN_ROWS) {
+    } else if (call->tasks & QUERN_RUN_ROWS) {
         if (!problem.stats) problem.stats = call->spare_stats;
         sum_rows(call, &problem, kernels);
         run_work((struct work){call, &problem, NULL, finish_rows, problem.rows, 0});
         if (kernels->gradient) write_gradients(call, &problem, kernels);
     }
-    if ((call->phases & QUERN_SUM_LOSSES) && problem.loss) reduce_losses(&problem);
+    if ((call->tasks & QUERN_SUM_LOSSES) && problem.loss) reduce_losses(&problem);
 }
 
 static void run_combine(const struct quern_cross_entropy_call *call) {

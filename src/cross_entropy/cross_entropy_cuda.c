@@ -87,7 +87,7 @@ static quern_status add_combine(struct launches *launches, const struct quern_cr
 
 /* The divisor is needed before the gradient, and where it comes from the stats, after these have been combined. */
 static quern_status add_labels(struct launches *launches, const struct quern_cross_entropy_call *call) {
-    const bool wanted = (call->phases & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
+    const bool wanted = (call->tasks & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
     return wanted ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
 }
 
@@ -96,7 +96,7 @@ static quern_status add_gradient(struct launches *launches, const struct quern_c
 }
 
 static quern_status add_reduce(struct launches *launches, const struct quern_cross_entropy_call *call) {
-    const bool wanted = (call->phases & QUERN_SUM_LOSSES) && call->problem.loss;
+    const bool wanted = (call->tasks & QUERN_SUM_LOSSES) && call->problem.loss;
     return wanted ? add(launches, call, QUERN_STAGE_REDUCE, 1) : QUERN_OK;
 }
 
@@ -132,7 +132,7 @@ static quern_status plan_whole(struct launches *launches, struct quern_cross_ent
     bool split;
     quern_status status = is_better_split(call, &split);
     if (status == QUERN_OK) status = add_labels(launches, call);
-    if (status == QUERN_OK && (call->phases & QUERN_RUN_ROWS))
+    if (status == QUERN_OK && (call->tasks & QUERN_RUN_ROWS))
         status = split ? plan_split(launches, call) : add_rows(launches, call);
     return status == QUERN_OK ? add_reduce(launches, call) : status;
 }
@@ -193,7 +193,7 @@ static quern_status launch_all(const struct quern_cuda *cuda, const struct launc
     const char *what = "cuMemsetD8Async";
     CUresult error = CUDA_SUCCESS;
     /* The rows add to it, before or after their labels are counted. */
-    if (problem->report && (call->phases & QUERN_COUNT_LABELS))
+    if (problem->report && (call->tasks & QUERN_COUNT_LABELS))
         error = cuda->memory_set_async((CUdeviceptr)(uintptr_t)&problem->report->infinite_rows, 0,
                                        sizeof problem->report->infinite_rows, call->stream);
     for (int i = 0; i < launches->count && error == CUDA_SUCCESS; i++) {

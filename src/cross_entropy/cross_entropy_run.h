@@ -10,7 +10,7 @@ size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_en
 /* Fills in the rest of a call that has its device, step and checked arguments.  The workspace is as large as needed. */
 void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *workspace);
 
-/* Runs the phases of an initialised call on its device. */
+/* Runs the tasks of an initialised call on its device. */
 quern_status quern_cross_entropy_run(struct quern_cross_entropy_call *call);
 
 #endif

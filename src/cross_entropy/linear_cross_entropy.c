@@ -215,7 +215,7 @@ static quern_status run_chunk(struct linear_call *call, int64_t first, int64_t r
     quern_status status = compute_logits(call, first, rows);
     if (status != QUERN_OK) return status;
     fill_chunk(call, first, rows);
-    call->chunk.phases = QUERN_RUN_ROWS;
+    call->chunk.tasks = QUERN_RUN_ROWS;
     status = quern_cross_entropy_run(&call->chunk);
     if (status == QUERN_OK && call->args.d_weight) status = compute_d_weight(call, first, rows);
     if (status == QUERN_OK && call->args.d_hidden) status = compute_d_hidden(call, first, rows);
@@ -233,8 +233,8 @@ static quern_status run_chunks(struct linear_call *call) {
     return QUERN_OK;
 }
 
-static quern_status run_phase(struct quern_cross_entropy_call *call, unsigned phase) {
-    call->phases = phase;
+static quern_status run_task(struct quern_cross_entropy_call *call, unsigned task) {
+    call->tasks = task;
     return quern_cross_entropy_run(call);
 }
 
@@ -261,8 +261,8 @@ quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear
     if (status != QUERN_OK) return status;
     fill_calls(&call, device, workspace, stream);
     status = quern_cross_entropy_check_step(&call.all);
-    if (status == QUERN_OK) status = run_phase(&call.all, QUERN_COUNT_LABELS);
+    if (status == QUERN_OK) status = run_task(&call.all, QUERN_COUNT_LABELS);
     if (status == QUERN_OK) status = run_chunks(&call);
-    if (status == QUERN_OK) status = run_phase(&call.all, QUERN_SUM_LOSSES);
+    if (status == QUERN_OK) status = run_task(&call.all, QUERN_SUM_LOSSES);
     return status;
 }

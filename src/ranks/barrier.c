@@ -19,7 +19,7 @@ quern_status quern_barrier(quern_group *group, const quern_barrier_args *args, v
     quern_status status = quern_member_of(group, &member);
     if (status != QUERN_OK) return status;
     status = quern_check_poison(member);
-    if (status == QUERN_OK && !args && !stream)  /* what is called most often has nothing to check */
+    if (status == QUERN_OK && !args && !stream)  /* the most frequent call has nothing to check */
         return member->transport->barrier(member, &member->everyone, member->timeout, NULL);
     if (!args) args = &everyone;
     if (status == QUERN_OK) status = quern_check_struct(member->device, "quern_barrier_args", args, sizeof *args);

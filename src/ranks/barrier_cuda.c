@@ -1,4 +1,4 @@
-/* The barrier of GPU ranks: one launch. */
+/* The barrier of GPU ranks: one launch.  The other collective kernels use its link, report and room. */
 #include "ranks/barrier_cuda.h"
 
 #include "os/clock.h"
@@ -63,7 +63,7 @@ quern_status quern_cuda_room(const struct quern_membership *member, const struct
                       "for each rank", member->label, rank->ranks_on_device, each * device->multiprocessors, ready->kernel->name);
 }
 
-/* In the rank's context. */
+/* The rank's context is current. */
 static quern_status launch(struct quern_membership *member, const struct quern_ready_kernel *ready,
                            const struct quern_barrier_problem *problem, CUstream stream) {
     int room;

@@ -6,24 +6,24 @@
 #include "ranks/membership.h"
 #include "runtime/device.h"
 
-/* What a kernel must know to meet a set of ranks. */
+/* Fills in the arguments by which a kernel meets a set of ranks. */
 void quern_cuda_link(const struct quern_membership *member, const struct quern_rank_set *set, enum quern_collective collective,
                      double timeout, struct quern_links *links);
 
-/* For quern_group_report: an operation is about to be enqueued. */
+/* Records for quern_group_report that an operation is about to be enqueued. */
 void quern_cuda_report(struct quern_membership *member, uint32_t tag);
 
 /*
- * How many blocks of a kernel one rank may launch, so that those of all ranks on its GPU run at once: blocks wait for blocks of
- * other ranks.  The rank's context is current.  QUERN_NOT_SUPPORTED when there is not even one for each.
+ * The number of blocks of a kernel that one rank may launch.  Blocks wait for blocks of other ranks, so those of all ranks on one GPU
+ * must run at once.  The rank's context is current.  QUERN_NOT_SUPPORTED if there is no room for one block of each rank.
  */
 quern_status quern_cuda_room(const struct quern_membership *member, const struct quern_ready_kernel *ready, int *blocks);
 
 quern_status quern_cuda_barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream);
 
 /*
- * A rank that has refused its arguments meets the others where their operation begins, to tell them.  In a stream that is being
- * captured it does nothing: the refusal must not be replayed.
+ * For a rank that has refused its arguments: meets the others at the entry of their operation and tells them.  Does nothing on a
+ * stream that is being captured, since the refusal must not be replayed.
  */
 quern_status quern_cuda_refuse(struct quern_membership *member, const struct quern_rank_set *set, enum quern_collective collective,
                                double timeout, void *stream);

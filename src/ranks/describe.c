@@ -16,7 +16,7 @@ static const char *const collective_names[QUERN_COLLECTIVES] = {
 };
 
 static const char *const phase_names[QUERN_PHASES] = {
-    [QUERN_PHASE_EXCHANGE] = "exchange", [QUERN_PHASE_ENTRY] = "entry", [QUERN_PHASE_VERDICT] = "verdict",
+    [QUERN_PHASE_EXCHANGE] = "exchange", [QUERN_PHASE_ENTRY] = "entry", [QUERN_PHASE_VERDICT] = "vote",
     [QUERN_PHASE_COPY] = "copy",         [QUERN_PHASE_EXIT] = "exit",
 };
 
@@ -66,7 +66,7 @@ void quern_end_missing(const struct quern_missing_list *list) {
 
 /* ---- slices ---- */
 
-/* What each fault says after its slice: of the value, and what was expected (with the limit where that is a number). */
+/* The words of each fault: the value, and the expected one (followed by the limit if that is a number). */
 static const struct {
     const char *what, *expected;
     bool has_limit;

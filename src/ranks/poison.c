@@ -1,13 +1,13 @@
 /*
- * Poison: how a group ends.  Whoever finds that a rank does not come writes down why, in a place of its own, and swaps status and
- * place into the word `poison_by`, unless there is something in it already; then it says that there is poison, and wakes everybody.
- * From then on every call on every rank returns that.  Since all is complete before the swap, nobody waits for anybody who writes,
- * and it does not matter where on the way a rank dies or stops.
+ * Poison ends a group.  A rank that finds an error writes the reason into its own part of the segment.  Then it swaps the status and
+ * its rank into `poison_by`, unless another rank was first, sets `poison`, and wakes all ranks.  From then on every call on every rank
+ * fails with this status and reason.  The reason is complete before the swap, so no rank waits for a writer, and a rank may die at
+ * any point.
  *
- * A kernel can neither write text nor swap words of the host's memory: it leaves an incident and says that there is poison.  The
- * first host call that sees this makes the incident what the group is poisoned with, if there is nothing else.
+ * A kernel can neither write text nor swap words in host memory.  It writes an incident and sets `poison`.  The first host call that
+ * sees this makes the incident the reason, unless there is one already.
  *
- * Proved on tests/model/expiry.pml.
+ * Called by every wait and at the start of every call on a group.  Checked by tests/model/expiry.pml.
  */
 #include "ranks/poison.h"
 
@@ -47,7 +47,7 @@ static void describe_incident(struct quern_text *text, const struct quern_segmen
     }
 }
 
-/* The first rank whose kernel has left an incident; there is one. */
+/* The first rank whose kernel has written an incident.  There is one. */
 static int find_incident(const struct quern_segment *segment) {
     uint32_t rank = 0;
     while (rank + 1 < segment->ranks && __atomic_load_n(&segment->rank[rank].incident.kind, __ATOMIC_ACQUIRE) == QUERN_NO_INCIDENT)
@@ -64,7 +64,7 @@ static quern_status incident_status(const struct quern_incident *incident) {
 
 /* ---- the poison itself ---- */
 
-/* Wakes every rank that sleeps, to look around. */
+/* Wakes every sleeping rank, so that it checks for poison. */
 static void wake_all(struct quern_segment *segment) {
     for (uint32_t rank = 0; rank < segment->ranks; rank++) {
         __atomic_add_fetch(&segment->rank[rank].arrivals, 1, __ATOMIC_SEQ_CST);
@@ -84,7 +84,7 @@ static void log_report(const struct quern_membership *member) {
     }
 }
 
-/* Where the words for a poison are. */
+/* Which part of the segment has the reason. */
 enum source { REASON = 1, INCIDENT, ABORT };
 
 static uint32_t make_poison(enum source source, quern_status status, int rank) {
@@ -102,7 +102,7 @@ static void describe_poison(struct quern_text *text, const struct quern_segment 
     }
 }
 
-/* Makes it the poison, unless there is one. */
+/* Makes this the poison, unless there is one already. */
 static void swap_in(const struct quern_membership *member, uint32_t poison) {
     struct quern_segment *segment = member->segment;
     uint32_t none = 0;
@@ -118,7 +118,7 @@ static void swap_in(const struct quern_membership *member, uint32_t poison) {
     log_report(member);
 }
 
-/* What the group is poisoned with; if only a kernel has said so yet, with the incident of that. */
+/* The poison of a poisoned group.  If only a kernel has set it so far, its incident becomes the poison. */
 static uint32_t find_poison(const struct quern_membership *member) {
     const struct quern_segment *segment = member->segment;
     uint32_t poison = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
@@ -150,7 +150,7 @@ void quern_report_poison(struct quern_text *text, const struct quern_membership 
 }
 
 quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...) {
-    /* If there is poison already it may be for this rank's reason, which many read by now. */
+    /* If the group is poisoned already, it may be by this rank, and others may be reading its reason. */
     if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) == 0) {
         char *reason = member->segment->rank[member->rank].reason;
         struct quern_text text = quern_text_begin(reason, QUERN_POISON_TEXT_BYTES);

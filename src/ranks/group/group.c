@@ -1,4 +1,4 @@
-/* Groups: creating, splitting and destroying them, and what their handles are. */
+/* The public functions on groups: creating, splitting, destroying, aborting and reporting. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,7 +84,7 @@ static quern_status check_create(const quern_group_args *args, int count, quern_
 
 /* ---- create ---- */
 
-/* A core of its own for every rank: looking is quicker than sleeping.  Otherwise a rank that looks keeps the others from coming. */
+/* With a core for every rank, polling is faster than sleeping.  Otherwise a polling rank delays the others. */
 static int choose_spins(int ranks) {
     enum { PATIENT = 4000, CROWDED = 20 };
     return ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? PATIENT : CROWDED;
@@ -112,7 +112,7 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->everyones_digest = quern_members_digest(member->everyone.words);
     struct quern_text text = quern_text_begin(member->label, sizeof member->label);
     quern_text_add(&text, "group %s", name);
-    if (text.length > 40) text.length = 40;  /* the rest of a long name would push out the rank */
+    if (text.length > 40) text.length = 40;  /* leaves room for the rank */
     quern_text_add(&text, ", rank %d", args->rank);
     return member;
 }
@@ -145,7 +145,7 @@ static void leave(struct quern_membership *member) {
     free(member);
 }
 
-/* Those that have no public handle yet. */
+/* Frees memberships that have no public handle yet. */
 static void drop_members(struct quern_membership **members, int count) {
     for (int i = 0; i < count && members[i]; i++) {
         free(members[i]->handle);
@@ -154,8 +154,8 @@ static void drop_members(struct quern_membership **members, int count) {
 }
 
 /*
- * Joins, attaches and publishes handles.  On failure nothing is kept, and the ranks that got further are told by the poison.
- * The parent (NULL: none) is the membership in the group from which this one is split off.
+ * Joins, attaches and publishes handles.  On failure nothing is kept, and poison tells the ranks that got further.
+ * The parent (NULL: none) is the membership of the group that is being split.
  */
 static quern_status form_group(const quern_group_args *args, int count, const char *name, const struct quern_membership *parent,
                                quern_group **groups) {
@@ -167,7 +167,7 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
         }
     quern_status status = quern_rendezvous(name, args[0].first_epoch, parent, members, count);
     if (status != QUERN_OK) {
-        for (int i = 0; i < count; i++) members[i]->segment = NULL;  /* given back already */
+        for (int i = 0; i < count; i++) members[i]->segment = NULL;  /* released already */
         drop_members(members, count);
         return status;
     }
@@ -185,7 +185,7 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
     return QUERN_OK;
 }
 
-/* A group of one meets nobody: a name that is surely its own will do. */
+/* A group of one rank has no peers, so any unused name will do. */
 static void name_single(char *buffer, size_t bytes) {
     static uint32_t singles;
     struct quern_text text = quern_text_begin(buffer, bytes);
@@ -206,7 +206,7 @@ struct split_wish {
     int32_t colour, key;
 };
 
-/* The place of a rank among those of its colour, ordered by key and old rank; *ranks gets their number. */
+/* The place of a rank among the ranks of its colour, ordered by key and old rank.  *ranks: their number. */
 static int place_in_colour(const struct split_wish *wishes, int ranks_before, int rank, int *ranks) {
     int place = *ranks = 0;
     for (int other = 0; other < ranks_before; other++) {
@@ -250,7 +250,7 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
     return status;
 }
 
-/* The next colour above `last` among the thread's ranks; -1: there is none.  Everyone goes up, so that no two wait crosswise. */
+/* The next colour above `last` among the thread's ranks; -1: none.  All threads go in ascending order, so that none deadlock. */
 static int next_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int last) {
     int next = -1;
     for (int i = 0; i < count; i++) {
@@ -260,7 +260,7 @@ static int next_colour(struct quern_membership *const *members, int count, const
     return next;
 }
 
-/* A group that could not be formed ends the one it was split from, too: its other ranks may just be waiting for this one. */
+/* A failed split poisons the parent group: other ranks may be waiting in it for this one. */
 static quern_status give_up_split(const struct quern_membership *member, quern_status status) {
     char reason[900];
     quern_error_detail(reason, sizeof reason);
@@ -297,7 +297,7 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
     return QUERN_OK;
 }
 
-/* ---- the rest of a group's life ---- */
+/* ---- destroying, aborting, asking ---- */
 
 quern_status quern_group_destroy(quern_group *group) {
     if (!group) return QUERN_OK;

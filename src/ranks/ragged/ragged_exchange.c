@@ -121,27 +121,27 @@ static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
     }
 }
 
-quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, struct quern_ragged_post *post) {
+quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     const struct quern_ragged_call *call = x->call;
-    if (!quern_ragged_check_sends(call, &post->report)) return QUERN_OK;
+    if (!quern_ragged_check_sends(call, &record->report)) return QUERN_OK;
     quern_status status = check_total(call);
     if (status != QUERN_OK) return status;
-    memcpy(post->members, call->set.words, sizeof post->members);
-    post->updates = call->updates;
-    post->row_bytes = call->row_bytes;
-    post->window = x->outgoing.window;
-    post->output = locate(call->output, call->output_state, &call->output_place, 0);
-    post->outbox = locate(call->workspace, call->workspace_state, &call->workspace_place, 0);
-    if (call->in_place || post->window) {
-        post->source = locate(call->workspace, call->workspace_state, &call->workspace_place,
+    memcpy(record->members, call->set.words, sizeof record->members);
+    record->updates = call->updates;
+    record->row_bytes = call->row_bytes;
+    record->window = x->outgoing.window;
+    record->output = locate(call->output, call->output_state, &call->output_place, 0);
+    record->outbox = locate(call->workspace, call->workspace_state, &call->workspace_place, 0);
+    if (call->in_place || record->window) {
+        record->source = locate(call->workspace, call->workspace_state, &call->workspace_place,
                               notices_bytes(call) + (int64_t)quern_ragged_exchange_storage(call));
-        post->source_bytes = (int64_t)staging_bytes(call);
+        record->source_bytes = (int64_t)staging_bytes(call);
     } else {
-        post->source = locate(call->input, call->input_state, &call->input_place, 0);
-        post->source_bytes = input_bytes(call);
+        record->source = locate(call->input, call->input_state, &call->input_place, 0);
+        record->source_bytes = input_bytes(call);
     }
-    write_notices(x, post->window != 0);
-    post->is_ready = 1;
+    write_notices(x, record->window != 0);
+    record->is_ready = 1;
     return QUERN_OK;
 }
 
@@ -157,11 +157,11 @@ static bool report_difference(const struct quern_ragged_exchange *x, int peer, e
 static bool check_terms(const struct quern_ragged_exchange *x, struct quern_slice_report *report) {
     const struct quern_ragged_call *call = x->call;
     for (int peer = 0; peer < call->places; peer++) {
-        const struct quern_ragged_post *post = x->posts[peer];
-        if (post->updates != call->updates)
-            return report_difference(x, peer, QUERN_SLICE_UPDATES, call->updates, post->updates, report);
-        if (post->row_bytes != call->row_bytes)
-            return report_difference(x, peer, QUERN_SLICE_ROW_BYTES, call->row_bytes, post->row_bytes, report);
+        const struct quern_ragged_record *record = x->records[peer];
+        if (record->updates != call->updates)
+            return report_difference(x, peer, QUERN_SLICE_UPDATES, call->updates, record->updates, report);
+        if (record->row_bytes != call->row_bytes)
+            return report_difference(x, peer, QUERN_SLICE_ROW_BYTES, call->row_bytes, record->row_bytes, report);
     }
     return true;
 }
@@ -169,7 +169,7 @@ static bool check_terms(const struct quern_ragged_exchange *x, struct quern_slic
 /* The ranks of a meeting have the same members, but those of a plan's creation are the whole group. */
 static quern_status check_members(const struct quern_ragged_exchange *x) {
     for (int peer = 0; peer < x->call->places; peer++)
-        if (memcmp(x->posts[peer]->members, x->call->set.words, sizeof x->call->set.words) != 0)
+        if (memcmp(x->records[peer]->members, x->call->set.words, sizeof x->call->set.words) != 0)
             return quern_fail(x->call->member->device, QUERN_PEER_MISMATCH,
                               "args.members differ from those of rank %d: expected the same", x->call->rank_at[peer]);
     return QUERN_OK;
@@ -194,7 +194,7 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
     const size_t bytes = (size_t)call->updates * sizeof *x->inbox;
     for (int peer = 0; peer < call->places && bytes; peer++) {
         const char *outbox;
-        quern_status status = reach(x, peer, "workspace", &x->posts[peer]->outbox, notices_bytes(call), &outbox);
+        quern_status status = reach(x, peer, "workspace", &x->records[peer]->outbox, notices_bytes(call), &outbox);
         if (status != QUERN_OK) return status;
         memcpy(x->inbox + peer * call->updates, outbox + (size_t)call->place * bytes, bytes);
     }
@@ -205,7 +205,7 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
 
 /* Whether a sender copies into a receiver's output itself. */
 static bool is_delivered(const struct quern_ragged_exchange *x, int peer, int receiver) {
-    return x->is_here[peer] || x->posts[receiver]->output.state == QUERN_MEMORY_SYMMETRIC;
+    return x->is_here[peer] || x->records[receiver]->output.state == QUERN_MEMORY_SYMMETRIC;
 }
 
 static void add_slice(struct quern_ragged_stream *stream, char *to, const char *from, int64_t bytes, int64_t begin) {
@@ -225,7 +225,7 @@ static quern_status prepare_sends(struct quern_ragged_exchange *x, int peer) {
             add_slice(&x->outgoing, NULL, from, bytes, notices[update].source);
             continue;
         }
-        quern_status status = output ? QUERN_OK : reach(x, peer, "output", &x->posts[peer]->output, 0, &output);
+        quern_status status = output ? QUERN_OK : reach(x, peer, "output", &x->records[peer]->output, 0, &output);
         if (status != QUERN_OK) return status;
         quern_copies_add(&x->direct, row_at(output, notices[update].output_offset, call->row_bytes), from, bytes);
     }
@@ -235,7 +235,7 @@ static quern_status prepare_sends(struct quern_ragged_exchange *x, int peer) {
 static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) {
     const struct quern_ragged_call *call = x->call;
     const struct quern_ragged_notice *notices = x->inbox + peer * call->updates;
-    const struct quern_ragged_post *post = x->posts[peer];
+    const struct quern_ragged_record *record = x->records[peer];
     struct quern_ragged_stream *stream = &x->incoming[peer];
     const char *source = NULL;
     for (int64_t update = 0; update < call->updates && !is_delivered(x, peer, call->place); update++) {
@@ -243,13 +243,13 @@ static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) 
         char *to = row_at(call->output, notices[update].output_offset, call->row_bytes);
         if (!bytes) continue;
         if (!source) {
-            quern_status status = reach(x, peer, "input or workspace", &post->source, post->source_bytes, &source);
+            quern_status status = reach(x, peer, "input or workspace", &record->source, record->source_bytes, &source);
             if (status != QUERN_OK) return status;
-            *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, post->window};
+            *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, record->window};
         }
-        if (post->window) add_slice(stream, to, NULL, bytes, notices[update].source);
+        if (record->window) add_slice(stream, to, NULL, bytes, notices[update].source);
         else quern_copies_add(&x->direct, to, source + notices[update].source, bytes);
-        x->streamed_in += post->window ? bytes : 0;
+        x->streamed_in += record->window ? bytes : 0;
     }
     return QUERN_OK;
 }
@@ -296,26 +296,26 @@ static bool is_large(const struct quern_ragged_exchange *x) {
     return x->direct.bytes + x->streamed_in > quern_cpu_cache_share(call->places, call->member->device->threads) / 16;
 }
 
-static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern_ragged_post *post) {
+static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     const int places = x->call->places, place = x->call->place;
     quern_status status = QUERN_OK;
     for (int step = 1; step <= places && x->call->updates && status == QUERN_OK; step++) {
         status = prepare_sends(x, (place + step) % places);
         if (status == QUERN_OK) status = prepare_receives(x, (place - step + places) % places);
     }
-    post->rounds = count_rounds(&x->outgoing);
+    record->rounds = count_rounds(&x->outgoing);
     if (x->call->in_place) prepare_image(x);
     x->is_streaming = is_large(x);
     return status;
 }
 
-quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, struct quern_ragged_post *post) {
+quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     int64_t *order = (int64_t *)x->direct.copies;  /* not in use yet */
     quern_status status = check_members(x);
-    if (status != QUERN_OK || !check_terms(x, &post->report)) return status;
+    if (status != QUERN_OK || !check_terms(x, &record->report)) return status;
     status = gather_notices(x);
-    if (status != QUERN_OK || !quern_ragged_check_receives(x->call, x->inbox, order, &post->report)) return status;
-    return prepare_copies(x, post);
+    if (status != QUERN_OK || !quern_ragged_check_receives(x->call, x->inbox, order, &record->report)) return status;
+    return prepare_copies(x, record);
 }
 
 /* ---- copying ---- */

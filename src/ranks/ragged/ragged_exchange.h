@@ -27,7 +27,7 @@ struct quern_ragged_location {
 };
 
 /* What a rank tells the others of its call; in its mailbox. */
-struct quern_ragged_post {
+struct quern_ragged_record {
     /* Complete at the entry. */
     int32_t is_ready;                     /* 0: there is a report already, and nothing else */
     uint32_t members[QUERN_RANK_WORDS];
@@ -44,7 +44,7 @@ struct quern_ragged_post {
     char reason[600];                     /* for QUERN_SLICE_ARGUMENTS */
 };
 
-_Static_assert(sizeof(struct quern_ragged_post) <= QUERN_MAILBOX_BYTES, "a post must fit a mailbox");
+_Static_assert(sizeof(struct quern_ragged_record) <= QUERN_MAILBOX_BYTES, "a record must fit a mailbox");
 
 /* Slices that pass through a ring; `begin` is their place in the stream.  In the direction of the ring their pointer is NULL. */
 struct quern_ragged_stream {
@@ -57,7 +57,7 @@ struct quern_ragged_stream {
 struct quern_ragged_exchange {
     struct quern_ragged_call *call;
     quern_ragged_all_to_all_cpu_kernel *kernel;
-    const struct quern_ragged_post *posts[QUERN_RANK_LIMIT];     /* [places] */
+    const struct quern_ragged_record *records[QUERN_RANK_LIMIT];     /* [places] */
     bool is_here[QUERN_RANK_LIMIT];                              /* [places]: of this process */
     char *staging;                                               /* this rank's */
     struct quern_ragged_notice *outbox, *inbox;                  /* [places, updates] */
@@ -79,13 +79,13 @@ size_t quern_ragged_exchange_storage(const struct quern_ragged_call *call);
 void quern_ragged_exchange_open(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage);
 
 /*
- * Writes the post up to the entry, and the notices; a fault of the metadata goes into its report.  Not QUERN_OK: refused, with the
+ * Writes the record up to the entry, and the notices; a fault of the metadata goes into its report.  Not QUERN_OK: refused, with the
  * detail set.
  */
-quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *exchange, struct quern_ragged_post *post);
+quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record);
 
-/* After the entry, all posts being ready: checks what the ranks must agree on and prepares the copies.  Returns as above. */
-quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *exchange, struct quern_ragged_post *post);
+/* After the entry, all records being ready: checks what the ranks must agree on and prepares the copies.  Returns as above. */
+quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record);
 
 /* Puts window `round` of what is sent by way of the workspace there; in place, the only one has everything. */
 void quern_ragged_exchange_stage(struct quern_ragged_exchange *exchange, int64_t round);

@@ -1,11 +1,11 @@
 /*
  * Ragged all-to-all of CPU ranks.  Three meetings:
  *
- *   entry     Everyone's output may be overwritten, and everyone's post and notices are there to be checked.
- *   verdict   Everyone's report is there: either all copy or none does.
- *   exit      Everyone's output is complete; posts, notices and staging may be written again.
+ *   entry     Everyone's output may be overwritten, and everyone's record and notices are there to be checked.
+ *   result   Everyone's report is there: either all copy or none does.
+ *   exit      Everyone's output is complete; records, notices and staging may be written again.
  *
- * A rank that finds a fault, or whose arguments are refused, comes to all three like the others.  Posts lie in the half of the
+ * A rank that finds a fault, or whose arguments are refused, comes to all three like the others.  Records lie in the half of the
  * segment's mailbox that the next exchange will use: what that half had from the last but one, everyone has read.
  */
 #include "ranks/ragged/ragged_host.h"
@@ -20,8 +20,8 @@
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
-static struct quern_ragged_post *post_of(const struct quern_membership *member, int rank) {
-    return (struct quern_ragged_post *)member->segment->rank[rank].mailbox[member->exchanges % 2];
+static struct quern_ragged_record *record_of(const struct quern_membership *member, int rank) {
+    return (struct quern_ragged_record *)member->segment->rank[rank].mailbox[member->exchanges % 2];
 }
 
 static quern_status meet(struct quern_membership *member, struct quern_meeting meeting, enum quern_phase phase) {
@@ -33,30 +33,30 @@ static struct quern_meeting meeting_of(const struct quern_ragged_call *call, enu
     return (struct quern_meeting){.operation = operation, .set = &call->set, .timeout = call->timeout};
 }
 
-/* ---- the verdict ---- */
+/* ---- the result ---- */
 
-static void post_refusal(const struct quern_ragged_call *call, struct quern_ragged_post *post) {
-    post->report = (struct quern_slice_report){.fault = QUERN_SLICE_ARGUMENTS, .rank = call->member->rank};
-    quern_error_detail(post->reason, sizeof post->reason);
+static void record_refusal(const struct quern_ragged_call *call, struct quern_ragged_record *record) {
+    record->report = (struct quern_slice_report){.fault = QUERN_SLICE_ARGUMENTS, .rank = call->member->rank};
+    quern_error_detail(record->reason, sizeof record->reason);
 }
 
-static quern_status fail_with(const struct quern_membership *member, const struct quern_ragged_post *post) {
+static quern_status fail_with(const struct quern_membership *member, const struct quern_ragged_record *record) {
     char words[700];
     struct quern_text text = quern_text_begin(words, sizeof words);
-    if (post->report.fault == QUERN_SLICE_ARGUMENTS)
-        quern_text_add(&text, "rank %d refused its own arguments: %s", post->report.rank, post->reason);
+    if (record->report.fault == QUERN_SLICE_ARGUMENTS)
+        quern_text_add(&text, "rank %d refused its own arguments: %s", record->report.rank, record->reason);
     else
-        quern_describe_slice(&text, &post->report);
-    return quern_fail(member->device, quern_slice_status(&post->report), "%s: %s", member->label, words);
+        quern_describe_slice(&text, &record->report);
+    return quern_fail(member->device, quern_slice_status(&record->report), "%s: %s", member->label, words);
 }
 
 /* The fault of the lowest rank that has one, on every rank; a rank whose arguments are refused keeps its own status and detail. */
-static quern_status judge(const struct quern_ragged_call *call, const struct quern_rank_set *set) {
+static quern_status find_fault(const struct quern_ragged_call *call, const struct quern_rank_set *set) {
     for (int rank = 0; rank < call->member->ranks; rank++) {
         if (!quern_set_has(set, rank)) continue;
-        const struct quern_ragged_post *post = post_of(call->member, rank);
-        if (post->report.fault != QUERN_SLICE_FINE)
-            return call->refused != QUERN_OK ? call->refused : fail_with(call->member, post);
+        const struct quern_ragged_record *record = record_of(call->member, rank);
+        if (record->report.fault != QUERN_SLICE_FINE)
+            return call->refused != QUERN_OK ? call->refused : fail_with(call->member, record);
     }
     return QUERN_OK;
 }
@@ -64,50 +64,50 @@ static quern_status judge(const struct quern_ragged_call *call, const struct que
 /* ---- agreeing on an exchange ---- */
 
 static void announce(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage,
-                     struct quern_ragged_post *post) {
-    *post = (struct quern_ragged_post){.is_ready = 0};
+                     struct quern_ragged_record *record) {
+    *record = (struct quern_ragged_record){.is_ready = 0};
     if (call->refused == QUERN_OK) {
         quern_ragged_exchange_open(exchange, call, storage);
-        call->refused = quern_ragged_exchange_announce(exchange, post);
+        call->refused = quern_ragged_exchange_announce(exchange, record);
     }
-    if (call->refused != QUERN_OK) post_refusal(call, post);
+    if (call->refused != QUERN_OK) record_refusal(call, record);
 }
 
 static bool all_are_ready(const struct quern_membership *member, const struct quern_rank_set *set) {
     for (int rank = 0; rank < member->ranks; rank++)
-        if (quern_set_has(set, rank) && !post_of(member, rank)->is_ready) return false;
+        if (quern_set_has(set, rank) && !record_of(member, rank)->is_ready) return false;
     return true;
 }
 
-static void examine(struct quern_ragged_exchange *exchange, struct quern_ragged_post *post) {
+static void examine(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record) {
     struct quern_ragged_call *call = exchange->call;
-    for (int place = 0; place < call->places; place++) exchange->posts[place] = post_of(call->member, call->rank_at[place]);
-    call->refused = quern_ragged_exchange_prepare(exchange, post);
-    if (call->refused != QUERN_OK) post_refusal(call, post);
-    else if (post->report.fault == QUERN_SLICE_FINE) quern_ragged_exchange_stage(exchange, 0);
+    for (int place = 0; place < call->places; place++) exchange->records[place] = record_of(call->member, call->rank_at[place]);
+    call->refused = quern_ragged_exchange_prepare(exchange, record);
+    if (call->refused != QUERN_OK) record_refusal(call, record);
+    else if (record->report.fault == QUERN_SLICE_FINE) quern_ragged_exchange_stage(exchange, 0);
 }
 
 /*
- * Entry and verdict, of the ranks that the meeting names.  Anything but QUERN_OK in *verdict is returned after the exit; a meeting
+ * Entry and result, of the ranks that the meeting names.  Anything but QUERN_OK in *result is returned after the exit; a meeting
  * that failed is returned at once.
  */
 static quern_status agree(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage,
-                          struct quern_meeting meeting, quern_status *verdict) {
+                          struct quern_meeting meeting, quern_status *result) {
     struct quern_membership *member = call->member;
-    struct quern_ragged_post *post = post_of(member, member->rank);
-    announce(exchange, call, storage, post);
+    struct quern_ragged_record *record = record_of(member, member->rank);
+    announce(exchange, call, storage, record);
     quern_status status = meet(member, meeting, QUERN_PHASE_ENTRY);
     if (status != QUERN_OK) return status;
-    if (all_are_ready(member, meeting.set)) examine(exchange, post);  /* else there is a fault already */
+    if (all_are_ready(member, meeting.set)) examine(exchange, record);  /* else there is a fault already */
     status = meet(member, meeting, QUERN_PHASE_VERDICT);
-    if (status == QUERN_OK) *verdict = judge(call, meeting.set);
+    if (status == QUERN_OK) *result = find_fault(call, meeting.set);
     return status;
 }
 
 static int64_t most_rounds(const struct quern_ragged_call *call) {
     int64_t most = 0;
     for (int place = 0; place < call->places; place++) {
-        int64_t rounds = post_of(call->member, call->rank_at[place])->rounds;
+        int64_t rounds = record_of(call->member, call->rank_at[place])->rounds;
         if (rounds > most) most = rounds;
     }
     return most;
@@ -138,10 +138,10 @@ static quern_status host_run(struct quern_ragged_call *call, void *stream) {
     (void)stream;
     struct quern_ragged_exchange exchange;
     const struct quern_meeting meeting = meeting_of(call, QUERN_IN_RAGGED_ALL_TO_ALL);
-    quern_status verdict, status = agree(&exchange, call, NULL, meeting, &verdict);
-    if (status == QUERN_OK && verdict == QUERN_OK) status = copy(&exchange, meeting, most_rounds(call));
+    quern_status result, status = agree(&exchange, call, NULL, meeting, &result);
+    if (status == QUERN_OK && result == QUERN_OK) status = copy(&exchange, meeting, most_rounds(call));
     if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
-    return status == QUERN_OK ? verdict : status;
+    return status == QUERN_OK ? result : status;
 }
 
 /* ---- a plan ---- */
@@ -163,10 +163,10 @@ static struct plan *make_plan(const struct quern_ragged_call *call) {
 static quern_status agree_on_plan(struct plan *plan) {
     struct quern_membership *member = plan->call.member;
     const struct quern_meeting meeting = {.operation = QUERN_IN_PLAN_CREATE, .set = &member->everyone, .timeout = member->timeout};
-    quern_status verdict, status = agree(&plan->exchange, &plan->call, plan->storage, meeting, &verdict);
-    if (status == QUERN_OK && verdict == QUERN_OK) plan->rounds = most_rounds(&plan->call);
+    quern_status result, status = agree(&plan->exchange, &plan->call, plan->storage, meeting, &result);
+    if (status == QUERN_OK && result == QUERN_OK) plan->rounds = most_rounds(&plan->call);
     if (status == QUERN_OK) status = meet(member, meeting, QUERN_PHASE_EXIT);
-    return status == QUERN_OK ? verdict : status;
+    return status == QUERN_OK ? result : status;
 }
 
 /* A thread is one CPU rank: count is 1. */
@@ -196,22 +196,22 @@ static quern_status check_run(const struct quern_ragged_call *call, void *stream
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the plan's %s is in symmetric memory that was freed", gone);
 }
 
-/* The metadata is known: the posts only tell whether a rank is refused, and the entry is the verdict too. */
+/* The metadata is known: the records only tell whether a rank is refused, and the entry is the result too. */
 static quern_status plan_run(void *state, void *stream) {
     struct plan *plan = state;
     struct quern_ragged_call *call = &plan->call;
-    struct quern_ragged_post *post = post_of(call->member, call->member->rank);
+    struct quern_ragged_record *record = record_of(call->member, call->member->rank);
     const struct quern_meeting meeting = meeting_of(call, QUERN_IN_PLAN_RUN);
-    post->report.fault = QUERN_SLICE_FINE;
+    record->report.fault = QUERN_SLICE_FINE;
     call->refused = check_run(call, stream);
-    if (call->refused != QUERN_OK) post_refusal(call, post);
+    if (call->refused != QUERN_OK) record_refusal(call, record);
     else quern_ragged_exchange_stage(&plan->exchange, 0);
     quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);
     if (status != QUERN_OK) return status;
-    quern_status verdict = judge(call, &call->set);
-    if (verdict == QUERN_OK) status = copy(&plan->exchange, meeting, plan->rounds);
+    quern_status result = find_fault(call, &call->set);
+    if (result == QUERN_OK) status = copy(&plan->exchange, meeting, plan->rounds);
     if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
-    return status == QUERN_OK ? verdict : status;
+    return status == QUERN_OK ? result : status;
 }
 
 const struct quern_ragged_transport quern_host_ragged = {

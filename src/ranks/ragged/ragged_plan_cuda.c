@@ -23,7 +23,7 @@ struct plan {
 };
 
 /* What every rank tells of its call. */
-struct card {
+struct terms {
     uint32_t members[QUERN_RANK_WORDS];
     int64_t entries, updates, row_bytes;
     uint64_t output_id;
@@ -36,7 +36,7 @@ struct creation {
     int count;
     struct quern_membership *members[QUERN_RANK_LIMIT];
     struct plan *plans[QUERN_RANK_LIMIT];               /* of calls[i] */
-    struct card cards[QUERN_RANK_LIMIT];                /* of every rank */
+    struct terms all_terms[QUERN_RANK_LIMIT];                /* of every rank */
     int64_t entries;                                    /* the most that any rank has */
     struct quern_ragged_offer *offers;                  /* of every rank: [ranks, entries] */
 };
@@ -47,26 +47,26 @@ static quern_status exchange(struct creation *creation, const void *const *paylo
     return quern_exchange(creation->members, creation->count, QUERN_IN_PLAN_CREATE, payloads, bytes, all);
 }
 
-static struct card card_of(const struct quern_ragged_call *call) {
-    struct card card = {.entries = quern_ragged_entries(call), .updates = call->updates, .row_bytes = call->row_bytes};
-    memcpy(card.members, call->set.words, sizeof card.members);
+static struct terms terms_of(const struct quern_ragged_call *call) {
+    struct terms terms = {.entries = quern_ragged_entries(call), .updates = call->updates, .row_bytes = call->row_bytes};
+    memcpy(terms.members, call->set.words, sizeof terms.members);
     if (call->output_state == QUERN_MEMORY_SYMMETRIC) {
-        card.output_id = call->output_place.id;
-        card.output_offset = call->output_place.offset;
+        terms.output_id = call->output_place.id;
+        terms.output_offset = call->output_place.offset;
     }
-    return card;
+    return terms;
 }
 
-static quern_status exchange_cards(struct creation *creation) {
-    struct card mine[QUERN_RANK_LIMIT];
+static quern_status exchange_terms(struct creation *creation) {
+    struct terms mine[QUERN_RANK_LIMIT];
     const void *payloads[QUERN_RANK_LIMIT];
     for (int i = 0; i < creation->count; i++) {
-        mine[i] = card_of(&creation->calls[i]);
+        mine[i] = terms_of(&creation->calls[i]);
         payloads[i] = &mine[i];
     }
-    quern_status status = exchange(creation, payloads, sizeof *mine, creation->cards);
+    quern_status status = exchange(creation, payloads, sizeof *mine, creation->all_terms);
     for (int rank = 0; rank < creation->members[0]->ranks && status == QUERN_OK; rank++)
-        if (creation->cards[rank].entries > creation->entries) creation->entries = creation->cards[rank].entries;
+        if (creation->all_terms[rank].entries > creation->entries) creation->entries = creation->all_terms[rank].entries;
     return status;
 }
 
@@ -106,7 +106,7 @@ static bool differ(const struct quern_ragged_call *call, enum quern_slice_fault 
 /* The ranks of a run have the same members, but those of a plan's creation are the whole group. */
 static quern_status check_members(const struct creation *creation, const struct quern_ragged_call *call) {
     for (int place = 0; place < call->places; place++)
-        if (memcmp(creation->cards[call->rank_at[place]].members, call->set.words, sizeof call->set.words) != 0)
+        if (memcmp(creation->all_terms[call->rank_at[place]].members, call->set.words, sizeof call->set.words) != 0)
             return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "args.members differ from those of rank %d: expected the same",
                               call->rank_at[place]);
     return QUERN_OK;
@@ -115,9 +115,9 @@ static quern_status check_members(const struct creation *creation, const struct 
 static bool terms_agree(const struct creation *creation, const struct quern_ragged_call *call, struct quern_slice_report *report) {
     for (int place = 0; place < call->places; place++) {
         const int peer = call->rank_at[place];
-        const struct card *card = &creation->cards[peer];
-        if (differ(call, QUERN_SLICE_UPDATES, peer, call->updates, card->updates, report) ||
-            differ(call, QUERN_SLICE_ROW_BYTES, peer, call->row_bytes, card->row_bytes, report))
+        const struct terms *terms = &creation->all_terms[peer];
+        if (differ(call, QUERN_SLICE_UPDATES, peer, call->updates, terms->updates, report) ||
+            differ(call, QUERN_SLICE_ROW_BYTES, peer, call->row_bytes, terms->row_bytes, report))
             return false;
     }
     return true;
@@ -132,11 +132,11 @@ static bool has_rows(const struct quern_ragged_notice *notices, int64_t updates)
 /* Whoever sends rows to this rank sees its output where it has its own. */
 static bool places_agree(const struct creation *creation, const struct quern_ragged_call *call,
                          const struct quern_ragged_notice *inbox, struct quern_slice_report *report) {
-    const struct card *mine = &creation->cards[call->member->rank];
+    const struct terms *mine = &creation->all_terms[call->member->rank];
     for (int place = 0; place < call->places; place++) {
         const int peer = call->rank_at[place];
-        const struct card *card = &creation->cards[peer];
-        bool same = card->output_id == mine->output_id && card->output_offset == mine->output_offset;
+        const struct terms *terms = &creation->all_terms[peer];
+        bool same = terms->output_id == mine->output_id && terms->output_offset == mine->output_offset;
         if (same || !call->row_bytes || !has_rows(inbox + place * call->updates, call->updates)) continue;
         *report = (struct quern_slice_report){.fault = QUERN_SLICE_OUTPUT_PLACE, .rank = call->member->rank, .peer = peer};
         return false;
@@ -249,9 +249,9 @@ static quern_status prepare(struct plan *plan, const struct quern_ragged_call *c
 
 /* One step of all ranks of the thread, after which all ranks of the group know whether it has succeeded everywhere. */
 static quern_status step(struct creation *creation, quern_status (*of_rank)(struct creation *creation, int i)) {
-    struct quern_verdict verdicts[QUERN_RANK_LIMIT];
-    for (int i = 0; i < creation->count; i++) verdicts[i] = quern_make_verdict(of_rank(creation, i));
-    return quern_agree(creation->members, creation->count, QUERN_IN_PLAN_CREATE, verdicts, NULL);
+    struct quern_vote votes[QUERN_RANK_LIMIT];
+    for (int i = 0; i < creation->count; i++) votes[i] = quern_make_vote(of_rank(creation, i));
+    return quern_agree(creation->members, creation->count, QUERN_IN_PLAN_CREATE, votes, NULL);
 }
 
 /* What a rank can know alone. */
@@ -276,7 +276,7 @@ quern_status quern_cuda_plan_create(struct quern_ragged_call *calls, int count, 
     creation->count = count;
     for (int i = 0; i < count; i++) creation->members[i] = calls[i].member;
     quern_status status = step(creation, begin);
-    if (status == QUERN_OK) status = exchange_cards(creation);
+    if (status == QUERN_OK) status = exchange_terms(creation);
     if (status == QUERN_OK) status = exchange_offers(creation);
     if (status == QUERN_OK) status = step(creation, finish);
     for (int i = 0; i < count; i++) {

@@ -33,9 +33,9 @@ static quern_status no_memory(const struct quern_membership *member) {
 
 /* All ranks that this thread drives say the same: `status`, with the thread's detail, about rank members[at]. */
 static quern_status agree_at(const struct making *making, int at, quern_status status) {
-    struct quern_verdict verdicts[QUERN_RANK_LIMIT];
-    for (int i = 0; i < making->count; i++) verdicts[i] = quern_make_verdict(i == at ? status : QUERN_OK);
-    return quern_agree(making->members, making->count, making->operation, verdicts, NULL);
+    struct quern_vote votes[QUERN_RANK_LIMIT];
+    for (int i = 0; i < making->count; i++) votes[i] = quern_make_vote(i == at ? status : QUERN_OK);
+    return quern_agree(making->members, making->count, making->operation, votes, NULL);
 }
 
 /* ---- before the first step ---- */
@@ -241,13 +241,13 @@ static quern_status cast_vote(struct quern_membership *member, int i, const char
 /* Whether all ranks have registered just these ranges together before. */
 static quern_status vote(struct quern_membership *const *members, int count, void *const *pointers, const size_t *bytes,
                          bool *hit) {
-    struct quern_verdict mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
+    struct quern_vote mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
     for (int i = 0; i < count; i++) {
         uint64_t id = MISS;
         quern_status status = pointers && bytes ? cast_vote(members[i], i, pointers[i], bytes[i], &id)
                                                 : quern_fail(members[i]->device, QUERN_NULL_POINTER, "%s is NULL",
                                                              bytes ? "pointers" : "bytes");
-        mine[i] = quern_make_verdict(status);
+        mine[i] = quern_make_vote(status);
         mine[i].value = id;
     }
     quern_status status = quern_agree(members, count, QUERN_IN_SYMMETRIC_REGISTER, mine, all);

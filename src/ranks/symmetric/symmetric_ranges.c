@@ -81,7 +81,7 @@ static void insert_at(struct quern_symmetric_range **array, int *count, int plac
     ++*count;
 }
 
-static void take_out_at(struct quern_symmetric_range **array, int *count, int place) {
+static void remove_at(struct quern_symmetric_range **array, int *count, int place) {
     memmove(array + place, array + place + 1, (size_t)(*count - place - 1) * sizeof *array);
     --*count;
 }
@@ -97,17 +97,17 @@ void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_
     }
 }
 
-static void take_out_of_ids(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
-    take_out_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id));
+static void remove_from_ids(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
+    remove_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id));
 }
 
-static void take_out_of_bases(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
-    take_out_at(ranges->by_base, &ranges->based, count_up_to(ranges, range->base) - 1);
+static void remove_from_bases(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
+    remove_at(ranges->by_base, &ranges->based, count_up_to(ranges, range->base) - 1);
 }
 
 void quern_symmetric_set_aside(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
-    take_out_of_bases(ranges, range);
-    for (struct quern_symmetric_range *each = range; each; each = each->older) take_out_of_ids(ranges, each);
+    remove_from_bases(ranges, range);
+    for (struct quern_symmetric_range *each = range; each; each = each->older) remove_from_ids(ranges, each);
     quern_symmetric_oldest(range)->older = ranges->stale;
     ranges->stale = range;
 }
@@ -120,11 +120,11 @@ struct quern_symmetric_range *quern_symmetric_oldest(struct quern_symmetric_rang
 void quern_symmetric_remove_oldest(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
     if (range->older) {
         while (range->older->older) range = range->older;
-        take_out_of_ids(ranges, range->older);
+        remove_from_ids(ranges, range->older);
         range->older = NULL;
     } else {
-        take_out_of_ids(ranges, range);
-        take_out_of_bases(ranges, range);
+        remove_from_ids(ranges, range);
+        remove_from_bases(ranges, range);
     }
 }
 
@@ -144,14 +144,14 @@ static struct quern_symmetric_range *find_oldest(const struct quern_symmetric_ra
 }
 
 void quern_symmetric_retire(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
-    take_out_of_ids(ranges, range);
+    remove_from_ids(ranges, range);
     range->freed = ++ranges->frees;
     for (;;) {
         int count;
         int64_t bytes;
         struct quern_symmetric_range *oldest = find_oldest(ranges, &count, &bytes);
         if (count <= REMEMBERED && bytes <= REMEMBERED_BYTES) return;
-        take_out_of_bases(ranges, oldest);
+        remove_from_bases(ranges, oldest);
         quern_symmetric_unrefer(oldest->memory);
         free(oldest);
     }
