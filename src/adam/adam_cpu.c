@@ -1,4 +1,4 @@
-/* A step of Adam on a CPU: all tensors laid end to end are cut into shares for the threads. */
+/* A step of Adam on a CPU: all tensors, laid end to end, are cut into shares for the threads.  Called by adam.c. */
 #include "adam/adam_cpu.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "runtime/threads.h"
 
 enum {
-    SPLIT = 256,            /* tensors are split at multiples of this: whole blocks of random numbers, which kernels draw at once */
-    TASK_ELEMENTS = 1 << 16 /* about what one task should be worth handing out */
+    SPLIT = 256,            /* tensors are cut at multiples of this: kernels draw whole blocks of random numbers */
+    TASK_ELEMENTS = 1 << 16 /* the least work of one task */
 };
 
 struct shares {
@@ -19,7 +19,7 @@ struct shares {
     void (*visit)(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end);
 };
 
-/* Where a cut through all tensors laid end to end falls inside a tensor that begins at `begin`: at a multiple of SPLIT. */
+/* The offset of a cut inside a tensor that begins at `begin`, rounded up to a multiple of SPLIT. */
 static int64_t cut_inside(int64_t cut, int64_t begin, int64_t count) {
     if (cut <= begin) return 0;
     return quern_smaller((int64_t)quern_round_up((size_t)(cut - begin), SPLIT), count);
@@ -47,7 +47,7 @@ static void update(const struct quern_adam_call *call, const quern_adam_tensor *
     kernel->cpu.adam(&call->step, &slice, kernel->key.adam.full ? &extras : NULL, (uint32_t)place, first, end);
 }
 
-/* All that a skipped step does. */
+/* The only work of a skipped step. */
 static void zero(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end) {
     (void)place;
     const size_t bytes = quern_dtype_bytes(call->args.grad_dtype);

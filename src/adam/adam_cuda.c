@@ -1,6 +1,6 @@
 /*
- * A step of Adam on a GPU: with a plan one launch, whose tables are in the memory of the device; without one a launch for each
- * batch of tensors that fits a kernel's parameters.
+ * A step of Adam on a GPU.  With a plan: one launch, with tables in device memory.  Without: a launch for each batch of tensors
+ * that fits into the parameters of a kernel.  Called by adam.c.
  */
 #include "adam/adam_cuda.h"
 
@@ -40,7 +40,7 @@ static void open_launcher(struct launcher *launcher, const struct quern_adam_cal
     };
 }
 
-/* With a ticket the launch has work to do even where it has no tiles: the step is to be counted. */
+/* A launch with a ticket runs even without tiles, since it counts the step. */
 static CUresult launch(struct launcher *launcher) {
     const struct quern_ready_kernel *ready = launcher->call->ready;
     const int64_t tiles = launcher->launch->tile_count;
@@ -62,7 +62,7 @@ static CUresult run_plan(struct launcher *launcher, const struct quern_adam_plan
     return launch(launcher);
 }
 
-/* Launches the tensors gathered so far and begins the next batch. */
+/* Launches the present batch and begins the next one. */
 static CUresult flush(struct launcher *launcher) {
     CUresult error = launch(launcher);
     launcher->launch->first_place += launcher->launch->tensor_count;

@@ -1,4 +1,4 @@
-/* The list of tensors that a call of Adam works on. */
+/* Access to the tensors of a list.  Called by both devices, by plans and by saved states. */
 #include "adam/adam_list.h"
 
 #include <string.h>

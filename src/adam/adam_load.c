@@ -1,4 +1,4 @@
-/* quern_adam_load: from saved bytes to tensors, whose types may be others. */
+/* quern_adam_load, a public function: reads a saved state into tensors, whose types may differ from the saved ones. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "runtime/status.h"
 #include "runtime/threads.h"
 
-/* ---- whether they are the saved state of such tensors ---- */
+/* ---- checking the saved state ---- */
 
 static quern_status not_saved(const quern_device *device, const char *why) {
     return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved is no saved state that this library can read: %s", why);
@@ -39,7 +39,7 @@ static quern_status check_header(const quern_device *device, const struct quern_
     return QUERN_OK;
 }
 
-/* The counts are there: the header's number of tensors is the list's, and bytes has been found to hold it. */
+/* The saved state is known to hold a count for each tensor of the list. */
 static quern_status check_counts(const quern_device *device, const struct quern_adam_list *list, const char *counts) {
     for (int64_t place = 0; place < list->count; place++) {
         const int64_t wanted = quern_adam_count_at(list, place);
@@ -88,7 +88,7 @@ static quern_status check_saved(const quern_device *device, const struct quern_a
 
 enum { PIECE = 2048, CHUNK = 32 * PIECE, BLOCKS = CHUNK / QUERN_SCALE_BLOCK };
 
-/* Where values come from. */
+/* The source of values. */
 struct source {
     quern_dtype dtype;                 /* REMAINDER: upper and codes are the halves of masters */
     const char *codes;
@@ -96,7 +96,7 @@ struct source {
     const char *upper;
 };
 
-/* An array in the memory of the device. */
+/* An array in device memory. */
 struct target {
     quern_dtype dtype;
     char *codes;
@@ -104,10 +104,10 @@ struct target {
     bool keep_positive;
 };
 
-/* One target, or two: of which REMAINDER is the second, with the parameter before it. */
+/* One target or two.  If the second is a REMAINDER, the first is its parameter. */
 struct loading {
     struct quern_device_memory memory;
-    struct source source;              /* from the present chunk on */
+    struct source source;              /* beginning with the present chunk */
     struct target targets[2];
     int target_count;
     int64_t count;                     /* of the present chunk */
@@ -115,7 +115,7 @@ struct loading {
         _Alignas(64) char codes[4 * CHUNK];
         uint8_t scales[BLOCKS];
     } staged[2];
-    _Alignas(64) char read[4 * CHUNK]; /* of the source, where it is in the memory of the device */
+    _Alignas(64) char read[4 * CHUNK]; /* the source, if it is in device memory */
 };
 
 static void convert_piece(void *context, int64_t piece) {
@@ -157,7 +157,7 @@ static quern_status write_chunk(struct loading *loading, int64_t first) {
     return status;
 }
 
-/* on_device: the source is in the memory of the device. */
+/* on_device: the source is in device memory. */
 static quern_status convert(struct loading *loading, const struct source *from, bool on_device, int64_t count) {
     const size_t each = quern_dtype_bytes(from->dtype);
     quern_status status = QUERN_OK;
@@ -180,12 +180,12 @@ static quern_status convert(struct loading *loading, const struct source *from, 
 
 /* ---- the arrays of a tensor ---- */
 
-/* A saved tensor: where its arrays are. */
+/* The arrays of a saved tensor. */
 struct saved_tensor {
     const char *parts[QUERN_SAVED_PARTS];
 };
 
-/* In the same type it is the same bytes. */
+/* A moment of the same type is copied as it is. */
 static quern_status load_moment(struct loading *loading, const struct source *from, const struct target *to, int64_t count) {
     const size_t blocks = (size_t)quern_divide_up(count, QUERN_SCALE_BLOCK);
     loading->targets[0] = *to;
@@ -198,7 +198,7 @@ static quern_status load_moment(struct loading *loading, const struct source *fr
 }
 
 static struct source saved_moment(const struct saved_tensor *saved, enum quern_adam_saved_part part, quern_dtype dtype) {
-    const char *scales = saved->parts[part + 1];  /* follow what they scale */
+    const char *scales = saved->parts[part + 1];  /* the scales follow their moment */
     return (struct source){.dtype = dtype, .codes = saved->parts[part],
                            .scales = quern_adam_is_scaled(dtype) ? (const uint8_t *)scales : NULL};
 }
@@ -217,7 +217,7 @@ static quern_status load_moments(struct loading *loading, const quern_adam_args 
     return status;
 }
 
-/* A new master begins as the parameter, which a remainder of zeros completes. */
+/* A new master begins with the value of the parameter; a new remainder is 0. */
 static quern_status begin_master(struct loading *loading, const quern_adam_args *args, const quern_adam_tensor *tensor) {
     const struct source param = {.dtype = args->param_dtype, .codes = tensor->param};
     const struct target master = {.dtype = args->master_dtype, .codes = tensor->master};

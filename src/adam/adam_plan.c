@@ -1,4 +1,4 @@
-/* Plans: a list of tensors that is checked, divided and, on a GPU, put into the memory of the device once. */
+/* Plans: the public functions that check a list of tensors, divide it and, on a GPU, write it to device memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 /* ---- the tables on a GPU ---- */
 
-/* Where the tables lie in one piece of memory. */
+/* The offsets of the tables in one piece of memory. */
 struct layout {
     size_t ticket, slices, extras, tiles, bytes;
 };

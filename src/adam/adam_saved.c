@@ -1,4 +1,4 @@
-/* quern_adam_saved_bytes and quern_adam_save. */
+/* The public functions that compute the size of a saved state and write it; and the layout, which adam_load.c uses, too. */
 #include "adam/adam_saved.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam
 
 /* ---- saving ---- */
 
-/* What is before the first tensor's arrays; returns where they begin. */
+/* Writes everything before the arrays of the first tensor.  Returns the address of these arrays. */
 static char *write_header(const quern_adam_args *args, const struct quern_adam_list *list, char *saved) {
     struct quern_adam_saved_header header = {
         .magic = {'Q', 'U', 'E', 'R', 'N', 'A', 'D', 'M'},

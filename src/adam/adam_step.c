@@ -1,4 +1,4 @@
-/* From the arguments of a call to the scalars of its step. */
+/* Computes the scalars of a step from the arguments.  Called by adam.c. */
 #include "adam/adam_step.h"
 
 #include "kernels/adam_scalars.h"

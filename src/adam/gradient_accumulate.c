@@ -1,4 +1,4 @@
-/* quern_accumulate: gradients are added to fp32 sums. */
+/* quern_accumulate, a public function: adds gradients to fp32 sums. */
 #include <float.h>
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* quern_gradient_norm: the squares are summed piece by piece in the workspace, and then the pieces in their order. */
+/* quern_gradient_norm, a public function: sums the squares of each piece in the workspace, then the pieces in order. */
 #include <fenv.h>
 #include <math.h>
 
@@ -72,7 +72,7 @@ static void finish(const struct call *call) {
     quern_gradient_norm_finish(&call->problem, squares);
 }
 
-/* The same bits whatever rounding mode the engine has set. */
+/* The bits must not depend on the engine's rounding mode. */
 static quern_status run_on_cpu(struct call *call) {
     fenv_t environment;
     quern_gradient_visit_all(call->device, &call->list, sum, call);
@@ -89,7 +89,7 @@ static int64_t parts_of(int64_t square_count) {
     return quern_divide_up(square_count, QUERN_GRADIENT_NORM_PART);
 }
 
-/* One block ends the norm; more leave totals.  The sums of 2^31 parts would fill 32 TB. */
+/* One block writes the norm; several write totals.  The sums of 2^31 parts would fill 32 TB. */
 static CUresult launch_combine(const struct quern_cuda *cuda, const struct quern_ready_kernel *combine, int64_t blocks,
                                struct quern_gradient_norm_problem *problem, double *totals, CUstream stream) {
     void *parameters[] = {problem, &totals};
@@ -97,7 +97,7 @@ static CUresult launch_combine(const struct quern_cuda *cuda, const struct quern
                         NULL);
 }
 
-/* Many sums become totals of their parts first. */
+/* Many sums are first added up to totals of their parts. */
 static CUresult combine_sums(const struct quern_cuda *cuda, const struct quern_ready_kernel *combine, const struct call *call) {
     struct quern_gradient_norm_problem problem = call->problem;
     const int64_t parts = parts_of(problem.square_count);

@@ -1,4 +1,4 @@
-/* Finding a BLAS, and checking what it is given. */
+/* The public functions on a BLAS: opens the library of the device and checks the arguments of products. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ struct quern_blas {
     void *state;
 };
 
-/* Why each name that was tried did not do, in the detail of the failure. */
+/* Opens the first library that loads.  *why gets the reason against each earlier one. */
 static void *find_library(const struct quern_blas_kind *kind, const char *given, const char **name, struct quern_text *why) {
     const char *const names[] = {given, NULL};
     for (const char *const *next = given ? names : kind->libraries; *next; next++) {

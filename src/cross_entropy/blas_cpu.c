@@ -1,7 +1,8 @@
 /*
- * Products by a CPU's cblas_sgemm.  Matrices of fp32 go there as they are.  Others go tile by tile: tiles of A and B are widened to
- * fp32, the product of all tiles along k is summed in an fp32 tile of C, and that is rounded once.  A tile of 1024 x 1024 is large
- * enough for the product to hide the conversions, and the memory does not depend on the matrices.
+ * Products by the cblas_sgemm of a CPU's BLAS.  It takes fp32 matrices as they are.  Others are multiplied tile by tile: tiles of A
+ * and B are converted to fp32, the products of all tiles along k are summed in an fp32 tile of C, and the sum is rounded once.
+ * With tiles of 1024 x 1024 the product takes much longer than the conversions, and the memory does not depend on the matrices.
+ * Called by blas.c.
  */
 #include "cross_entropy/blas_cpu.h"
 

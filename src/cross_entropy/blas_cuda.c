@@ -1,6 +1,6 @@
 /*
- * Products by cuBLAS.  It thinks in columns: a matrix that lies row by row is to it the transposed one, so it is asked for
- * C^T = B^T * A^T.
+ * Products by cuBLAS.  It expects columns in memory, so a matrix stored by rows is transposed for it.  Therefore the call computes
+ * C^T = B^T * A^T.  Called by blas.c.
  */
 #include "cross_entropy/blas_cuda.h"
 

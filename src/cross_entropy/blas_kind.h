@@ -7,7 +7,7 @@
 struct quern_blas_kind {
     const char *const *libraries;  /* the usual names, best first; closed by NULL */
 
-    /* Takes what it needs from an open library; *state is its own from then on. */
+    /* Finds its functions in an open library.  *state is the data of this kind. */
     quern_status (*attach)(quern_device *device, void *library, const char *name, void **state);
     quern_status (*multiply)(quern_device *device, void *state, const quern_gemm_args *args, void *stream);
     void (*detach)(quern_device *device, void *state);

@@ -1,8 +1,8 @@
 /*
- * Cross-entropy on a GPU: which stages a call runs, and their launches.
+ * Cross-entropy on a GPU: chooses the stages of a call and launches them.  Called by cross_entropy_run.c.
  *
- *   rows                        where there are rows enough for all multiprocessors; a block for each, or a cluster of blocks
- *   stats, combine, gradient    where there are not: a block for each part of each row
+ *   rows                        if there are enough rows for all multiprocessors: a block or a cluster of blocks for each row
+ *   stats, combine, gradient    if there are not: a block for each part of each row
  *
  * Both give the same bits.
  */
@@ -13,18 +13,18 @@
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
-enum { MAX_BLOCKS = 0x7fffff00 };  /* in the grid's first dimension, room left for a whole cluster; what is left goes to the second */
+enum { MAX_BLOCKS = 0x7fffff00 };  /* in the first dimension of the grid, with room for a cluster; the rest is in the second */
 
-/* ---- what is to be launched ---- */
+/* ---- the list of launches ---- */
 
 struct launch {
     const struct quern_ready_kernel *ready;
     int64_t blocks;
-    int64_t cluster;  /* of so many blocks each; 1: none */
+    int64_t cluster;  /* blocks of a cluster; 1: no clusters */
     size_t shared;
 };
 
-/* All stages are found before the first is launched: a missing one must not leave half an answer. */
+/* All stages are found before the first launch, so that a missing one leaves no partial result. */
 struct launches {
     struct launch list[5];  /* at most: stats, combine, labels, gradient, reduce */
     int count;
@@ -44,17 +44,17 @@ static quern_status add(struct launches *launches, const struct quern_cross_entr
 
 /* ---- rows ---- */
 
-/* The fewest blocks that keep all parts in so much shared memory each; 0: the most are too few. */
+/* The fewest blocks that hold all parts in this much shared memory each; 0: a full cluster is too small. */
 static int64_t fewest_blocks(const struct quern_kernel *kernel, int64_t parts, int64_t shared_bytes) {
     for (int64_t blocks = 2; blocks <= kernel->cuda.cluster; blocks *= 2)
         if (quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(parts, blocks)) <= shared_bytes) return blocks;
     return 0;
 }
 
-/* The driver keeps 1 KiB of each block's shared memory for itself, beside what one block may use. */
+/* The driver uses 1 KiB of shared memory for each block, in addition to the block's own. */
 enum { RESERVED_SHARED_BYTES = 1024 };
 
-/* The blocks that a row is spread over: so many that two of them fit a multiprocessor, if that can be; one computes while one waits. */
+/* The blocks of a row: if possible so many that two fit a multiprocessor, so that one computes while the other waits. */
 static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel) {
     if (!kernel->cuda.cluster) return 1;
     const int64_t alone = call->device->shared_bytes, paired = (alone + RESERVED_SHARED_BYTES) / 2 - RESERVED_SHARED_BYTES;
@@ -85,7 +85,7 @@ static quern_status add_combine(struct launches *launches, const struct quern_cr
     return status;
 }
 
-/* The divisor is needed before the gradient, and where it comes from the stats, after these have been combined. */
+/* The gradient needs the divisor.  If the divisor comes from the stats, they must be combined before. */
 static quern_status add_labels(struct launches *launches, const struct quern_cross_entropy_call *call) {
     const bool wanted = (call->tasks & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
     return wanted ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
@@ -107,8 +107,8 @@ static quern_status add_stats(struct launches *launches, const struct quern_cros
 /* ---- the steps ---- */
 
 /*
- * Split, a row is read twice; whole, few rows leave multiprocessors idle.  One in two can have nearly all of the memory's bandwidth.
- * QUERN_KERNEL may have asked for a kernel of the rows stage all the same.
+ * If rows are split, each is read twice.  If they are not, few rows leave multiprocessors idle, though half of them can use nearly
+ * all of the memory's bandwidth.  QUERN_KERNEL may demand a kernel of the rows stage.
  */
 static quern_status is_better_split(const struct quern_cross_entropy_call *call, bool *split) {
     const struct quern_ready_kernel *rows, *stats;
@@ -192,7 +192,7 @@ static quern_status launch_all(const struct quern_cuda *cuda, const struct launc
     struct quern_cross_entropy_problem *problem = &call->problem;
     const char *what = "cuMemsetD8Async";
     CUresult error = CUDA_SUCCESS;
-    /* The rows add to it, before or after their labels are counted. */
+    /* Rows add to this count, before or after the labels are counted. */
     if (problem->report && (call->tasks & QUERN_COUNT_LABELS))
         error = cuda->memory_set_async((CUdeviceptr)(uintptr_t)&problem->report->infinite_rows, 0,
                                        sizeof problem->report->infinite_rows, call->stream);

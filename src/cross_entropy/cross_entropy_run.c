@@ -1,4 +1,7 @@
-/* Lays out the workspace of a cross-entropy call and runs the call on its device.  Called by cross_entropy.c and linear_cross_entropy.c. */
+/*
+ * Lays out the workspace of a cross-entropy call and runs the call on its device.  Called by cross_entropy.c and
+ * linear_cross_entropy.c.
+ */
 #include "cross_entropy/cross_entropy_run.h"
 
 #include "cross_entropy/cross_entropy_arguments.h"
@@ -7,14 +10,14 @@
 #include "cross_entropy/cross_entropy_select.h"
 #include "os/integers.h"
 
-/* ---- workspace: what a call needs beside its arguments ---- */
+/* ---- workspace ---- */
 
 enum { ALIGNMENT = 64 };
 
 struct layout {
     size_t divisor;        /* offset of the mean's divisor */
-    size_t row_loss;       /* of the rows' losses, when they are to be summed */
-    size_t stats;          /* of the rows' stats, where the caller wants none */
+    size_t row_loss;       /* of the rows' losses, if they are to be summed */
+    size_t stats;          /* of the rows' stats, if the caller wants none */
     size_t parts;          /* of the stats of the rows' parts */
     size_t scratch;        /* of the first worker's scratch (CPU) */
     size_t scratch_bytes;  /* of one worker */
@@ -22,7 +25,7 @@ struct layout {
     size_t total;
 };
 
-/* Sets aside room in the workspace, whose offset it returns. */
+/* Reserves bytes of the workspace and returns their offset. */
 static size_t set_aside(struct layout *layout, size_t bytes) {
     size_t offset = layout->total;
     layout->total += quern_round_up(bytes, ALIGNMENT);
@@ -39,7 +42,7 @@ static void lay_out_scratch(const quern_device *device, const quern_cross_entrop
     const int64_t tasks = args->rows * quern_cross_entropy_parts(device, args);
     layout->workers = tasks < device->threads ? tasks : device->threads;
     layout->scratch_bytes = (size_t)quern_cross_entropy_scratch_bytes(args->vocab, args->softcap);
-    /* The caller's workspace is 16-byte aligned and the scratch is wanted 64-byte aligned. */
+    /* The caller's workspace is 16-byte aligned and the scratch must be 64-byte aligned. */
     layout->scratch = set_aside(layout, (size_t)layout->workers * layout->scratch_bytes + (layout->workers ? 64 : 0));
 }
 
@@ -61,12 +64,12 @@ size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_en
     return lay_out(device, step, args).total;
 }
 
-/* Where something lies in the workspace, which is NULL when nothing does. */
+/* An address in the workspace, which is NULL if it has no bytes. */
 static void *inside(char *workspace, size_t offset) {
     return workspace ? workspace + offset : NULL;
 }
 
-/* Pointers that a step has no use for are NULL. */
+/* Pointers that a step does not use are NULL. */
 static void fill_problem(struct quern_cross_entropy_call *call, const struct layout *layout, char *workspace) {
     const quern_cross_entropy_args *args = &call->args;
     const enum quern_cross_entropy_step step = call->step;

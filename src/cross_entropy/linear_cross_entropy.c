@@ -1,7 +1,7 @@
 /*
- * The last layer of a language model and its loss, some rows at a time.
+ * The last layer of a language model and its loss, a chunk of rows at a time.
  *
- * Labels are counted and losses are summed once, over all rows; what lies between runs once for each chunk.  Of a chunk d_weight is
+ * Labels are counted and losses are summed once, over all rows.  The other work is done for each chunk.  d_weight of a chunk is
  * computed before d_hidden, which may overwrite hidden.
  */
 #include "cross_entropy/cross_entropy_arguments.h"
@@ -21,7 +21,7 @@ struct linear_call {
 
 enum { LEAST_CHUNK = 64 };
 
-/* So that the logits of a chunk have about as many elements as hidden: rows * width / vocab, but not too few for a product. */
+/* By default the logits of a chunk have about as many elements as hidden: rows * width / vocab rows, but at least LEAST_CHUNK. */
 static int64_t choose_chunk(const quern_linear_cross_entropy_args *args) {
     const int64_t rows = args->loss.rows;
     if (!rows || args->chunk_rows) return quern_smaller(args->chunk_rows, rows);
@@ -79,7 +79,7 @@ static quern_status check_layer(const quern_device *device, quern_linear_cross_e
 
 static bool wants_gradient(const quern_linear_cross_entropy_args *args) { return args->d_hidden || args->d_weight; }
 
-/* Everything but pointers. */
+/* Checks everything but pointers. */
 static quern_status check_all(const quern_device *device, const quern_linear_cross_entropy_args *given,
                               quern_linear_cross_entropy_args *args) {
     quern_status status = quern_check_struct(device, "args", given, sizeof *given);
@@ -114,7 +114,7 @@ static quern_status check_pointers(const quern_device *device, const quern_linea
     return QUERN_OK;
 }
 
-/* ---- workspace: the chunk's logits, what all rows need, what the chunk needs ---- */
+/* ---- workspace: the logits of a chunk, then the workspaces of the call for all rows and of the call for a chunk ---- */
 
 /* Each part of the workspace begins at a multiple of 256 bytes. */
 static size_t padded(size_t bytes) { return quern_round_up(bytes, 256); }
@@ -151,7 +151,7 @@ static void fill_calls(struct linear_call *call, quern_device *device, char *wor
 
 /* ---- a chunk ---- */
 
-/* The chunk's rows of what is known of all rows. */
+/* Points the call for a chunk at its rows. */
 static void fill_chunk(struct linear_call *call, int64_t first, int64_t rows) {
     const struct quern_cross_entropy_problem *all = &call->all.problem;
     struct quern_cross_entropy_problem *chunk = &call->chunk.problem;
@@ -222,7 +222,7 @@ static quern_status run_chunk(struct linear_call *call, int64_t first, int64_t r
     return status;
 }
 
-/* No rows add nothing: d_weight is then 0, which a product over no columns writes. */
+/* Without rows d_weight is 0, which a product with k = 0 writes. */
 static quern_status run_chunks(struct linear_call *call) {
     const int64_t rows = call->args.loss.rows;
     if (!rows) return call->args.d_weight ? compute_d_weight(call, 0, 0) : QUERN_OK;

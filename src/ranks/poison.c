@@ -1,11 +1,11 @@
 /*
- * Poison ends a group.  A rank that finds an error writes the reason into its own part of the segment.  Then it swaps the status and
- * its rank into `poison_by`, unless another rank was first, sets `poison`, and wakes all ranks.  From then on every call on every rank
- * fails with this status and reason.  The reason is complete before the swap, so no rank waits for a writer, and a rank may die at
- * any point.
+ * Poison ends a group.  A rank that finds an error writes the reason into its own part of the segment.  Then it swaps the status
+ * and its rank into `poison_by`, unless another rank was first, sets `poison`, and wakes all ranks.  From then on every call on
+ * every rank fails with this status and reason.  The reason is complete before the swap, so no rank waits for a writer, and a rank
+ * may die at any point.
  *
- * A kernel can neither write text nor swap words in host memory.  It writes an incident and sets `poison`.  The first host call that
- * sees this makes the incident the reason, unless there is one already.
+ * A kernel can neither write text nor swap words in host memory.  It writes an incident and sets `poison`.  The first host call
+ * that sees this makes the incident the reason, unless there is one already.
  *
  * Called by every wait and at the start of every call on a group.  Checked by tests/model/expiry.pml.
  */

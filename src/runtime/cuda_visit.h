@@ -1,8 +1,8 @@
 /*
  * The only place that makes a CUDA context current and restores the engine's own.
  *
- * A launch enqueues work on a stream of the caller.  A visit does the library's own work beside the engine's: it may make calls that
- * would otherwise invalidate a capture on another thread, and it never uses the default stream, which waits for the engine's.
+ * A launch enqueues work on a stream of the caller.  A visit does the library's own work beside the engine's: it may make calls
+ * that would otherwise invalidate a capture on another thread, and it never uses the default stream, which waits for the engine's.
  */
 #ifndef QUERN_CUDA_VISIT_H
 #define QUERN_CUDA_VISIT_H

@@ -104,8 +104,8 @@ static bool reserve(struct preparation *work) {
 }
 
 /*
- * Cross-entropy's small stages and Adam's tasks on gradients, which QUERN_KERNEL leaves out only by their target, are of no use without
- * a row of the rows stage, or a step.
+ * Cross-entropy's small stages and Adam's tasks on gradients, which QUERN_KERNEL leaves out only by their target, are of no use
+ * without a row of the rows stage, or a step.
  */
 static bool answers_requests(const struct quern_kernel *kernel) {
     if (kernel->operation == QUERN_CROSS_ENTROPY) return kernel->key.cross_entropy.stage == QUERN_STAGE_ROWS;

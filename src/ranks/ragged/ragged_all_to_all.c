@@ -1,4 +1,4 @@
-/* quern_ragged_all_to_all and its plans: check, fill in, hand to the group's transport. */
+/* The public functions of the ragged all-to-all and its plans: check the arguments, then call the group's transport. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static bool refused(const struct quern_kernel *kernel, const void *request, stru
 static const struct quern_operation operation = {"ragged_all_to_all", QUERN_RAGGED_ALL_TO_ALL, quern_ragged_all_to_all_kernels,
                                                  refused, NULL};
 
-/* ---- who takes part: without that a rank cannot even tell the others that something is wrong ---- */
+/* ---- members: a rank that does not know them cannot tell the others that its arguments are wrong ---- */
 
 static void number_places(struct quern_ragged_call *call) {
     for (int rank = 0; rank < call->member->ranks; rank++) {
@@ -59,7 +59,7 @@ static quern_status check_bytes(const quern_device *device, const char *name, in
                       (long long)rows, (long long)row_bytes);
 }
 
-/* So that no product of rows passes 63 bits, and no entry's number 31. */
+/* Limits all products of rows to 63 bits, and the number of entries to 31. */
 static quern_status check_products(const struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
     const quern_device *device = call->member->device;
     quern_status status = check_bytes(device, "args.input_rows", args->input_rows, args->row_bytes);
@@ -105,7 +105,7 @@ static quern_status find(const struct quern_membership *member, const char *name
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s is in symmetric memory that was freed", name);
 }
 
-/* Input and output; either may be missing (NULL) so far. */
+/* Input and output; either may be NULL when only the workspace is asked for. */
 static quern_status fill_buffers(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
     const int64_t input_bytes = args->input_rows * args->row_bytes, output_bytes = args->output_rows * args->row_bytes;
     call->input = args->input;
@@ -160,7 +160,7 @@ static quern_status fill_workspace(struct quern_ragged_call *call, void *workspa
     return QUERN_OK;
 }
 
-/* All that one rank can know to be wrong.  Who takes part is filled in. */
+/* All checks that a rank can make alone.  The members are filled in already. */
 static quern_status fill_rest(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args, void *workspace,
                               size_t workspace_bytes) {
     quern_status status = fill_shape(call, args);
@@ -202,9 +202,9 @@ quern_status quern_ragged_all_to_all(quern_group *group, const quern_ragged_all_
 
 /* ---- plans ---- */
 
-/* A plan is never given back to the allocator, so that a use after its end can be told. */
+/* A plan is never freed, so that a use after destroy is an error and not a crash. */
 struct quern_ragged_plan {
-    void *state;                         /* atomic; what the transport keeps; NULL: destroyed */
+    void *state;                         /* atomic; the transport's data; NULL: destroyed */
     const struct quern_ragged_transport *transport;
     quern_group *group;
     struct quern_ragged_plan *next;
@@ -223,7 +223,7 @@ static void publish(struct quern_ragged_plan *plan, void *state, const struct qu
     pthread_mutex_unlock(&plans.lock);
 }
 
-/* Every rank of the group comes to the creation, so what is refused can always be told to all. */
+/* All ranks of the group take part in the creation, so a refusal always reaches all. */
 static quern_status fill_plan(struct quern_ragged_call *call, struct quern_membership *member,
                               const quern_ragged_all_to_all_args *args, void *const *workspace, const size_t *workspace_bytes) {
     const quern_device *device = member->device;
@@ -268,7 +268,7 @@ quern_status quern_ragged_plan_create(quern_group *const *groups, int count, con
     return status;
 }
 
-/* What stands behind a plan's handle. */
+/* Fails if a plan's handle is NULL or was destroyed. */
 static quern_status state_of(quern_ragged_plan *plan, void *state) {
     if (state) return QUERN_OK;
     return quern_fail(NULL, plan ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER,

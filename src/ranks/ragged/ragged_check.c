@@ -14,7 +14,7 @@ static bool fault(struct quern_slice_report *report, const struct quern_ragged_c
     return false;
 }
 
-/* a + b, both not negative; the largest number instead of what passes it, which is beyond any limit too. */
+/* a + b, both not negative; INT64_MAX if the sum is larger, which is beyond any limit, too. */
 static int64_t end_of(int64_t a, int64_t b) {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
@@ -58,7 +58,7 @@ static bool check_receive(const struct quern_ragged_call *call, const struct que
     return true;
 }
 
-/* ---- overlaps: with the slices in the order of their first rows, each can only meet the one before ---- */
+/* ---- overlaps: slices are sorted by first row, so it is enough to compare neighbours ---- */
 
 static bool is_before(const struct quern_ragged_notice *inbox, int64_t a, int64_t b) {
     if (inbox[a].output_offset != inbox[b].output_offset) return inbox[a].output_offset < inbox[b].output_offset;
@@ -75,7 +75,7 @@ static void sift_down(const struct quern_ragged_notice *inbox, int64_t *heap, in
     heap[root] = moved;
 }
 
-/* A heap sort: it needs no memory of its own, and no input makes it slow. */
+/* Heap sort: needs no memory, and has no slow input. */
 static void sort(const struct quern_ragged_notice *inbox, int64_t *order, int64_t count) {
     for (int64_t root = count / 2 - 1; root >= 0; root--) sift_down(inbox, order, root, count);
     for (int64_t last = count - 1; last > 0; last--) {

@@ -5,21 +5,21 @@
 #include "ranks/ragged/ragged_call.h"
 
 /*
- * Checks one rank's metadata (in host memory) on its own: signs, ranges of the input.  False: *report has the first fault.
- * The rest (what sender and receiver must agree on) needs the peers' metadata: quern_ragged_check_receives.
+ * Checks a rank's own metadata, in host memory: signs, and ranges of the input.  False: *report has the first fault.
+ * quern_ragged_check_receives checks the rest, for which it needs the metadata of the peers.
  */
 bool quern_ragged_check_sends(const struct quern_ragged_call *call, struct quern_slice_report *report);
 
-/* What a sender tells a receiver of one slice; in the receiver's inbox at [sender's place * updates + update]. */
+/* A sender's message to a receiver about one slice; in the receiver's inbox at [sender's place * updates + update]. */
 struct quern_ragged_notice {
     int64_t output_offset;  /* rows */
     int64_t size;           /* rows */
-    int64_t source;         /* CPU: bytes from the beginning of where the receiver fetches it, if the sender does not deliver it */
+    int64_t source;         /* CPU: the offset in bytes at which the receiver fetches the slice, if it does */
 };
 
 /*
- * Checks what this rank receives against what it expects: inbox as above.  False: *report has the first fault.  order has room for
- * quern_ragged_entries(call) numbers if overlaps are to be looked for; else it may be NULL.
+ * Checks the notices in the inbox against the metadata of this rank.  False: *report has the first fault.  order is scratch for
+ * quern_ragged_entries(call) numbers if overlaps are checked; else it may be NULL.
  */
 bool quern_ragged_check_receives(const struct quern_ragged_call *call, const struct quern_ragged_notice *inbox, int64_t *order,
                                  struct quern_slice_report *report);

@@ -13,7 +13,7 @@ static size_t workspace_bytes(const struct quern_ragged_call *call) {
     return quern_ragged_lay_out(call, &layout) ? layout.bytes : SIZE_MAX;
 }
 
-/* The driver takes up to so many bytes of pageable memory into the stream itself; for more it would wait until the stream is there. */
+/* The driver copies up to this many bytes of pageable memory into the stream at once.  For more it would wait for the stream. */
 enum { INLINE_BYTES = 65536 };
 
 static quern_status bring(const struct quern_ragged_call *call, char *to, const char *from, size_t bytes, CUstream stream) {
@@ -26,7 +26,7 @@ static quern_status bring(const struct quern_ragged_call *call, char *to, const 
     return QUERN_OK;
 }
 
-/* The four arrays, where they are or brought from host memory into the workspace. */
+/* The four arrays: in place, or copied from host memory into the workspace. */
 static quern_status place_metadata(const struct quern_ragged_call *call, const struct quern_ragged_layout *layout,
                                    struct quern_ragged_problem *problem, CUstream stream) {
     const struct {
@@ -43,10 +43,10 @@ static quern_status place_metadata(const struct quern_ragged_call *call, const s
     return status;
 }
 
-/* In the rank's context. */
+/* The rank's context is current. */
 static quern_status enqueue(const struct quern_ragged_call *call, CUstream stream) {
     struct quern_ragged_layout layout;
-    const int64_t bytes = call->input_rows * call->row_bytes;  /* about what there is to copy: the metadata may not be known yet */
+    const int64_t bytes = call->input_rows * call->row_bytes;  /* an estimate: the metadata may not be known yet */
     struct quern_ragged_launch launch = {.member = call->member, .ready = call->ready};
     if (call->in_place) {
         launch.staged = (CUdeviceptr)(uintptr_t)call->input;

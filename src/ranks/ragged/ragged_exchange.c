@@ -9,15 +9,15 @@
 
 enum {
     ALIGNMENT = 64,
-    WINDOW_BYTES = 1 << 19,  /* for each thread that shares it: large beside the cost of a meeting */
+    WINDOW_BYTES = 1 << 19,  /* for each thread: large compared with the cost of a meeting */
     WINDOW_THREADS = 8
 };
 
 static int64_t padded(int64_t bytes) { return (int64_t)quern_round_up((size_t)bytes, ALIGNMENT); }
 
 /*
- * A row of a buffer.  In unsigned numbers: the buffer may be NULL when it has no bytes, and a sender comes by the place of a slice
- * before it knows that the receiver has found it to be beyond its output.
+ * A row of a buffer.  Computed in unsigned numbers: an empty buffer may be NULL, and a sender computes the address of a slice
+ * before it knows whether the receiver has found the slice to be beyond its output.
  */
 static char *row_at(const void *buffer, int64_t row, int64_t row_bytes) {
     return (char *)((uintptr_t)buffer + (uint64_t)row * (uint64_t)row_bytes);
@@ -31,7 +31,7 @@ static int64_t notices_bytes(const struct quern_ragged_call *call) {
     return padded(quern_ragged_entries(call) * (int64_t)sizeof(struct quern_ragged_notice));
 }
 
-/* An input that nobody else can see passes through a ring, unless it is copied whole or nobody is elsewhere. */
+/* A private input passes through a ring, unless it is staged whole or all ranks are in one process. */
 static int64_t window_bytes(const struct quern_ragged_call *call) {
     if (call->in_place || call->member->one_process || call->input_state == QUERN_MEMORY_SYMMETRIC) return 0;
     int64_t window = WINDOW_BYTES * quern_smaller(call->member->device->threads, WINDOW_THREADS);
@@ -43,7 +43,7 @@ static size_t staging_bytes(const struct quern_ragged_call *call) {
     return call->in_place ? (size_t)input_bytes(call) : 2 * (size_t)window_bytes(call);
 }
 
-/* Of each entry: a direct copy for its sending and one for its receiving, a slice in either direction, and a piece. */
+/* For each entry: two direct copies, two slices of streams, and a piece. */
 static int64_t copies_bytes(const struct quern_ragged_call *call) {
     return 5 * quern_ragged_entries(call) * (int64_t)sizeof(struct quern_copy);
 }
@@ -77,7 +77,7 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
     x->pieces.copies = list_at(copies, 4 * entries);
 }
 
-/* ---- what is told at the entry ---- */
+/* ---- the record ---- */
 
 static struct quern_ragged_location locate(const void *pointer, enum quern_symmetric_state state,
                                            const struct quern_symmetric_place *place, int64_t offset) {
@@ -89,7 +89,7 @@ static struct quern_ragged_location locate(const void *pointer, enum quern_symme
     return location;
 }
 
-/* Sums of bytes are 64-bit: together the slices must not pass that. */
+/* The sums of bytes have 64 bits. */
 static quern_status check_total(const struct quern_ragged_call *call) {
     const int64_t entries = quern_ragged_entries(call);
     __int128 rows = 0;
@@ -102,7 +102,7 @@ static quern_status check_total(const struct quern_ragged_call *call) {
                       "the rows of send_sizes and recv_sizes have more than 2^63 bytes together");
 }
 
-/* The stream has its slices in the order in which the peers are visited, so that in each window all receivers find something. */
+/* The stream holds the slices in the order of the visits, so that each window has slices for many receivers. */
 static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
     const struct quern_ragged_call *call = x->call;
     int64_t streamed = 0;
@@ -145,7 +145,7 @@ quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, str
     return QUERN_OK;
 }
 
-/* ---- what the ranks must agree on ---- */
+/* ---- the terms ---- */
 
 static bool report_difference(const struct quern_ragged_exchange *x, int peer, enum quern_slice_fault fault, int64_t mine,
                               int64_t theirs, struct quern_slice_report *report) {
@@ -166,7 +166,7 @@ static bool check_terms(const struct quern_ragged_exchange *x, struct quern_slic
     return true;
 }
 
-/* The ranks of a meeting have the same members, but those of a plan's creation are the whole group. */
+/* The ranks of a meeting have the same members, but at the creation of a plan the whole group meets. */
 static quern_status check_members(const struct quern_ragged_exchange *x) {
     for (int peer = 0; peer < x->call->places; peer++)
         if (memcmp(x->records[peer]->members, x->call->set.words, sizeof x->call->set.words) != 0)
@@ -201,7 +201,7 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
     return QUERN_OK;
 }
 
-/* ---- who copies what ---- */
+/* ---- listing the copies ---- */
 
 /* Whether a sender copies into a receiver's output itself. */
 static bool is_delivered(const struct quern_ragged_exchange *x, int peer, int receiver) {
@@ -255,8 +255,8 @@ static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) 
 }
 
 /*
- * In place: what is sent is copied to the same place in the staging.  Slices that are not in order may overlap, and threads must
- * not write the same bytes twice: then all is copied from the first byte sent to the last.
+ * In place: each slice is copied to the same offset in the staging.  Slices that are not in order may overlap, and two threads must
+ * not write the same bytes.  Then the whole range from the first to the last byte is copied.
  */
 static void prepare_image(struct quern_ragged_exchange *x) {
     const struct quern_ragged_call *call = x->call;
@@ -286,10 +286,10 @@ static int64_t count_rounds(const struct quern_ragged_stream *stream) {
 }
 
 /*
- * Whether what this rank reads and what it writes is more than an eighth of its share of the last cache.  Streaming is faster by a
- * third when the engine has used the cache for something else since the last exchange; when it has not, plain stores are faster up
- * to half the share, but that is rare for so many bytes.  That goes for the ring too, whose lines another core reads: to take them
- * out of a cache that has written them, and to give them back for the next window, is slower than memory.
+ * Whether the bytes that this rank reads and writes exceed an eighth of its share of the last cache.  Streaming is faster by a
+ * third if the engine has used the cache for other data since the last exchange.  If it has not, plain stores are faster up to half
+ * the share, but this is rare for so many bytes.  The same holds for the ring, whose lines another core reads: moving lines between
+ * caches is slower than memory.
  */
 static bool is_large(const struct quern_ragged_exchange *x) {
     const struct quern_ragged_call *call = x->call;
@@ -320,7 +320,7 @@ quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, stru
 
 /* ---- copying ---- */
 
-/* Adds the pieces of a stream's slices that are in one window. */
+/* Adds the pieces of a stream's slices that lie in a window. */
 static void cut_window(const struct quern_ragged_stream *stream, int64_t round, struct quern_copy_list *pieces) {
     const int64_t first = round * stream->window, end = first + stream->window;
     for (int64_t i = quern_copies_find(stream->slices, stream->count, first); i < stream->count; i++) {

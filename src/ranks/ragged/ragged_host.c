@@ -1,12 +1,14 @@
 /*
  * Ragged all-to-all of CPU ranks.  Three meetings:
  *
- *   entry     Everyone's output may be overwritten, and everyone's record and notices are there to be checked.
- *   result   Everyone's report is there: either all copy or none does.
- *   exit      Everyone's output is complete; records, notices and staging may be written again.
+ *   entry     All outputs may be overwritten, and all records and notices can be checked.
+ *   vote      All reports are complete: either all ranks copy or none does.
+ *   exit      All outputs are complete; records, notices and staging may be written again.
  *
- * A rank that finds a fault, or whose arguments are refused, comes to all three like the others.  Records lie in the half of the
- * segment's mailbox that the next exchange will use: what that half had from the last but one, everyone has read.
+ * A rank that finds a fault or refuses its arguments takes part in all three meetings.  Records lie in the half of the mailbox that
+ * the next exchange will use.  All ranks have read the former content of that half, from the exchange before the last.
+ *
+ * The table at the end is a row of the host transport.
  */
 #include "ranks/ragged/ragged_host.h"
 
@@ -33,7 +35,7 @@ static struct quern_meeting meeting_of(const struct quern_ragged_call *call, enu
     return (struct quern_meeting){.operation = operation, .set = &call->set, .timeout = call->timeout};
 }
 
-/* ---- the result ---- */
+/* ---- the vote ---- */
 
 static void record_refusal(const struct quern_ragged_call *call, struct quern_ragged_record *record) {
     record->report = (struct quern_slice_report){.fault = QUERN_SLICE_ARGUMENTS, .rank = call->member->rank};
@@ -50,7 +52,7 @@ static quern_status fail_with(const struct quern_membership *member, const struc
     return quern_fail(member->device, quern_slice_status(&record->report), "%s: %s", member->label, words);
 }
 
-/* The fault of the lowest rank that has one, on every rank; a rank whose arguments are refused keeps its own status and detail. */
+/* Fails on every rank with the fault of the lowest rank that has one.  A rank that refuses its arguments keeps its own detail. */
 static quern_status find_fault(const struct quern_ragged_call *call, const struct quern_rank_set *set) {
     for (int rank = 0; rank < call->member->ranks; rank++) {
         if (!quern_set_has(set, rank)) continue;
@@ -88,8 +90,8 @@ static void examine(struct quern_ragged_exchange *exchange, struct quern_ragged_
 }
 
 /*
- * Entry and result, of the ranks that the meeting names.  Anything but QUERN_OK in *result is returned after the exit; a meeting
- * that failed is returned at once.
+ * Entry and vote of the ranks in the meeting.  *result is the outcome of the vote, which the caller returns after the exit.  A
+ * failed meeting is returned at once.
  */
 static quern_status agree(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage,
                           struct quern_meeting meeting, quern_status *result) {
@@ -98,7 +100,7 @@ static quern_status agree(struct quern_ragged_exchange *exchange, struct quern_r
     announce(exchange, call, storage, record);
     quern_status status = meet(member, meeting, QUERN_PHASE_ENTRY);
     if (status != QUERN_OK) return status;
-    if (all_are_ready(member, meeting.set)) examine(exchange, record);  /* else there is a fault already */
+    if (all_are_ready(member, meeting.set)) examine(exchange, record);  /* else a rank has a fault already */
     status = meet(member, meeting, QUERN_PHASE_VERDICT);
     if (status == QUERN_OK) *result = find_fault(call, meeting.set);
     return status;
@@ -114,8 +116,8 @@ static int64_t most_rounds(const struct quern_ragged_call *call) {
 }
 
 /*
- * Window 0 is staged.  A window is filled again after the meeting to which its readers come when they have read it.  The others may
- * have come to the last meeting and then, this rank being late, have given up and returned: their memory is theirs again.
+ * Window 0 is staged already.  A window is filled again after a meeting to which its readers come after reading it.  If this rank
+ * is late, the others may have timed out and returned after the last meeting.  Then their memory must not be touched any more.
  */
 static quern_status copy(struct quern_ragged_exchange *exchange, struct quern_meeting meeting, int64_t rounds) {
     quern_status status = quern_check_poison(exchange->call->member);
@@ -159,7 +161,7 @@ static struct plan *make_plan(const struct quern_ragged_call *call) {
     return plan;
 }
 
-/* Every rank of the group comes to the meetings, whoever its plan is with. */
+/* All ranks of the group take part in the meetings, not only the members of the plan. */
 static quern_status agree_on_plan(struct plan *plan) {
     struct quern_membership *member = plan->call.member;
     const struct quern_meeting meeting = {.operation = QUERN_IN_PLAN_CREATE, .set = &member->everyone, .timeout = member->timeout};
@@ -196,7 +198,7 @@ static quern_status check_run(const struct quern_ragged_call *call, void *stream
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the plan's %s is in symmetric memory that was freed", gone);
 }
 
-/* The metadata is known: the records only tell whether a rank is refused, and the entry is the result too. */
+/* The metadata is known.  The records only say whether a rank refuses its arguments, so the entry is also the vote. */
 static quern_status plan_run(void *state, void *stream) {
     struct plan *plan = state;
     struct quern_ragged_call *call = &plan->call;

@@ -36,9 +36,9 @@ bool quern_ragged_lay_out(const struct quern_ragged_call *call, struct quern_rag
            append(layout, &layout->staging, staged, (size_t)call->row_bytes);
 }
 
-/* ---- arguments that only matter to GPUs ---- */
+/* ---- checks for GPUs only ---- */
 
-/* The peers read the beginning of the workspace where this rank has its own, so their parts must reach as far. */
+/* Peers read the beginning of each other's workspace at the same place, so all parts must be large enough. */
 static quern_status check_workspace(const struct quern_ragged_call *call) {
     const struct quern_symmetric_place *place = &call->workspace_place;
     int64_t needed = (int64_t)sizeof(struct quern_ragged_header) +
@@ -53,7 +53,7 @@ static quern_status check_workspace(const struct quern_ragged_call *call) {
     return QUERN_OK;
 }
 
-/* An output of no rows may be anywhere; where it is symmetric, this rank knows from it where the others have theirs. */
+/* An output of no rows may be private.  A symmetric one tells this rank the places of the other outputs. */
 static quern_status place_output(struct quern_ragged_call *call) {
     if (call->output_state == QUERN_MEMORY_SYMMETRIC) return QUERN_OK;
     if (call->output_rows && call->row_bytes)
@@ -71,9 +71,9 @@ quern_status quern_ragged_check_cuda(struct quern_ragged_call *call) {
     return status;
 }
 
-/* ---- what the kernel must know ---- */
+/* ---- the arguments of the kernel ---- */
 
-/* Where this process sees a place in another rank's part; NULL: that rank has no part. */
+/* The address of a place in another rank's part; NULL: that rank has no part. */
 static char *at_peer(const struct quern_symmetric_place *place, int rank) {
     return place->peer[rank] ? (char *)place->peer[rank] + place->offset : NULL;
 }
@@ -109,7 +109,7 @@ void quern_ragged_describe(const struct quern_ragged_call *call, const struct qu
 
 /* ---- launching ---- */
 
-/* A block is worth its start from so many bytes on: as many as its threads have under way at once, half of them. */
+/* The least work of a block: half of the bytes that its threads keep in flight. */
 enum { BYTES_PER_BLOCK = 16384 };
 
 quern_status quern_ragged_blocks(const struct quern_ragged_call *call, int64_t bytes, unsigned *blocks) {

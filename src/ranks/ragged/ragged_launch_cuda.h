@@ -6,27 +6,27 @@
 #include "ranks/ragged/ragged_call.h"
 #include "runtime/cuda_driver.h"
 
-/* Where the parts of a workspace begin.  What peers read comes first, where it does not depend on what differs between ranks. */
+/* The offsets in a workspace.  The header, which peers read, comes first: its place must not differ between ranks. */
 struct quern_ragged_layout {
     size_t header;     /* struct quern_ragged_header */
     size_t work;       /* struct quern_ragged_work */
-    size_t metadata;   /* four arrays, when they come from host memory */
-    size_t receipts;   /* struct quern_ragged_receipt, to look for overlaps */
-    size_t staging;    /* a copy of the input, when the output overlaps it */
+    size_t metadata;   /* four arrays, if they come from host memory */
+    size_t receipts;   /* struct quern_ragged_receipt, to find overlaps */
+    size_t staging;    /* a copy of the input, if the output overlaps it */
     size_t bytes;
 };
 
-/* For all ranks of the group, whoever takes part.  False: it would be larger than any memory. */
+/* Has room for all ranks of the group, not only the members.  False: it would be larger than any memory. */
 bool quern_ragged_lay_out(const struct quern_ragged_call *call, struct quern_ragged_layout *layout);
 
-/* What of the arguments only matters to GPUs; and the refusal, if there has been one before. */
+/* Checks for GPUs only; fails with call->refused if the call is refused already. */
 quern_status quern_ragged_check_cuda(struct quern_ragged_call *call);
 
-/* All but the metadata, and whether there is a plan. */
+/* Fills in all but the metadata and `planned`. */
 void quern_ragged_describe(const struct quern_ragged_call *call, const struct quern_ragged_layout *layout,
                            enum quern_collective collective, struct quern_ragged_problem *problem);
 
-/* How many blocks to launch for about so many bytes.  In the rank's context. */
+/* The number of blocks to launch for a number of bytes.  The rank's context is current. */
 quern_status quern_ragged_blocks(const struct quern_ragged_call *call, int64_t bytes, unsigned *blocks);
 
 struct quern_ragged_launch {
@@ -34,11 +34,11 @@ struct quern_ragged_launch {
     const struct quern_ready_kernel *ready;
     struct quern_ragged_problem problem;
     unsigned blocks;
-    CUdeviceptr staged;      /* where the input is copied from before each launch, ... */
-    size_t staged_bytes;     /* ... if it is */
+    CUdeviceptr staged;      /* the input, copied to the staging before each launch, ... */
+    size_t staged_bytes;     /* ... if this is not 0 */
 };
 
-/* In the rank's context. */
+/* The rank's context is current. */
 quern_status quern_ragged_launch(const struct quern_ragged_launch *launch, CUstream stream);
 
 #endif

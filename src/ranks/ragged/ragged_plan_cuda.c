@@ -1,6 +1,6 @@
 /*
- * Plans of GPU ranks: the metadata is exchanged and checked on the host, once, and what a rank has to copy is put into its
- * workspace.  A run is then an entry, the copies and an exit.
+ * Plans of GPU ranks: the metadata is exchanged and checked once, on the host, and the list of copies is written to the workspace.
+ * A run is then an entry, the copies and an exit.  Called by the public functions on plans.
  */
 #include "ranks/ragged/ragged_plan_cuda.h"
 
@@ -22,7 +22,7 @@ struct plan {
     quern_group *group;
 };
 
-/* What every rank tells of its call. */
+/* The terms of a rank's call, sent to all ranks. */
 struct terms {
     uint32_t members[QUERN_RANK_WORDS];
     int64_t entries, updates, row_bytes;
@@ -30,7 +30,7 @@ struct terms {
     int64_t output_offset;
 };
 
-/* A creation, by all ranks of one thread. */
+/* The creation of plans, by all ranks of one thread. */
 struct creation {
     struct quern_ragged_call *calls;
     int count;
@@ -41,7 +41,7 @@ struct creation {
     struct quern_ragged_offer *offers;                  /* of every rank: [ranks, entries] */
 };
 
-/* ---- what the ranks tell each other ---- */
+/* ---- exchanging ---- */
 
 static quern_status exchange(struct creation *creation, const void *const *payloads, size_t bytes, void *all) {
     return quern_exchange(creation->members, creation->count, QUERN_IN_PLAN_CREATE, payloads, bytes, all);
@@ -94,7 +94,7 @@ static quern_status exchange_offers(struct creation *creation) {
     return status;
 }
 
-/* ---- what one rank checks ---- */
+/* ---- checking ---- */
 
 static bool differ(const struct quern_ragged_call *call, enum quern_slice_fault fault, int peer, int64_t mine, int64_t theirs,
                    struct quern_slice_report *report) {
@@ -103,7 +103,7 @@ static bool differ(const struct quern_ragged_call *call, enum quern_slice_fault 
     return true;
 }
 
-/* The ranks of a run have the same members, but those of a plan's creation are the whole group. */
+/* The ranks of a meeting have the same members, but at the creation of a plan the whole group meets. */
 static quern_status check_members(const struct creation *creation, const struct quern_ragged_call *call) {
     for (int place = 0; place < call->places; place++)
         if (memcmp(creation->all_terms[call->rank_at[place]].members, call->set.words, sizeof call->set.words) != 0)
@@ -129,7 +129,7 @@ static bool has_rows(const struct quern_ragged_notice *notices, int64_t updates)
     return false;
 }
 
-/* Whoever sends rows to this rank sees its output where it has its own. */
+/* A sender finds the output of this rank at the place of its own output. */
 static bool places_agree(const struct creation *creation, const struct quern_ragged_call *call,
                          const struct quern_ragged_notice *inbox, struct quern_slice_report *report) {
     const struct terms *mine = &creation->all_terms[call->member->rank];
@@ -154,7 +154,7 @@ static void gather_inbox(const struct creation *creation, const struct quern_rag
     }
 }
 
-/* A negative number of a sender's is the sender's own to report. */
+/* The sender itself reports its negative numbers. */
 static void forgive_negatives(const struct quern_ragged_call *call, struct quern_ragged_notice *inbox) {
     for (int64_t entry = 0; entry < quern_ragged_entries(call); entry++)
         if (inbox[entry].size < 0 || inbox[entry].output_offset < 0)
@@ -193,7 +193,7 @@ static quern_status check_metadata(const struct creation *creation, const struct
 
 /* ---- the work ---- */
 
-/* As the kernel lists it where there is no plan: peer after peer, beginning with the next place. */
+/* In the order of the kernel without a plan: peer after peer, beginning with the next place. */
 static void list_work(const struct quern_ragged_call *call, const struct quern_ragged_problem *problem,
                       struct quern_ragged_work *work) {
     for (int turn = 1; turn <= call->places; turn++) {
@@ -205,7 +205,7 @@ static void list_work(const struct quern_ragged_call *call, const struct quern_r
                 .begin = work->bytes,
                 .bytes = (uint64_t)bytes,
                 .from = problem->input + quern_ragged_metadata(call, call->input_offsets, entry) * call->row_bytes,
-                /* Unsigned, because it is for the receiver to say whether the offset is too large. */
+                /* Unsigned, since the offset may be too large; the receiver reports that. */
                 .to = (char *)((uintptr_t)problem->output[place] +
                                (uint64_t)quern_ragged_metadata(call, call->output_offsets, entry) * (uint64_t)call->row_bytes),
             };
@@ -247,14 +247,14 @@ static quern_status prepare(struct plan *plan, const struct quern_ragged_call *c
 
 /* ---- creation ---- */
 
-/* One step of all ranks of the thread, after which all ranks of the group know whether it has succeeded everywhere. */
+/* One step of all ranks of the thread.  Then all ranks of the group agree whether it has succeeded. */
 static quern_status step(struct creation *creation, quern_status (*of_rank)(struct creation *creation, int i)) {
     struct quern_vote votes[QUERN_RANK_LIMIT];
     for (int i = 0; i < creation->count; i++) votes[i] = quern_make_vote(of_rank(creation, i));
     return quern_agree(creation->members, creation->count, QUERN_IN_PLAN_CREATE, votes, NULL);
 }
 
-/* What a rank can know alone. */
+/* Checks that need no other rank. */
 static quern_status begin(struct creation *creation, int i) {
     struct quern_ragged_call *call = &creation->calls[i];
     quern_status status = quern_ragged_check_cuda(call);
@@ -263,7 +263,7 @@ static quern_status begin(struct creation *creation, int i) {
     return creation->plans[i] ? QUERN_OK : quern_fail(call->member->device, QUERN_OUT_OF_MEMORY, "no memory for a plan");
 }
 
-/* With everybody's metadata. */
+/* Checks with the metadata of all ranks, then makes the plan. */
 static quern_status finish(struct creation *creation, int i) {
     quern_status status = check_metadata(creation, &creation->calls[i]);
     return status == QUERN_OK ? prepare(creation->plans[i], &creation->calls[i]) : status;

@@ -4,11 +4,11 @@
 
 #include "ranks/membership.h"
 
-/* quern_symmetric_alloc for memberships; `operation` is what the ranks are said to be doing. */
+/* quern_symmetric_alloc for memberships.  `operation` is the call that reports name. */
 quern_status quern_symmetric_allocate(struct quern_membership *const *members, int count, enum quern_collective operation,
                                       const size_t *bytes, void **pointers);
 
-/* Frees everything a membership still has; its work on the device has completed. */
+/* Frees all symmetric memory of a membership.  Its work on the device has completed. */
 void quern_symmetric_forget(struct quern_membership *member);
 
 #endif

@@ -1,3 +1,4 @@
+/* Sorted tables of a rank's ranges.  Called by symmetric.c and symmetric_lookup.c. */
 #include "ranks/symmetric/symmetric_ranges.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ bool quern_symmetric_reserve(struct quern_symmetric_ranges *ranges) {
 
 /* ---- looking up ---- */
 
-/* How many ranges begin at or before an address. */
+/* The number of ranges that begin at or before an address. */
 static int count_up_to(const struct quern_symmetric_ranges *ranges, const char *address) {
     int low = 0, high = ranges->based;
     while (low < high) {
@@ -55,7 +56,7 @@ struct quern_symmetric_range *quern_symmetric_overlapped(const struct quern_symm
     return ranges->by_base[next]->base - (const char *)pointer < bytes ? ranges->by_base[next] : NULL;
 }
 
-/* Where an id is, or would be. */
+/* The index of an id, or the index at which to insert it. */
 static int place_of_id(const struct quern_symmetric_ranges *ranges, uint64_t id) {
     int low = 0, high = ranges->identified;
     while (low < high) {
@@ -128,7 +129,7 @@ void quern_symmetric_remove_oldest(struct quern_symmetric_ranges *ranges, struct
     }
 }
 
-/* The freed range that was freed first, and what all of them take; NULL: none. */
+/* The range that was freed first, and the number and size of all freed ranges; NULL: none. */
 static struct quern_symmetric_range *find_oldest(const struct quern_symmetric_ranges *ranges, int *count, int64_t *bytes) {
     struct quern_symmetric_range *oldest = NULL;
     *count = 0;
