@@ -16,7 +16,7 @@
 /* ---- checking the saved state ---- */
 
 static quern_status not_saved(const quern_device *device, const char *why) {
-    return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved is no saved state that this library can read: %s", why);
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved cannot be read as a saved state: %s", why);
 }
 
 static bool is_moment(quern_dtype dtype) {
@@ -35,7 +35,7 @@ static quern_status check_header(const quern_device *device, const struct quern_
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved is of version %u: expected 1", header->version);
     if (!quern_is_float(param) || !is_moment((quern_dtype)header->m) || !is_moment((quern_dtype)header->v) ||
         !is_master((quern_dtype)header->master, param) || header->amsgrad > 1)
-        return not_saved(device, "its types are none that states have");
+        return not_saved(device, "its types are not those of a saved state");
     return QUERN_OK;
 }
 
@@ -56,7 +56,7 @@ static quern_status check_hash(const quern_device *device, const char *saved, si
     uint64_t hash;
     memcpy(&hash, saved + bytes - sizeof hash, sizeof hash);
     if (hash == quern_checksum(QUERN_CHECKSUM_BEGIN, saved, bytes - sizeof hash)) return QUERN_OK;
-    return not_saved(device, "its closing hash is another than that of its bytes, so it is damaged");
+    return not_saved(device, "its hash does not match its bytes, so it is damaged");
 }
 
 static struct quern_adam_saved_form form_of(const struct quern_adam_saved_header *header) {
@@ -79,7 +79,7 @@ static quern_status check_saved(const quern_device *device, const struct quern_a
     status = check_counts(device, list, saved + sizeof *header);
     if (status == QUERN_OK) status = quern_adam_saved_size(device, &form, list, &expected);
     if (status == QUERN_OK && bytes != expected)
-        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "bytes is %zu: expected %zu, by what saved says of itself", bytes,
+        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "bytes is %zu: expected %zu, by the header of saved", bytes,
                             expected);
     return status == QUERN_OK ? check_hash(device, saved, bytes) : status;
 }

@@ -6,7 +6,7 @@
 
 #include "runtime/dispatch.h"
 
-/* What a kernel must serve. */
+/* The request that a kernel must serve. */
 struct quern_adam_request {
     enum quern_adam_task task;
     quern_dtype param, grad, m, v, master;  /* a task on gradients has only grad, and the one that combines norms none */

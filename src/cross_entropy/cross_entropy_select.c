@@ -9,7 +9,7 @@ int64_t quern_cross_entropy_parts(const quern_device *device, const quern_cross_
     return quern_divide_up(args->vocab, columns);
 }
 
-/* What a kernel must serve. */
+/* The request that a kernel must serve. */
 struct request {
     quern_dtype logits;
     enum quern_cross_entropy_stage stage;
@@ -24,8 +24,8 @@ int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int6
 
 static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
     const struct request *request = context;
-    struct quern_text nobody = quern_text_begin(NULL, 0);
-    if (!why) why = &nobody;
+    struct quern_text unused = quern_text_begin(NULL, 0);
+    if (!why) why = &unused;
     if (kernel->key.cross_entropy.stage != request->stage) {
         quern_text_add(why, "computes another stage");
         return true;

@@ -10,12 +10,12 @@
 #include "ranks/descriptors.h"
 #include "runtime/status.h"
 
-/* ---- the segment, which the driver knows once per process ---- */
+/* ---- the segment, registered with the driver once per process ---- */
 
 struct registered_segment {
     struct registered_segment *next;
     struct quern_segment *segment;
-    CUdevice device;       /* whose context has it registered, and is kept */
+    CUdevice device;       /* its context has registered the segment, and is retained */
     CUcontext context;
     int users;
     uint64_t launcher[QUERN_RANK_LIMIT];  /* the thread that launched for a rank last; 0: none */
@@ -97,7 +97,7 @@ static quern_status check_attribute(const struct quern_membership *member, const
     return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s does not support %s", member->device->label, what);
 }
 
-/* Between GPUs of one process; those of others are reached when their memory is mapped. */
+/* Checks access between GPUs of one process.  GPUs of other processes are checked when their memory is mapped. */
 static quern_status check_peers(const struct quern_membership *member, const struct quern_cuda *cuda) {
     const struct quern_segment *segment = member->segment;
     for (int peer = 0; peer < member->ranks; peer++) {
@@ -192,7 +192,7 @@ void quern_cuda_free_rank(struct quern_membership *member) {
 
 /* ---- around every launch ---- */
 
-/* A number of the calling thread that no other gets. */
+/* A unique number of the calling thread. */
 static uint64_t thread_number(void) {
     static uint64_t last;
     static _Thread_local uint64_t number;
@@ -216,7 +216,7 @@ static quern_status check_launcher(const struct quern_membership *member) {
                       "each GPU by a thread of its own", member->label, other);
 }
 
-/* Handles below this are the driver's names for the default streams of whatever context is current. */
+/* Handles below this are the default streams of the current context. */
 enum { FIRST_STREAM_OF_ITS_OWN = 3 };
 
 static quern_status check_stream(const struct quern_membership *member, const struct quern_cuda *cuda, CUstream stream) {

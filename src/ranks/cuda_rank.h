@@ -11,15 +11,15 @@ struct quern_cuda_rank {
     uint64_t multicast_pad;              /* reaches all pads at once; 0: no multicast */
     uint64_t segment;                    /* device address of the segment */
     bool launches_block;                 /* CUDA_LAUNCH_BLOCKING is set */
-    int ranks_on_device;                 /* ranks of the group that share this GPU: their grids must fit it together */
+    int ranks_on_device;                 /* ranks of the group on this GPU: their grids must fit on it together */
     CUevent last;                        /* recorded after the last operation, unless that was captured */
-    unsigned long long last_stream;      /* the driver's number of its stream; a handle may be given out again */
+    unsigned long long last_stream;      /* the driver's number of its stream; stream handles are reused, numbers are not */
     bool enqueued;                       /* `last` has been recorded */
 };
 
 static inline struct quern_cuda_rank *quern_cuda_rank_of(const struct quern_membership *member) { return member->attached; }
 
-/* What a launch keeps between its two ends. */
+/* The state of a launch between enter and leave. */
 struct quern_cuda_entry {
     struct quern_cuda_visit visit;
     bool capturing;                      /* the stream is being captured */

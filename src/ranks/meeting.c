@@ -241,7 +241,7 @@ quern_status quern_meet(struct quern_membership *member, const struct quern_meet
 
 /*
  * One round: every rank writes its piece into its mailbox, all meet, every rank reads all mailboxes.  The two halves of a mailbox
- * alternate.  A rank writes a half again only after the next meeting, and every rank comes to that after reading this half.
+ * alternate.  A rank writes a half again only after the next meeting, and every rank enters that meeting after reading this half.
  */
 static quern_status exchange_piece(struct quern_membership *const *members, int count, const struct quern_meeting *meeting,
                                    const void *const *payloads, size_t offset, size_t bytes, size_t stride, char *all) {

@@ -298,7 +298,7 @@ static uint32_t claim(struct quern_segment_rank *place) {
 static quern_status give_way(struct joining *joining, const struct quern_membership *member, uint32_t state) {
     const struct quern_process owner = joining->segment->rank[member->rank].process;
     if (state == QUERN_RANK_CLAIMED)
-        return quern_fail(member->device, QUERN_PEER_TIMEOUT, "rank %d of group %s is being taken by a process that does not go on",
+        return quern_fail(member->device, QUERN_PEER_TIMEOUT, "rank %d of group %s is being claimed by a process that makes no progress",
                           member->rank, joining->name + 7);
     joining->again = state == QUERN_RANK_JOINED && (quern_process_has_ended(owner) || is_ready(joining->segment));
     if (!joining->again)
@@ -428,7 +428,7 @@ quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const stru
         status = enter(&joining);
     }
     if (status == QUERN_OK && joining.again)
-        status = quern_fail(device_of(&joining), QUERN_PEER_TIMEOUT, "%s: /dev/shm%s is being made by a process that does not go on",
+        status = quern_fail(device_of(&joining), QUERN_PEER_TIMEOUT, "%s: /dev/shm%s is being made by a process that makes no progress",
                             members[0]->label, joining.name);
     if (status == QUERN_OK) status = await_others(&joining);
     if (status != QUERN_OK) {

@@ -1,4 +1,4 @@
-/* What an open device is. */
+/* An open device, and the kernels that are ready on it. */
 #ifndef QUERN_DEVICE_H
 #define QUERN_DEVICE_H
 
@@ -39,7 +39,7 @@ struct quern_device {
     quern_device_kind kind;
     int ordinal;
     char name[96];
-    char kernel_glob[160];    /* QUERN_KERNEL as it was when the device was opened; empty: all rows */
+    char kernel_glob[160];    /* the value of QUERN_KERNEL when the device was opened; empty: all rows */
 
     /* CPU */
     uint32_t cpu_features;
@@ -59,7 +59,9 @@ struct quern_device {
     struct quern_ready_list *ready[QUERN_OPERATION_COUNT];  /* atomic access; NULL: not prepared */
 };
 
-/* The place of an operation's bit in arrays. */
+_Static_assert(offsetof(struct quern_device, label) == 0, "the label must be the first member");
+
+/* The index of an operation's bit in arrays. */
 static inline int quern_operation_index(unsigned operation) {
     return __builtin_ctz(operation);
 }

@@ -28,7 +28,7 @@ struct making {
 };
 
 static quern_status no_memory(const struct quern_membership *member) {
-    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
 }
 
 /* Agrees for all ranks of this thread: members[at] votes with `status`, the others with QUERN_OK. */
@@ -70,7 +70,7 @@ static quern_status begin(struct making *making, quern_status status, void *cons
     for (int i = 0; i < making->count && status == QUERN_OK; i++) {
         at = i;
         if (bytes[i] > (size_t)1 << 46)
-            status = quern_fail(making->members[i]->device, QUERN_OUT_OF_MEMORY, "bytes[%d] is %zu: no machine has as much", i,
+            status = quern_fail(making->members[i]->device, QUERN_OUT_OF_MEMORY, "bytes[%d] is %zu: expected at most 2^46", i,
                                 bytes[i]);
         mine[i].bytes = (int64_t)bytes[i];
         if (status == QUERN_OK) status = prepare_member(making, i);

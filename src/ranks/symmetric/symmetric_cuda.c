@@ -108,7 +108,7 @@ static quern_status describe(const struct quern_membership *member, void *pointe
 
 static quern_status make_state(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = calloc(1, sizeof *state + (size_t)memory->ranks * sizeof *state->part);
-    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
     state->listener = -1;
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) state->received[tag] = -1;
     for (int rank = 0; rank < memory->ranks; rank++) state->process[rank] = member->segment->rank[rank].process;

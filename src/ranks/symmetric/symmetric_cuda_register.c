@@ -180,7 +180,7 @@ static uint64_t generation(const struct quern_membership *member, const void *po
 
 static quern_status make_state(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_registration *state = calloc(1, sizeof *state + (size_t)memory->ranks * sizeof *state->foreign);
-    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
     state->listener = -1;
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) state->received[tag] = -1;
     memory->state = state;
@@ -270,7 +270,7 @@ static quern_status open_foreign(struct quern_symmetric_memory *memory, const st
     const struct quern_symmetric_part *part = &memory->part[rank];
     if (state->gpus.count > 1)
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "this process drives %d GPUs, and memory that another one has of "
-                          "cuMemAlloc can be opened for one of them only: have it made by quern_symmetric_alloc or cuMemCreate",
+                          "cuMemAlloc can be opened for one of them only: use quern_symmetric_alloc or cuMemCreate",
                           state->gpus.count);
     CUresult error = open_handle(&state->gpus, &part->ipc, &state->foreign[rank].opened);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuIpcOpenMemHandle");
@@ -322,7 +322,7 @@ static const struct quern_symmetric_step steps[] = {
 
 const struct quern_symmetric_kind quern_cuda_registration = {
     .is_registration = true,
-    .no_multicast = "registered memory has none: have it made by quern_symmetric_alloc",
+    .no_multicast = "registered memory has none: use quern_symmetric_alloc",
     .describe = describe,
     .steps = steps,
     .step_count = sizeof steps / sizeof *steps,

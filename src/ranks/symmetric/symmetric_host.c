@@ -53,7 +53,7 @@ static struct host_memory *state_of(const struct quern_symmetric_memory *memory)
 
 static quern_status make_state(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct host_memory *state = memory->state = malloc(sizeof *state);
-    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
     *state = (struct host_memory){.descriptor = -1, .listener = -1};
     return QUERN_OK;
 }
@@ -210,7 +210,7 @@ static quern_status describe_registration(const struct quern_membership *member,
     part->address = (uintptr_t)pointer;
     if (member->one_process) return QUERN_OK;
     return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the ranks are of several processes, which cannot reach each other's "
-                      "private memory: have it made by quern_symmetric_alloc");
+                      "private memory: use quern_symmetric_alloc");
 }
 
 static void close_nothing(struct quern_symmetric_memory *memory) { (void)memory; }
