@@ -1,17 +1,21 @@
-/* quern_adam: check, select, run. */
-#include "adam/adam.h"
-
+/* quern_adam, its workspace and its explanation: check the arguments, choose a kernel, run the step on its device. */
 #include <fenv.h>
 
+#include "adam/adam_arguments.h"
+#include "adam/adam_cpu.h"
+#include "adam/adam_cuda.h"
+#include "adam/adam_select.h"
+#include "adam/adam_step.h"
+#include "adam/adam_tensors.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
-/* Only a GPU that counts steps by itself needs some: for the ticket of its blocks, of which a plan has its own. */
+/* Only a GPU that counts steps in device memory needs workspace, for the ticket of its blocks.  A plan has its own ticket. */
 static size_t needs(const quern_device *device, const quern_adam_args *args) {
     return device->kind == QUERN_CUDA && args->control.step && !args->plan ? 16 : 0;
 }
 
-/* All that can be said of arguments without a look at the tensors. */
+/* Checks everything but the tensors. */
 static quern_status check(const quern_device *device, const quern_adam_args *given, quern_adam_args *args) {
     quern_status status = quern_adam_take(device, given, args);
     if (status == QUERN_OK) status = quern_adam_check_form(device, args);
@@ -39,11 +43,11 @@ static quern_status run(struct quern_adam_call *call, const quern_adam_args *arg
     const struct quern_adam_request request = quern_adam_request_of(&call->args);
     status = quern_adam_select(device, &request, &call->ready);
     if (status != QUERN_OK) return status;
-    quern_adam_state(call);
+    quern_adam_fill_step(call);
     return device->kind == QUERN_CPU ? quern_adam_on_cpu(call) : quern_adam_on_cuda(call);
 }
 
-/* The scalars have the same bits whatever rounding mode the engine has set. */
+/* The bits of the scalars must not depend on the engine's rounding mode. */
 quern_status quern_adam(quern_device *device, const quern_adam_args *args, void *workspace, size_t workspace_bytes, void *stream) {
     struct quern_adam_call call = {.device = device, .workspace = workspace, .stream = stream};
     fenv_t environment;

@@ -1,8 +1,12 @@
-/* What the arguments of Adam must be, but for the tensors themselves. */
+/* Checks of the arguments without the tensors.  Called by quern_adam, by plans and by saved states. */
+#include "adam/adam_arguments.h"
+
+#include "adam/adam_legality.h"
+
 #include <float.h>
 #include <string.h>
 
-#include "adam/adam.h"
+#include "adam/adam_list.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
@@ -13,10 +17,10 @@ enum {
     OLDEST_TENSOR = offsetof(quern_adam_tensor, m_scale)
 };
 
-/* Tensors' places are a word of the random numbers' counter. */
+/* The place of a tensor is one word of the counter of random numbers. */
 #define MAX_TENSORS (((int64_t)1 << 32) - 1)
 
-/* eps_mode lies where the oldest struct had padding, which may hold anything. */
+/* The oldest struct has padding in the place of eps_mode, with any content. */
 quern_status quern_adam_take(const quern_device *device, const quern_adam_args *given, quern_adam_args *args) {
     quern_status status = quern_check_grown_struct(device, "args", given, OLDEST_ARGS, sizeof *args);
     if (status != QUERN_OK) return status;
@@ -123,7 +127,7 @@ quern_status quern_adam_check_plan(const quern_device *device, const quern_adam_
 
 /* ---- scalars and control ---- */
 
-/* What a number of the arguments may be.  Each becomes one in fp32, where an infinity would make NaN of parameters. */
+/* The ranges of numbers.  Each number is converted to fp32, where an infinity would turn parameters into NaN. */
 enum range { BETA, SIZE, SCALE };
 
 static quern_status check_scalar(const quern_device *device, const char *name, double value, enum range range) {

@@ -1,13 +1,15 @@
-/* A step of Adam on a CPU: all tensors laid end to end are cut into shares for the threads. */
+/* A step of Adam on a CPU: all tensors, laid end to end, are cut into shares for the threads.  Called by adam.c. */
+#include "adam/adam_cpu.h"
+
 #include <string.h>
 
-#include "adam/adam.h"
 #include "kernels/adam_scalars.h"
+#include "os/integers.h"
 #include "runtime/threads.h"
 
 enum {
-    SPLIT = 256,            /* tensors are split at multiples of this: whole blocks of random numbers, which kernels draw at once */
-    TASK_ELEMENTS = 1 << 16 /* about what one task should be worth handing out */
+    SPLIT = 256,            /* tensors are cut at multiples of this: kernels draw whole blocks of random numbers */
+    TASK_ELEMENTS = 1 << 16 /* the least work of one task */
 };
 
 struct shares {
@@ -17,14 +19,10 @@ struct shares {
     void (*visit)(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end);
 };
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-/* Where a cut through all tensors laid end to end falls inside a tensor that begins at `begin`: at a multiple of SPLIT. */
+/* The offset of a cut inside a tensor that begins at `begin`, rounded up to a multiple of SPLIT. */
 static int64_t cut_inside(int64_t cut, int64_t begin, int64_t count) {
     if (cut <= begin) return 0;
-    return smaller((cut - begin + SPLIT - 1) / SPLIT * SPLIT, count);
+    return quern_smaller((int64_t)quern_round_up((size_t)(cut - begin), SPLIT), count);
 }
 
 static void visit_share(void *context, int64_t task) {
@@ -49,7 +47,7 @@ static void update(const struct quern_adam_call *call, const quern_adam_tensor *
     kernel->cpu.adam(&call->step, &slice, kernel->key.adam.full ? &extras : NULL, (uint32_t)place, first, end);
 }
 
-/* All that a skipped step does. */
+/* The only work of a skipped step. */
 static void zero(const struct quern_adam_call *call, const quern_adam_tensor *tensor, int64_t place, int64_t first, int64_t end) {
     (void)place;
     const size_t bytes = quern_dtype_bytes(call->args.grad_dtype);
@@ -57,8 +55,8 @@ static void zero(const struct quern_adam_call *call, const quern_adam_tensor *te
 }
 
 static void run_shares(struct shares *shares) {
-    const int64_t pieces = shares->marks->units / TASK_ELEMENTS + (shares->marks->units % TASK_ELEMENTS != 0);
-    shares->tasks = smaller(pieces, 8 * (int64_t)shares->call->device->threads);
+    const int64_t pieces = quern_divide_up(shares->marks->units, TASK_ELEMENTS);
+    shares->tasks = quern_smaller(pieces, 8 * (int64_t)shares->call->device->threads);
     quern_run_tasks(shares->call->device, shares->tasks, visit_share, shares);
 }
 

@@ -1,9 +1,10 @@
 /*
- * A step of Adam on a GPU: with a plan one launch, whose tables are in the memory of the device; without one a launch for each
- * batch of tensors that fits a kernel's parameters.
+ * A step of Adam on a GPU.  With a plan: one launch, with tables in device memory.  Without: a launch for each batch of tensors
+ * that fits into the parameters of a kernel.  Called by adam.c.
  */
-#include "adam/adam.h"
-#include "runtime/status.h"
+#include "adam/adam_cuda.h"
+
+#include "runtime/cuda_visit.h"
 
 struct launcher {
     const struct quern_adam_call *call;
@@ -39,7 +40,7 @@ static void open_launcher(struct launcher *launcher, const struct quern_adam_cal
     };
 }
 
-/* With a ticket the launch has work to do even where it has no tiles: the step is to be counted. */
+/* A launch with a ticket runs even without tiles, since it counts the step. */
 static CUresult launch(struct launcher *launcher) {
     const struct quern_ready_kernel *ready = launcher->call->ready;
     const int64_t tiles = launcher->launch->tile_count;
@@ -61,7 +62,7 @@ static CUresult run_plan(struct launcher *launcher, const struct quern_adam_plan
     return launch(launcher);
 }
 
-/* Launches the tensors gathered so far and begins the next batch. */
+/* Launches the present batch and begins the next one. */
 static CUresult flush(struct launcher *launcher) {
     CUresult error = launch(launcher);
     launcher->launch->first_place += launcher->launch->tensor_count;
@@ -100,16 +101,13 @@ static CUresult run_list(struct launcher *launcher) {
 
 quern_status quern_adam_on_cuda(struct quern_adam_call *call) {
     const quern_adam_plan *plan = call->args.plan;
-    const struct quern_cuda *cuda;
+    struct quern_cuda_visit visit;
     struct launcher launcher;
     quern_status status = plan ? QUERN_OK : quern_adam_check_tiles(call->device, &call->list);
-    if (status == QUERN_OK) status = quern_cuda_open(&cuda);
+    if (status == QUERN_OK) status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
-    CUresult error = cuda->context_push(call->device->context);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(call->device, error, "cuCtxPushCurrent");
-    open_launcher(&launcher, call, cuda);
-    error = plan ? run_plan(&launcher, plan) : run_list(&launcher);
-    CUcontext popped;
-    cuda->context_pop(&popped);
+    open_launcher(&launcher, call, visit.cuda);
+    CUresult error = plan ? run_plan(&launcher, plan) : run_list(&launcher);
+    quern_cuda_end_visit(&visit);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
 }

@@ -1,8 +1,9 @@
 /*
- * Which types the step of Adam can have: the generator's judgement, for the arguments of a call, for a kernel pack's rows and for saved
- * states.
+ * The types that the step of Adam can have, as the generator judges them.  Called for the arguments of a call, the rows of a kernel
+ * pack and saved states.
  */
-#include "adam/adam.h"
+#include "adam/adam_legality.h"
+
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 

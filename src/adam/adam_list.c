@@ -1,8 +1,12 @@
-/* The list of tensors that a call of Adam works on. */
+/* Access to the tensors of a list.  Called by both devices, by plans and by saved states. */
+#include "adam/adam_list.h"
+
 #include <string.h>
 
-#include "adam/adam.h"
+#include "adam/adam_select.h"
+#include "os/integers.h"
 #include "runtime/status.h"
+#include "runtime/dtype.h"
 
 struct quern_adam_list quern_adam_list_of(const quern_adam_args *args) {
     if (args->plan)
@@ -32,7 +36,7 @@ struct quern_adam_slice quern_adam_slice_of(const quern_adam_args *args, const q
 }
 
 struct quern_adam_extras quern_adam_extras_of(const quern_adam_args *args, const quern_adam_tensor *tensor) {
-    const bool m_scaled = quern_adam_is_scaled(args->m_dtype), v_scaled = quern_adam_is_scaled(args->v_dtype);
+    const bool m_scaled = quern_is_scaled(args->m_dtype), v_scaled = quern_is_scaled(args->v_dtype);
     return (struct quern_adam_extras){
         .m_scale = m_scaled ? tensor->m_scale : NULL,
         .v_scale = v_scaled ? tensor->v_scale : NULL,
@@ -60,7 +64,7 @@ quern_status quern_adam_mark(const quern_device *device, const struct quern_adam
 }
 
 int64_t quern_adam_tiles(int64_t count) {
-    return count / QUERN_ADAM_TILE + (count % QUERN_ADAM_TILE != 0);
+    return quern_divide_up(count, QUERN_ADAM_TILE);
 }
 
 quern_status quern_adam_check_tiles(const quern_device *device, const struct quern_adam_list *list) {

@@ -1,18 +1,24 @@
-/* quern_adam_load: from saved bytes to tensors, whose types may be others. */
+/* quern_adam_load, a public function: reads a saved state into tensors, whose types may differ from the saved ones. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "adam/adam_legality.h"
 #include "adam/adam_saved.h"
-#include "os/checksum.h"
-#include "runtime/device_memory.h"
-#include "runtime/status.h"
+#include "adam/adam_select.h"
 #include "adam/storage.h"
+#include "os/checksum.h"
+#include "os/integers.h"
+#include "runtime/arguments.h"
+#include "runtime/device.h"
+#include "runtime/device_memory.h"
+#include "runtime/dtype.h"
+#include "runtime/status.h"
 #include "runtime/threads.h"
 
-/* ---- whether they are the saved state of such tensors ---- */
+/* ---- checking the saved state ---- */
 
 static quern_status not_saved(const quern_device *device, const char *why) {
-    return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved is no saved state that this library can read: %s", why);
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "saved cannot be read as a saved state: %s", why);
 }
 
 static quern_status check_header(const quern_device *device, const struct quern_adam_saved_header *header) {
@@ -23,11 +29,11 @@ static quern_status check_header(const quern_device *device, const struct quern_
     if (!quern_adam_can_be(QUERN_ADAM_PARAM, param) || !quern_adam_can_be(QUERN_ADAM_M, (quern_dtype)header->m) ||
         !quern_adam_can_be(QUERN_ADAM_V, (quern_dtype)header->v) ||
         !quern_adam_completes((quern_dtype)header->master, param) || header->amsgrad > 1)
-        return not_saved(device, "its types are none that states have");
+        return not_saved(device, "its types are not those of a saved state");
     return QUERN_OK;
 }
 
-/* The counts are there: the header's number of tensors is the list's, and bytes has been found to hold it. */
+/* The saved state is known to hold a count for each tensor of the list. */
 static quern_status check_counts(const quern_device *device, const struct quern_adam_list *list, const char *counts) {
     for (int64_t place = 0; place < list->count; place++) {
         const int64_t wanted = quern_adam_count_at(list, place);
@@ -44,7 +50,7 @@ static quern_status check_hash(const quern_device *device, const char *saved, si
     uint64_t hash;
     memcpy(&hash, saved + bytes - sizeof hash, sizeof hash);
     if (hash == quern_checksum(QUERN_CHECKSUM_BEGIN, saved, bytes - sizeof hash)) return QUERN_OK;
-    return not_saved(device, "its closing hash is another than that of its bytes, so it is damaged");
+    return not_saved(device, "its hash does not match its bytes, so it is damaged");
 }
 
 static struct quern_adam_saved_form form_of(const struct quern_adam_saved_header *header) {
@@ -67,7 +73,7 @@ static quern_status check_saved(const quern_device *device, const struct quern_a
     status = check_counts(device, list, saved + sizeof *header);
     if (status == QUERN_OK) status = quern_adam_saved_size(device, &form, list, &expected);
     if (status == QUERN_OK && bytes != expected)
-        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "bytes is %zu: expected %zu, by what saved says of itself", bytes,
+        status = quern_fail(device, QUERN_INVALID_ARGUMENT, "bytes is %zu: expected %zu, by the header of saved", bytes,
                             expected);
     return status == QUERN_OK ? check_hash(device, saved, bytes) : status;
 }
@@ -76,7 +82,7 @@ static quern_status check_saved(const quern_device *device, const struct quern_a
 
 enum { PIECE = 2048, CHUNK = 32 * PIECE, BLOCKS = CHUNK / QUERN_SCALE_BLOCK };
 
-/* Where values come from. */
+/* The source of values. */
 struct source {
     quern_dtype dtype;                 /* REMAINDER: upper and codes are the halves of masters */
     const char *codes;
@@ -84,7 +90,7 @@ struct source {
     const char *upper;
 };
 
-/* An array in the memory of the device. */
+/* An array in device memory. */
 struct target {
     quern_dtype dtype;
     char *codes;
@@ -92,10 +98,10 @@ struct target {
     bool keep_positive;
 };
 
-/* One target, or two: of which REMAINDER is the second, with the parameter before it. */
+/* One target or two.  If the second is a REMAINDER, the first is its parameter. */
 struct loading {
     struct quern_device_memory memory;
-    struct source source;              /* from the present chunk on */
+    struct source source;              /* beginning with the present chunk */
     struct target targets[2];
     int target_count;
     int64_t count;                     /* of the present chunk */
@@ -103,7 +109,7 @@ struct loading {
         _Alignas(64) char codes[4 * CHUNK];
         uint8_t scales[BLOCKS];
     } staged[2];
-    _Alignas(64) char read[4 * CHUNK]; /* of the source, where it is in the memory of the device */
+    _Alignas(64) char read[4 * CHUNK]; /* the source, if it is in device memory */
 };
 
 static void convert_piece(void *context, int64_t piece) {
@@ -135,7 +141,7 @@ static quern_status write_chunk(struct loading *loading, int64_t first) {
     for (int i = 0; i < loading->target_count && status == QUERN_OK; i++) {
         const struct target *target = &loading->targets[i];
         const size_t each = quern_dtype_bytes(target->dtype);
-        const size_t blocks = ((size_t)loading->count + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK;
+        const size_t blocks = (size_t)quern_divide_up(loading->count, QUERN_SCALE_BLOCK);
         status = quern_device_memory_write(&loading->memory, target->codes + (size_t)first * each, loading->staged[i].codes,
                                            (size_t)loading->count * each);
         if (status == QUERN_OK && target->scales)
@@ -145,7 +151,7 @@ static quern_status write_chunk(struct loading *loading, int64_t first) {
     return status;
 }
 
-/* on_device: the source is in the memory of the device. */
+/* on_device: the source is in device memory. */
 static quern_status convert(struct loading *loading, const struct source *from, bool on_device, int64_t count) {
     const size_t each = quern_dtype_bytes(from->dtype);
     quern_status status = QUERN_OK;
@@ -160,7 +166,7 @@ static quern_status convert(struct loading *loading, const struct source *from, 
         };
         if (on_device) status = quern_device_memory_read(&loading->memory, loading->read, codes, (size_t)loading->count * each);
         if (status != QUERN_OK) break;
-        quern_run_tasks(loading->memory.device, (loading->count + PIECE - 1) / PIECE, convert_piece, loading);
+        quern_run_tasks(loading->memory.device, quern_divide_up(loading->count, PIECE), convert_piece, loading);
         status = write_chunk(loading, first);
     }
     return status;
@@ -168,14 +174,14 @@ static quern_status convert(struct loading *loading, const struct source *from, 
 
 /* ---- the arrays of a tensor ---- */
 
-/* A saved tensor: where its arrays are. */
+/* The arrays of a saved tensor. */
 struct saved_tensor {
     const char *parts[QUERN_SAVED_PARTS];
 };
 
-/* In the same type it is the same bytes. */
+/* A moment of the same type is copied as it is. */
 static quern_status load_moment(struct loading *loading, const struct source *from, const struct target *to, int64_t count) {
-    const size_t blocks = ((size_t)count + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK;
+    const size_t blocks = (size_t)quern_divide_up(count, QUERN_SCALE_BLOCK);
     loading->targets[0] = *to;
     loading->target_count = 1;
     if (from->dtype != to->dtype) return convert(loading, from, false, count);
@@ -186,14 +192,14 @@ static quern_status load_moment(struct loading *loading, const struct source *fr
 }
 
 static struct source saved_moment(const struct saved_tensor *saved, enum quern_adam_saved_part part, quern_dtype dtype) {
-    const char *scales = saved->parts[part + 1];  /* follow what they scale */
+    const char *scales = saved->parts[part + 1];  /* the scales follow their moment */
     return (struct source){.dtype = dtype, .codes = saved->parts[part],
-                           .scales = quern_adam_is_scaled(dtype) ? (const uint8_t *)scales : NULL};
+                           .scales = quern_is_scaled(dtype) ? (const uint8_t *)scales : NULL};
 }
 
 static quern_status load_moments(struct loading *loading, const quern_adam_args *args, const quern_adam_tensor *tensor,
                                  const struct quern_adam_saved_form *form, const struct saved_tensor *saved) {
-    const bool m_scaled = quern_adam_is_scaled(args->m_dtype), v_scaled = quern_adam_is_scaled(args->v_dtype);
+    const bool m_scaled = quern_is_scaled(args->m_dtype), v_scaled = quern_is_scaled(args->v_dtype);
     const struct source from_m = saved_moment(saved, QUERN_SAVED_M, form->m), from_v = saved_moment(saved, QUERN_SAVED_V, form->v);
     const struct source from_v_max = form->amsgrad ? saved_moment(saved, QUERN_SAVED_V_MAX, form->v) : from_v;
     const struct target m = {args->m_dtype, tensor->m, m_scaled ? tensor->m_scale : NULL, false};
@@ -205,7 +211,7 @@ static quern_status load_moments(struct loading *loading, const quern_adam_args 
     return status;
 }
 
-/* A new master begins as the parameter, which a remainder of zeros completes. */
+/* A new master begins with the value of the parameter; a new remainder is 0. */
 static quern_status begin_master(struct loading *loading, const quern_adam_args *args, const quern_adam_tensor *tensor) {
     const struct source param = {.dtype = args->param_dtype, .codes = tensor->param};
     const struct target master = {.dtype = args->master_dtype, .codes = tensor->master};
@@ -256,7 +262,7 @@ static quern_status load(quern_device *device, const quern_adam_args *args, cons
     const struct quern_adam_list list = quern_adam_list_of(args);
     const char *at = saved + sizeof(struct quern_adam_saved_header) + quern_adam_saved_room((size_t)list.count * sizeof(int64_t));
     quern_adam_tensor room;
-    struct loading *loading = aligned_alloc(64, (sizeof *loading + 63) / 64 * 64);
+    struct loading *loading = aligned_alloc(64, quern_round_up(sizeof *loading, 64));
     if (!loading) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory to convert a saved state");
     memset(loading->targets, 0, sizeof loading->targets);
     quern_status status = quern_device_memory_open(&loading->memory, device);

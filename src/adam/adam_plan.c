@@ -1,20 +1,22 @@
-/* Plans: a list of tensors that is checked, divided and, on a GPU, put into the memory of the device once. */
+/* Plans: the public functions that check a list of tensors, divide it and, on a GPU, write it to device memory. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "adam/adam.h"
+#include "adam/adam_arguments.h"
+#include "adam/adam_tensors.h"
+#include "os/integers.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
 /* ---- the tables on a GPU ---- */
 
-/* Where the tables lie in one piece of memory. */
+/* The offsets of the tables in one piece of memory. */
 struct layout {
     size_t ticket, slices, extras, tiles, bytes;
 };
 
 static size_t reserve(size_t *bytes, size_t more) {
-    const size_t place = (*bytes + 255) / 256 * 256;
+    const size_t place = quern_round_up(*bytes, 256);
     *bytes = place + more;
     return place;
 }

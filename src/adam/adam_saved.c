@@ -1,10 +1,15 @@
-/* quern_adam_saved_bytes and quern_adam_save. */
+/* The public functions that compute the size of a saved state and write it; and the layout, which adam_load.c uses, too. */
 #include "adam/adam_saved.h"
 
 #include <string.h>
 
+#include "adam/adam_arguments.h"
+#include "adam/adam_select.h"
+#include "adam/adam_tensors.h"
 #include "os/checksum.h"
+#include "os/integers.h"
 #include "runtime/device_memory.h"
+#include "runtime/dtype.h"
 #include "runtime/status.h"
 
 enum { UNIT = 64 };
@@ -19,17 +24,16 @@ size_t quern_adam_saved_part_bytes(const struct quern_adam_saved_form *form, enu
     const bool has_remainder = form->master == QUERN_REMAINDER;
     const size_t each[QUERN_SAVED_PARTS] = {
         [QUERN_SAVED_M] = quern_dtype_bytes(form->m),
-        [QUERN_SAVED_M_SCALE] = quern_adam_is_scaled(form->m),
+        [QUERN_SAVED_M_SCALE] = quern_is_scaled(form->m),
         [QUERN_SAVED_V] = quern_dtype_bytes(form->v),
-        [QUERN_SAVED_V_SCALE] = quern_adam_is_scaled(form->v),
+        [QUERN_SAVED_V_SCALE] = quern_is_scaled(form->v),
         [QUERN_SAVED_V_MAX] = form->amsgrad ? quern_dtype_bytes(form->v) : 0,
-        [QUERN_SAVED_V_MAX_SCALE] = form->amsgrad && quern_adam_is_scaled(form->v),
+        [QUERN_SAVED_V_MAX_SCALE] = form->amsgrad && quern_is_scaled(form->v),
         [QUERN_SAVED_PARAM] = has_remainder ? sizeof(uint16_t) : 0,
         [QUERN_SAVED_MASTER] = quern_dtype_bytes(form->master),
     };
     const bool is_scale = part == QUERN_SAVED_M_SCALE || part == QUERN_SAVED_V_SCALE || part == QUERN_SAVED_V_MAX_SCALE;
-    const size_t elements = (size_t)count;
-    return each[part] * (is_scale ? (elements + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK : elements);
+    return each[part] * (is_scale ? (size_t)quern_divide_up(count, QUERN_SCALE_BLOCK) : (size_t)count);
 }
 
 void *quern_adam_saved_part_of(const quern_adam_tensor *tensor, enum quern_adam_saved_part part) {
@@ -39,7 +43,7 @@ void *quern_adam_saved_part_of(const quern_adam_tensor *tensor, enum quern_adam_
 }
 
 size_t quern_adam_saved_room(size_t bytes) {
-    return (bytes + UNIT - 1) / UNIT * UNIT;
+    return quern_round_up(bytes, UNIT);
 }
 
 quern_status quern_adam_saved_size(const quern_device *device, const struct quern_adam_saved_form *form,
@@ -89,7 +93,7 @@ quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam
 
 /* ---- saving ---- */
 
-/* What is before the first tensor's arrays; returns where they begin. */
+/* Writes everything before the arrays of the first tensor.  Returns the address of these arrays. */
 static char *write_header(const quern_adam_args *args, const struct quern_adam_list *list, char *saved) {
     struct quern_adam_saved_header header = {
         .magic = {'Q', 'U', 'E', 'R', 'N', 'A', 'D', 'M'},

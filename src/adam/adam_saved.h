@@ -1,8 +1,8 @@
-/* The bytes of a saved state, as quern.h documents them: where what is. */
+/* The layout of a saved state, as quern.h documents it. */
 #ifndef QUERN_ADAM_SAVED_H
 #define QUERN_ADAM_SAVED_H
 
-#include "adam/adam.h"
+#include "adam/adam_list.h"
 
 struct quern_adam_saved_header {
     char magic[8];
@@ -28,7 +28,7 @@ enum quern_adam_saved_part {
     QUERN_SAVED_PARTS
 };
 
-/* What decides which arrays there are, and of what. */
+/* The properties that determine which arrays a state has, and their types. */
 struct quern_adam_saved_form {
     quern_dtype m, v, master;
     bool amsgrad;
@@ -36,19 +36,19 @@ struct quern_adam_saved_form {
 
 struct quern_adam_saved_form quern_adam_saved_form_of(const quern_adam_args *args);
 
-/* The bytes of an array; 0: it is not there. */
+/* The bytes of an array; 0: there is none. */
 size_t quern_adam_saved_part_bytes(const struct quern_adam_saved_form *form, enum quern_adam_saved_part part, int64_t count);
 
-/* Where a tensor has an array. */
+/* An array of a tensor. */
 void *quern_adam_saved_part_of(const quern_adam_tensor *tensor, enum quern_adam_saved_part part);
 
-/* How much room so many bytes take. */
+/* The padded size of an array. */
 size_t quern_adam_saved_room(size_t bytes);
 
-/* The arguments and the tensors of any of the three calls; gradients and copies are not looked at. */
+/* Checks the arguments and tensors of the three public functions.  Gradients and copies are ignored. */
 quern_status quern_adam_saved_check(const quern_device *device, const quern_adam_args *given, quern_adam_args *args);
 
-/* The bytes of the whole, closing hash included, in a form and for the tensors of a list. */
+/* The bytes of a whole state, with its hash, in a form and for the tensors of a list. */
 quern_status quern_adam_saved_size(const quern_device *device, const struct quern_adam_saved_form *form,
                                    const struct quern_adam_list *list, size_t *bytes);
 

@@ -1,9 +1,12 @@
 /* Choosing a kernel of Adam. */
+#include "adam/adam_select.h"
+
 #include <string.h>
 
-#include "adam/adam.h"
+#include "adam/adam_legality.h"
 #include "runtime/dtype.h"
 #include "runtime/explain.h"
+#include "runtime/operation.h"
 #include "runtime/pack_format.h"
 
 static bool dtype_refused(const char *name, quern_dtype has, quern_dtype wanted, struct quern_text *why) {
@@ -75,10 +78,6 @@ static const char *pack_fault(const struct quern_pack_row *row) {
 const struct quern_operation quern_adam_operation = {.table = quern_adam_kernels, .fills_device = true, .role = role, .covers = covers,
                                                      .pack_fault = pack_fault, .refused = refused, .advise = advise};
 
-bool quern_adam_is_scaled(quern_dtype dtype) {
-    return quern_is_scaled(dtype);
-}
-
 struct quern_adam_request quern_adam_request_of(const quern_adam_args *args) {
     return (struct quern_adam_request){
         .task = QUERN_ADAM_STEP,
@@ -87,8 +86,8 @@ struct quern_adam_request quern_adam_request_of(const quern_adam_args *args) {
         .m = args->m_dtype,
         .v = args->v_dtype,
         .master = args->master_dtype,
-        .full = args->amsgrad || args->zero_grads || args->copy_dtype || quern_adam_is_scaled(args->m_dtype) ||
-                quern_adam_is_scaled(args->v_dtype),
+        .full = args->amsgrad || args->zero_grads || args->copy_dtype || quern_is_scaled(args->m_dtype) ||
+                quern_is_scaled(args->v_dtype),
     };
 }
 

@@ -1,5 +1,6 @@
-/* From the arguments of a call to the scalars of its step. */
-#include "adam/adam.h"
+/* Computes the scalars of a step from the arguments.  Called by adam.c. */
+#include "adam/adam_step.h"
+
 #include "kernels/adam_scalars.h"
 
 static bool stochastic(quern_rounding rounding, bool by_default) {
@@ -19,7 +20,7 @@ static struct quern_adam_rates rates_of(const quern_adam_args *args) {
     };
 }
 
-void quern_adam_state(struct quern_adam_call *call) {
+void quern_adam_fill_step(struct quern_adam_call *call) {
     const quern_adam_args *args = &call->args;
     const quern_adam_control *control = &args->control;
     call->control = (struct quern_adam_pointers){

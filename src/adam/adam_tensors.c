@@ -1,11 +1,14 @@
-/* What each tensor of a list must be. */
+/* Checks each tensor of a list.  Called by quern_adam, by plans and by saved states. */
+#include "adam/adam_tensors.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "adam/adam.h"
+#include "adam/adam_select.h"
 #include "runtime/status.h"
+#include "runtime/dtype.h"
 
-/* An array that the call uses of each tensor. */
+/* An array of each tensor that the call uses. */
 struct part {
     const char *name;
     size_t offset;         /* of the pointer in a tensor */
@@ -24,9 +27,9 @@ static size_t if_used(bool used, size_t bytes) {
     return used ? bytes : 0;
 }
 
-/* Once for all tensors, of which there may be many small ones. */
+/* Made once for all tensors, since there may be many small ones. */
 static struct parts list_parts(const quern_adam_args *args) {
-    const bool m_scaled = quern_adam_is_scaled(args->m_dtype), v_scaled = quern_adam_is_scaled(args->v_dtype);
+    const bool m_scaled = quern_is_scaled(args->m_dtype), v_scaled = quern_is_scaled(args->v_dtype);
     const size_t v_bytes = quern_dtype_bytes(args->v_dtype);
     const struct part all[PARTS] = {
         {"param", offsetof(quern_adam_tensor, param), quern_dtype_bytes(args->param_dtype), false},
@@ -57,7 +60,7 @@ static quern_status bad_pointer(const quern_device *device, int64_t place, const
                       (long long)place, part->name, address ? "not at a multiple of its element's size" : "NULL");
 }
 
-/* The last byte of an array; that of memory where there cannot be such an array. */
+/* The last byte of an array; the last byte of the address space if the array would not fit. */
 static uintptr_t last_byte(const struct part *part, uintptr_t first, int64_t count) {
     const uintptr_t elements = part->is_scale ? ((uintptr_t)count - 1) / QUERN_SCALE_BLOCK + 1 : (uintptr_t)count;
     uintptr_t bytes, last;
@@ -82,7 +85,7 @@ static quern_status check_arrays(const quern_device *device, const struct parts 
     return QUERN_OK;
 }
 
-/* ---- what belongs to a copy and to multipliers ---- */
+/* ---- copies and multipliers ---- */
 
 static quern_status check_number(const quern_device *device, int64_t place, const char *name, const void *pointer) {
     if ((uintptr_t)pointer % sizeof(float) == 0) return QUERN_OK;

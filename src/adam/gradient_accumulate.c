@@ -1,9 +1,10 @@
-/* quern_accumulate: gradients are added to fp32 sums. */
+/* quern_accumulate, a public function: adds gradients to fp32 sums. */
 #include <float.h>
 #include <math.h>
 
-#include "runtime/arguments.h"
 #include "adam/gradients.h"
+#include "runtime/arguments.h"
+#include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
 struct call {
@@ -48,15 +49,12 @@ static quern_status run_on_cpu(struct call *call) {
 /* ---- CUDA ---- */
 
 static quern_status run_on_cuda(struct call *call) {
-    const struct quern_cuda *cuda;
-    quern_status status = quern_cuda_open(&cuda);
+    struct quern_cuda_visit visit;
+    quern_status status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
-    CUresult error = cuda->context_push(call->device->context);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(call->device, error, "cuCtxPushCurrent");
     struct quern_gradient_batch batch = {.scale = (float)call->args.scale, .zero_grads = call->args.zero_grads};
-    error = quern_gradient_launch(cuda, call->ready, &call->list, &batch, call->stream);
-    CUcontext popped;
-    cuda->context_pop(&popped);
+    CUresult error = quern_gradient_launch(visit.cuda, call->ready, &call->list, &batch, call->stream);
+    quern_cuda_end_visit(&visit);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
 }
 

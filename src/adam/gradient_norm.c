@@ -1,10 +1,12 @@
-/* quern_gradient_norm: the squares are summed piece by piece in the workspace, and then the pieces in their order. */
+/* quern_gradient_norm, a public function: sums the squares of each piece in the workspace, then the pieces in order. */
 #include <fenv.h>
 #include <math.h>
 
-#include "runtime/arguments.h"
-#include "kernels/gradient_norm_finish.h"
 #include "adam/gradients.h"
+#include "kernels/gradient_norm_finish.h"
+#include "os/integers.h"
+#include "runtime/arguments.h"
+#include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
 struct call {
@@ -70,7 +72,7 @@ static void finish(const struct call *call) {
     quern_gradient_norm_finish(&call->problem, squares);
 }
 
-/* The same bits whatever rounding mode the engine has set. */
+/* The bits must not depend on the engine's rounding mode. */
 static quern_status run_on_cpu(struct call *call) {
     fenv_t environment;
     quern_gradient_visit_all(call->device, &call->list, sum, call);
@@ -84,10 +86,10 @@ static quern_status run_on_cpu(struct call *call) {
 /* ---- CUDA ---- */
 
 static int64_t parts_of(int64_t square_count) {
-    return square_count / QUERN_GRADIENT_NORM_PART + (square_count % QUERN_GRADIENT_NORM_PART != 0);
+    return quern_divide_up(square_count, QUERN_GRADIENT_NORM_PART);
 }
 
-/* One block ends the norm; more leave totals.  The sums of 2^31 parts would fill 32 TB. */
+/* One block writes the norm; several write totals.  The sums of 2^31 parts would fill 32 TB. */
 static CUresult launch_combine(const struct quern_cuda *cuda, const struct quern_ready_kernel *combine, int64_t blocks,
                                struct quern_gradient_norm_problem *problem, double *totals, CUstream stream) {
     void *parameters[] = {problem, &totals};
@@ -95,7 +97,7 @@ static CUresult launch_combine(const struct quern_cuda *cuda, const struct quern
                         NULL);
 }
 
-/* Many sums become totals of their parts first. */
+/* Many sums are first added up to totals of their parts. */
 static CUresult combine_sums(const struct quern_cuda *cuda, const struct quern_ready_kernel *combine, const struct call *call) {
     struct quern_gradient_norm_problem problem = call->problem;
     const int64_t parts = parts_of(problem.square_count);
@@ -111,17 +113,14 @@ static CUresult combine_sums(const struct quern_cuda *cuda, const struct quern_r
 
 static quern_status run_on_cuda(struct call *call) {
     const struct quern_ready_kernel *combine;
-    const struct quern_cuda *cuda;
+    struct quern_cuda_visit visit;
     quern_status status = quern_gradient_select(call->device, QUERN_GRADIENT_NORM_COMBINE, QUERN_NO_DTYPE, &combine);
-    if (status == QUERN_OK) status = quern_cuda_open(&cuda);
+    if (status == QUERN_OK) status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
-    CUresult error = cuda->context_push(call->device->context);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(call->device, error, "cuCtxPushCurrent");
     struct quern_gradient_batch batch = {.squares = call->squares};
-    error = quern_gradient_launch(cuda, call->ready, &call->list, &batch, call->stream);
-    if (error == CUDA_SUCCESS) error = combine_sums(cuda, combine, call);
-    CUcontext popped;
-    cuda->context_pop(&popped);
+    CUresult error = quern_gradient_launch(visit.cuda, call->ready, &call->list, &batch, call->stream);
+    if (error == CUDA_SUCCESS) error = combine_sums(visit.cuda, combine, call);
+    quern_cuda_end_visit(&visit);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(call->device, error, call->ready->kernel->name);
 }
 
@@ -142,7 +141,7 @@ quern_status quern_gradient_norm_workspace(const quern_device *device, const que
     return status;
 }
 
-static void state(struct call *call, void *workspace, void *stream) {
+static void fill(struct call *call, void *workspace, void *stream) {
     const quern_gradient_norm_args *args = &call->args;
     call->squares = workspace;
     call->stream = stream;
@@ -164,6 +163,6 @@ quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm
     if (status == QUERN_OK) status = quern_check_stream(device, stream);
     if (status == QUERN_OK) status = quern_gradient_select(device, QUERN_GRADIENT_NORM, args->grad_dtype, &call.ready);
     if (status != QUERN_OK) return status;
-    state(&call, workspace, stream);
+    fill(&call, workspace, stream);
     return device->kind == QUERN_CPU ? run_on_cpu(&call) : run_on_cuda(&call);
 }

@@ -1,6 +1,8 @@
-/* Lists of gradients: what they must be, their kernels, and their launches on a GPU. */
+/* Lists of gradients: checks, visits on a CPU and launches on a GPU.  Called by gradient_norm.c and gradient_accumulate.c. */
 #include "adam/gradients.h"
 
+#include "adam/adam_select.h"
+#include "os/integers.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
@@ -17,7 +19,7 @@ int64_t quern_gradient_pieces(const struct quern_gradient_list *list, int64_t el
     int64_t pieces = 0;
     for (int64_t place = 0; place < list->count; place++) {
         const int64_t count = quern_gradient_at(list, place).count;
-        if (__builtin_add_overflow(pieces, count / elements + (count % elements != 0), &pieces)) return -1;
+        if (__builtin_add_overflow(pieces, quern_divide_up(count, elements), &pieces)) return -1;
     }
     return pieces;
 }
@@ -103,8 +105,7 @@ struct shares {
 };
 
 static int64_t pieces_at(const void *list, int64_t place) {
-    const int64_t count = quern_gradient_at(list, place).count;
-    return count / QUERN_GRADIENT_CHUNK + (count % QUERN_GRADIENT_CHUNK != 0);
+    return quern_divide_up(quern_gradient_at(list, place).count, QUERN_GRADIENT_CHUNK);
 }
 
 static void visit_share(void *context, int64_t task) {
@@ -126,7 +127,7 @@ void quern_gradient_visit_all(const quern_device *device, const struct quern_gra
                               void *context) {
     const int64_t most = 8 * (int64_t)device->threads;
     struct shares shares = {.list = list, .visit = visit, .context = context};
-    if (!quern_mark_list(&shares.marks, list, list->count, pieces_at)) return;  /* there is no such memory */
+    if (!quern_mark_list(&shares.marks, list, list->count, pieces_at)) return;  /* no memory is so large */
     shares.tasks = shares.marks.units < most ? shares.marks.units : most;
     quern_run_tasks(device, shares.tasks, visit_share, &shares);
 }
@@ -142,7 +143,7 @@ static CUresult launch(const struct quern_cuda *cuda, const struct quern_ready_k
     return cuda->launch(ready->function, blocks, 1, 1, ready->kernel->cuda.threads, 1, 1, 0, stream, parameters, NULL);
 }
 
-/* Launches the tensors gathered so far and begins the next batch. */
+/* Launches the present batch and begins the next one. */
 static CUresult flush(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready, struct quern_gradient_batch *batch,
                       CUstream stream) {
     CUresult error = launch(cuda, ready, batch, stream);

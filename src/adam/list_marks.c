@@ -1,3 +1,4 @@
+/* Marks a list and divides it.  Called for the tensors of Adam and the gradients of a norm. */
 #include "adam/list_marks.h"
 
 bool quern_mark_list(struct quern_list_marks *marks, const void *list, int64_t places, quern_list_units *units) {

@@ -1,3 +1,4 @@
+/* Converts stored values to fp32 and back, in scalar code.  Called by adam_load.c. */
 #include "adam/storage.h"
 
 #include <string.h>
@@ -7,9 +8,9 @@
 /* A type of fewer than 32 bits: sign, exponent, fraction. */
 struct format {
     int bytes, exponent_bits, fraction_bits;
-    bool has_infinity;     /* else the largest code is NaN and those before it are finite */
-    uint16_t nan;          /* what is stored for NaN, without regard to its sign */
-    int top;               /* scaled: exponent that the largest magnitude of a block is brought to */
+    bool has_infinity;     /* else the largest code is NaN and all smaller ones are finite */
+    uint16_t nan;          /* the code of every NaN, without sign */
+    int top;               /* scaled: the exponent of the largest magnitude of a block */
 };
 
 static const struct format formats[] = {
@@ -58,7 +59,7 @@ static float widen(const struct format *format, uint32_t code) {
     return from_bits(bits | (sign ? 0x80000000 : 0));
 }
 
-/* To nearest, ties to even, in integers: the host's rounding mode is the engine's. */
+/* To nearest, ties to even, in integers, since the engine may have set another rounding mode. */
 static uint32_t narrow(const struct format *format, float x) {
     const uint32_t bits = to_bits(x), magnitude = bits & 0x7FFFFFFF, special = first_special(format);
     const uint32_t sign = bits >> 31 ? sign_of(format) : 0;
@@ -102,7 +103,7 @@ static float factor_of(uint32_t byte) {
     return from_bits(byte ? byte << 23 : 0x400000);
 }
 
-/* By the largest finite magnitude of a block. */
+/* Chosen by the largest finite magnitude of a block. */
 static uint8_t choose_scale(const struct format *format, const float *values, int64_t count) {
     uint32_t largest = 0;
     for (int64_t i = 0; i < count; i++) {

@@ -1,13 +1,14 @@
-/* Finding a BLAS, and checking what it is given. */
-#include "cross_entropy/blas.h"
-
+/* The public functions on a BLAS: opens the library of the device and checks the arguments of products. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include "cross_entropy/blas_cpu.h"
+#include "cross_entropy/blas_cuda.h"
+#include "os/text.h"
 #include "runtime/arguments.h"
+#include "runtime/device.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
-#include "os/text.h"
 
 struct quern_blas {
     quern_device *device;
@@ -16,7 +17,7 @@ struct quern_blas {
     void *state;
 };
 
-/* Why each name that was tried did not do, in the detail of the failure. */
+/* Opens the first library that loads.  *why gets the reason against each earlier one. */
 static void *find_library(const struct quern_blas_kind *kind, const char *given, const char **name, struct quern_text *why) {
     const char *const names[] = {given, NULL};
     for (const char *const *next = given ? names : kind->libraries; *next; next++) {

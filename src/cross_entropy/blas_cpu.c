@@ -1,15 +1,20 @@
 /*
- * Products by a CPU's cblas_sgemm.  Matrices of fp32 go there as they are.  Others go tile by tile: tiles of A and B are widened to
- * fp32, the product of all tiles along k is summed in an fp32 tile of C, and that is rounded once.  A tile of 1024 x 1024 is large
- * enough for the product to hide the conversions, and the memory does not depend on the matrices.
+ * Products by the cblas_sgemm of a CPU's BLAS.  It takes fp32 matrices as they are.  Others are multiplied tile by tile: tiles of A
+ * and B are converted to fp32, the products of all tiles along k are summed in an fp32 tile of C, and the sum is rounded once.
+ * With tiles of 1024 x 1024 the product takes much longer than the conversions, and the memory does not depend on the matrices.
+ * Called by blas.c.
  */
+#include "cross_entropy/blas_cpu.h"
+
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cross_entropy/blas.h"
 #include "kernels/cpu/vector_portable.h"
+#include "os/integers.h"
+#include "runtime/device.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
 
@@ -105,18 +110,16 @@ static void store_row(void *context, int64_t row) {
     else narrow(c->block->dtype, from, (uint16_t *)to, c->block->columns);
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* One tile of C: the sum over k of products of tiles. */
 static void multiply_tile(quern_device *device, const struct blas *blas, const quern_gemm_args *args, const struct block operands[3],
                           int64_t row, int64_t column) {
     float *tile_a = blas->tiles, *tile_b = tile_a + TILE * TILE, *tile_c = tile_b + TILE * TILE;
-    const int64_t rows = least(TILE, args->m - row), columns = least(TILE, args->n - column);
+    const int64_t rows = quern_smaller(TILE, args->m - row), columns = quern_smaller(TILE, args->n - column);
     const struct block c = block_at(&operands[2], row, column, rows, columns);
     if (args->accumulate) quern_run_tasks(device, rows, load_row, &(struct conversion){&c, tile_c});
     else memset(tile_c, 0, sizeof(float) * TILE * (size_t)rows);
     for (int64_t k = 0; k < args->k; k += TILE) {
-        const int64_t depth = least(TILE, args->k - k);
+        const int64_t depth = quern_smaller(TILE, args->k - k);
         const struct block a = args->a_transposed ? block_at(&operands[0], k, row, depth, rows)
                                                   : block_at(&operands[0], row, k, rows, depth);
         const struct block b = args->b_transposed ? block_at(&operands[1], column, k, columns, depth)

@@ -1,12 +1,14 @@
 /*
- * Products by cuBLAS.  It thinks in columns: a matrix that lies row by row is to it the transposed one, so it is asked for
- * C^T = B^T * A^T.
+ * Products by cuBLAS.  It expects columns in memory, so a matrix stored by rows is transposed for it.  Therefore the call computes
+ * C^T = B^T * A^T.  Called by blas.c.
  */
+#include "cross_entropy/blas_cuda.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cross_entropy/blas.h"
+#include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
 enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14 };                            /* library_types.h */
@@ -21,7 +23,6 @@ typedef int gemm_function(void *handle, int op_a, int op_b, int64_t m, int64_t n
 typedef const char *status_function(int status);
 
 struct blas {
-    const struct quern_cuda *cuda;
     create_function *create;
     destroy_function *destroy;
     set_stream_function *set_stream;
@@ -57,13 +58,11 @@ static quern_status fail(quern_device *device, const struct blas *blas, const ch
 
 /* A handle belongs to the context that is current when it is made. */
 static quern_status create_handle(quern_device *device, struct blas *blas) {
-    quern_status status = quern_cuda_open(&blas->cuda);
+    struct quern_cuda_visit visit;
+    quern_status status = quern_cuda_begin_launch(&visit, device);
     if (status != QUERN_OK) return status;
-    CUresult pushed = blas->cuda->context_push(device->context);
-    if (pushed != CUDA_SUCCESS) return quern_cuda_fail(device, pushed, "cuCtxPushCurrent");
     const int error = blas->create(&blas->handle);
-    CUcontext popped;
-    blas->cuda->context_pop(&popped);
+    quern_cuda_end_visit(&visit);
     return error ? fail(device, blas, "cublasCreate", error) : QUERN_OK;
 }
 
@@ -79,11 +78,9 @@ static quern_status attach(quern_device *device, void *library, const char *name
 
 static void detach(quern_device *device, void *state) {
     struct blas *blas = state;
-    CUcontext popped;
-    if (blas->cuda->context_push(device->context) == CUDA_SUCCESS) {
-        blas->destroy(blas->handle);
-        blas->cuda->context_pop(&popped);
-    }
+    struct quern_cuda_visit visit;
+    if (quern_cuda_begin_launch(&visit, device) == QUERN_OK) blas->destroy(blas->handle);
+    quern_cuda_end_visit(&visit);
     free(blas);
 }
 
@@ -108,12 +105,12 @@ static quern_status multiply(quern_device *device, void *state, const quern_gemm
     if (args->a_dtype != args->b_dtype)
         return quern_fail(device, QUERN_NOT_SUPPORTED, "a is %s and b is %s: cuBLAS multiplies matrices of one dtype",
                           quern_dtype_name(args->a_dtype), quern_dtype_name(args->b_dtype));
-    CUresult pushed = blas->cuda->context_push(device->context);
-    if (pushed != CUDA_SUCCESS) return quern_cuda_fail(device, pushed, "cuCtxPushCurrent");
+    struct quern_cuda_visit visit;
+    quern_status status = quern_cuda_begin_launch(&visit, device);
+    if (status != QUERN_OK) return status;
     const char *what;
     const int error = enqueue(blas, args, stream, &what);
-    CUcontext popped;
-    blas->cuda->context_pop(&popped);
+    quern_cuda_end_visit(&visit);
     return error ? fail(device, blas, what, error) : QUERN_OK;
 }
 

@@ -1,10 +1,11 @@
-/* What the arguments of the cross-entropy functions must be. */
+/* Checks of the arguments.  Called by every public function of cross-entropy, the linear one included. */
+#include "cross_entropy/cross_entropy_arguments.h"
+
 #include <float.h>
 #include <math.h>
 
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
-#include "cross_entropy/cross_entropy.h"
 #include "runtime/status.h"
 
 static quern_status fill_defaults(const quern_device *device, const quern_cross_entropy_args *args,
@@ -22,9 +23,8 @@ static quern_status fill_defaults(const quern_device *device, const quern_cross_
 }
 
 static quern_status check_dtypes(const quern_device *device, const quern_cross_entropy_args *args) {
-    static const quern_dtype integers[] = {QUERN_INT32, QUERN_INT64, QUERN_NO_DTYPE};
     quern_status status = quern_check_dtype(device, "args.logits_dtype", args->logits_dtype, quern_floats, false);
-    if (status == QUERN_OK) status = quern_check_dtype(device, "args.labels_dtype", args->labels_dtype, integers, false);
+    if (status == QUERN_OK) status = quern_check_dtype(device, "args.labels_dtype", args->labels_dtype, quern_integers, false);
     if (status == QUERN_OK) status = quern_check_dtype(device, "args.grad_dtype", args->grad_dtype, quern_floats, false);
     if (status == QUERN_OK) status = quern_check_choice(device, "args.reduction", (int)args->reduction, QUERN_REDUCTION_MEAN);
     return status;
@@ -47,7 +47,7 @@ static quern_status check_at_least(const quern_device *device, const char *name,
                       (long long)bound);
 }
 
-/* Where the shard's columns lie among all. */
+/* The place of the shard's columns among all columns. */
 static quern_status check_shard(const quern_device *device, const quern_cross_entropy_args *args) {
     quern_status status = quern_check_not_negative(device, "args.first_column", args->first_column);
     if (status == QUERN_OK) status = check_at_least(device, "args.global_vocab", args->global_vocab, "vocab", args->vocab);
@@ -62,7 +62,7 @@ static quern_status check_shape(const quern_device *device, const quern_cross_en
     if (status != QUERN_OK) return status;
     if (args->rows && !args->vocab)
         return quern_fail(device, QUERN_INVALID_SHAPE, "args.vocab is 0 with %lld rows: expected at least 1", (long long)args->rows);
-    if (args->rows > INT64_MAX / 4096)  /* their stats and losses, in the workspace */
+    if (args->rows > INT64_MAX / 4096)  /* the workspace has stats and losses of all rows */
         return quern_fail(device, QUERN_INVALID_SHAPE, "args.rows is %lld: expected at most 2^51", (long long)args->rows);
     status = check_at_least(device, "args.padded_vocab", args->padded_vocab, "vocab", args->vocab);
     if (status == QUERN_OK) status = check_at_least(device, "args.logits_stride", args->logits_stride, "vocab", args->vocab);
@@ -75,7 +75,7 @@ static quern_status check_shape(const quern_device *device, const quern_cross_en
     return status == QUERN_OK ? check_shard(device, args) : status;
 }
 
-/* The gradient either takes the place of the logits exactly or stays clear of them. */
+/* The gradient either has exactly the place of the logits or does not overlap them. */
 static quern_status check_places(const quern_device *device, const quern_cross_entropy_args *args) {
     if (!args->grad || !args->rows) return QUERN_OK;
     bool in_place = args->grad == args->logits;
@@ -98,7 +98,7 @@ static quern_status check_places(const quern_device *device, const quern_cross_e
     return QUERN_OK;
 }
 
-/* NaN is in no range. */
+/* Refuses NaN, too. */
 static quern_status check_range(const quern_device *device, const char *name, float value, float last, const char *expected) {
     if (value >= 0 && value <= last) return QUERN_OK;
     return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is %g: expected %s", name, (double)value, expected);
@@ -126,7 +126,7 @@ bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args) {
     return args->label_smoothing != 0 || args->softcap != 0 || args->class_weights || args->entropy || args->argmax;
 }
 
-/* ---- what each step needs ---- */
+/* ---- the arguments of each step ---- */
 
 enum { WHOLE = 1 << QUERN_STEP_WHOLE, STATS = 1 << QUERN_STEP_STATS, COMBINE = 1 << QUERN_STEP_COMBINE,
        GRADIENT = 1 << QUERN_STEP_GRADIENT };
@@ -171,7 +171,7 @@ static quern_status check_whole(const struct quern_cross_entropy_call *call) {
                       (long long)call->args.global_vocab, (long long)call->args.vocab);
 }
 
-/* The row's own stats may take the place of one shard's, since each row is read before it is written. */
+/* The stats may be written over those of a shard, since each row is read before it is written. */
 static quern_status check_shards(const struct quern_cross_entropy_call *call) {
     const quern_cross_entropy_args *args = &call->args;
     int64_t bytes;

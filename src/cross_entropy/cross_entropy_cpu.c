@@ -1,5 +1,7 @@
-/* Cross-entropy on a CPU: kernels touch the logits; labels, parts and losses are seen to here. */
-#include "cross_entropy/cross_entropy.h"
+/* Cross-entropy on a CPU.  Kernels read the logits; this file handles labels, parts and losses.  Called by cross_entropy_run.c. */
+#include "cross_entropy/cross_entropy_cpu.h"
+
+#include "cross_entropy/cross_entropy_select.h"
 #include "kernels/cross_entropy_row.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
@@ -38,9 +40,9 @@ static void reduce_losses(const struct quern_cross_entropy_problem *problem) {
     *problem->loss = (float)sum;
 }
 
-/* ---- sharing work out ---- */
+/* ---- dividing the work ---- */
 
-/* A number of things, of which every worker does a run of neighbours. */
+/* A number of items; each worker gets a contiguous range. */
 struct work {
     const struct quern_cross_entropy_call *call;
     const struct quern_cross_entropy_problem *problem;
@@ -68,7 +70,7 @@ static void run_rows(const struct work *work, int64_t first, int64_t end, void *
     work->kernel->cpu.cross_entropy_rows(work->problem, first, end, scratch);
 }
 
-/* Of (row, part) pairs; the parts of a row are neighbours. */
+/* Items are (row, part) pairs; the parts of a row are neighbours. */
 static void run_parts(const struct work *work, int64_t first, int64_t end, void *scratch) {
     const int64_t parts = work->problem->part_count;
     for (int64_t i = first; i < end; i++) work->kernel->cpu.cross_entropy_part(work->problem, i / parts, i % parts, scratch);
@@ -94,12 +96,12 @@ static void finish_rows(const struct work *work, int64_t first, int64_t end, voi
 
 /* ---- the steps ---- */
 
-/* The kernels of a step; NULL: it has no use for one. */
+/* The kernels of a step; NULL: not needed. */
 struct kernels {
     const struct quern_kernel *rows, *stats, *gradient;
 };
 
-/* With few rows for the workers, a row's parts are spread over them; with a gradient every part is then summed twice. */
+/* If there are few rows for the workers, a row's parts are spread over them.  With a gradient each part is then read twice. */
 static bool is_split(const struct quern_cross_entropy_call *call) {
     const struct quern_cross_entropy_problem *problem = &call->problem;
     return problem->part_count > 1 && (problem->grad ? 2 : 1) * problem->rows <= call->device->threads;
@@ -115,7 +117,7 @@ static quern_status find_kernel(const struct quern_cross_entropy_call *call, enu
     return status;
 }
 
-/* All kernels are found before the first runs: a missing one must not leave half an answer. */
+/* Finds all kernels before the first one runs, so that a missing one leaves no partial result. */
 static quern_status find_kernels(const struct quern_cross_entropy_call *call, struct kernels *kernels) {
     const bool is_whole = call->step == QUERN_STEP_WHOLE, split = is_whole && is_split(call);
     quern_status status = find_kernel(call, QUERN_STAGE_ROWS, is_whole && !split, &kernels->rows);
@@ -140,16 +142,16 @@ static void write_gradients(const struct quern_cross_entropy_call *call, const s
 
 static void run_whole(const struct quern_cross_entropy_call *call, const struct kernels *kernels) {
     struct quern_cross_entropy_problem problem = call->problem;
-    if ((call->phases & QUERN_COUNT_LABELS) && (problem.divisor || problem.report)) count_labels(&problem);
-    if ((call->phases & QUERN_RUN_ROWS) && kernels->rows) {
+    if ((call->tasks & QUERN_COUNT_LABELS) && (problem.divisor || problem.report)) count_labels(&problem);
+    if ((call->tasks & QUERN_RUN_ROWS) && kernels->rows) {
         run_work((struct work){call, &problem, kernels->rows, run_rows, problem.rows, 0});
-    } else if (call->phases & QUERN_RUN_ROWS) {
+    } else if (call->tasks & QUERN_RUN_ROWS) {
         if (!problem.stats) problem.stats = call->spare_stats;
         sum_rows(call, &problem, kernels);
         run_work((struct work){call, &problem, NULL, finish_rows, problem.rows, 0});
         if (kernels->gradient) write_gradients(call, &problem, kernels);
     }
-    if ((call->phases & QUERN_SUM_LOSSES) && problem.loss) reduce_losses(&problem);
+    if ((call->tasks & QUERN_SUM_LOSSES) && problem.loss) reduce_losses(&problem);
 }
 
 static void run_combine(const struct quern_cross_entropy_call *call) {

@@ -1,27 +1,31 @@
 /*
- * Cross-entropy on a GPU: which stages a call runs, and their launches.
+ * Cross-entropy on a GPU: chooses the stages of a call and launches them.  Called by cross_entropy_run.c.
  *
- *   rows                        where there are rows enough for all multiprocessors; a block for each, or a cluster of blocks
- *   stats, combine, gradient    where there are not: a block for each part of each row
+ *   rows                        if there are enough rows for all multiprocessors: a block or a cluster of blocks for each row
+ *   stats, combine, gradient    if there are not: a block for each part of each row
  *
  * Both give the same bits.
  */
-#include "cross_entropy/cross_entropy.h"
-#include "runtime/walk.h"
+#include "cross_entropy/cross_entropy_cuda.h"
+
+#include "cross_entropy/cross_entropy_select.h"
+#include "os/integers.h"
+#include "runtime/cuda_visit.h"
 #include "runtime/status.h"
+#include "runtime/walk.h"
 
-enum { MAX_BLOCKS = 0x7fffff00 };  /* in the grid's first dimension, room left for a whole cluster; what is left goes to the second */
+enum { MAX_BLOCKS = 0x7fffff00 };  /* in the first dimension of the grid, with room for a cluster; the rest is in the second */
 
-/* ---- what is to be launched ---- */
+/* ---- the list of launches ---- */
 
 struct launch {
     const struct quern_ready_kernel *ready;
     int64_t blocks;
-    int64_t cluster;  /* of so many blocks each; 1: none */
+    int64_t cluster;  /* blocks of a cluster; 1: no clusters */
     size_t shared;
 };
 
-/* All stages are found before the first is launched: a missing one must not leave half an answer. */
+/* All stages are found before the first launch, so that a missing one leaves no partial result. */
 struct launches {
     struct launch list[5];  /* at most: stats, combine, labels, gradient, reduce */
     int count;
@@ -41,19 +45,17 @@ static quern_status add(struct launches *launches, const struct quern_cross_entr
 
 /* ---- rows ---- */
 
-static int64_t divided_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
-/* The fewest blocks that keep all parts in so much shared memory each; 0: the most are too few. */
+/* The fewest blocks that hold all parts in this much shared memory each; 0: a full cluster is too small. */
 static int64_t fewest_blocks(const struct quern_kernel *kernel, int64_t parts, int64_t shared_bytes) {
     for (int64_t blocks = 2; blocks <= kernel->cuda.cluster; blocks *= 2)
-        if (quern_cross_entropy_shared_bytes(kernel, 0, divided_up(parts, blocks)) <= shared_bytes) return blocks;
+        if (quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(parts, blocks)) <= shared_bytes) return blocks;
     return 0;
 }
 
-/* The driver keeps 1 KiB of each block's shared memory for itself, beside what one block may use. */
+/* The driver uses 1 KiB of shared memory for each block, in addition to the block's own. */
 enum { RESERVED_SHARED_BYTES = 1024 };
 
-/* The blocks that a row is spread over: so many that two of them fit a multiprocessor, if that can be; one computes while one waits. */
+/* The blocks of a row: if possible so many that two fit a multiprocessor, so that one computes while the other waits. */
 static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel) {
     if (!kernel->cuda.cluster) return 1;
     const int64_t alone = call->device->shared_bytes, paired = (alone + RESERVED_SHARED_BYTES) / 2 - RESERVED_SHARED_BYTES;
@@ -68,7 +70,7 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
     struct launch *launch = &launches->list[place];
     launch->cluster = blocks_per_row(call, launch->ready->kernel);
     launch->blocks *= launch->cluster;
-    const int64_t parts = divided_up(call->problem.part_count, launch->cluster);
+    const int64_t parts = quern_divide_up(call->problem.part_count, launch->cluster);
     launch->shared = (size_t)quern_cross_entropy_shared_bytes(launch->ready->kernel, call->problem.vocab, parts);
     return status;
 }
@@ -80,13 +82,13 @@ static quern_status add_combine(struct launches *launches, const struct quern_cr
     quern_status status = add(launches, call, QUERN_STAGE_COMBINE, call->problem.rows);
     if (place == launches->count) return status;
     const int64_t warps = launches->list[place].ready->kernel->cuda.threads / 32;  /* one for each row */
-    launches->list[place].blocks = divided_up(call->problem.rows, warps);
+    launches->list[place].blocks = quern_divide_up(call->problem.rows, warps);
     return status;
 }
 
-/* The divisor is needed before the gradient, and where it comes from the stats, after these have been combined. */
+/* The gradient needs the divisor.  If the divisor comes from the stats, they must be combined before. */
 static quern_status add_labels(struct launches *launches, const struct quern_cross_entropy_call *call) {
-    const bool wanted = (call->phases & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
+    const bool wanted = (call->tasks & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
     return wanted ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
 }
 
@@ -95,7 +97,7 @@ static quern_status add_gradient(struct launches *launches, const struct quern_c
 }
 
 static quern_status add_reduce(struct launches *launches, const struct quern_cross_entropy_call *call) {
-    const bool wanted = (call->phases & QUERN_SUM_LOSSES) && call->problem.loss;
+    const bool wanted = (call->tasks & QUERN_SUM_LOSSES) && call->problem.loss;
     return wanted ? add(launches, call, QUERN_STAGE_REDUCE, 1) : QUERN_OK;
 }
 
@@ -106,8 +108,8 @@ static quern_status add_stats(struct launches *launches, const struct quern_cros
 /* ---- the steps ---- */
 
 /*
- * Split, a row is read twice; whole, few rows leave multiprocessors idle.  One in two can have nearly all of the memory's bandwidth.
- * QUERN_KERNEL may have asked for a kernel of the rows stage all the same.
+ * If rows are split, each is read twice.  If they are not, few rows leave multiprocessors idle, though half of them can use nearly
+ * all of the memory's bandwidth.  QUERN_KERNEL may demand a kernel of the rows stage.
  */
 static quern_status is_better_split(const struct quern_cross_entropy_call *call, bool *split) {
     const struct quern_ready_kernel *rows, *stats;
@@ -116,7 +118,7 @@ static quern_status is_better_split(const struct quern_cross_entropy_call *call,
     quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
     if (status == QUERN_OK) status = quern_cross_entropy_select(call, QUERN_STAGE_STATS, &stats);
     if (status != QUERN_OK || !quern_is_named(call->device, stats->kernel)) return status;
-    *split = call->problem.rows < divided_up(call->device->multiprocessors, 2 * blocks_per_row(call, rows->kernel));
+    *split = call->problem.rows < quern_divide_up(call->device->multiprocessors, 2 * blocks_per_row(call, rows->kernel));
     return QUERN_OK;
 }
 
@@ -131,7 +133,7 @@ static quern_status plan_whole(struct launches *launches, struct quern_cross_ent
     bool split;
     quern_status status = is_better_split(call, &split);
     if (status == QUERN_OK) status = add_labels(launches, call);
-    if (status == QUERN_OK && (call->phases & QUERN_RUN_ROWS))
+    if (status == QUERN_OK && (call->tasks & QUERN_RUN_ROWS))
         status = split ? plan_split(launches, call) : add_rows(launches, call);
     return status == QUERN_OK ? add_reduce(launches, call) : status;
 }
@@ -168,7 +170,7 @@ static CUresult launch(const struct quern_cuda *cuda, const struct launch *launc
                        CUstream stream) {
     void *parameters[] = {problem};
     const struct quern_ready_kernel *ready = launch->ready;
-    const int64_t layers = divided_up(launch->blocks, MAX_BLOCKS), clusters = divided_up(launch->blocks / launch->cluster, layers);
+    const int64_t layers = quern_divide_up(launch->blocks, MAX_BLOCKS), clusters = quern_divide_up(launch->blocks / launch->cluster, layers);
     const unsigned width = (unsigned)(clusters * launch->cluster), threads = ready->kernel->cuda.threads;
     if (launch->cluster == 1)
         return cuda->launch(ready->function, width, (unsigned)layers, 1, threads, 1, 1, (unsigned)launch->shared, stream, parameters,
@@ -191,8 +193,8 @@ static quern_status launch_all(const struct quern_cuda *cuda, const struct launc
     struct quern_cross_entropy_problem *problem = &call->problem;
     const char *what = "cuMemsetD8Async";
     CUresult error = CUDA_SUCCESS;
-    /* The rows add to it, before or after their labels are counted. */
-    if (problem->report && (call->phases & QUERN_COUNT_LABELS))
+    /* Rows add to this count, before or after the labels are counted. */
+    if (problem->report && (call->tasks & QUERN_COUNT_LABELS))
         error = cuda->memory_set_async((CUdeviceptr)(uintptr_t)&problem->report->infinite_rows, 0,
                                        sizeof problem->report->infinite_rows, call->stream);
     for (int i = 0; i < launches->count && error == CUDA_SUCCESS; i++) {
@@ -204,14 +206,11 @@ static quern_status launch_all(const struct quern_cuda *cuda, const struct launc
 
 quern_status quern_cross_entropy_on_cuda(struct quern_cross_entropy_call *call) {
     struct launches launches = {.count = 0};
-    const struct quern_cuda *cuda;
+    struct quern_cuda_visit visit;
     quern_status status = plan_of_step[call->step](&launches, call);
-    if (status == QUERN_OK) status = quern_cuda_open(&cuda);
+    if (status == QUERN_OK) status = quern_cuda_begin_launch(&visit, call->device);
     if (status != QUERN_OK) return status;
-    CUresult error = cuda->context_push(call->device->context);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(call->device, error, "cuCtxPushCurrent");
-    status = launch_all(cuda, &launches, call);
-    CUcontext popped;
-    cuda->context_pop(&popped);
+    status = launch_all(visit.cuda, &launches, call);
+    quern_cuda_end_visit(&visit);
     return status;
 }

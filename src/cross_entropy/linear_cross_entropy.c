@@ -1,12 +1,14 @@
 /*
- * The last layer of a language model and its loss, some rows at a time.
+ * The last layer of a language model and its loss, a chunk of rows at a time.
  *
- * Labels are counted and losses are summed once, over all rows; what lies between runs once for each chunk.  Of a chunk d_weight is
+ * Labels are counted and losses are summed once, over all rows.  The other work is done for each chunk.  d_weight of a chunk is
  * computed before d_hidden, which may overwrite hidden.
  */
+#include "cross_entropy/cross_entropy_arguments.h"
+#include "cross_entropy/cross_entropy_run.h"
+#include "os/integers.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
-#include "cross_entropy/cross_entropy.h"
 #include "runtime/status.h"
 
 struct linear_call {
@@ -20,15 +22,12 @@ struct linear_call {
 
 enum { LEAST_CHUNK = 64 };
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* So that the logits of a chunk have about as many elements as hidden: rows * width / vocab, but not too few for a product. */
+/* By default the logits of a chunk have about as many elements as hidden: rows * width / vocab rows, but at least LEAST_CHUNK. */
 static int64_t choose_chunk(const quern_linear_cross_entropy_args *args) {
     const int64_t rows = args->loss.rows;
-    if (!rows || args->chunk_rows) return smaller(args->chunk_rows, rows);
+    if (!rows || args->chunk_rows) return quern_smaller(args->chunk_rows, rows);
     const int64_t even = (int64_t)((__int128)rows * args->width / args->loss.vocab);
-    return smaller(rows, larger(LEAST_CHUNK, even / LEAST_CHUNK * LEAST_CHUNK));
+    return quern_smaller(rows, quern_larger(LEAST_CHUNK, even / LEAST_CHUNK * LEAST_CHUNK));
 }
 
 static quern_status check_unused(const quern_device *device, const quern_cross_entropy_args *loss) {
@@ -81,7 +80,7 @@ static quern_status check_layer(const quern_device *device, quern_linear_cross_e
 
 static bool wants_gradient(const quern_linear_cross_entropy_args *args) { return args->d_hidden || args->d_weight; }
 
-/* Everything but pointers. */
+/* Checks everything but pointers. */
 static quern_status check_all(const quern_device *device, const quern_linear_cross_entropy_args *given,
                               quern_linear_cross_entropy_args *args) {
     quern_status status = quern_check_struct(device, "args", given, sizeof *given);
@@ -116,16 +115,17 @@ static quern_status check_pointers(const quern_device *device, const quern_linea
     return QUERN_OK;
 }
 
-/* ---- workspace: the chunk's logits, what all rows need, what the chunk needs ---- */
+/* ---- workspace: the logits of a chunk, then the workspaces of the call for all rows and of the call for a chunk ---- */
 
-static size_t round_up(size_t bytes) { return (bytes + 255) / 256 * 256; }
+/* Each part of the workspace begins at a multiple of 256 bytes. */
+static size_t padded(size_t bytes) { return quern_round_up(bytes, 256); }
 
 static size_t logits_bytes(const quern_linear_cross_entropy_args *args) {
-    return round_up((size_t)args->chunk_rows * (size_t)args->loss.vocab * quern_dtype_bytes(args->loss.logits_dtype));
+    return padded((size_t)args->chunk_rows * (size_t)args->loss.vocab * quern_dtype_bytes(args->loss.logits_dtype));
 }
 
 static size_t all_bytes(const quern_device *device, const quern_linear_cross_entropy_args *args) {
-    return round_up(quern_cross_entropy_needs(device, QUERN_STEP_WHOLE, &args->loss));
+    return padded(quern_cross_entropy_needs(device, QUERN_STEP_WHOLE, &args->loss));
 }
 
 static size_t chunk_bytes(const quern_device *device, const quern_linear_cross_entropy_args *args) {
@@ -138,7 +138,7 @@ static size_t needed_bytes(const quern_device *device, const quern_linear_cross_
     return logits_bytes(args) + all_bytes(device, args) + chunk_bytes(device, args);
 }
 
-static void state_calls(struct linear_call *call, quern_device *device, char *workspace, void *stream) {
+static void fill_calls(struct linear_call *call, quern_device *device, char *workspace, void *stream) {
     const quern_linear_cross_entropy_args *args = &call->args;
     call->logits = workspace;
     call->all = (struct quern_cross_entropy_call){.device = device, .step = QUERN_STEP_WHOLE, .args = args->loss, .stream = stream};
@@ -146,14 +146,14 @@ static void state_calls(struct linear_call *call, quern_device *device, char *wo
     call->all.args.grad = wants_gradient(args) ? call->logits : NULL;
     call->chunk = call->all;
     call->chunk.args.rows = args->chunk_rows;
-    quern_cross_entropy_state(&call->all, workspace + logits_bytes(args));
-    quern_cross_entropy_state(&call->chunk, workspace + logits_bytes(args) + all_bytes(device, args));
+    quern_cross_entropy_fill(&call->all, workspace + logits_bytes(args));
+    quern_cross_entropy_fill(&call->chunk, workspace + logits_bytes(args) + all_bytes(device, args));
 }
 
 /* ---- a chunk ---- */
 
-/* The chunk's rows of what is known of all rows. */
-static void state_chunk(struct linear_call *call, int64_t first, int64_t rows) {
+/* Points the call for a chunk at its rows. */
+static void fill_chunk(struct linear_call *call, int64_t first, int64_t rows) {
     const struct quern_cross_entropy_problem *all = &call->all.problem;
     struct quern_cross_entropy_problem *chunk = &call->chunk.problem;
     chunk->rows = call->chunk.args.rows = rows;
@@ -215,27 +215,27 @@ static quern_status compute_d_hidden(const struct linear_call *call, int64_t fir
 static quern_status run_chunk(struct linear_call *call, int64_t first, int64_t rows) {
     quern_status status = compute_logits(call, first, rows);
     if (status != QUERN_OK) return status;
-    state_chunk(call, first, rows);
-    call->chunk.phases = QUERN_RUN_ROWS;
+    fill_chunk(call, first, rows);
+    call->chunk.tasks = QUERN_RUN_ROWS;
     status = quern_cross_entropy_run(&call->chunk);
     if (status == QUERN_OK && call->args.d_weight) status = compute_d_weight(call, first, rows);
     if (status == QUERN_OK && call->args.d_hidden) status = compute_d_hidden(call, first, rows);
     return status;
 }
 
-/* No rows add nothing: d_weight is then 0, which a product over no columns writes. */
+/* Without rows d_weight is 0, which a product with k = 0 writes. */
 static quern_status run_chunks(struct linear_call *call) {
     const int64_t rows = call->args.loss.rows;
     if (!rows) return call->args.d_weight ? compute_d_weight(call, 0, 0) : QUERN_OK;
     for (int64_t first = 0; first < rows; first += call->args.chunk_rows) {
-        quern_status status = run_chunk(call, first, smaller(call->args.chunk_rows, rows - first));
+        quern_status status = run_chunk(call, first, quern_smaller(call->args.chunk_rows, rows - first));
         if (status != QUERN_OK) return status;
     }
     return QUERN_OK;
 }
 
-static quern_status run_phase(struct quern_cross_entropy_call *call, unsigned phase) {
-    call->phases = phase;
+static quern_status run_task(struct quern_cross_entropy_call *call, unsigned task) {
+    call->tasks = task;
     return quern_cross_entropy_run(call);
 }
 
@@ -260,10 +260,10 @@ quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear
     if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needed_bytes(device, &call.args));
     if (status == QUERN_OK) status = quern_check_stream(device, stream);
     if (status != QUERN_OK) return status;
-    state_calls(&call, device, workspace, stream);
+    fill_calls(&call, device, workspace, stream);
     status = quern_cross_entropy_check_step(&call.all);
-    if (status == QUERN_OK) status = run_phase(&call.all, QUERN_COUNT_LABELS);
+    if (status == QUERN_OK) status = run_task(&call.all, QUERN_COUNT_LABELS);
     if (status == QUERN_OK) status = run_chunks(&call);
-    if (status == QUERN_OK) status = run_phase(&call.all, QUERN_SUM_LOSSES);
+    if (status == QUERN_OK) status = run_task(&call.all, QUERN_SUM_LOSSES);
     return status;
 }

@@ -1,3 +1,4 @@
+/* FNV-1a.  Called for kernel packs and saved states. */
 #include "os/checksum.h"
 
 uint64_t quern_checksum(uint64_t hash, const void *data, size_t bytes) {

@@ -1,4 +1,4 @@
-/* The 64-bit hash FNV-1a, which closes files and saved states. */
+/* The 64-bit hash FNV-1a, stored at the end of files and saved states. */
 #ifndef QUERN_CHECKSUM_H
 #define QUERN_CHECKSUM_H
 
@@ -7,7 +7,7 @@
 
 #define QUERN_CHECKSUM_BEGIN 0xcbf29ce484222325u
 
-/* Goes on over more bytes from the hash of those before, or from QUERN_CHECKSUM_BEGIN. */
+/* Extends the hash of earlier bytes, or QUERN_CHECKSUM_BEGIN, by more bytes. */
 uint64_t quern_checksum(uint64_t hash, const void *data, size_t bytes);
 
 #endif

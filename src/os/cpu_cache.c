@@ -1,6 +1,6 @@
 /*
- * Asked of Linux, which knows it also where sysconf (and with it libc) is misled: a virtual machine may tell the number of cores
- * that share a cache wrongly to whoever asks the processor.
+ * Cache sizes are read from sysfs: under virtualisation CPUID may misreport how many cores share a cache.  Called by the ragged
+ * all-to-all of CPU ranks.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "os/cpu_cache.h"

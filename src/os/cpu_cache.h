@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The bytes of it that one of so many ranks can count on when each has so many threads at work. */
+/* The share of one rank in bytes, when `ranks` ranks use `threads` threads each. */
 int64_t quern_cpu_cache_share(int ranks, int threads);
 
 #endif

@@ -1,3 +1,4 @@
+/* Sizes files of shared memory.  Called by the rendezvous and by symmetric memory. */
 #define _POSIX_C_SOURCE 200809L
 #include "os/file_size.h"
 

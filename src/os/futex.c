@@ -1,3 +1,4 @@
+/* The futex system call.  Called by the waits of src/ranks. */
 #define _GNU_SOURCE
 #include "os/futex.h"
 

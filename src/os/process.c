@@ -1,3 +1,4 @@
+/* Identifies processes by /proc.  Called when ranks join and when they wait for each other. */
 #define _GNU_SOURCE
 #include "os/process.h"
 

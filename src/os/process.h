@@ -1,21 +1,21 @@
-/* Which process a rank belongs to, and whether that still runs. */
+/* The identity of a process, and whether it still runs. */
 #ifndef QUERN_PROCESS_H
 #define QUERN_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A process, told from a later one with the same number. */
+/* A process.  A later process with the same number differs in its start time. */
 struct quern_process {
     int32_t pid;
     uint64_t start_time;  /* in the kernel's ticks; 0: unknown */
     uint64_t namespace;   /* of its pid; 0: unknown */
 };
 
-/* The calling process; asked again after a fork. */
+/* The calling process.  Ask again after a fork. */
 struct quern_process quern_this_process(void);
 
-/* False also when it cannot be told: its pid means nothing in another namespace. */
+/* False also if this is unknown: a pid has no meaning in another namespace. */
 bool quern_process_has_ended(struct quern_process process);
 
 bool quern_same_process(struct quern_process a, struct quern_process b);

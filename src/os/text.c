@@ -1,3 +1,4 @@
+/* A small printf.  Called wherever a detail, a log line or a report is composed. */
 #define _GNU_SOURCE /* strfromd */
 #include "os/text.h"
 

@@ -1,8 +1,8 @@
 /*
  * Text in a buffer of fixed size, for details and log lines.
  *
- * A subset of printf of its own: the library must not drag printf, its locale tables and its allocations into an engine, and
- * `nm` on the archive can then show that nothing in it prints.
+ * It has its own subset of printf, so that the library does not pull printf with its locale tables and allocations into an engine.
+ * Then `nm` on the archive shows that the library never prints.
  */
 #ifndef QUERN_TEXT_H
 #define QUERN_TEXT_H
@@ -13,7 +13,7 @@
 struct quern_text {
     char *buffer;
     size_t capacity;  /* bytes, the closing zero included; 0: only the length is counted */
-    size_t length;    /* of the whole text, also what did not fit */
+    size_t length;    /* of the whole text, including the part that did not fit */
 };
 
 /* An empty text in a buffer; the buffer is closed with a zero at once. */

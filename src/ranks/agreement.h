@@ -1,26 +1,26 @@
-/* How the ranks of a group learn on the host whether all of them have succeeded so far, and what failed where. */
+/* Agreement of all ranks of a group, on the host: whether each has succeeded so far, and which rank failed and why. */
 #ifndef QUERN_AGREEMENT_H
 #define QUERN_AGREEMENT_H
 
-#include "ranks/group.h"
+#include "ranks/membership.h"
 
-/* What a rank says. */
-struct quern_verdict {
+/* The vote of one rank. */
+struct quern_vote {
     int32_t status;     /* quern_status */
     int32_t unused;
-    uint64_t value;     /* anything the others should know */
-    char reason[240];   /* of a failure */
+    uint64_t value;     /* for the caller */
+    char reason[240];   /* why it failed */
 };
 
-/* A verdict with the calling thread's detail as its reason. */
-struct quern_verdict quern_make_verdict(quern_status status);
+/* A vote, with the calling thread's detail as its reason. */
+struct quern_vote quern_make_vote(quern_status status);
 
 /*
- * Collective over the group.  verdicts[i] is of members[i].  When any rank has failed, every rank fails with the status of the
- * lowest such rank and the detail "rank 2: REASON"; the group stays usable.  all (may be NULL): [ranks] everyone's verdict.
- * Errors of its own: those of quern_exchange.
+ * Collective over the group.  votes[i] is the vote of members[i].  If any rank has failed, every rank fails with the status of the
+ * lowest failed rank and the detail "rank 2: REASON".  The group stays usable.  all (may be NULL): [ranks] the votes of all.
+ * Other errors: those of quern_exchange.
  */
 quern_status quern_agree(struct quern_membership *const *members, int count, enum quern_collective operation,
-                         const struct quern_verdict *verdicts, struct quern_verdict *all);
+                         const struct quern_vote *votes, struct quern_vote *all);
 
 #endif

@@ -1,7 +1,9 @@
-/* The barrier of GPU ranks: one launch. */
-#include "ranks/group_cuda.h"
+/* The barrier of GPU ranks: one launch.  The other collective kernels use its link, report and room. */
+#include "ranks/barrier_cuda.h"
 
-#include "kernels/collective_problem.h"
+#include "os/clock.h"
+#include "ranks/cuda_rank.h"
+#include "ranks/poison.h"
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
 
@@ -56,7 +58,7 @@ quern_status quern_cuda_room(const struct quern_membership *member, const struct
                       "for each rank", member->label, rank->ranks_on_device, each * device->multiprocessors, ready->kernel->name);
 }
 
-/* In the rank's context. */
+/* The rank's context is current. */
 static quern_status launch(struct quern_membership *member, const struct quern_ready_kernel *ready,
                            const struct quern_barrier_problem *problem, CUstream stream) {
     int room;
@@ -71,12 +73,12 @@ static quern_status launch(struct quern_membership *member, const struct quern_r
 
 static quern_status meet(struct quern_membership *member, const struct quern_barrier_problem *problem, CUstream stream) {
     const struct quern_ready_kernel *ready;
-    bool capturing;
+    struct quern_cuda_entry entry;
     quern_status status = quern_select(member->device, QUERN_BARRIER, NULL, &ready);
-    if (status == QUERN_OK) status = quern_cuda_enter(member, stream, &capturing);
+    if (status == QUERN_OK) status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
-    if (!capturing || !problem->dissents) status = launch(member, ready, problem, stream);
-    quern_status left = quern_cuda_leave(member, stream, capturing);
+    if (!entry.capturing || !problem->dissents) status = launch(member, ready, problem, stream);
+    quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
 }
 

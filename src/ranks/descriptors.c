@@ -1,3 +1,4 @@
+/* Passes file descriptors between the processes of a group.  Called while symmetric memory is made. */
 #define _GNU_SOURCE
 #include "ranks/descriptors.h"
 
@@ -8,17 +9,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ranks/poison.h"
 #include "runtime/status.h"
 
-/* What comes with the descriptors of one message. */
-struct letter {
+/* The data of a message that carries descriptors. */
+struct message {
     uint64_t call;
     int32_t from;
     int32_t count;
     int32_t tags[QUERN_DESCRIPTOR_TAGS];
 };
 
-/* Room for the descriptors beside a letter. */
+/* The ancillary data of a message: its descriptors. */
 union control {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(QUERN_DESCRIPTOR_TAGS * sizeof(int))];
@@ -43,7 +45,7 @@ int quern_process_leader(const struct quern_segment *segment, int rank) {
     return leader;
 }
 
-/* An abstract name: it leaves no file behind and ends with its socket. */
+/* An abstract name: it needs no file and ends with its socket. */
 static struct sockaddr_un name_of(const struct quern_segment *segment, uint64_t call, int rank, socklen_t *bytes) {
     static const char digits[] = "0123456789abcdef";
     struct sockaddr_un name = {.sun_family = AF_UNIX};
@@ -58,7 +60,7 @@ static struct sockaddr_un name_of(const struct quern_segment *segment, uint64_t 
     return name;
 }
 
-/* Whether the other end belongs to this user; nobody else should know the name. */
+/* Whether the peer of a connection belongs to this user.  The name is not a secret, so others could connect. */
 static bool is_of_this_user(int connection) {
     struct ucred peer;
     socklen_t bytes = sizeof peer;
@@ -78,27 +80,27 @@ quern_status quern_descriptors_listen(const struct quern_membership *member, uin
 
 /* ---- sending ---- */
 
-static bool send_letter(int connection, struct letter *letter, const struct quern_descriptor *list) {
+static bool send_message(int connection, struct message *message, const struct quern_descriptor *list) {
     union control control = {.bytes = {0}};
     int descriptors[QUERN_DESCRIPTOR_TAGS];
-    size_t size = (size_t)letter->count * sizeof *descriptors;
-    for (int i = 0; i < letter->count; i++) {
-        letter->tags[i] = list[i].tag;
+    size_t size = (size_t)message->count * sizeof *descriptors;
+    for (int i = 0; i < message->count; i++) {
+        message->tags[i] = list[i].tag;
         descriptors[i] = list[i].descriptor;
     }
-    struct iovec data = {letter, sizeof *letter};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(size)};
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    struct iovec data = {message, sizeof *message};
+    struct msghdr packet = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(size)};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&packet);
     *header = (struct cmsghdr){.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(size)};
     memcpy(CMSG_DATA(header), descriptors, size);
-    return sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *letter;
+    return sendmsg(connection, &packet, MSG_NOSIGNAL) == (ssize_t)sizeof *message;
 }
 
 static quern_status send_to(const struct quern_membership *member, uint64_t call, int rank, const struct quern_descriptor *list,
                             int count) {
     socklen_t bytes;
     struct sockaddr_un name = name_of(member->segment, call, rank, &bytes);
-    struct letter letter = {.call = call, .from = member->rank, .count = count};
+    struct message message = {.call = call, .from = member->rank, .count = count};
     int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     quern_status status = QUERN_OK;
     if (connection < 0)
@@ -109,13 +111,13 @@ static quern_status send_to(const struct quern_membership *member, uint64_t call
                             strerror(errno));
     else if (!is_of_this_user(connection))
         status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "the socket of rank %d belongs to another user", rank);
-    else if (!send_letter(connection, &letter, list))
+    else if (!send_message(connection, &message, list))
         status = fail_system(member, "sending descriptors");
     quern_close_descriptor(&connection);
     return status;
 }
 
-/* Whether a peer that cannot be reached has ended: its sockets go a moment before its process does. */
+/* Whether an unreachable peer has ended.  Its sockets close a moment before its process ends. */
 static bool is_gone(struct quern_process process) {
     bool gone = quern_process_has_ended(process);
     for (int attempt = 0; attempt < 20 && !gone; attempt++) {
@@ -141,29 +143,29 @@ quern_status quern_descriptors_send(const struct quern_membership *member, uint6
 
 /* ---- receiving ---- */
 
-/* Reads a letter and what came beside it; the descriptors are the caller's even when the letter is not sound. */
-static bool read_letter(int connection, struct letter *letter, int descriptors[QUERN_DESCRIPTOR_TAGS], int *count, bool *cut) {
+/* Reads a message and its descriptors.  The caller owns the descriptors even if the message is malformed. */
+static bool read_message(int connection, struct message *message, int descriptors[QUERN_DESCRIPTOR_TAGS], int *count, bool *cut) {
     union control control;
-    struct iovec data = {letter, sizeof *letter};
-    struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    ssize_t length = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
+    struct iovec data = {message, sizeof *message};
+    struct msghdr packet = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t length = recvmsg(connection, &packet, MSG_CMSG_CLOEXEC);
     *count = 0;
     if (length < 0) return false;
-    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&packet); header; header = CMSG_NXTHDR(&packet, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
         size_t bytes = header->cmsg_len - CMSG_LEN(0);
         memcpy(descriptors, CMSG_DATA(header), bytes);
         *count = (int)(bytes / sizeof *descriptors);
     }
-    *cut = message.msg_flags & MSG_CTRUNC;
-    return length == (ssize_t)sizeof *letter && letter->count == *count;
+    *cut = packet.msg_flags & MSG_CTRUNC;
+    return length == (ssize_t)sizeof *message && message->count == *count;
 }
 
-/* Puts the descriptors into the table; what has no place there is closed. */
-static void file_descriptors(const struct letter *letter, bool sound, int *descriptors, int count,
+/* Stores the descriptors in the table and closes those that have no place there. */
+static void file_descriptors(const struct message *message, bool sound, int *descriptors, int count,
                              int table[QUERN_DESCRIPTOR_TAGS]) {
     for (int i = 0; i < count; i++) {
-        int tag = sound ? letter->tags[i] : -1;
+        int tag = sound ? message->tags[i] : -1;
         if (tag < 0 || tag >= QUERN_DESCRIPTOR_TAGS || table[tag] >= 0)
             quern_close_descriptor(&descriptors[i]);
         else
@@ -179,12 +181,12 @@ quern_status quern_descriptors_receive(const struct quern_membership *member, ui
         if (connection < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
         if (connection < 0 && errno != EAGAIN) return fail_system(member, "receiving descriptors");
         if (connection < 0) break;
-        struct letter letter;
+        struct message message;
         int descriptors[QUERN_DESCRIPTOR_TAGS], count = 0;
         bool cut = false;
         if (is_of_this_user(connection)) {
-            bool sound = read_letter(connection, &letter, descriptors, &count, &cut);
-            file_descriptors(&letter, sound && letter.call == call, descriptors, count, table);
+            bool sound = read_message(connection, &message, descriptors, &count, &cut);
+            file_descriptors(&message, sound && message.call == call, descriptors, count, table);
         }
         any_cut |= cut;
         close(connection);

@@ -1,40 +1,40 @@
 /*
  * Passing file descriptors between the processes of a group: over Unix sockets, whose names only its members know.
  *
- * Nothing here waits.  A rank listens; the ranks agree that all do; they send, which needs nobody to receive yet; they agree that
- * all have sent; then what was sent is there.  So every wait is the agreement's, with its limit and its eye on the peers, and
- * whatever a call that failed has left in a socket goes with that socket: each call has its own.
+ * Nothing here waits.  Each rank listens, and the ranks agree that all listen.  They send, which needs no receiver yet, and agree
+ * that all have sent.  Then every message is there to receive.  So only the agreements wait, with their timeout and their checks of
+ * the peers.  Each call has its own socket, so a failed call leaves nothing behind.
  */
 #ifndef QUERN_DESCRIPTORS_H
 #define QUERN_DESCRIPTORS_H
 
-#include "ranks/group.h"
+#include "ranks/membership.h"
 
 enum { QUERN_DESCRIPTOR_TAGS = QUERN_RANK_LIMIT + 1 };
 
-/* A descriptor and what it is, in [0, QUERN_DESCRIPTOR_TAGS). */
+/* A descriptor and its tag, in [0, QUERN_DESCRIPTOR_TAGS). */
 struct quern_descriptor {
     int tag;
     int descriptor;
 };
 
-/* The lowest rank in the process of `rank`: the one that passes descriptors, for all ranks of the process. */
+/* The lowest rank in the process of `rank`.  It passes descriptors for all ranks of the process. */
 int quern_process_leader(const struct quern_segment *segment, int rank);
 
-bool quern_are_neighbours(const struct quern_segment *segment, int a, int b);  /* of one process */
+bool quern_are_neighbours(const struct quern_segment *segment, int a, int b);  /* in one process */
 
-/* Begins to listen as this rank.  `call` is the same on every rank and not used before in the group. */
+/* Begins to listen as this rank.  `call` is the same number on every rank, used once in the group. */
 quern_status quern_descriptors_listen(const struct quern_membership *member, uint64_t call, int *listener);
 
-/* Sends copies of descriptors to every other process of the group; all listen. */
+/* Sends copies of descriptors to every other process of the group.  All of them listen already. */
 quern_status quern_descriptors_send(const struct quern_membership *member, uint64_t call, const struct quern_descriptor *list,
                                     int count);
 
-/* Takes in everything that was sent: table[tag], each -1 before, for the caller to close. */
+/* Receives all descriptors into table[tag], where each was -1 before.  The caller closes them. */
 quern_status quern_descriptors_receive(const struct quern_membership *member, uint64_t call, int listener,
                                        int table[QUERN_DESCRIPTOR_TAGS]);
 
-/* Closes a descriptor, if there is one, and forgets it. */
+/* Closes a descriptor unless it is -1, and sets it to -1. */
 void quern_close_descriptor(int *descriptor);
 
 #endif

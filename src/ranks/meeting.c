@@ -1,34 +1,30 @@
 /*
  * The barrier on the host: put-to-all, then wait-for-all, over pairwise monotonic counters.
  *
- * How a rank waits: it looks a number of times (a peer on another core comes within a microsecond), then sleeps on the word that
- * counts the signals put into its pad.  Going to sleep it says at which count it wants to be woken, which is now plus the signals
- * it misses, so that of 63 peers only the last one pays for a wake-up, and 64 ranks on 2 cores still move.  A signal from a rank
- * that is a phase ahead makes the count come early, never late; the rank looks again and sleeps again.
+ * A waiting rank polls a number of times, since a peer on another core comes within a microsecond.  Then it sleeps on the word that
+ * counts the signals put into its pad.  Before it sleeps it sets the count at which it must be woken: the present count plus the
+ * missing signals.  So only the last of 63 peers pays for a wake-up, and 64 ranks make progress on 2 cores.  A signal from a rank
+ * that is one meeting ahead wakes the rank too early, never too late; the rank polls again and sleeps again.
  *
  *   putter:   signal = ..., release;  arrivals += 1;  if arrivals has just become wake_at: wake
  *   sleeper:  seen = arrivals;  missing = look;  wake_at = seen + missing;  sleep while arrivals == seen
  *
- * Both sides' last steps are sequentially consistent: either the putter sees when the other wants to be woken, or the sleeper's
- * kernel sees that the count has moved.  Nobody but the sleeper writes what it wants: a putter that took down a flag would at times
- * take down that of the next sleep.  Proved on tests/model/sleep.pml.  Sleeps are cut into slices only to look after the limit and
- * the life of the peers.
+ * The last steps of both sides are sequentially consistent: either the putter sees wake_at, or the system sees that the count has
+ * changed and does not sleep.  Only the sleeper writes wake_at: if putters cleared a flag, they could clear the flag of the next
+ * sleep.  Checked by tests/model/sleep.pml.  A sleep is cut into slices only to check the timeout and whether the peers live.
+ *
+ * Called by the barrier of CPU ranks, by their ragged all-to-all, and by every exchange of messages.
  */
-#define _GNU_SOURCE
-#include "os/futex.h"
-#include "ranks/group.h"
-#include "runtime/status.h"
+#include "ranks/meeting.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "os/clock.h"
+#include "os/futex.h"
+#include "ranks/describe.h"
+#include "ranks/poison.h"
 
 static const int64_t SLICE = 50000000;  /* nanoseconds */
-
-int64_t quern_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static inline void pause_core(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -45,14 +41,14 @@ static void wake_if_complete(struct quern_segment_rank *peer) {
     if (arrivals == __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST)) quern_futex_wake(&peer->arrivals);
 }
 
-/* All ranks meet most often: their digest is kept. */
+/* The digest of all ranks is stored, since they meet most often. */
 static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
     bool all = meeting->set->count == member->ranks;
     return quern_make_tag(meeting->operation, meeting->phase,
                           all ? member->everyones_digest : quern_members_digest(meeting->set->words));
 }
 
-/* In rank-relative order, so that not all ranks begin with the same pad. */
+/* Each rank begins with its successor, so that not all ranks write the same pad first. */
 static inline int next_rank(const struct quern_membership *member, int rank) { return rank + 1 < member->ranks ? rank + 1 : 0; }
 
 void quern_announce(struct quern_membership *member, const struct quern_meeting *meeting) {
@@ -66,7 +62,7 @@ void quern_announce(struct quern_membership *member, const struct quern_meeting 
         uint32_t epoch = ++member->count[peer];
         __atomic_store_n(&quern_segment_pad(segment, peer)[member->rank], quern_make_signal(epoch, tag), __ATOMIC_RELEASE);
     }
-    /* Nobody is woken before all signals are there: who wakes may take this core, and go on to the next meeting. */
+    /* All signals are written before the first wake-up: a woken rank may take this core and enter the next meeting. */
     for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer))
         if (quern_set_has(meeting->set, peer)) wake_if_complete(&segment->rank[peer]);
 }
@@ -78,10 +74,10 @@ struct wait {
     const struct quern_meeting *meeting;
     quern_signal *pad;
     uint32_t tag;
-    int next;           /* every member below this rank has come */
+    int next;           /* all members below this rank have come */
     int other_call;     /* a rank that came with another tag; -1: none */
-    int looked_for;     /* the rank whose life was asked for last */
-    int64_t began;      /* 0: not yet asked the clock */
+    int looked_for;     /* the rank whose process was checked last */
+    int64_t began;      /* 0: the clock has not been read */
 };
 
 static bool has_come(const struct wait *wait, int rank) {
@@ -93,14 +89,14 @@ static bool is_awaited(const struct wait *wait, int rank) {
     return rank != wait->member->rank && quern_set_has(wait->meeting->set, rank);
 }
 
-/* A rank at the very epoch of this meeting must be in the same call; one that is further has been through this meeting. */
+/* A rank at exactly this epoch must be in the same call.  A rank that is further has completed this meeting. */
 static void compare_tags(struct wait *wait, int rank) {
     quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);
     if (quern_signal_epoch(signal) == wait->member->count[rank] && quern_signal_tag(signal) != wait->tag)
         wait->other_call = rank;
 }
 
-/* Moves on past the ranks that have come; true when all have. */
+/* Advances past the ranks that have come.  True if all have. */
 static bool all_have_come(struct wait *wait) {
     for (; wait->next < wait->member->ranks; wait->next++) {
         if (!is_awaited(wait, wait->next)) continue;
@@ -117,7 +113,7 @@ static uint32_t count_missing(const struct wait *wait) {
     return missing;
 }
 
-/* ---- what can go wrong ---- */
+/* ---- errors ---- */
 
 static quern_status report_other_call(const struct wait *wait) {
     char here[64], there[64];
@@ -131,24 +127,17 @@ static quern_status report_other_call(const struct wait *wait) {
                         strcmp(here, there) == 0 ? " of other members" : "");
 }
 
-/* Says of up to eight missing ranks how far they came. */
+/* Appends the missing ranks and how far they came. */
 static void list_missing(const struct wait *wait, struct quern_text *text) {
     const struct quern_membership *member = wait->member;
-    int listed = 0, more = 0;
+    struct quern_missing_list list = {text, member->segment, 0};
     for (int rank = 0; rank < member->ranks; rank++) {
         if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
-        if (listed == 8) {
-            more++;
-            continue;
-        }
-        const struct quern_segment_rank *peer = &member->segment->rank[rank];
-        quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);
-        quern_text_add(text, "%srank %d (process %d, last epoch %u, expected %u, last in ", listed++ ? ", " : "", rank,
-                       peer->process.pid, quern_signal_epoch(signal), member->count[rank]);
-        quern_describe_tag(text, __atomic_load_n(&peer->tag, __ATOMIC_RELAXED));
-        quern_text_add(text, ")");
+        const quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);
+        quern_list_missing(&list, rank, quern_signal_epoch(signal), member->count[rank],
+                           __atomic_load_n(&member->segment->rank[rank].tag, __ATOMIC_RELAXED));
     }
-    if (more) quern_text_add(text, " and %d more", more);
+    quern_end_missing(&list);
 }
 
 static quern_status expire(const struct wait *wait, int64_t now) {
@@ -157,14 +146,14 @@ static quern_status expire(const struct wait *wait, int64_t now) {
     quern_describe_tag(&text, wait->tag);
     text = quern_text_begin(missing, sizeof missing);
     list_missing(wait, &text);
-    if (!text.length) return QUERN_OK;  /* the last one has just come */
+    if (!text.length) return QUERN_OK;  /* the last one has come just now */
     return quern_poison(wait->member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where, wait->member->rank,
                         (double)(now - wait->began) * 1e-9, missing);
 }
 
 /*
- * A missing rank that will never come; -1: none is known to be gone.  A few at a time, in turn: to look for a process takes more than
- * ten microseconds, and everyone who waits looks for everyone who is missing.
+ * A missing rank that will never come; -1: none is known.  Checking a process takes more than ten microseconds, and every waiting
+ * rank checks every missing one, so each call checks a few of them in turn.
  */
 static int find_lost(struct wait *wait, bool *left) {
     enum { LOOKS = 8 };
@@ -176,7 +165,7 @@ static int find_lost(struct wait *wait, bool *left) {
         *left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
         bool here = quern_same_process(ranks[rank].process, ranks[wait->member->rank].process);
         bool gone = *left || (!here && quern_process_has_ended(ranks[rank].process));
-        if (gone && !has_come(wait, rank)) return rank;  /* looked at last: it may have come before it went */
+        if (gone && !has_come(wait, rank)) return rank;  /* read last: it may have come before it ended */
     }
     return -1;
 }
@@ -251,8 +240,8 @@ quern_status quern_meet(struct quern_membership *member, const struct quern_meet
 /* ---- exchanging ---- */
 
 /*
- * One round: every rank puts its piece into its mailbox, all meet, every rank reads all mailboxes.  The mailbox has two halves in
- * turn: a rank writes a half again only after the next meeting, to which every rank comes when it has read this one.
+ * One round: every rank writes its piece into its mailbox, all meet, every rank reads all mailboxes.  The two halves of a mailbox
+ * alternate.  A rank writes a half again only after the next meeting, and every rank enters that meeting after reading this half.
  */
 static quern_status exchange_piece(struct quern_membership *const *members, int count, const struct quern_meeting *meeting,
                                    const void *const *payloads, size_t offset, size_t bytes, size_t stride, char *all) {

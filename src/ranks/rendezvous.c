@@ -1,11 +1,15 @@
 /*
- * How the ranks of a group find each other: a file of POSIX shared memory under a name the engine chose.
+ * The ranks of a group meet in a file of POSIX shared memory, under a name that the engine chose.
  *
- * The first to come makes it, each rank claims its place in it, and the last one removes the name and says that all are there.
- * Everyone who is joining holds a shared lock on the file, which the kernel takes away with the process: a file that nobody locks
- * is left over from a run that died, and is replaced.
+ * The first rank makes the file, each rank claims its place in it, and the last one removes the name and marks the segment ready.
+ * Every joining process holds a shared lock on the file, which the system releases when the process ends.  An unlocked file is a
+ * remnant of a run that died, and is replaced.
+ *
+ * Called when a group is created or split.  Checked by tests/model/rendezvous.pml.
  */
 #define _GNU_SOURCE
+#include "ranks/rendezvous.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,16 +22,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "os/file_size.h"
 #include "os/futex.h"
-#include "ranks/group.h"
+#include "ranks/poison.h"
 #include "runtime/status.h"
 
-static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory: with it everything else is in place */
+static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written when everything else is in place */
 static const uint32_t LAYOUT = 1;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
-static const int64_t SLICE = 50000000;             /* nanoseconds between two looks at who is still alive */
+static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks' processes */
 
-/* ---- one mapping per process, so that threads see the same addresses ---- */
+/* ---- one mapping per process, so that all threads use the same addresses ---- */
 
 struct mapping {
     struct mapping *next;
@@ -102,7 +107,7 @@ struct joining {
     int descriptor;      /* of the file, locked; -1: none yet */
     struct quern_segment *segment;
     int64_t began, limit;
-    bool again;          /* what was found is on its way out: begin anew */
+    bool again;          /* the file that was found is about to be removed: begin again */
 };
 
 static bool is_in_time(const struct joining *joining) { return quern_now() - joining->began < joining->limit; }
@@ -131,9 +136,9 @@ static bool name_is_ours(const struct joining *joining) {
 }
 
 /*
- * Removes the name if it still means this file.  Only one rank may be at it: between one's look and its removal, another could
- * remove the name, and a new group take it.  The kernel takes this lock away with the process, too; a rank that is stopped while it
- * holds it is not waited for, and leaves the name to whoever creates the next group.
+ * Removes the name if it still belongs to this file.  A lock lets one rank at a time do so: between the check of one rank and its
+ * removal, another could remove the name and a new group could take it.  The system releases this lock, too, when the process ends.
+ * No rank waits for a stopped holder; the name is then left to the creator of the next group.
  */
 static void remove_name(const struct joining *joining) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -159,12 +164,12 @@ static void fill_segment(struct quern_segment *segment, const struct joining *jo
     __atomic_store_n(&segment->magic, MAGIC, __ATOMIC_RELEASE);
 }
 
-/* Memory is reserved here and now: to find a full /dev/shm at the first write would be a signal, not a status. */
+/* Reserves the memory now: a full /dev/shm would otherwise be a signal at the first write, not a status. */
 static quern_status make_file(struct joining *joining) {
     struct stat file;
     unsigned char id[16];
     fchmod(joining->descriptor, 0600);
-    joining->again = flock(joining->descriptor, LOCK_SH | LOCK_NB) != 0;  /* someone takes it for remains, and removes it */
+    joining->again = flock(joining->descriptor, LOCK_SH | LOCK_NB) != 0;  /* another rank takes it for a remnant and removes it */
     if (joining->again) return QUERN_OK;
     if (quern_reserve_file_size(joining->descriptor, (int64_t)quern_segment_bytes((uint32_t)joining->members[0]->ranks)) &&
         fstat(joining->descriptor, &file) == 0 && getrandom(id, sizeof id, 0) == sizeof id)
@@ -174,12 +179,12 @@ static quern_status make_file(struct joining *joining) {
         remove_name(joining);
         return status;
     }
-    joining->again = file.st_nlink == 0;  /* someone took it for remains, and has removed it */
+    joining->again = file.st_nlink == 0;  /* another rank took it for a remnant and has removed it */
     if (!joining->again) fill_segment(joining->segment, joining, id);
     return QUERN_OK;
 }
 
-/* Whether the file is this user's own, and nobody else may touch it. */
+/* Whether the file belongs to this user, and no other user may open it. */
 static quern_status check_owner(const struct joining *joining, const struct stat *file) {
     if (file->st_uid != geteuid())
         return quern_fail(device_of(joining), QUERN_SYSTEM_ERROR, "/dev/shm%s belongs to user %u: expected %u, this process's",
@@ -190,19 +195,19 @@ static quern_status check_owner(const struct joining *joining, const struct stat
     return QUERN_OK;
 }
 
-/* Whether a file was made so lately that whoever makes it may not have come to lock it yet. */
+/* Whether a file is so new that its maker may not have locked it yet. */
 static bool is_being_made(const struct stat *file) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return file->st_size == 0 && now.tv_sec - file->st_ctim.tv_sec <= 1 && now.tv_sec >= file->st_ctim.tv_sec;
 }
 
-/* All have joined: whoever has ended since then has not been missed. */
+/* All ranks have joined.  A rank that ended after that has not failed to come. */
 static bool is_ready(const struct quern_segment *segment) {
     return __atomic_load_n(&segment->state, __ATOMIC_ACQUIRE) == QUERN_SEGMENT_READY;
 }
 
-/* A file that was found: joined, waited for, or removed when nobody is left who made it. */
+/* Joins a file that was found, waits for it to be usable, or removes it if its makers have died. */
 static quern_status join_file(struct joining *joining) {
     struct stat file;
     if (fstat(joining->descriptor, &file) != 0) return fail_system(joining, "looking at the file");
@@ -236,9 +241,9 @@ static quern_status open_file(struct joining *joining) {
     return joining->again ? QUERN_OK : fail_system(joining, "opening the file");
 }
 
-/* ---- taking the places ---- */
+/* ---- claiming the places ---- */
 
-/* Ends the group for those who have joined it, too: they would wait for nothing. */
+/* Ends the group for the ranks that have joined it, too: it will never be complete. */
 static quern_status refuse_group(struct joining *joining, quern_status status, const char *reason) {
     joining->members[0]->segment = joining->segment;
     status = quern_poison(joining->members[0], status, "%s", reason);
@@ -282,18 +287,18 @@ static void describe_device(struct quern_segment_rank *place, const struct quern
     memcpy(place->device_uuid, uuid.bytes, sizeof uuid.bytes);
 }
 
-/* What the place was when this rank tried to take it; ABSENT: it is this rank's now. */
+/* Tries to claim a place.  Returns its former state; ABSENT: it belongs to this rank now. */
 static uint32_t claim(struct quern_segment_rank *place) {
     uint32_t state = QUERN_RANK_ABSENT;
     __atomic_compare_exchange_n(&place->state, &state, QUERN_RANK_CLAIMED, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return state;
 }
 
-/* Someone else has the place, or had it and has died. */
+/* Another process has the place, or had it and has died. */
 static quern_status give_way(struct joining *joining, const struct quern_membership *member, uint32_t state) {
     const struct quern_process owner = joining->segment->rank[member->rank].process;
     if (state == QUERN_RANK_CLAIMED)
-        return quern_fail(member->device, QUERN_PEER_TIMEOUT, "rank %d of group %s is being taken by a process that does not go on",
+        return quern_fail(member->device, QUERN_PEER_TIMEOUT, "rank %d of group %s is being claimed by a process that makes no progress",
                           member->rank, joining->name + 7);
     joining->again = state == QUERN_RANK_JOINED && (quern_process_has_ended(owner) || is_ready(joining->segment));
     if (!joining->again)
@@ -306,7 +311,7 @@ static quern_status give_way(struct joining *joining, const struct quern_members
 static quern_status take_place(struct joining *joining, struct quern_membership *member) {
     struct quern_segment_rank *place = &joining->segment->rank[member->rank];
     uint32_t state = claim(place);
-    while (state == QUERN_RANK_CLAIMED && is_in_time(joining)) {  /* its owner is about to say who it is, or died on the way */
+    while (state == QUERN_RANK_CLAIMED && is_in_time(joining)) {  /* its owner is about to write its process, or died before that */
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         state = claim(place);
     }
@@ -317,16 +322,16 @@ static quern_status take_place(struct joining *joining, struct quern_membership 
     member->segment = joining->segment;
     __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);
     if (__atomic_add_fetch(&joining->segment->joined, 1, __ATOMIC_ACQ_REL) == joining->segment->ranks) {
-        remove_name(joining);  /* before anyone returns, so that it is free for the next group */
+        remove_name(joining);  /* before any rank returns, so that the name is free for the next group */
         __atomic_store_n(&joining->segment->state, QUERN_SEGMENT_READY, __ATOMIC_RELEASE);
         quern_futex_wake(&joining->segment->state);
     }
     return QUERN_OK;
 }
 
-/* ---- waiting for the others ---- */
+/* ---- waiting for the other ranks ---- */
 
-/* The next rank above this one, in a circle, that has joined from another process; this one: there is none. */
+/* The next rank in cyclic order that has joined from another process; this rank itself: there is none. */
 static int find_next_joined(const struct quern_segment *segment, int rank) {
     int next = rank;
     do next = (next + 1) % (int)segment->ranks;
@@ -335,12 +340,12 @@ static int find_next_joined(const struct quern_segment *segment, int rank) {
     return next;
 }
 
-/* Each rank looks after the next one, so that each is looked after: if everyone asked for everyone, 128 would do nothing else. */
+/* Each rank checks its successor, so that every rank is checked once.  If each checked all, 128 ranks would do nothing else. */
 static quern_status check_joined(struct joining *joining) {
     for (int i = 0; i < joining->count; i++) {
         int rank = joining->members[i]->rank, next = find_next_joined(joining->segment, rank);
         bool gone = next != rank && quern_process_has_ended(joining->segment->rank[next].process);
-        if (gone && !is_ready(joining->segment)) return refuse_lost(joining, next);  /* looked at last: it may have ended in order */
+        if (gone && !is_ready(joining->segment)) return refuse_lost(joining, next);  /* read last: it may have left after all had joined */
     }
     return QUERN_OK;
 }
@@ -362,7 +367,7 @@ static quern_status expire(struct joining *joining) {
     return refuse_group(joining, QUERN_PEER_TIMEOUT, reason);
 }
 
-/* Who notices that the group from which this one is split off has ended does not join: nobody shall wait for it. */
+/* If the parent group is poisoned, this rank will not join, so no other rank must wait for it. */
 static quern_status check_parent(struct joining *joining) {
     char reason[QUERN_POISON_TEXT_BYTES];
     quern_status status = joining->parent ? quern_check_poison(joining->parent) : QUERN_OK;
@@ -388,16 +393,16 @@ static quern_status await_others(struct joining *joining) {
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the rendezvous ---- */
 
-/* Some of this thread's ranks have their places and another cannot have its own: nobody shall wait for those any longer. */
+/* Some ranks of this thread have their places and another failed: no other rank must wait for this thread. */
 static quern_status give_up_places(struct joining *joining, quern_status status) {
     char reason[QUERN_POISON_TEXT_BYTES];
     quern_error_detail(reason, sizeof reason);
     return refuse_group(joining, status, reason);
 }
 
-/* Opens the file and takes the places; `again` when the file turns out to be on its way out. */
+/* Opens the file and claims the places.  Sets `again` if the file is about to be removed. */
 static quern_status enter(struct joining *joining) {
     int taken = 0;
     quern_status status = open_file(joining);
@@ -423,7 +428,7 @@ quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const stru
         status = enter(&joining);
     }
     if (status == QUERN_OK && joining.again)
-        status = quern_fail(device_of(&joining), QUERN_PEER_TIMEOUT, "%s: /dev/shm%s is being made by a process that does not go on",
+        status = quern_fail(device_of(&joining), QUERN_PEER_TIMEOUT, "%s: /dev/shm%s is being made by a process that makes no progress",
                             members[0]->label, joining.name);
     if (status == QUERN_OK) status = await_others(&joining);
     if (status != QUERN_OK) {
@@ -431,6 +436,6 @@ quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const stru
         return status;
     }
     close(joining.descriptor);
-    add_users(joining.segment, count - 1);  /* each membership gives the mapping back for itself */
+    add_users(joining.segment, count - 1);  /* each membership releases the mapping by itself */
     return QUERN_OK;
 }

@@ -1,9 +1,9 @@
 /*
  * The segment: the shared memory in which the ranks of a group meet and signal on the host.
  *
- * It begins as a file of POSIX shared memory, has its name removed when all ranks have joined, and lives until the last process
- * unmaps it.  GPUs see it too (it is registered with the driver), so that kernels can leave incidents and see that the group has
- * been poisoned.  Fields marked atomic are accessed with the __atomic builtins only.
+ * It is a file of POSIX shared memory.  Its name is removed when all ranks have joined, and it lives until the last process unmaps
+ * it.  It is registered with the CUDA driver, so that kernels can record errors in it and can see that the group is poisoned.
+ * Fields marked atomic are accessed with the __atomic builtins only.
  */
 #ifndef QUERN_SEGMENT_H
 #define QUERN_SEGMENT_H
@@ -22,7 +22,7 @@ enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2 };
 
 enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RANK_JOINED = 2, QUERN_RANK_LEFT = 3 };
 
-/* What a rank tells of itself. */
+/* One rank's part of the segment. */
 struct quern_segment_rank {
     uint32_t state;              /* atomic; enum quern_rank_state */
     struct quern_process process;
@@ -31,34 +31,34 @@ struct quern_segment_rank {
     unsigned char device_uuid[16];
     int32_t share_gpu;
 
-    /* For reports: where it is.  Atomic, each on its own. */
+    /* For reports: the call it is in.  Each field is atomic by itself. */
     uint32_t tag;
     uint32_t meetings;           /* on the host so far */
-    uint32_t asleep_in_meeting;  /* 1: it has been waiting long enough to sleep, ... */
-    int64_t since;               /* ... since then: CLOCK_MONOTONIC, nanoseconds */
+    uint32_t asleep_in_meeting;  /* 1: it sleeps in a meeting ... */
+    int64_t since;               /* ... since this time: CLOCK_MONOTONIC, nanoseconds */
 
-    /* How it sleeps: see src/ranks/meeting.c. */
-    _Alignas(64) uint32_t arrivals;  /* atomic; the futex: signals that were put into its pad */
-    uint32_t wake_at;                /* atomic: the number of arrivals at which it wants to be woken, if it sleeps */
+    /* The protocol of sleeping: see src/ranks/meeting.c. */
+    _Alignas(64) uint32_t arrivals;  /* atomic; a futex: counts the signals put into its pad */
+    uint32_t wake_at;                /* atomic: wake it when arrivals reaches this */
 
-    char reason[QUERN_POISON_TEXT_BYTES];  /* why its own thread poisons the group */
+    char reason[QUERN_POISON_TEXT_BYTES];  /* the text of a poison by its own thread */
     _Alignas(64) struct quern_incident incident;  /* atomic kind */
     _Alignas(64) unsigned char mailbox[2][QUERN_MAILBOX_BYTES];
 };
 
 struct quern_segment {
     uint64_t magic;              /* atomic; written last by the creator */
-    uint32_t layout;             /* QUERN_SEGMENT_LAYOUT: of another version of the library when it differs */
+    uint32_t layout;             /* differs between incompatible versions of the library */
     uint32_t bytes;
     uint32_t ranks;
     uint32_t first_epoch;
-    unsigned char id[16];        /* random: names sockets and the groups that are split off */
+    unsigned char id[16];        /* random: part of the names of sockets and of groups made by a split */
     uint32_t state;              /* atomic; enum quern_segment_state; a futex */
     uint32_t joined;             /* atomic */
 
     /* Poison: see src/ranks/poison.c. */
-    _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too */
-    uint32_t poison_by;             /* atomic; with what, on all ranks: set once, by hosts only */
+    _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too. */
+    uint32_t poison_by;             /* atomic; the source, rank and status of the poison: set once, by hosts only */
 
     _Alignas(64) struct quern_segment_rank rank[];  /* [ranks], then the pads: quern_signal [ranks][pad stride] */
 };

@@ -1,10 +1,11 @@
+/* Checks that several operations share.  Called by the public functions before they do anything else. */
 #include "runtime/arguments.h"
 
 #include <string.h>
 
+#include "os/text.h"
 #include "runtime/device.h"
 #include "runtime/status.h"
-#include "os/text.h"
 
 quern_status quern_check_grown_struct(const quern_device *device, const char *name, const void *arguments, size_t oldest,
                                       size_t known) {

@@ -1,3 +1,4 @@
+/* Opens libcuda.so.1 once per process.  Called by everything that uses a GPU. */
 #include "runtime/cuda_driver.h"
 
 #include <dlfcn.h>
@@ -7,7 +8,7 @@
 #include "runtime/status.h"
 #include "os/text.h"
 
-/* What opening the driver came to: kept, so that every caller gets the same answer and the same reason. */
+/* The result of opening the driver.  Every caller gets the same status and the same reason. */
 static struct {
     pthread_once_t once;
     struct quern_cuda functions;

@@ -1,21 +1,34 @@
+/* Makes contexts current and restores them.  Called around every launch and every use of the driver beside the engine. */
 #include "runtime/cuda_visit.h"
 
 #include "runtime/status.h"
+
+static CUresult push(struct quern_cuda_visit *visit, CUcontext context) {
+    CUresult error = visit->cuda->context_push(context);
+    visit->pushed = error == CUDA_SUCCESS;
+    return error;
+}
 
 CUresult quern_cuda_begin_visit(struct quern_cuda_visit *visit, CUcontext context) {
     *visit = (struct quern_cuda_visit){.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
     if (quern_cuda_open(&visit->cuda) != QUERN_OK) return CUDA_ERROR_NO_DEVICE;
     visit->cuda->capture_mode(&visit->mode);
-    CUresult error = context ? visit->cuda->context_push(context) : CUDA_SUCCESS;
-    visit->pushed = context && error == CUDA_SUCCESS;
-    return error;
+    visit->relaxed = true;
+    return context ? push(visit, context) : CUDA_SUCCESS;
+}
+
+quern_status quern_cuda_begin_launch(struct quern_cuda_visit *visit, const quern_device *device) {
+    *visit = (struct quern_cuda_visit){.cuda = NULL};
+    quern_status status = quern_cuda_open(&visit->cuda);
+    if (status != QUERN_OK) return status;
+    CUresult error = push(visit, device->context);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "cuCtxPushCurrent");
 }
 
 void quern_cuda_end_visit(struct quern_cuda_visit *visit) {
     CUcontext popped;
-    if (!visit->cuda) return;
     if (visit->pushed) visit->cuda->context_pop(&popped);
-    visit->cuda->capture_mode(&visit->mode);
+    if (visit->relaxed) visit->cuda->capture_mode(&visit->mode);
 }
 
 CUresult quern_cuda_write(const struct quern_cuda_visit *visit, CUdeviceptr address, const void *data, size_t bytes) {

@@ -1,4 +1,4 @@
-/* What an open device is. */
+/* An open device, and the kernels that are ready on it. */
 #ifndef QUERN_DEVICE_H
 #define QUERN_DEVICE_H
 
@@ -8,6 +8,7 @@
 
 #include "kernels/kernel.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/label.h"
 #include "runtime/operation.h"
 
 /* A row that is ready to run on one device. */
@@ -33,11 +34,11 @@ struct quern_loaded_image {
 };
 
 struct quern_device {
+    char label[sizeof(struct quern_label)];  /* must be first: quern_label_of */
     quern_device_kind kind;
     int ordinal;
-    char label[24];           /* "cpu", "cuda:0": the prefix of its log lines */
     char name[96];
-    char kernel_glob[160];    /* QUERN_KERNEL as it was when the device was opened; empty: all rows */
+    char kernel_glob[160];    /* the value of QUERN_KERNEL when the device was opened; empty: all rows */
 
     /* CPU */
     uint32_t cpu_features;
@@ -56,5 +57,7 @@ struct quern_device {
     pthread_mutex_t prepare_lock;
     struct quern_ready_list *ready[QUERN_OPERATION_COUNT];  /* atomic access; NULL: not prepared */
 };
+
+_Static_assert(offsetof(struct quern_device, label) == 0, "the label must be the first member");
 
 #endif

@@ -1,3 +1,4 @@
+/* Copies between the host and a device, blocking.  Called when Adam's state is saved or loaded. */
 #include "runtime/device_memory.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Reading and writing a device's memory from the host, one piece after the other: for what blocks anyway. */
+/* Blocking copies between the host and a device's memory, for calls that block anyway. */
 #ifndef QUERN_DEVICE_MEMORY_H
 #define QUERN_DEVICE_MEMORY_H
 
@@ -11,7 +11,7 @@ struct quern_device_memory {
     CUstream stream;
 };
 
-/* Always to be closed, also when it fails. */
+/* Must be closed even if opening fails. */
 quern_status quern_device_memory_open(struct quern_device_memory *memory, const quern_device *device);
 void quern_device_memory_close(struct quern_device_memory *memory);
 

@@ -6,8 +6,8 @@
 
 #include "quern.h"
 
-/* Those that logits, parameters and gradients can have; closed by QUERN_NO_DTYPE. */
-extern const quern_dtype quern_floats[];
+/* The types of logits, parameters and gradients, and those of labels and metadata; each list is closed by QUERN_NO_DTYPE. */
+extern const quern_dtype quern_floats[], quern_integers[];
 
 bool quern_is_float(quern_dtype dtype);
 

@@ -1,3 +1,4 @@
+/* The log: one sink for the process.  Called by everything that fails or reports. */
 #define _GNU_SOURCE
 #include "runtime/log.h"
 
@@ -7,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/device.h"
 #include "os/text.h"
+#include "runtime/label.h"
 
 static struct {
     pthread_mutex_t lock;
     quern_log_callback callback;
     void *user;
-    quern_log_level level;       /* 0: nobody listens */
+    quern_log_level level;       /* 0: there is no listener */
     int file;                    /* of QUERN_LOG; -1: none */
-    quern_log_level file_level;  /* what goes there when no callback is set */
+    quern_log_level file_level;  /* used when no callback is set */
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
 
 static pthread_once_t environment_once = PTHREAD_ONCE_INIT;
@@ -66,7 +67,7 @@ void quern_log(const quern_device *device, quern_log_level level, const char *fo
     if (!quern_log_wanted(level)) return;
     char line[1280];
     struct quern_text text = quern_text_begin(line, sizeof line - 1);
-    if (device) quern_text_add(&text, "[%s] ", device->label);
+    if (device) quern_text_add(&text, "[%s] ", quern_label_of(device));
     va_list list;
     va_start(list, format);
     quern_text_add_list(&text, format, list);

@@ -6,7 +6,7 @@
 
 #include "quern.h"
 
-/* Whether anyone listens at this level: asked before a line is put together at some cost. */
+/* Whether there is a listener at this level.  Ask before composing a costly line. */
 bool quern_log_wanted(quern_log_level level);
 
 /* Sends one line, prefixed with the device (NULL: no device). */

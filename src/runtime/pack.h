@@ -1,10 +1,10 @@
-/* The kernel packs that have been loaded. */
+/* The kernel packs that the process has loaded. */
 #ifndef QUERN_PACK_H
 #define QUERN_PACK_H
 
 #include "kernels/kernel.h"
 
-/* A pack's rows, closed by a row without a name; packs loaded later come first. */
+/* The rows of a pack, closed by a row without a name.  Packs loaded later come first. */
 struct quern_pack {
     const struct quern_pack *next;
     uint64_t checksum;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/cuda_visit.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
 #include "runtime/status.h"
@@ -150,20 +151,13 @@ quern_status quern_prepare(quern_device *device, unsigned chosen) {
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_status status = check_chosen(device, chosen);
     if (status != QUERN_OK) return status;
-    const struct quern_cuda *cuda = NULL;
-    if (device->kind == QUERN_CUDA) {
-        status = quern_cuda_open(&cuda);
-        if (status != QUERN_OK) return status;
-        CUresult error = cuda->context_push(device->context);
-        if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuCtxPushCurrent");
-    }
+    struct quern_cuda_visit visit = {.cuda = NULL};
+    if (device->kind == QUERN_CUDA) status = quern_cuda_begin_launch(&visit, device);
+    if (status != QUERN_OK) return status;
     pthread_mutex_lock(&device->prepare_lock);
     for (unsigned bit = 1; bit & QUERN_ALL_OPERATIONS && status == QUERN_OK; bit <<= 1)
-        if (chosen & bit) status = prepare_operation(device, cuda, bit);
+        if (chosen & bit) status = prepare_operation(device, visit.cuda, bit);
     pthread_mutex_unlock(&device->prepare_lock);
-    if (cuda) {
-        CUcontext popped;
-        cuda->context_pop(&popped);
-    }
+    quern_cuda_end_visit(&visit);
     return status;
 }

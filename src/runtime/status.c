@@ -1,10 +1,8 @@
+/* Status codes, their names, and the detail of the calling thread.  Called wherever the library fails. */
 #include "runtime/status.h"
 
-#include <string.h>
-
-#include "runtime/device.h"
-#include "runtime/log.h"
 #include "os/text.h"
+#include "runtime/log.h"
 
 static _Thread_local char detail[1024];
 

@@ -1,3 +1,4 @@
+/* The thread pool of the CPU device.  Called by the operations to spread their work. */
 #define _GNU_SOURCE
 #include "runtime/threads.h"
 
@@ -92,7 +93,7 @@ static void grow_pool(int wanted) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* A forked child has none of the workers and perhaps a lock that nobody will release: it starts a pool of its own. */
+/* A forked child has no workers, and may have a lock that is never released.  It starts a pool of its own. */
 static void forget_pool(void) {
     pthread_mutex_init(&pool.busy, NULL);
     pthread_mutex_init(&pool.lock, NULL);
@@ -120,7 +121,7 @@ static void run_on_pool(struct job *job, int threads) {
     work_on(job);
 
     pthread_mutex_lock(&pool.lock);
-    pool.job = NULL;  /* a worker that wakes only now finds nothing and the job may go */
+    pool.job = NULL;  /* a worker that wakes now finds no job, so the job may be freed */
     while (pool.active) pthread_cond_wait(&pool.idle, &pool.lock);
     pthread_mutex_unlock(&pool.lock);
 }
@@ -139,6 +140,6 @@ void quern_run_tasks(const quern_device *device, int64_t tasks, void (*task)(voi
         run_on_pool(&job, device->threads < tasks ? device->threads : (int)tasks);
         pthread_mutex_unlock(&pool.busy);
     } else {
-        work_on(&job);  /* another thread of the engine has the pool: this one does its job alone, with the same result */
+        work_on(&job);  /* another thread uses the pool: this one works alone, with the same result */
     }
 }

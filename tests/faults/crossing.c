@@ -13,7 +13,8 @@
 
 #include "ranks/descriptors.h"
 #include "os/futex.h"
-#include "ranks/group.h"
+#include "ranks/meeting.h"
+#include "ranks/poison.h"
 
 static struct {
     bool armed;

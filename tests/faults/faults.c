@@ -246,7 +246,7 @@ static bool names_a_culprit(const char *detail, const struct plan *plan, const s
     const char *reason = strstr(detail, ": ");
     snprintf(name, sizeof name, "rank %d", plan->victim);
     if (!reason) return false;
-    if (strstr(reason, name) || strstr(reason, "by a process that does not go on") ||
+    if (strstr(reason, name) || strstr(reason, "by a process that makes no progress") ||
         strstr(reason, "the last rank to say that all have joined")) return true;
     for (int rank = 0; rank < plan->ranks; rank++) {
         snprintf(name, sizeof name, ": rank %d ", rank);

@@ -18,7 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "ranks/group.h"
+#include "ranks/handles.h"
+#include "ranks/poison.h"
 #include "harness/ranks.h"
 #include "faults/crossing.h"
 #include "faults/private_shm.h"
@@ -177,7 +178,7 @@ static const char *outlast_a_claim(void) {
                                                             .function = "quern_this_process"}, 1, &stopped);
     double began = rank_now();
     const char *wrong = check_alone(&(struct meeting){.name = name, .timeout = 0.3, .ranks = 2}, QUERN_PEER_TIMEOUT,
-                                    "is being taken by a process that does not go on");
+                                    "is being claimed by a process that makes no progress");
     if (!wrong && rank_now() - began > 5) wrong = because("took %g s", rank_now() - began);
     ranks_close(run);
     if (stopped < 0) wrong = "nobody claimed the place";

@@ -12,8 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ranks/group_cuda.h"
+#include "ranks/cuda_rank.h"
+#include "ranks/handles.h"
 #include "harness/gpu_ranks.h"
+#include "ranks/symmetric/symmetric_lookup.h"
 #include "ranks/symmetric/symmetric_ranges.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -561,8 +563,8 @@ static void refuse_range(struct gpu_team *team, void **usual, int rank, void *ot
 
 static uint64_t id_of(struct gpu_team *team, int i, const void *pointer) {
     struct quern_symmetric_place place;
-    enum quern_symmetric_kin kin = quern_symmetric_find(member_of(team->rank, team->group[i]), pointer, 1, &place);
-    rank_check(team->rank, kin == QUERN_MEMORY_SYMMETRIC, "it is not found");
+    enum quern_symmetric_state state = quern_symmetric_find(member_of(team->rank, team->group[i]), pointer, 1, &place);
+    rank_check(team->rank, state == QUERN_MEMORY_SYMMETRIC, "it is not found");
     return place.id;
 }
 

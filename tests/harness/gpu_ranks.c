@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks/group.h"
+#include "ranks/handles.h"
 
 /* ---- the driver ---- */
 

@@ -35,7 +35,7 @@ VARIANTS = [
     Variant("looks without acquire", "src/ranks/meeting.c",
             "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_ACQUIRE);",
             "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);", "meet"),
-    Variant("destroy does not wait for visitors", "src/ranks/group.c",
+    Variant("destroy does not wait for visitors", "src/ranks/handles.c",
             "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", "", "destroy_while_watched"),
     Variant("a call returns before the others have copied", "src/ranks/ragged/ragged_host.c",
             "most_rounds(call));\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",

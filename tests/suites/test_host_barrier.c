@@ -12,7 +12,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "ranks/group.h"
+#include "ranks/handles.h"
+#include "ranks/meeting.h"
 #include "harness/check.h"
 #include "harness/device.h"
 #include "harness/random.h"

@@ -14,11 +14,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "ranks/group.h"
+#include "ranks/handles.h"
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
-#include "ranks/symmetric/symmetric.h"
+#include "ranks/symmetric/symmetric_lookup.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

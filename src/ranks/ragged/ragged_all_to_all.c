@@ -1,16 +1,18 @@
-/* quern_ragged_all_to_all and its plans: check, fill in, hand to the group's transport. */
-#include "ranks/ragged/ragged_all_to_all.h"
-
+/* The public functions of the ragged all-to-all and its plans: check the arguments, then call the group's transport. */
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "ranks/handles.h"
+#include "ranks/poison.h"
+#include "ranks/ragged/ragged_call.h"
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
+#include "runtime/dtype.h"
 #include "runtime/status.h"
 
 const struct quern_operation quern_ragged_all_to_all_operation = {.table = quern_ragged_all_to_all_kernels};
 
-/* ---- who takes part: without that a rank cannot even tell the others that something is wrong ---- */
+/* ---- members: a rank that does not know them cannot tell the others that its arguments are wrong ---- */
 
 static void number_places(struct quern_ragged_call *call) {
     for (int rank = 0; rank < call->member->ranks; rank++) {
@@ -51,7 +53,7 @@ static quern_status check_bytes(const quern_device *device, const char *name, in
                       (long long)rows, (long long)row_bytes);
 }
 
-/* So that no product of rows passes 63 bits, and no entry's number 31. */
+/* Limits all products of rows to 63 bits, and the number of entries to 31. */
 static quern_status check_products(const struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
     const quern_device *device = call->member->device;
     quern_status status = check_bytes(device, "args.input_rows", args->input_rows, args->row_bytes);
@@ -64,9 +66,8 @@ static quern_status check_products(const struct quern_ragged_call *call, const q
 }
 
 static quern_status fill_shape(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
-    static const quern_dtype integers[] = {QUERN_INT32, QUERN_INT64, QUERN_NO_DTYPE};
     const quern_device *device = call->member->device;
-    quern_status status = quern_check_dtype(device, "args.metadata_dtype", args->metadata_dtype, integers, false);
+    quern_status status = quern_check_dtype(device, "args.metadata_dtype", args->metadata_dtype, quern_integers, false);
     if (status == QUERN_OK) status = check_not_negatives(device, args);
     if (status == QUERN_OK) status = check_products(call, args);
     if (status == QUERN_OK) status = quern_check_timeout(call->member, args->timeout, &call->timeout);
@@ -90,24 +91,24 @@ static bool overlap(const void *a, uint64_t a_bytes, const void *b, uint64_t b_b
 }
 
 static quern_status find(const struct quern_membership *member, const char *name, const void *pointer, int64_t bytes,
-                         enum quern_symmetric_kin *kin, struct quern_symmetric_place *place) {
-    *kin = QUERN_MEMORY_PRIVATE;
+                         enum quern_symmetric_state *state, struct quern_symmetric_place *place) {
+    *state = QUERN_MEMORY_PRIVATE;
     if (!pointer || !bytes) return QUERN_OK;
-    *kin = quern_symmetric_find(member, pointer, bytes, place);
-    if (*kin != QUERN_MEMORY_FREED) return QUERN_OK;
+    *state = quern_symmetric_find(member, pointer, bytes, place);
+    if (*state != QUERN_MEMORY_FREED) return QUERN_OK;
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s is in symmetric memory that was freed", name);
 }
 
-/* Input and output; either may be missing (NULL) so far. */
+/* Input and output; either may be NULL when only the workspace is asked for. */
 static quern_status fill_buffers(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
     const int64_t input_bytes = args->input_rows * args->row_bytes, output_bytes = args->output_rows * args->row_bytes;
     call->input = args->input;
     call->output = args->output;
     call->in_place = args->input && args->output &&
                      overlap(args->input, (uint64_t)input_bytes, args->output, (uint64_t)output_bytes);
-    quern_status status = find(call->member, "args.input", args->input, input_bytes, &call->input_kin, &call->input_place);
+    quern_status status = find(call->member, "args.input", args->input, input_bytes, &call->input_state, &call->input_place);
     if (status == QUERN_OK)
-        status = find(call->member, "args.output", args->output, output_bytes, &call->output_kin, &call->output_place);
+        status = find(call->member, "args.output", args->output, output_bytes, &call->output_state, &call->output_place);
     return status;
 }
 
@@ -140,11 +141,11 @@ static quern_status fill_workspace(struct quern_ragged_call *call, void *workspa
     const size_t needed = member->transport->ragged->workspace_bytes(call);
     quern_status status = quern_check_workspace(member->device, workspace, bytes, needed);
     if (status == QUERN_OK)
-        status = find(member, "workspace", workspace, (int64_t)needed, &call->workspace_kin, &call->workspace_place);
+        status = find(member, "workspace", workspace, (int64_t)needed, &call->workspace_state, &call->workspace_place);
     if (status != QUERN_OK) return status;
     call->workspace = workspace;
     call->workspace_bytes = needed;
-    if (needed && call->workspace_kin != QUERN_MEMORY_SYMMETRIC)
+    if (needed && call->workspace_state != QUERN_MEMORY_SYMMETRIC)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected %zu "
                           "bytes within one quern_symmetric_alloc", needed);
     if (overlap(workspace, needed, call->input, (uint64_t)(call->input_rows * call->row_bytes)) ||
@@ -153,7 +154,7 @@ static quern_status fill_workspace(struct quern_ragged_call *call, void *workspa
     return QUERN_OK;
 }
 
-/* All that one rank can know to be wrong.  Who takes part is filled in. */
+/* All checks that a rank can make alone.  The members are filled in already. */
 static quern_status fill_rest(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args, void *workspace,
                               size_t workspace_bytes) {
     quern_status status = fill_shape(call, args);
@@ -195,9 +196,9 @@ quern_status quern_ragged_all_to_all(quern_group *group, const quern_ragged_all_
 
 /* ---- plans ---- */
 
-/* A plan is never given back to the allocator, so that a use after its end can be told. */
+/* A plan is never freed, so that a use after destroy is an error and not a crash. */
 struct quern_ragged_plan {
-    void *state;                         /* atomic; what the transport keeps; NULL: destroyed */
+    void *state;                         /* atomic; the transport's data; NULL: destroyed */
     const struct quern_ragged_transport *transport;
     quern_group *group;
     struct quern_ragged_plan *next;
@@ -216,7 +217,7 @@ static void publish(struct quern_ragged_plan *plan, void *state, const struct qu
     pthread_mutex_unlock(&plans.lock);
 }
 
-/* Every rank of the group comes to the creation, so what is refused can always be told to all. */
+/* All ranks of the group take part in the creation, so a refusal always reaches all. */
 static quern_status fill_plan(struct quern_ragged_call *call, struct quern_membership *member,
                               const quern_ragged_all_to_all_args *args, void *const *workspace, const size_t *workspace_bytes) {
     const quern_device *device = member->device;
@@ -261,7 +262,7 @@ quern_status quern_ragged_plan_create(quern_group *const *groups, int count, con
     return status;
 }
 
-/* What stands behind a plan's handle. */
+/* Fails if a plan's handle is NULL or was destroyed. */
 static quern_status state_of(quern_ragged_plan *plan, void *state) {
     if (state) return QUERN_OK;
     return quern_fail(NULL, plan ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER,

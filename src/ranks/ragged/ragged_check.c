@@ -1,5 +1,5 @@
-/* What can be wrong with the metadata of a ragged all-to-all: on the host, for CPU ranks and for plans. */
-#include "ranks/ragged/ragged_all_to_all.h"
+/* Checks metadata and buffers.  Called by the exchange of CPU ranks and by the plans of both transports. */
+#include "ranks/ragged/ragged_check.h"
 
 static bool fault(struct quern_slice_report *report, const struct quern_ragged_call *call, enum quern_slice_fault kind,
                   int64_t entry, int64_t value, int64_t limit) {
@@ -14,7 +14,7 @@ static bool fault(struct quern_slice_report *report, const struct quern_ragged_c
     return false;
 }
 
-/* a + b, both not negative; the largest number instead of what passes it, which is beyond any limit too. */
+/* a + b, both not negative; INT64_MAX if the sum is larger, which is beyond any limit, too. */
 static int64_t end_of(int64_t a, int64_t b) {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
@@ -58,7 +58,7 @@ static bool check_receive(const struct quern_ragged_call *call, const struct que
     return true;
 }
 
-/* ---- overlaps: with the slices in the order of their first rows, each can only meet the one before ---- */
+/* ---- overlaps: slices are sorted by first row, so it is enough to compare neighbours ---- */
 
 static bool is_before(const struct quern_ragged_notice *inbox, int64_t a, int64_t b) {
     if (inbox[a].output_offset != inbox[b].output_offset) return inbox[a].output_offset < inbox[b].output_offset;
@@ -75,7 +75,7 @@ static void sift_down(const struct quern_ragged_notice *inbox, int64_t *heap, in
     heap[root] = moved;
 }
 
-/* A heap sort: it needs no memory of its own, and no input makes it slow. */
+/* Heap sort: needs no memory, and has no slow input. */
 static void sort(const struct quern_ragged_notice *inbox, int64_t *order, int64_t count) {
     for (int64_t root = count / 2 - 1; root >= 0; root--) sift_down(inbox, order, root, count);
     for (int64_t last = count - 1; last > 0; last--) {
@@ -110,4 +110,22 @@ bool quern_ragged_check_receives(const struct quern_ragged_call *call, const str
     for (int64_t entry = 0; entry < entries; entry++)
         if (!check_receive(call, &inbox[entry], entry, report)) return false;
     return !call->check_overlap || check_overlaps(call, inbox, order, report);
+}
+
+/* ---- the buffers of a plan ---- */
+
+static bool is_freed(const struct quern_membership *member, const void *pointer, int64_t bytes, enum quern_symmetric_state state,
+                     const struct quern_symmetric_place *place) {
+    struct quern_symmetric_place now;
+    if (state != QUERN_MEMORY_SYMMETRIC) return false;
+    return quern_symmetric_find(member, pointer, bytes, &now) != QUERN_MEMORY_SYMMETRIC || now.id != place->id;
+}
+
+const char *quern_ragged_find_freed(const struct quern_ragged_call *call) {
+    const struct quern_membership *member = call->member;
+    if (is_freed(member, call->workspace, (int64_t)call->workspace_bytes, call->workspace_state, &call->workspace_place))
+        return "workspace";
+    if (is_freed(member, call->input, call->input_rows * call->row_bytes, call->input_state, &call->input_place)) return "input";
+    if (is_freed(member, call->output, call->output_rows * call->row_bytes, call->output_state, &call->output_place)) return "output";
+    return NULL;
 }

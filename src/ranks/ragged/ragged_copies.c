@@ -1,10 +1,11 @@
+/* Runs copies on the threads of the CPU device.  Called by ragged_exchange.c. */
 #include "ranks/ragged/ragged_copies.h"
 
 #include "runtime/threads.h"
 
 enum {
-    TASK_BYTES = 1 << 18, /* about what one task should be worth handing out */
-    CUT_BYTES = 64        /* tasks meet at whole lines of the destination, so that no two cores write the same one */
+    TASK_BYTES = 1 << 18, /* the least work of one task */
+    CUT_BYTES = 64        /* tasks end at cache lines of the destination, so that no two cores write the same line */
 };
 
 struct work {
@@ -24,7 +25,7 @@ int64_t quern_copies_find(const struct quern_copy *copies, int64_t count, int64_
     return first;
 }
 
-/* Where a cut through all copies laid end to end falls inside one of them. */
+/* The offset inside a copy of a cut through all copies laid end to end. */
 static int64_t cut_inside(const struct quern_copy *copy, int64_t cut) {
     if (cut <= copy->begin) return 0;
     if (cut - copy->begin >= copy->bytes) return copy->bytes;
@@ -38,7 +39,7 @@ static int64_t share(const struct work *work, int64_t task) {
     return (int64_t)((__int128)work->list->bytes * task / work->tasks);
 }
 
-/* Streaming stores are in no order with the release that tells the peers of them. */
+/* Streaming stores are not ordered by the release that announces them to the peers. */
 static void fence(void) {
 #if defined(__x86_64__)
     __builtin_ia32_sfence();

@@ -1,4 +1,4 @@
-/* The copies of a rank in a ragged all-to-all on CPUs, which its threads share by bytes. */
+/* The copies of a rank in a ragged all-to-all on CPUs, divided among its threads by bytes. */
 #ifndef QUERN_RAGGED_COPIES_H
 #define QUERN_RAGGED_COPIES_H
 
@@ -8,7 +8,7 @@ struct quern_copy {
     char *to;
     const char *from;
     int64_t bytes;
-    int64_t begin;  /* where it begins when the copies are laid end to end */
+    int64_t begin;  /* its offset when all copies are laid end to end */
 };
 
 struct quern_copy_list {
@@ -22,10 +22,10 @@ static inline void quern_copies_add(struct quern_copy_list *list, char *to, cons
     list->bytes += bytes;
 }
 
-/* The last copy that begins at or before a place; of copies in order of their beginnings, the first one at or before it. */
+/* The index of the last copy that begins at or before a place, in a list sorted by `begin`; 0: none does. */
 int64_t quern_copies_find(const struct quern_copy *copies, int64_t count, int64_t place);
 
-/* Makes the copies, none of which is empty; on the calling thread when there is little to do. */
+/* Runs the copies, none of which is empty; on the calling thread if they are small. */
 void quern_copies_run(const quern_device *device, quern_ragged_all_to_all_cpu_kernel *kernel, const struct quern_copy_list *list,
                       bool streaming);
 

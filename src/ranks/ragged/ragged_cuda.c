@@ -1,147 +1,19 @@
-/*
- * The ragged all-to-all of GPU ranks: one launch, for which this file lays out the workspace and gathers what the kernel must know.
- * Plans are in src/ranks/ragged/ragged_plan_cuda.c.
- */
+/* The ragged all-to-all of GPU ranks: one launch for a call without a plan.  A row of the cuda transport. */
 #include "ranks/ragged/ragged_cuda.h"
 
-#include "runtime/dispatch.h"
+#include "os/integers.h"
+#include "ranks/barrier_cuda.h"
+#include "ranks/cuda_rank.h"
+#include "ranks/ragged/ragged_launch_cuda.h"
+#include "ranks/ragged/ragged_plan_cuda.h"
 #include "runtime/status.h"
-
-/* ---- the workspace ---- */
-
-static bool append(struct quern_ragged_layout *layout, size_t *part, size_t count, size_t bytes_each) {
-    size_t bytes;
-    *part = layout->bytes;
-    return !__builtin_mul_overflow(count, bytes_each, &bytes) && !__builtin_add_overflow(bytes, 255, &bytes) &&
-           !__builtin_add_overflow(layout->bytes, bytes / 256 * 256, &layout->bytes);
-}
-
-static size_t power_of_two(size_t count) {
-    size_t power = 1;
-    while (power < count) power *= 2;
-    return power;
-}
-
-bool quern_ragged_lay_out(const struct quern_ragged_call *call, struct quern_ragged_layout *layout) {
-    *layout = (struct quern_ragged_layout){0};
-    if (call->updates > INT32_MAX / call->member->ranks) return false;
-    size_t entries = (size_t)call->member->ranks * (size_t)call->updates;
-    size_t staged = call->in_place ? (size_t)call->input_rows : 0;
-    return append(layout, &layout->header, 1, sizeof(struct quern_ragged_header) + entries * sizeof(struct quern_ragged_offer)) &&
-           append(layout, &layout->work, 1, sizeof(struct quern_ragged_work) + entries * sizeof(struct quern_ragged_slice)) &&
-           append(layout, &layout->metadata, 4 * entries, sizeof(int64_t)) &&
-           append(layout, &layout->receipts, power_of_two(entries), sizeof(struct quern_ragged_receipt)) &&
-           append(layout, &layout->staging, staged, (size_t)call->row_bytes);
-}
 
 static size_t workspace_bytes(const struct quern_ragged_call *call) {
     struct quern_ragged_layout layout;
     return quern_ragged_lay_out(call, &layout) ? layout.bytes : SIZE_MAX;
 }
 
-/* ---- arguments that only matter to GPUs ---- */
-
-/* The peers read the beginning of the workspace where this rank has its own, so their parts must reach as far. */
-static quern_status check_workspace(const struct quern_ragged_call *call) {
-    const struct quern_symmetric_place *place = &call->workspace_place;
-    int64_t needed = (int64_t)sizeof(struct quern_ragged_header) +
-                     quern_ragged_entries(call) * (int64_t)sizeof(struct quern_ragged_offer);
-    for (int i = 0; i < call->places; i++) {
-        int rank = call->rank_at[i];
-        if (place->peer_bytes[rank] - place->offset >= needed) continue;
-        return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT, "workspace begins %lld bytes into an allocation of which rank "
-                          "%d has %lld: expected %lld more, since all ranks have it at the same place", (long long)place->offset,
-                          rank, (long long)place->peer_bytes[rank], (long long)needed);
-    }
-    return QUERN_OK;
-}
-
-/* An output of no rows may be anywhere; where it is symmetric, this rank knows from it where the others have theirs. */
-static quern_status place_output(struct quern_ragged_call *call) {
-    if (call->output_kin == QUERN_MEMORY_SYMMETRIC) return QUERN_OK;
-    if (call->output_rows && call->row_bytes)
-        return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT, "args.output is not symmetric memory of this group: expected "
-                          "%lld bytes within one quern_symmetric_alloc, at the same place on every rank",
-                          (long long)(call->output_rows * call->row_bytes));
-    if (call->output) call->output_kin = quern_symmetric_find(call->member, call->output, 0, &call->output_place);
-    return QUERN_OK;
-}
-
-quern_status quern_ragged_check_cuda(struct quern_ragged_call *call) {
-    quern_status status = call->refused;
-    if (status == QUERN_OK) status = place_output(call);
-    if (status == QUERN_OK) status = check_workspace(call);
-    return status;
-}
-
-/* ---- what the kernel must know ---- */
-
-/* Where this process sees a place in another rank's part; NULL: that rank has no part. */
-static char *at_peer(const struct quern_symmetric_place *place, int rank) {
-    return place->peer[rank] ? (char *)place->peer[rank] + place->offset : NULL;
-}
-
-void quern_ragged_describe(const struct quern_ragged_call *call, const struct quern_ragged_layout *layout,
-                           enum quern_collective collective, struct quern_ragged_problem *problem) {
-    char *workspace = call->workspace;
-    bool has_output = call->output_kin == QUERN_MEMORY_SYMMETRIC;
-    *problem = (struct quern_ragged_problem){
-        .work = (struct quern_ragged_work *)(workspace + layout->work),
-        .place = call->place,
-        .places = call->places,
-        .input = call->in_place ? workspace + layout->staging : call->input,
-        .input_rows = call->input_rows,
-        .output_rows = call->output_rows,
-        .row_bytes = call->row_bytes,
-        .updates = (int32_t)call->updates,
-        .metadata_is_int64 = call->metadata_is_int64,
-        .workspace_id = call->workspace_place.id,
-        .workspace_offset = call->workspace_place.offset,
-        .output_id = has_output ? call->output_place.id : 0,
-        .output_offset = has_output ? call->output_place.offset : 0,
-        .receipts = call->check_overlap ? (struct quern_ragged_receipt *)(workspace + layout->receipts) : NULL,
-    };
-    for (int place = 0; place < call->places; place++) {
-        int rank = call->rank_at[place];
-        problem->rank_at[place] = (unsigned char)rank;
-        problem->header[place] = (struct quern_ragged_header *)at_peer(&call->workspace_place, rank);
-        problem->output[place] = has_output ? at_peer(&call->output_place, rank) : NULL;
-    }
-    quern_cuda_link(call->member, &call->set, collective, call->timeout, &problem->links);
-}
-
-/* ---- launching ---- */
-
-/* A block is worth its start from so many bytes on: as many as its threads have under way at once, half of them. */
-enum { BYTES_PER_BLOCK = 16384 };
-
-quern_status quern_ragged_blocks(const struct quern_ragged_call *call, int64_t bytes, unsigned *blocks) {
-    int room;
-    quern_status status = quern_cuda_room(call->member, call->ready, &room);
-    if (status != QUERN_OK) return status;
-    int64_t useful = bytes / BYTES_PER_BLOCK + 1;
-    if (call->multiprocessors && call->multiprocessors < useful) useful = call->multiprocessors;
-    *blocks = (unsigned)(useful < room ? useful : room);
-    return QUERN_OK;
-}
-
-quern_status quern_ragged_launch(const struct quern_ragged_launch *launch, CUstream stream) {
-    const struct quern_membership *member = launch->member;
-    const struct quern_cuda *cuda = quern_cuda_rank_of(member)->cuda;
-    if (launch->staged_bytes) {
-        CUresult error = cuda->copy_on_device_async((CUdeviceptr)(uintptr_t)launch->problem.input, launch->staged,
-                                                    launch->staged_bytes, stream);
-        if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemcpyDtoDAsync");
-    }
-    void *parameters[] = {(void *)&launch->problem};
-    CUresult error = cuda->launch(launch->ready->function, launch->blocks, 1, 1, launch->ready->kernel->cuda.threads, 1, 1, 0, stream,
-                                  parameters, NULL);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, launch->ready->kernel->name);
-}
-
-/* ---- a call without a plan ---- */
-
-/* The driver takes up to so many bytes of pageable memory into the stream itself; for more it would wait until the stream is there. */
+/* The driver copies up to this many bytes of pageable memory into the stream at once.  For more it would wait for the stream. */
 enum { INLINE_BYTES = 65536 };
 
 static quern_status bring(const struct quern_ragged_call *call, char *to, const char *from, size_t bytes, CUstream stream) {
@@ -154,7 +26,7 @@ static quern_status bring(const struct quern_ragged_call *call, char *to, const 
     return QUERN_OK;
 }
 
-/* The four arrays, where they are or brought from host memory into the workspace. */
+/* The four arrays: in place, or copied from host memory into the workspace. */
 static quern_status place_metadata(const struct quern_ragged_call *call, const struct quern_ragged_layout *layout,
                                    struct quern_ragged_problem *problem, CUstream stream) {
     const struct {
@@ -171,10 +43,10 @@ static quern_status place_metadata(const struct quern_ragged_call *call, const s
     return status;
 }
 
-/* In the rank's context. */
+/* The rank's context is current. */
 static quern_status enqueue(const struct quern_ragged_call *call, CUstream stream) {
     struct quern_ragged_layout layout;
-    const int64_t bytes = call->input_rows * call->row_bytes;  /* about what there is to copy: the metadata may not be known yet */
+    const int64_t bytes = call->input_rows * call->row_bytes;  /* an estimate: the metadata may not be known yet */
     struct quern_ragged_launch launch = {.member = call->member, .ready = call->ready};
     if (call->in_place) {
         launch.staged = (CUdeviceptr)(uintptr_t)call->input;
@@ -195,15 +67,15 @@ static quern_status run(struct quern_ragged_call *call, void *stream) {
         quern_status told = quern_cuda_refuse(member, &call->set, QUERN_IN_RAGGED_ALL_TO_ALL, call->timeout, stream);
         return told == QUERN_OK ? status : told;
     }
-    bool capturing;
-    status = quern_cuda_enter(member, stream, &capturing);
+    struct quern_cuda_entry entry;
+    status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
-    if (capturing && !call->metadata_on_device)
+    if (entry.capturing && !call->metadata_on_device)
         status = quern_fail(member->device, QUERN_NOT_SUPPORTED, "the stream is being captured and the metadata is in host memory, which "
                             "the replays would read again: expected args.metadata_on_device, or a plan");
     else
         status = enqueue(call, stream);
-    quern_status left = quern_cuda_leave(member, stream, capturing);
+    quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
 }
 

@@ -1,23 +1,23 @@
+/* One rank's part in the exchange: agrees on terms, lists the copies, makes them.  Called by ragged_host.c. */
 #include "ranks/ragged/ragged_exchange.h"
 
 #include <string.h>
 
 #include "os/cpu_cache.h"
+#include "os/integers.h"
 #include "runtime/status.h"
 
 enum {
     ALIGNMENT = 64,
-    WINDOW_BYTES = 1 << 19,  /* for each thread that shares it: large beside the cost of a meeting */
+    WINDOW_BYTES = 1 << 19,  /* for each thread: large compared with the cost of a meeting */
     WINDOW_THREADS = 8
 };
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t round_up(int64_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+static int64_t padded(int64_t bytes) { return (int64_t)quern_round_up((size_t)bytes, ALIGNMENT); }
 
 /*
- * A row of a buffer.  In unsigned numbers: the buffer may be NULL when it has no bytes, and a sender comes by the place of a slice
- * before it knows that the receiver has found it to be beyond its output.
+ * A row of a buffer.  Computed in unsigned numbers: an empty buffer may be NULL, and a sender computes the address of a slice
+ * before it knows whether the receiver has found the slice to be beyond its output.
  */
 static char *row_at(const void *buffer, int64_t row, int64_t row_bytes) {
     return (char *)((uintptr_t)buffer + (uint64_t)row * (uint64_t)row_bytes);
@@ -28,28 +28,28 @@ static char *row_at(const void *buffer, int64_t row, int64_t row_bytes) {
 static int64_t input_bytes(const struct quern_ragged_call *call) { return call->input_rows * call->row_bytes; }
 
 static int64_t notices_bytes(const struct quern_ragged_call *call) {
-    return round_up(quern_ragged_entries(call) * (int64_t)sizeof(struct quern_ragged_notice));
+    return padded(quern_ragged_entries(call) * (int64_t)sizeof(struct quern_ragged_notice));
 }
 
-/* An input that nobody else can see passes through a ring, unless it is copied whole or nobody is elsewhere. */
+/* A private input passes through a ring, unless it is staged whole or all ranks are in one process. */
 static int64_t window_bytes(const struct quern_ragged_call *call) {
-    if (call->in_place || call->member->one_process || call->input_kin == QUERN_MEMORY_SYMMETRIC) return 0;
-    int64_t window = WINDOW_BYTES * smaller(call->member->device->threads, WINDOW_THREADS);
+    if (call->in_place || call->member->one_process || call->input_state == QUERN_MEMORY_SYMMETRIC) return 0;
+    int64_t window = WINDOW_BYTES * quern_smaller(call->member->device->threads, WINDOW_THREADS);
     if (input_bytes(call) >= window) return call->places > 1 ? window : 0;
-    return smaller(window, round_up(input_bytes(call) * (call->places - 1)));
+    return quern_smaller(window, padded(input_bytes(call) * (call->places - 1)));
 }
 
 static size_t staging_bytes(const struct quern_ragged_call *call) {
     return call->in_place ? (size_t)input_bytes(call) : 2 * (size_t)window_bytes(call);
 }
 
-/* Of each entry: a direct copy for its sending and one for its receiving, a slice in either direction, and a piece. */
+/* For each entry: two direct copies, two slices of streams, and a piece. */
 static int64_t copies_bytes(const struct quern_ragged_call *call) {
     return 5 * quern_ragged_entries(call) * (int64_t)sizeof(struct quern_copy);
 }
 
 size_t quern_ragged_exchange_storage(const struct quern_ragged_call *call) {
-    return (size_t)(notices_bytes(call) + round_up(copies_bytes(call)));
+    return (size_t)(notices_bytes(call) + padded(copies_bytes(call)));
 }
 
 size_t quern_ragged_exchange_workspace(const struct quern_ragged_call *call) {
@@ -77,19 +77,19 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
     x->pieces.copies = list_at(copies, 4 * entries);
 }
 
-/* ---- what is told at the entry ---- */
+/* ---- the record ---- */
 
-static struct quern_ragged_location locate(const void *pointer, enum quern_symmetric_kin kin,
+static struct quern_ragged_location locate(const void *pointer, enum quern_symmetric_state state,
                                            const struct quern_symmetric_place *place, int64_t offset) {
-    struct quern_ragged_location location = {.pointer = row_at(pointer, 1, offset), .kin = kin};
-    if (kin == QUERN_MEMORY_SYMMETRIC) {
+    struct quern_ragged_location location = {.pointer = row_at(pointer, 1, offset), .state = state};
+    if (state == QUERN_MEMORY_SYMMETRIC) {
         location.id = place->id;
         location.offset = place->offset + offset;
     }
     return location;
 }
 
-/* Sums of bytes are 64-bit: together the slices must not pass that. */
+/* The sums of bytes have 64 bits. */
 static quern_status check_total(const struct quern_ragged_call *call) {
     const int64_t entries = quern_ragged_entries(call);
     __int128 rows = 0;
@@ -102,7 +102,7 @@ static quern_status check_total(const struct quern_ragged_call *call) {
                       "the rows of send_sizes and recv_sizes have more than 2^63 bytes together");
 }
 
-/* The stream has its slices in the order in which the peers are visited, so that in each window all receivers find something. */
+/* The stream holds the slices in the order of the visits, so that each window has slices for many receivers. */
 static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
     const struct quern_ragged_call *call = x->call;
     int64_t streamed = 0;
@@ -121,31 +121,31 @@ static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
     }
 }
 
-quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, struct quern_ragged_post *post) {
+quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     const struct quern_ragged_call *call = x->call;
-    if (!quern_ragged_check_sends(call, &post->report)) return QUERN_OK;
+    if (!quern_ragged_check_sends(call, &record->report)) return QUERN_OK;
     quern_status status = check_total(call);
     if (status != QUERN_OK) return status;
-    memcpy(post->members, call->set.words, sizeof post->members);
-    post->updates = call->updates;
-    post->row_bytes = call->row_bytes;
-    post->window = x->outgoing.window;
-    post->output = locate(call->output, call->output_kin, &call->output_place, 0);
-    post->outbox = locate(call->workspace, call->workspace_kin, &call->workspace_place, 0);
-    if (call->in_place || post->window) {
-        post->source = locate(call->workspace, call->workspace_kin, &call->workspace_place,
+    memcpy(record->members, call->set.words, sizeof record->members);
+    record->updates = call->updates;
+    record->row_bytes = call->row_bytes;
+    record->window = x->outgoing.window;
+    record->output = locate(call->output, call->output_state, &call->output_place, 0);
+    record->outbox = locate(call->workspace, call->workspace_state, &call->workspace_place, 0);
+    if (call->in_place || record->window) {
+        record->source = locate(call->workspace, call->workspace_state, &call->workspace_place,
                               notices_bytes(call) + (int64_t)quern_ragged_exchange_storage(call));
-        post->source_bytes = (int64_t)staging_bytes(call);
+        record->source_bytes = (int64_t)staging_bytes(call);
     } else {
-        post->source = locate(call->input, call->input_kin, &call->input_place, 0);
-        post->source_bytes = input_bytes(call);
+        record->source = locate(call->input, call->input_state, &call->input_place, 0);
+        record->source_bytes = input_bytes(call);
     }
-    write_notices(x, post->window != 0);
-    post->is_ready = 1;
+    write_notices(x, record->window != 0);
+    record->is_ready = 1;
     return QUERN_OK;
 }
 
-/* ---- what the ranks must agree on ---- */
+/* ---- the terms ---- */
 
 static bool report_difference(const struct quern_ragged_exchange *x, int peer, enum quern_slice_fault fault, int64_t mine,
                               int64_t theirs, struct quern_slice_report *report) {
@@ -157,19 +157,19 @@ static bool report_difference(const struct quern_ragged_exchange *x, int peer, e
 static bool check_terms(const struct quern_ragged_exchange *x, struct quern_slice_report *report) {
     const struct quern_ragged_call *call = x->call;
     for (int peer = 0; peer < call->places; peer++) {
-        const struct quern_ragged_post *post = x->posts[peer];
-        if (post->updates != call->updates)
-            return report_difference(x, peer, QUERN_SLICE_UPDATES, call->updates, post->updates, report);
-        if (post->row_bytes != call->row_bytes)
-            return report_difference(x, peer, QUERN_SLICE_ROW_BYTES, call->row_bytes, post->row_bytes, report);
+        const struct quern_ragged_record *record = x->records[peer];
+        if (record->updates != call->updates)
+            return report_difference(x, peer, QUERN_SLICE_UPDATES, call->updates, record->updates, report);
+        if (record->row_bytes != call->row_bytes)
+            return report_difference(x, peer, QUERN_SLICE_ROW_BYTES, call->row_bytes, record->row_bytes, report);
     }
     return true;
 }
 
-/* The ranks of a meeting have the same members, but those of a plan's creation are the whole group. */
+/* The ranks of a meeting have the same members, but at the creation of a plan the whole group meets. */
 static quern_status check_members(const struct quern_ragged_exchange *x) {
     for (int peer = 0; peer < x->call->places; peer++)
-        if (memcmp(x->posts[peer]->members, x->call->set.words, sizeof x->call->set.words) != 0)
+        if (memcmp(x->records[peer]->members, x->call->set.words, sizeof x->call->set.words) != 0)
             return quern_fail(x->call->member->device, QUERN_PEER_MISMATCH,
                               "args.members differ from those of rank %d: expected the same", x->call->rank_at[peer]);
     return QUERN_OK;
@@ -194,18 +194,18 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
     const size_t bytes = (size_t)call->updates * sizeof *x->inbox;
     for (int peer = 0; peer < call->places && bytes; peer++) {
         const char *outbox;
-        quern_status status = reach(x, peer, "workspace", &x->posts[peer]->outbox, notices_bytes(call), &outbox);
+        quern_status status = reach(x, peer, "workspace", &x->records[peer]->outbox, notices_bytes(call), &outbox);
         if (status != QUERN_OK) return status;
         memcpy(x->inbox + peer * call->updates, outbox + (size_t)call->place * bytes, bytes);
     }
     return QUERN_OK;
 }
 
-/* ---- who copies what ---- */
+/* ---- listing the copies ---- */
 
 /* Whether a sender copies into a receiver's output itself. */
 static bool is_delivered(const struct quern_ragged_exchange *x, int peer, int receiver) {
-    return x->is_here[peer] || x->posts[receiver]->output.kin == QUERN_MEMORY_SYMMETRIC;
+    return x->is_here[peer] || x->records[receiver]->output.state == QUERN_MEMORY_SYMMETRIC;
 }
 
 static void add_slice(struct quern_ragged_stream *stream, char *to, const char *from, int64_t bytes, int64_t begin) {
@@ -225,7 +225,7 @@ static quern_status prepare_sends(struct quern_ragged_exchange *x, int peer) {
             add_slice(&x->outgoing, NULL, from, bytes, notices[update].source);
             continue;
         }
-        quern_status status = output ? QUERN_OK : reach(x, peer, "output", &x->posts[peer]->output, 0, &output);
+        quern_status status = output ? QUERN_OK : reach(x, peer, "output", &x->records[peer]->output, 0, &output);
         if (status != QUERN_OK) return status;
         quern_copies_add(&x->direct, row_at(output, notices[update].output_offset, call->row_bytes), from, bytes);
     }
@@ -235,7 +235,7 @@ static quern_status prepare_sends(struct quern_ragged_exchange *x, int peer) {
 static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) {
     const struct quern_ragged_call *call = x->call;
     const struct quern_ragged_notice *notices = x->inbox + peer * call->updates;
-    const struct quern_ragged_post *post = x->posts[peer];
+    const struct quern_ragged_record *record = x->records[peer];
     struct quern_ragged_stream *stream = &x->incoming[peer];
     const char *source = NULL;
     for (int64_t update = 0; update < call->updates && !is_delivered(x, peer, call->place); update++) {
@@ -243,20 +243,20 @@ static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) 
         char *to = row_at(call->output, notices[update].output_offset, call->row_bytes);
         if (!bytes) continue;
         if (!source) {
-            quern_status status = reach(x, peer, "input or workspace", &post->source, post->source_bytes, &source);
+            quern_status status = reach(x, peer, "input or workspace", &record->source, record->source_bytes, &source);
             if (status != QUERN_OK) return status;
-            *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, post->window};
+            *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, record->window};
         }
-        if (post->window) add_slice(stream, to, NULL, bytes, notices[update].source);
+        if (record->window) add_slice(stream, to, NULL, bytes, notices[update].source);
         else quern_copies_add(&x->direct, to, source + notices[update].source, bytes);
-        x->streamed_in += post->window ? bytes : 0;
+        x->streamed_in += record->window ? bytes : 0;
     }
     return QUERN_OK;
 }
 
 /*
- * In place: what is sent is copied to the same place in the staging.  Slices that are not in order may overlap, and threads must
- * not write the same bytes twice: then all is copied from the first byte sent to the last.
+ * In place: each slice is copied to the same offset in the staging.  Slices that are not in order may overlap, and two threads must
+ * not write the same bytes.  Then the whole range from the first to the last byte is copied.
  */
 static void prepare_image(struct quern_ragged_exchange *x) {
     const struct quern_ragged_call *call = x->call;
@@ -268,8 +268,8 @@ static void prepare_image(struct quern_ragged_exchange *x) {
         int64_t bytes = x->outbox[entry].size * call->row_bytes;
         if (!bytes) continue;
         in_order = in_order && begin >= end;
-        first = smaller(first, begin);
-        end = larger(end, begin + bytes);
+        first = quern_smaller(first, begin);
+        end = quern_larger(end, begin + bytes);
         add_slice(&x->outgoing, NULL, row_at(call->input, 1, begin), bytes, begin);
     }
     if (!in_order) {
@@ -286,47 +286,47 @@ static int64_t count_rounds(const struct quern_ragged_stream *stream) {
 }
 
 /*
- * Whether what this rank reads and what it writes is more than an eighth of its share of the last cache.  Streaming is faster by a
- * third when the engine has used the cache for something else since the last exchange; when it has not, plain stores are faster up
- * to half the share, but that is rare for so many bytes.  That goes for the ring too, whose lines another core reads: to take them
- * out of a cache that has written them, and to give them back for the next window, is slower than memory.
+ * Whether the bytes that this rank reads and writes exceed an eighth of its share of the last cache.  Streaming is faster by a
+ * third if the engine has used the cache for other data since the last exchange.  If it has not, plain stores are faster up to half
+ * the share, but this is rare for so many bytes.  The same holds for the ring, whose lines another core reads: moving lines between
+ * caches is slower than memory.
  */
 static bool is_large(const struct quern_ragged_exchange *x) {
     const struct quern_ragged_call *call = x->call;
     return x->direct.bytes + x->streamed_in > quern_cpu_cache_share(call->places, call->member->device->threads) / 16;
 }
 
-static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern_ragged_post *post) {
+static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     const int places = x->call->places, place = x->call->place;
     quern_status status = QUERN_OK;
     for (int step = 1; step <= places && x->call->updates && status == QUERN_OK; step++) {
         status = prepare_sends(x, (place + step) % places);
         if (status == QUERN_OK) status = prepare_receives(x, (place - step + places) % places);
     }
-    post->rounds = count_rounds(&x->outgoing);
+    record->rounds = count_rounds(&x->outgoing);
     if (x->call->in_place) prepare_image(x);
     x->is_streaming = is_large(x);
     return status;
 }
 
-quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, struct quern_ragged_post *post) {
+quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     int64_t *order = (int64_t *)x->direct.copies;  /* not in use yet */
     quern_status status = check_members(x);
-    if (status != QUERN_OK || !check_terms(x, &post->report)) return status;
+    if (status != QUERN_OK || !check_terms(x, &record->report)) return status;
     status = gather_notices(x);
-    if (status != QUERN_OK || !quern_ragged_check_receives(x->call, x->inbox, order, &post->report)) return status;
-    return prepare_copies(x, post);
+    if (status != QUERN_OK || !quern_ragged_check_receives(x->call, x->inbox, order, &record->report)) return status;
+    return prepare_copies(x, record);
 }
 
 /* ---- copying ---- */
 
-/* Adds the pieces of a stream's slices that are in one window. */
+/* Adds the pieces of a stream's slices that lie in a window. */
 static void cut_window(const struct quern_ragged_stream *stream, int64_t round, struct quern_copy_list *pieces) {
     const int64_t first = round * stream->window, end = first + stream->window;
     for (int64_t i = quern_copies_find(stream->slices, stream->count, first); i < stream->count; i++) {
         const struct quern_copy *slice = &stream->slices[i];
         if (slice->begin >= end) break;
-        int64_t from = larger(slice->begin, first), to = smaller(slice->begin + slice->bytes, end), skipped = from - slice->begin;
+        int64_t from = quern_larger(slice->begin, first), to = quern_smaller(slice->begin + slice->bytes, end), skipped = from - slice->begin;
         char *in_ring = stream->ring + from % (2 * stream->window);
         if (from >= to) continue;
         quern_copies_add(pieces, slice->to ? slice->to + skipped : in_ring, slice->from ? slice->from + skipped : in_ring,

@@ -1,52 +1,51 @@
 /*
- * One rank's part in a ragged all-to-all on CPUs: who copies what, and by which way.
+ * One rank's part in a ragged all-to-all on CPUs: which rank copies which slice, and how.
  *
  *   deliver   The sender copies into the receiver's output: it is symmetric, or both ranks are of one process.
  *   fetch     Else the receiver copies from the sender's input, if that is symmetric.
- *   stream    Else the sender lays what it sends end to end and passes it through a ring in its workspace, two windows in turn:
- *             while the receivers fetch one, it fills the other.
+ *   stream    Else the sender lays its slices end to end and passes them through a ring of two windows in its workspace: while the
+ *             receivers fetch one, it fills the other.
  *
- * A sender whose input is overwritten by what it receives first copies what it sends into its workspace, all of it, and that is
- * then its input.
+ * A sender whose output overlaps its input first copies all slices that it sends into its workspace, and sends from there.
  *
- * A rank writes notices of its slices into its own workspace, where the receivers read them: nobody writes into memory whose size
- * only its owner knows.
+ * A rank writes notices of its slices into its own workspace, where the receivers read them.  So no rank writes into memory whose
+ * size only another rank knows.
  */
 #ifndef QUERN_RAGGED_EXCHANGE_H
 #define QUERN_RAGGED_EXCHANGE_H
 
-#include "ranks/ragged/ragged_all_to_all.h"
+#include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_copies.h"
 
-/* Where other ranks find memory of a rank: in its own process at the pointer, in others by (id, offset) if it is symmetric. */
+/* Memory of a rank as other ranks find it: by pointer in its own process, by (id, offset) in others if it is symmetric. */
 struct quern_ragged_location {
     uint64_t id;
     int64_t offset;
     const void *pointer;
-    int32_t kin;  /* enum quern_symmetric_kin */
+    int32_t state;  /* enum quern_symmetric_state */
 };
 
-/* What a rank tells the others of its call; in its mailbox. */
-struct quern_ragged_post {
+/* A rank's record of its call, in its mailbox. */
+struct quern_ragged_record {
     /* Complete at the entry. */
-    int32_t is_ready;                     /* 0: there is a report already, and nothing else */
+    int32_t is_ready;                     /* 0: there is only a report */
     uint32_t members[QUERN_RANK_WORDS];
     int64_t updates, row_bytes;
     struct quern_ragged_location output;
     struct quern_ragged_location outbox;  /* its notices: [places, updates] */
-    struct quern_ragged_location source;  /* its input, or what stands for it */
+    struct quern_ragged_location source;  /* its input, its staging or its ring */
     int64_t source_bytes;
     int64_t window;                       /* of the stream, in bytes: the source is a ring of two; 0: no stream */
 
-    /* Complete at the verdict. */
-    int64_t rounds;                       /* how many windows its stream has */
+    /* Complete at the vote. */
+    int64_t rounds;                       /* the number of windows of its stream */
     struct quern_slice_report report;
     char reason[600];                     /* for QUERN_SLICE_ARGUMENTS */
 };
 
-_Static_assert(sizeof(struct quern_ragged_post) <= QUERN_MAILBOX_BYTES, "a post must fit a mailbox");
+_Static_assert(sizeof(struct quern_ragged_record) <= QUERN_MAILBOX_BYTES, "a record must fit a mailbox");
 
-/* Slices that pass through a ring; `begin` is their place in the stream.  In the direction of the ring their pointer is NULL. */
+/* Slices that pass through a ring; `begin` is their offset in the stream.  The pointer on the ring's side is NULL. */
 struct quern_ragged_stream {
     struct quern_copy *slices;
     int64_t count;
@@ -57,7 +56,7 @@ struct quern_ragged_stream {
 struct quern_ragged_exchange {
     struct quern_ragged_call *call;
     quern_ragged_all_to_all_cpu_kernel *kernel;
-    const struct quern_ragged_post *posts[QUERN_RANK_LIMIT];     /* [places] */
+    const struct quern_ragged_record *records[QUERN_RANK_LIMIT];     /* [places] */
     bool is_here[QUERN_RANK_LIMIT];                              /* [places]: of this process */
     char *staging;                                               /* this rank's */
     struct quern_ragged_notice *outbox, *inbox;                  /* [places, updates] */
@@ -79,21 +78,21 @@ size_t quern_ragged_exchange_storage(const struct quern_ragged_call *call);
 void quern_ragged_exchange_open(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage);
 
 /*
- * Writes the post up to the entry, and the notices; a fault of the metadata goes into its report.  Not QUERN_OK: refused, with the
- * detail set.
+ * Writes the record as far as the entry needs it, and the notices.  A fault of the metadata goes into its report.  Not QUERN_OK:
+ * the arguments are refused, and the detail is set.
  */
-quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *exchange, struct quern_ragged_post *post);
+quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record);
 
-/* After the entry, all posts being ready: checks what the ranks must agree on and prepares the copies.  Returns as above. */
-quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *exchange, struct quern_ragged_post *post);
+/* After the entry, if all records are ready: checks the terms and lists the copies.  Returns as above. */
+quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record);
 
-/* Puts window `round` of what is sent by way of the workspace there; in place, the only one has everything. */
+/* Copies window `round` of the outgoing stream into the workspace.  In place there is one window with all slices. */
 void quern_ragged_exchange_stage(struct quern_ragged_exchange *exchange, int64_t round);
 
 /* Makes the direct copies. */
 void quern_ragged_exchange_copy(const struct quern_ragged_exchange *exchange);
 
-/* Takes window `round` of all streams. */
+/* Copies window `round` of all incoming streams. */
 void quern_ragged_exchange_fetch(struct quern_ragged_exchange *exchange, int64_t round);
 
 #endif

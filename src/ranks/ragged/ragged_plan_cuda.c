@@ -1,14 +1,19 @@
 /*
- * Plans of GPU ranks: the metadata is exchanged and checked on the host, once, and what a rank has to copy is put into its
- * workspace.  A run is then an entry, the copies and an exit.
+ * Plans of GPU ranks: the metadata is exchanged and checked once, on the host, and the list of copies is written to the workspace.
+ * A run is then an entry, the copies and an exit.  Called by the public functions on plans.
  */
+#include "ranks/ragged/ragged_plan_cuda.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranks/agreement.h"
-#include "runtime/cuda_visit.h"
-#include "runtime/dispatch.h"
-#include "ranks/ragged/ragged_cuda.h"
+#include "ranks/barrier_cuda.h"
+#include "ranks/cuda_rank.h"
+#include "ranks/describe.h"
+#include "ranks/meeting.h"
+#include "ranks/ragged/ragged_check.h"
+#include "ranks/ragged/ragged_launch_cuda.h"
 #include "runtime/status.h"
 
 struct plan {
@@ -17,51 +22,51 @@ struct plan {
     quern_group *group;
 };
 
-/* What every rank tells of its call. */
-struct card {
+/* The terms of a rank's call, sent to all ranks. */
+struct terms {
     uint32_t members[QUERN_RANK_WORDS];
     int64_t entries, updates, row_bytes;
     uint64_t output_id;
     int64_t output_offset;
 };
 
-/* A creation, by all ranks of one thread. */
+/* The creation of plans, by all ranks of one thread. */
 struct creation {
     struct quern_ragged_call *calls;
     int count;
     struct quern_membership *members[QUERN_RANK_LIMIT];
     struct plan *plans[QUERN_RANK_LIMIT];               /* of calls[i] */
-    struct card cards[QUERN_RANK_LIMIT];                /* of every rank */
+    struct terms all_terms[QUERN_RANK_LIMIT];                /* of every rank */
     int64_t entries;                                    /* the most that any rank has */
     struct quern_ragged_offer *offers;                  /* of every rank: [ranks, entries] */
 };
 
-/* ---- what the ranks tell each other ---- */
+/* ---- exchanging ---- */
 
 static quern_status exchange(struct creation *creation, const void *const *payloads, size_t bytes, void *all) {
     return quern_exchange(creation->members, creation->count, QUERN_IN_PLAN_CREATE, payloads, bytes, all);
 }
 
-static struct card card_of(const struct quern_ragged_call *call) {
-    struct card card = {.entries = quern_ragged_entries(call), .updates = call->updates, .row_bytes = call->row_bytes};
-    memcpy(card.members, call->set.words, sizeof card.members);
-    if (call->output_kin == QUERN_MEMORY_SYMMETRIC) {
-        card.output_id = call->output_place.id;
-        card.output_offset = call->output_place.offset;
+static struct terms terms_of(const struct quern_ragged_call *call) {
+    struct terms terms = {.entries = quern_ragged_entries(call), .updates = call->updates, .row_bytes = call->row_bytes};
+    memcpy(terms.members, call->set.words, sizeof terms.members);
+    if (call->output_state == QUERN_MEMORY_SYMMETRIC) {
+        terms.output_id = call->output_place.id;
+        terms.output_offset = call->output_place.offset;
     }
-    return card;
+    return terms;
 }
 
-static quern_status exchange_cards(struct creation *creation) {
-    struct card mine[QUERN_RANK_LIMIT];
+static quern_status exchange_terms(struct creation *creation) {
+    struct terms mine[QUERN_RANK_LIMIT];
     const void *payloads[QUERN_RANK_LIMIT];
     for (int i = 0; i < creation->count; i++) {
-        mine[i] = card_of(&creation->calls[i]);
+        mine[i] = terms_of(&creation->calls[i]);
         payloads[i] = &mine[i];
     }
-    quern_status status = exchange(creation, payloads, sizeof *mine, creation->cards);
+    quern_status status = exchange(creation, payloads, sizeof *mine, creation->all_terms);
     for (int rank = 0; rank < creation->members[0]->ranks && status == QUERN_OK; rank++)
-        if (creation->cards[rank].entries > creation->entries) creation->entries = creation->cards[rank].entries;
+        if (creation->all_terms[rank].entries > creation->entries) creation->entries = creation->all_terms[rank].entries;
     return status;
 }
 
@@ -89,7 +94,7 @@ static quern_status exchange_offers(struct creation *creation) {
     return status;
 }
 
-/* ---- what one rank checks ---- */
+/* ---- checking ---- */
 
 static bool differ(const struct quern_ragged_call *call, enum quern_slice_fault fault, int peer, int64_t mine, int64_t theirs,
                    struct quern_slice_report *report) {
@@ -98,10 +103,10 @@ static bool differ(const struct quern_ragged_call *call, enum quern_slice_fault 
     return true;
 }
 
-/* The ranks of a run have the same members, but those of a plan's creation are the whole group. */
+/* The ranks of a meeting have the same members, but at the creation of a plan the whole group meets. */
 static quern_status check_members(const struct creation *creation, const struct quern_ragged_call *call) {
     for (int place = 0; place < call->places; place++)
-        if (memcmp(creation->cards[call->rank_at[place]].members, call->set.words, sizeof call->set.words) != 0)
+        if (memcmp(creation->all_terms[call->rank_at[place]].members, call->set.words, sizeof call->set.words) != 0)
             return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "args.members differ from those of rank %d: expected the same",
                               call->rank_at[place]);
     return QUERN_OK;
@@ -110,9 +115,9 @@ static quern_status check_members(const struct creation *creation, const struct 
 static bool terms_agree(const struct creation *creation, const struct quern_ragged_call *call, struct quern_slice_report *report) {
     for (int place = 0; place < call->places; place++) {
         const int peer = call->rank_at[place];
-        const struct card *card = &creation->cards[peer];
-        if (differ(call, QUERN_SLICE_UPDATES, peer, call->updates, card->updates, report) ||
-            differ(call, QUERN_SLICE_ROW_BYTES, peer, call->row_bytes, card->row_bytes, report))
+        const struct terms *terms = &creation->all_terms[peer];
+        if (differ(call, QUERN_SLICE_UPDATES, peer, call->updates, terms->updates, report) ||
+            differ(call, QUERN_SLICE_ROW_BYTES, peer, call->row_bytes, terms->row_bytes, report))
             return false;
     }
     return true;
@@ -124,14 +129,14 @@ static bool has_rows(const struct quern_ragged_notice *notices, int64_t updates)
     return false;
 }
 
-/* Whoever sends rows to this rank sees its output where it has its own. */
+/* A sender finds the output of this rank at the place of its own output. */
 static bool places_agree(const struct creation *creation, const struct quern_ragged_call *call,
                          const struct quern_ragged_notice *inbox, struct quern_slice_report *report) {
-    const struct card *mine = &creation->cards[call->member->rank];
+    const struct terms *mine = &creation->all_terms[call->member->rank];
     for (int place = 0; place < call->places; place++) {
         const int peer = call->rank_at[place];
-        const struct card *card = &creation->cards[peer];
-        bool same = card->output_id == mine->output_id && card->output_offset == mine->output_offset;
+        const struct terms *terms = &creation->all_terms[peer];
+        bool same = terms->output_id == mine->output_id && terms->output_offset == mine->output_offset;
         if (same || !call->row_bytes || !has_rows(inbox + place * call->updates, call->updates)) continue;
         *report = (struct quern_slice_report){.fault = QUERN_SLICE_OUTPUT_PLACE, .rank = call->member->rank, .peer = peer};
         return false;
@@ -149,7 +154,7 @@ static void gather_inbox(const struct creation *creation, const struct quern_rag
     }
 }
 
-/* A negative number of a sender's is the sender's own to report. */
+/* The sender itself reports its negative numbers. */
 static void forgive_negatives(const struct quern_ragged_call *call, struct quern_ragged_notice *inbox) {
     for (int64_t entry = 0; entry < quern_ragged_entries(call); entry++)
         if (inbox[entry].size < 0 || inbox[entry].output_offset < 0)
@@ -188,7 +193,7 @@ static quern_status check_metadata(const struct creation *creation, const struct
 
 /* ---- the work ---- */
 
-/* As the kernel lists it where there is no plan: peer after peer, beginning with the next place. */
+/* In the order of the kernel without a plan: peer after peer, beginning with the next place. */
 static void list_work(const struct quern_ragged_call *call, const struct quern_ragged_problem *problem,
                       struct quern_ragged_work *work) {
     for (int turn = 1; turn <= call->places; turn++) {
@@ -200,7 +205,7 @@ static void list_work(const struct quern_ragged_call *call, const struct quern_r
                 .begin = work->bytes,
                 .bytes = (uint64_t)bytes,
                 .from = problem->input + quern_ragged_metadata(call, call->input_offsets, entry) * call->row_bytes,
-                /* Unsigned, because it is for the receiver to say whether the offset is too large. */
+                /* Unsigned, since the offset may be too large; the receiver reports that. */
                 .to = (char *)((uintptr_t)problem->output[place] +
                                (uint64_t)quern_ragged_metadata(call, call->output_offsets, entry) * (uint64_t)call->row_bytes),
             };
@@ -242,14 +247,14 @@ static quern_status prepare(struct plan *plan, const struct quern_ragged_call *c
 
 /* ---- creation ---- */
 
-/* One step of all ranks of the thread, after which all ranks of the group know whether it has succeeded everywhere. */
+/* One step of all ranks of the thread.  Then all ranks of the group agree whether it has succeeded. */
 static quern_status step(struct creation *creation, quern_status (*of_rank)(struct creation *creation, int i)) {
-    struct quern_verdict verdicts[QUERN_RANK_LIMIT];
-    for (int i = 0; i < creation->count; i++) verdicts[i] = quern_make_verdict(of_rank(creation, i));
-    return quern_agree(creation->members, creation->count, QUERN_IN_PLAN_CREATE, verdicts, NULL);
+    struct quern_vote votes[QUERN_RANK_LIMIT];
+    for (int i = 0; i < creation->count; i++) votes[i] = quern_make_vote(of_rank(creation, i));
+    return quern_agree(creation->members, creation->count, QUERN_IN_PLAN_CREATE, votes, NULL);
 }
 
-/* What a rank can know alone. */
+/* Checks that need no other rank. */
 static quern_status begin(struct creation *creation, int i) {
     struct quern_ragged_call *call = &creation->calls[i];
     quern_status status = quern_ragged_check_cuda(call);
@@ -258,7 +263,7 @@ static quern_status begin(struct creation *creation, int i) {
     return creation->plans[i] ? QUERN_OK : quern_fail(call->member->device, QUERN_OUT_OF_MEMORY, "no memory for a plan");
 }
 
-/* With everybody's metadata. */
+/* Checks with the metadata of all ranks, then makes the plan. */
 static quern_status finish(struct creation *creation, int i) {
     quern_status status = check_metadata(creation, &creation->calls[i]);
     return status == QUERN_OK ? prepare(creation->plans[i], &creation->calls[i]) : status;
@@ -271,7 +276,7 @@ quern_status quern_cuda_plan_create(struct quern_ragged_call *calls, int count, 
     creation->count = count;
     for (int i = 0; i < count; i++) creation->members[i] = calls[i].member;
     quern_status status = step(creation, begin);
-    if (status == QUERN_OK) status = exchange_cards(creation);
+    if (status == QUERN_OK) status = exchange_terms(creation);
     if (status == QUERN_OK) status = exchange_offers(creation);
     if (status == QUERN_OK) status = step(creation, finish);
     for (int i = 0; i < count; i++) {
@@ -287,36 +292,19 @@ quern_status quern_cuda_plan_create(struct quern_ragged_call *calls, int count, 
 
 static quern_status run(const struct plan *plan, CUstream stream) {
     struct quern_membership *member = plan->launch.member;
-    bool capturing;
-    quern_status status = quern_cuda_enter(member, stream, &capturing);
+    struct quern_cuda_entry entry;
+    quern_status status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
     quern_cuda_report(member, plan->launch.problem.links.tag | QUERN_PHASE_ENTRY << 16);
     status = quern_ragged_launch(&plan->launch, stream);
-    quern_status left = quern_cuda_leave(member, stream, capturing);
+    quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
-}
-
-static bool has_gone(const struct quern_membership *member, const void *pointer, int64_t bytes, enum quern_symmetric_kin kin,
-                     const struct quern_symmetric_place *place) {
-    struct quern_symmetric_place now;
-    if (kin != QUERN_MEMORY_SYMMETRIC) return false;
-    return quern_symmetric_find(member, pointer, bytes, &now) != QUERN_MEMORY_SYMMETRIC || now.id != place->id;
-}
-
-/* Which of a plan's buffers was freed since it was made; NULL: none. */
-static const char *find_gone(const struct quern_ragged_call *call) {
-    const struct quern_membership *member = call->member;
-    if (has_gone(member, call->workspace, (int64_t)call->workspace_bytes, call->workspace_kin, &call->workspace_place))
-        return "workspace";
-    if (has_gone(member, call->input, call->input_rows * call->row_bytes, call->input_kin, &call->input_place)) return "input";
-    if (has_gone(member, call->output, call->output_rows * call->row_bytes, call->output_kin, &call->output_place)) return "output";
-    return NULL;
 }
 
 quern_status quern_cuda_plan_run(void *state, void *stream) {
     const struct plan *plan = state;
     const struct quern_ragged_call *call = &plan->call;
-    const char *gone = find_gone(call);
+    const char *gone = quern_ragged_find_freed(call);
     if (!gone) return run(plan, stream);
     quern_status told = quern_cuda_refuse(call->member, &call->set, QUERN_IN_PLAN_RUN, call->timeout, stream);
     if (told != QUERN_OK) return told;

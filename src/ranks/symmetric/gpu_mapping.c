@@ -1,7 +1,9 @@
+/* Maps GPU memory for all GPUs of a process.  Called by the steps of symmetric_cuda.c and symmetric_cuda_register.c. */
 #include "ranks/symmetric/gpu_mapping.h"
 
 #include <string.h>
 
+#include "ranks/descriptors.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
@@ -104,7 +106,7 @@ quern_status quern_cuda_take(const struct quern_symmetric_step *step, struct que
     return status;
 }
 
-/* ---- work under way ---- */
+/* ---- pending work ---- */
 
 static quern_status record_event(const struct quern_cuda_visit *visit, const quern_device *device, CUstream stream,
                                  struct quern_symmetric_use *use) {
@@ -133,7 +135,7 @@ quern_status quern_cuda_record(const struct quern_membership *member, void *stre
     return status;
 }
 
-/* An error of the device, too, means that nothing is under way any more. */
+/* An error of the device means that no work is pending any more. */
 bool quern_cuda_has_ended(const struct quern_symmetric_use *use) {
     struct quern_cuda_visit visit;
     CUresult result = quern_cuda_begin_visit(&visit, use->context);

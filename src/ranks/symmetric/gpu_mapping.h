@@ -1,10 +1,10 @@
-/* What allocations and registrations of GPU memory share: this process's GPUs, and mapping memory for all of them. */
+/* The GPUs of this process, and the mapping of memory for all of them: for allocations and for registrations. */
 #ifndef QUERN_GPU_MAPPING_H
 #define QUERN_GPU_MAPPING_H
 
 #include "ranks/symmetric/symmetric_memory.h"
 
-/* The GPUs of this process's ranks, each once, whose contexts are kept for as long. */
+/* The GPUs of this process's ranks, each once.  Their contexts are retained until the close. */
 struct quern_local_gpus {
     const struct quern_cuda *cuda;
     int count;
@@ -15,7 +15,7 @@ struct quern_local_gpus {
 quern_status quern_open_local_gpus(const struct quern_membership *member, struct quern_local_gpus *gpus);
 void quern_close_local_gpus(struct quern_local_gpus *gpus);
 
-/* Memory of a driver's handle at addresses of this process. */
+/* Memory behind a driver's handle, mapped in this process. */
 struct quern_cuda_mapping {
     CUdeviceptr address;   /* 0: none reserved */
     size_t bytes;
@@ -40,7 +40,7 @@ struct quern_whose {
 };
 struct quern_whose quern_part_of(int rank);
 
-/* What of quern_symmetric_kind is the same for all GPU memory. */
+/* Functions of quern_symmetric_kind that are the same for all GPU memory. */
 quern_status quern_cuda_take(const struct quern_symmetric_step *step, struct quern_symmetric_memory *memory,
                              const struct quern_membership *member);
 quern_status quern_cuda_record(const struct quern_membership *member, void *stream, struct quern_symmetric_use *use);

@@ -1,15 +1,20 @@
-/* Symmetric memory: the public calls, and the collective course of making it. */
+/* Symmetric memory: the public functions, and the collective steps that make it. */
 #include "ranks/symmetric/symmetric.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "ranks/agreement.h"
+#include "ranks/descriptors.h"
+#include "ranks/handles.h"
+#include "ranks/meeting.h"
+#include "ranks/poison.h"
+#include "ranks/symmetric/symmetric_lookup.h"
+#include "ranks/symmetric/symmetric_ranges.h"
 #include "runtime/arguments.h"
 #include "runtime/status.h"
-#include "ranks/symmetric/symmetric_ranges.h"
 
-/* One call that makes memory, on one thread, for the ranks it drives. */
+/* A call that makes memory, on one thread, for the ranks that the thread drives. */
 struct making {
     struct quern_membership *const *members;
     int count;
@@ -19,23 +24,23 @@ struct making {
     struct quern_symmetric_part *parts;                     /* [ranks] */
     struct quern_symmetric_range *fresh[QUERN_RANK_LIMIT];  /* of members[i] */
     struct quern_symmetric_memory *memory;                  /* NULL: not held yet */
-    const struct quern_membership *leader;                  /* the process's, if this thread drives it */
+    const struct quern_membership *leader;                  /* the lowest rank of the process, if this thread drives it */
 };
 
 static quern_status no_memory(const struct quern_membership *member) {
-    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
 }
 
-/* All ranks that this thread drives say the same: `status`, with the thread's detail, about rank members[at]. */
+/* Agrees for all ranks of this thread: members[at] votes with `status`, the others with QUERN_OK. */
 static quern_status agree_at(const struct making *making, int at, quern_status status) {
-    struct quern_verdict verdicts[QUERN_RANK_LIMIT];
-    for (int i = 0; i < making->count; i++) verdicts[i] = quern_make_verdict(i == at ? status : QUERN_OK);
-    return quern_agree(making->members, making->count, making->operation, verdicts, NULL);
+    struct quern_vote votes[QUERN_RANK_LIMIT];
+    for (int i = 0; i < making->count; i++) votes[i] = quern_make_vote(i == at ? status : QUERN_OK);
+    return quern_agree(making->members, making->count, making->operation, votes, NULL);
 }
 
 /* ---- before the first step ---- */
 
-/* Everything of members[i] that may fail for want of memory on the host, so that nothing can later. */
+/* Allocates all host memory of members[i] in advance, so that nothing can fail later. */
 static quern_status prepare_member(struct making *making, int i) {
     struct quern_membership *member = making->members[i];
     struct quern_symmetric_ranges *ranges = quern_symmetric_ranges_of(member);
@@ -44,7 +49,7 @@ static quern_status prepare_member(struct making *making, int i) {
     return making->fresh[i] ? QUERN_OK : no_memory(member);
 }
 
-/* Tells all ranks of all parts. */
+/* Exchanges the parts of all ranks. */
 static quern_status exchange_parts(struct making *making, const struct quern_symmetric_part *mine) {
     const void *payloads[QUERN_RANK_LIMIT];
     for (int i = 0; i < making->count; i++) payloads[i] = &mine[i];
@@ -52,8 +57,8 @@ static quern_status exchange_parts(struct making *making, const struct quern_sym
 }
 
 /*
- * Checks and describes this thread's parts; then everyone knows everyone's.  `status` is QUERN_OK, or what was wrong with the
- * arguments, which the others must hear of like of anything else.
+ * Checks and describes this thread's parts, and exchanges the parts of all ranks.  `status` is QUERN_OK or the error of the
+ * arguments, which the other ranks must learn of, too.
  */
 static quern_status begin(struct making *making, quern_status status, void *const *pointers, const size_t *bytes) {
     struct quern_membership *first = making->members[0];
@@ -65,7 +70,7 @@ static quern_status begin(struct making *making, quern_status status, void *cons
     for (int i = 0; i < making->count && status == QUERN_OK; i++) {
         at = i;
         if (bytes[i] > (size_t)1 << 46)
-            status = quern_fail(making->members[i]->device, QUERN_OUT_OF_MEMORY, "bytes[%d] is %zu: no machine has as much", i,
+            status = quern_fail(making->members[i]->device, QUERN_OUT_OF_MEMORY, "bytes[%d] is %zu: expected at most 2^46", i,
                                 bytes[i]);
         mine[i].bytes = (int64_t)bytes[i];
         if (status == QUERN_OK) status = prepare_member(making, i);
@@ -75,12 +80,12 @@ static quern_status begin(struct making *making, quern_status status, void *cons
     return status == QUERN_OK ? exchange_parts(making, mine) : status;
 }
 
-/* Every rank of the thread holds the record, which is one. */
+/* Every rank of the thread holds the same record. */
 static quern_status hold(struct making *making) {
     for (int i = 0; i < making->count; i++) {
         struct quern_membership *member = making->members[i];
         struct quern_symmetric_memory *memory = quern_symmetric_hold(member, making->kind, making->id, making->parts);
-        if (!memory) return no_memory(member);  /* then the first one failed: later ones find the record */
+        if (!memory) return no_memory(member);  /* only the first rank can fail: later ones find the record */
         making->memory = memory;
         if (quern_process_leader(member->segment, member->rank) == member->rank) making->leader = member;
     }
@@ -104,7 +109,7 @@ static quern_status take_step(const struct making *making, const struct quern_sy
     return status;
 }
 
-/* Why there is no multicast, for later; the call goes on without. */
+/* Stores the reason why there is no multicast.  The call continues without. */
 static void do_without_multicast(const struct making *making) {
     if (!making->leader) return;
     struct quern_symmetric_memory *memory = making->memory;
@@ -145,7 +150,7 @@ static void give_up(struct making *making) {
     quern_symmetric_sweep();
 }
 
-/* Fills in the fresh ranges and enters them: from here on they are found. */
+/* Fills in the new ranges and inserts them: from here on lookups find them. */
 static void enter_ranges(struct making *making) {
     for (int i = 0; i < making->count; i++) {
         const struct quern_membership *member = making->members[i];
@@ -160,7 +165,7 @@ static void enter_ranges(struct making *making) {
     }
 }
 
-/* From the ranks' wishes to memory that every rank reaches, or to nothing. */
+/* Makes memory that every rank reaches, or nothing. */
 static quern_status make(struct making *making, quern_status status, void *const *pointers, const size_t *bytes) {
     quern_symmetric_sweep();
     status = begin(making, status, pointers, bytes);
@@ -195,10 +200,10 @@ quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const 
 
 /* ---- registration ---- */
 
-/* The vote of a rank that has the range already is its id, of one that has not: */
+/* A rank that has registered the range votes with its id, and a rank that has not votes with: */
 static const uint64_t MISS = 0;
 
-/* Whether the allocation has gone, though nobody ended the registration: its addresses mean other memory by now. */
+/* Whether the allocation was freed while it was registered: its addresses may belong to other memory by now. */
 static bool is_stale(const struct quern_membership *member, const struct quern_symmetric_range *range) {
     return range->registrations && range->memory->kind->generation(member, range->base) != range->generation;
 }
@@ -214,7 +219,7 @@ static quern_status refuse_overlap(const struct quern_membership *member, int in
                       pointer < range->base ? "behind" : "before", range->registrations ? "registered" : "allocated");
 }
 
-/* Whether members[i] has the range already.  Fails for one that would make the name of a byte ambiguous. */
+/* Whether members[i] has registered the range already.  Fails if the range overlaps another. */
 static quern_status cast_vote(struct quern_membership *member, int i, const char *pointer, size_t bytes, uint64_t *vote) {
     struct quern_symmetric_ranges *ranges = quern_symmetric_ranges_of(member);
     if (!ranges) return no_memory(member);
@@ -229,20 +234,20 @@ static quern_status cast_vote(struct quern_membership *member, int i, const char
     if (!range) return QUERN_OK;
     if (!range->registrations || range->base != pointer || range->bytes != (int64_t)bytes)
         return refuse_overlap(member, i, range, pointer, (int64_t)bytes);
-    if (range->generation) *vote = range->id;  /* else it cannot be told whether this is still the same allocation */
+    if (range->generation) *vote = range->id;  /* else it is unknown whether this is still the same allocation */
     return QUERN_OK;
 }
 
-/* Whether all ranks have registered just these ranges together before. */
+/* Whether all ranks have registered exactly these ranges together before. */
 static quern_status vote(struct quern_membership *const *members, int count, void *const *pointers, const size_t *bytes,
                          bool *hit) {
-    struct quern_verdict mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
+    struct quern_vote mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
     for (int i = 0; i < count; i++) {
         uint64_t id = MISS;
         quern_status status = pointers && bytes ? cast_vote(members[i], i, pointers[i], bytes[i], &id)
                                                 : quern_fail(members[i]->device, QUERN_NULL_POINTER, "%s is NULL",
                                                              bytes ? "pointers" : "bytes");
-        mine[i] = quern_make_verdict(status);
+        mine[i] = quern_make_vote(status);
         mine[i].value = id;
     }
     quern_status status = quern_agree(members, count, QUERN_IN_SYMMETRIC_REGISTER, mine, all);
@@ -269,7 +274,7 @@ quern_status quern_symmetric_register(quern_group *const *groups, int count, voi
 
 /* ---- freeing ---- */
 
-/* Marks the work that is under way on the stream; *use is NULL where there can be none. */
+/* Marks the pending work of the stream.  *use is NULL if there can be none. */
 static quern_status begin_use(const struct quern_membership *member, const struct quern_symmetric_memory *memory, void *stream,
                               struct quern_symmetric_use **use) {
     *use = NULL;
@@ -284,7 +289,7 @@ static quern_status begin_use(const struct quern_membership *member, const struc
     return status;
 }
 
-/* The live range that begins at pointer and was made by the call that this one undoes. */
+/* The live range that begins at pointer and was allocated or registered, as `registered` says. */
 static quern_status find_own(const struct quern_membership *member, const char *pointer, bool registered, const char *undo,
                              struct quern_symmetric_range **found) {
     struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_at(member->symmetric, pointer) : NULL;
@@ -345,7 +350,7 @@ quern_status quern_symmetric_unregister(quern_group *group, void *pointer, void 
     return QUERN_OK;
 }
 
-/* Gives up a range and what it was before; what its rank had under way has ended. */
+/* Frees a range and its older registrations.  The rank's pending work has ended. */
 static void drop_ranges(const struct quern_membership *member, struct quern_symmetric_range *range) {
     while (range) {
         struct quern_symmetric_range *older = range->older;
@@ -371,7 +376,7 @@ void quern_symmetric_forget(struct quern_membership *member) {
 
 /* ---- looking up ---- */
 
-/* The place of a live byte. */
+/* The place of an address in live memory. */
 static quern_status find_place(const struct quern_membership *member, const void *pointer, struct quern_symmetric_place *place) {
     switch (quern_symmetric_find(member, pointer, 0, place)) {
     case QUERN_MEMORY_SYMMETRIC:

@@ -1,20 +1,26 @@
 /*
  * Symmetric memory of GPU ranks: a part of physical memory on every rank's GPU, mapped once in each process for all its GPUs.
  *
- * Parts go to other processes as file descriptors.  Each process keeps mappings of its own, and the driver keeps the memory as long
- * as there is one: so a process that has freed its parts takes nothing from the others.  Only what is bound to a multicast object
- * is unbound by its owner, who therefore waits, in a ledger that all processes see, for all ranks to have freed theirs.
+ * Parts are passed to other processes as file descriptors.  Each process has its own mappings, and the driver keeps the memory
+ * while there is a mapping, so a process may free its parts before the others.  But memory that is bound to a multicast object is
+ * unbound by its owner.  The owner therefore waits until all ranks have freed their parts, which they note in a shared ledger.
+ *
+ * The table at the end is called by symmetric.c and symmetric_memory.c.
  */
 #define _GNU_SOURCE
+#include "ranks/symmetric/symmetric_cuda.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime/cuda_visit.h"
 #include "os/file_size.h"
+#include "os/integers.h"
+#include "ranks/descriptors.h"
 #include "ranks/symmetric/gpu_mapping.h"
+#include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
 enum { LEDGER_TAG = QUERN_RANK_LIMIT, MULTICAST_TAG = 0, LEDGER_BYTES = 4096, MINIMUM_GRANULARITY = 0, FIRST_WITH_MULTICAST = 90 };
@@ -34,8 +40,8 @@ struct cuda_memory {
     struct quern_local_gpus gpus;
     int listener;                                    /* -1: none */
     int received[QUERN_DESCRIPTOR_TAGS];             /* -1: none */
-    struct ledger *ledger;                           /* atomic; NULL: all ranks are of one process */
-    struct quern_process process[QUERN_RANK_LIMIT];  /* of each rank: one that has ended frees nothing any more */
+    struct ledger *ledger;                           /* atomic; NULL: all ranks are in one process */
+    struct quern_process process[QUERN_RANK_LIMIT];  /* of each rank: an ended process will not free its part */
 
     CUmemGenericAllocationHandle multicast;
     bool has_multicast;
@@ -73,9 +79,7 @@ static CUmulticastObjectProp multicast_properties(const struct quern_membership 
     };
 }
 
-static size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
-/* What parts must be multiples of, so that they can be bound to a multicast object as well, if there will be one. */
+/* The unit of the parts' sizes.  If there may be a multicast object, parts can be bound to it, too. */
 static quern_status find_granularity(const struct quern_membership *member, size_t bytes, size_t *granularity) {
     const struct quern_cuda *cuda;
     quern_status status = quern_cuda_open(&cuda);
@@ -84,19 +88,19 @@ static quern_status find_granularity(const struct quern_membership *member, size
     CUresult error = cuda->vmm_granularity(granularity, &properties, MINIMUM_GRANULARITY);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemGetAllocationGranularity");
     size_t of_multicast;
-    CUmulticastObjectProp multicast = multicast_properties(member, round_up(bytes, *granularity));
+    CUmulticastObjectProp multicast = multicast_properties(member, quern_round_up(bytes, *granularity));
     if (member->device->compute_capability >= FIRST_WITH_MULTICAST && member->ranks > 1 &&
         cuda->multicast_granularity(&of_multicast, &multicast, MINIMUM_GRANULARITY) == CUDA_SUCCESS && of_multicast > *granularity)
         *granularity = of_multicast;
     return QUERN_OK;
 }
 
-/* A part of no bytes gets a place, too. */
+/* A part of no bytes gets an address, too. */
 static quern_status describe(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
     (void)pointer;
     size_t bytes = part->bytes ? (size_t)part->bytes : 1, granularity;
     quern_status status = find_granularity(member, bytes, &granularity);
-    if (status == QUERN_OK) part->base_bytes = round_up(bytes, granularity);
+    if (status == QUERN_OK) part->base_bytes = quern_round_up(bytes, granularity);
     return status;
 }
 
@@ -104,7 +108,7 @@ static quern_status describe(const struct quern_membership *member, void *pointe
 
 static quern_status make_state(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = calloc(1, sizeof *state + (size_t)memory->ranks * sizeof *state->part);
-    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
     state->listener = -1;
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) state->received[tag] = -1;
     for (int rank = 0; rank < memory->ranks; rank++) state->process[rank] = member->segment->rank[rank].process;
@@ -198,7 +202,7 @@ static quern_status send_parts(struct quern_symmetric_memory *memory, const stru
     return status;
 }
 
-/* Takes the memory behind a descriptor that was received; the descriptor has then done its work. */
+/* Imports the memory behind a received descriptor, and closes the descriptor. */
 static quern_status import_handle(const struct quern_membership *member, struct cuda_memory *state, int tag, const char *whose,
                                   CUmemGenericAllocationHandle *handle) {
     if (state->received[tag] < 0) return quern_fail(member->device, QUERN_SYSTEM_ERROR, "%s did not arrive", whose);
@@ -235,7 +239,7 @@ static quern_status receive_parts(struct quern_symmetric_memory *memory, const s
 
 /* ---- multicast ---- */
 
-/* Reasons against it are notes, no errors: the memory is there without. */
+/* A reason against multicast is a note, not an error: the memory works without. */
 static quern_status note_cuda(const struct quern_cuda *cuda, CUresult error, const char *what) {
     const char *name = NULL;
     if (cuda->error_name(error, &name) != CUDA_SUCCESS || !name) name = "unknown error";
@@ -276,7 +280,7 @@ static size_t least_padded(const struct quern_symmetric_memory *memory) {
     return least;
 }
 
-/* The lowest rank makes the object and sends it to the other processes. */
+/* Rank 0 makes the object and sends it to the other processes. */
 static quern_status make_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = state_of(memory);
     state->multicast_bytes = least_padded(memory);
@@ -293,7 +297,7 @@ static quern_status make_multicast(struct quern_symmetric_memory *memory, const 
     return status;
 }
 
-/* All GPUs join before any memory is bound, which would wait for them. */
+/* All GPUs must join before memory is bound: binding waits for them. */
 static quern_status join_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = state_of(memory);
     quern_status status = QUERN_OK;
@@ -340,7 +344,7 @@ static void close_multicast(struct quern_symmetric_memory *memory) {
     state->has_multicast = false;
 }
 
-/* Mappings keep memory; handles are needed no more, but for the one by which it was bound. */
+/* Mappings keep the memory.  Only the handles of bound memory are still needed. */
 static void settle(struct quern_symmetric_memory *memory) {
     struct cuda_memory *state = state_of(memory);
     quern_close_descriptor(&state->listener);

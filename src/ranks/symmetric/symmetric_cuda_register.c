@@ -1,18 +1,23 @@
 /*
  * Registration of GPU memory that the engine has allocated itself.
  *
- * Within a process GPUs are given access to each other's memory where it is.  Other processes get memory of cuMemCreate as a file
- * descriptor, and memory of cuMemAlloc by a handle of the driver for its whole allocation, which a process may open only once.
+ * Within a process, GPUs get access to each other's memory at its own address.  Other processes get memory of cuMemCreate as a file
+ * descriptor.  They get memory of cuMemAlloc as an IPC handle of its whole allocation, which a process may open only once.
+ *
+ * The table at the end is called by symmetric.c and symmetric_memory.c.
  */
+#include "ranks/symmetric/symmetric_cuda_register.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cuda_visit.h"
+#include "ranks/descriptors.h"
 #include "ranks/symmetric/gpu_mapping.h"
+#include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
-/* How other processes get at memory. */
+/* How other processes reach memory. */
 enum { BY_NONE, BY_DESCRIPTOR, BY_IPC_HANDLE };
 
 struct foreign_part {
@@ -29,13 +34,13 @@ struct cuda_registration {
 
 static struct cuda_registration *state_of(const struct quern_symmetric_memory *memory) { return memory->state; }
 
-/* ---- the driver's handles that this process has opened, each once for a GPU ---- */
+/* ---- IPC handles that this process has opened, each once for a GPU ---- */
 
 struct opened_handle {
     struct opened_handle *next;
     CUipcMemHandle handle;
     CUdeviceptr address;
-    CUdevice device;      /* its context has it open, and is kept */
+    CUdevice device;      /* its context has the handle open, and is retained */
     CUcontext context;
     int users;
 };
@@ -98,7 +103,7 @@ static void close_handle(CUdevice device, CUdeviceptr address) {
     pthread_mutex_unlock(&opened_handles.lock);
 }
 
-/* ---- what a rank tells of its memory ---- */
+/* ---- the description of a rank's memory ---- */
 
 static quern_status check_device_memory(const struct quern_membership *member, const struct quern_cuda *cuda, CUdeviceptr pointer) {
     const quern_device *device = member->device;
@@ -115,7 +120,7 @@ static quern_status check_device_memory(const struct quern_membership *member, c
                       device->label);
 }
 
-/* Finds the allocation around the part; memory put together of several has several ranges. */
+/* Finds the allocation that contains the part.  Memory mapped from several allocations has several ranges. */
 static quern_status find_allocation(const struct quern_membership *member, const struct quern_cuda *cuda,
                                     struct quern_symmetric_part *part) {
     CUdeviceptr base;
@@ -175,14 +180,14 @@ static uint64_t generation(const struct quern_membership *member, const void *po
 
 static quern_status make_state(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_registration *state = calloc(1, sizeof *state + (size_t)memory->ranks * sizeof *state->foreign);
-    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
     state->listener = -1;
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) state->received[tag] = -1;
     memory->state = state;
     return quern_open_local_gpus(member, &state->gpus);
 }
 
-/* What cuMemAlloc has given on any of the process's GPUs, now and later, can be reached from all of them. */
+/* Lets all GPUs of the process reach memory of cuMemAlloc on this GPU, present and future. */
 static quern_status enable_peers(const struct quern_membership *member, const struct quern_local_gpus *gpus, int i) {
     struct quern_cuda_visit visit;
     CUresult error = quern_cuda_begin_visit(&visit, gpus->context[i]);
@@ -194,7 +199,7 @@ static quern_status enable_peers(const struct quern_membership *member, const st
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuCtxEnablePeerAccess");
 }
 
-/* Access is a matter of whole mappings. */
+/* Access is granted to whole mappings. */
 static quern_status open_here(const struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
     const struct quern_symmetric_part *part = &memory->part[rank];
     struct quern_local_gpus *gpus = &state_of(memory)->gpus;
@@ -265,7 +270,7 @@ static quern_status open_foreign(struct quern_symmetric_memory *memory, const st
     const struct quern_symmetric_part *part = &memory->part[rank];
     if (state->gpus.count > 1)
         return quern_fail(member->device, QUERN_NOT_SUPPORTED, "this process drives %d GPUs, and memory that another one has of "
-                          "cuMemAlloc can be opened for one of them only: have it made by quern_symmetric_alloc or cuMemCreate",
+                          "cuMemAlloc can be opened for one of them only: use quern_symmetric_alloc or cuMemCreate",
                           state->gpus.count);
     CUresult error = open_handle(&state->gpus, &part->ipc, &state->foreign[rank].opened);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuIpcOpenMemHandle");
@@ -317,7 +322,7 @@ static const struct quern_symmetric_step steps[] = {
 
 const struct quern_symmetric_kind quern_cuda_registration = {
     .is_registration = true,
-    .no_multicast = "registered memory has none: have it made by quern_symmetric_alloc",
+    .no_multicast = "registered memory has none: use quern_symmetric_alloc",
     .describe = describe,
     .steps = steps,
     .step_count = sizeof steps / sizeof *steps,

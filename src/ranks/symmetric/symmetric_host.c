@@ -1,10 +1,14 @@
 /*
  * Symmetric memory of CPU ranks: one unnamed file of shared memory for each allocation, with a part for every rank.
  *
- * The lowest rank makes the file, every process maps it once, and every rank has the system set aside the memory of its own part,
- * so that want of memory is a status here and not a signal later, and pages come from the node on which the rank runs.
+ * Rank 0 makes the file and every process maps it once.  Every rank reserves the memory of its own part, so that a lack of memory
+ * is a status here and not a signal later, and the pages come from the node on which the rank runs.
+ *
+ * The tables at the end are called by symmetric.c and symmetric_memory.c.
  */
 #define _GNU_SOURCE
+#include "ranks/symmetric/symmetric_host.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,8 +17,9 @@
 #include <unistd.h>
 
 #include "os/file_size.h"
+#include "os/integers.h"
+#include "ranks/descriptors.h"
 #include "runtime/status.h"
-#include "ranks/symmetric/symmetric_memory.h"
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
@@ -25,21 +30,19 @@ struct host_memory {
     char *mapping;
 };
 
-static size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 /* Every part begins on a page of its own, a large one on a huge page, so that ranks on different nodes share none. */
 static size_t unit_of(const struct quern_symmetric_part *part) { return part->bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE; }
 
-/* What a part takes; one of no bytes has a place, too. */
+/* The padded size of a part.  A part of no bytes gets an address, too. */
 static size_t padded_bytes(const struct quern_symmetric_part *part) {
-    return round_up((size_t)part->bytes + !part->bytes, unit_of(part));
+    return quern_round_up((size_t)part->bytes + !part->bytes, unit_of(part));
 }
 
-/* Where a rank's part begins in the file; of the rank after the last, the file's length. */
+/* The offset of a rank's part in the file; for rank == ranks the length of the file. */
 static size_t offset_of(const struct quern_symmetric_part *parts, int ranks, int rank) {
     size_t offset = 0;
-    for (int before = 0; before < rank; before++) offset = round_up(offset, unit_of(&parts[before])) + padded_bytes(&parts[before]);
-    return rank < ranks ? round_up(offset, unit_of(&parts[rank])) : offset;
+    for (int before = 0; before < rank; before++) offset = quern_round_up(offset, unit_of(&parts[before])) + padded_bytes(&parts[before]);
+    return rank < ranks ? quern_round_up(offset, unit_of(&parts[rank])) : offset;
 }
 
 static size_t file_bytes(const struct quern_symmetric_memory *memory) {
@@ -50,7 +53,7 @@ static struct host_memory *state_of(const struct quern_symmetric_memory *memory)
 
 static quern_status make_state(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct host_memory *state = memory->state = malloc(sizeof *state);
-    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory to keep account of symmetric memory");
+    if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
     *state = (struct host_memory){.descriptor = -1, .listener = -1};
     return QUERN_OK;
 }
@@ -62,7 +65,7 @@ static quern_status describe(const struct quern_membership *member, void *pointe
 
 /* ---- making the file ---- */
 
-/* Bytes that the machine can give without swapping; INT64_MAX when it does not tell. */
+/* Bytes that are available without swapping; INT64_MAX: unknown. */
 static int64_t available_memory(void) {
     static const char key[] = "MemAvailable:";
     char text[2048];
@@ -74,7 +77,7 @@ static int64_t available_memory(void) {
     return line ? strtoll(line + sizeof key - 1, NULL, 10) * 1024 : INT64_MAX;
 }
 
-/* The system would hand out more than there is, and kill a process to make room: so it is asked before. */
+/* The system overcommits and kills processes when memory runs out, so the available memory is checked first. */
 static quern_status check_room(const struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     int64_t wanted = 0, available = available_memory();
     for (int rank = 0; rank < memory->ranks; rank++) wanted += memory->part[rank].bytes;
@@ -100,7 +103,7 @@ static quern_status begin(struct quern_symmetric_memory *memory, const struct qu
     return quern_descriptors_listen(member, memory->id, &state_of(memory)->listener);
 }
 
-/* ---- passing it on ---- */
+/* ---- passing it to other processes ---- */
 
 static quern_status send_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct quern_descriptor file = {0, state_of(memory)->descriptor};
@@ -138,13 +141,13 @@ static quern_status map_file(struct quern_symmetric_memory *memory, const struct
     for (int rank = 0; rank < memory->ranks; rank++) {
         const struct quern_symmetric_part *part = &memory->part[rank];
         memory->peer[rank] = state->mapping + offset_of(memory->part, memory->ranks, rank);
-        if (unit_of(part) == HUGE_PAGE)  /* where the system has none to give, small pages do */
+        if (unit_of(part) == HUGE_PAGE)  /* a hint: small pages work, too */
             madvise(memory->peer[rank], padded_bytes(part), MADV_HUGEPAGE);
     }
     return QUERN_OK;
 }
 
-/* In pieces, since a signal makes the system begin a piece again. */
+/* In pieces, since after a signal the system begins a piece again. */
 static quern_status set_aside(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     static const int64_t PIECE = 64 << 20;
     int64_t bytes = memory->part[member->rank].bytes;
@@ -168,7 +171,7 @@ static void settle(struct quern_symmetric_memory *memory) {
     quern_close_descriptor(&state->listener);
 }
 
-/* The addresses stay, with nothing behind them, so that nothing else comes to lie there while their use is still told apart. */
+/* The addresses stay reserved without memory, so that a use after free is recognised. */
 static void close_memory(struct quern_symmetric_memory *memory) {
     struct host_memory *state = state_of(memory);
     if (!state) return;
@@ -207,12 +210,12 @@ static quern_status describe_registration(const struct quern_membership *member,
     part->address = (uintptr_t)pointer;
     if (member->one_process) return QUERN_OK;
     return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the ranks are of several processes, which cannot reach each other's "
-                      "private memory: have it made by quern_symmetric_alloc");
+                      "private memory: use quern_symmetric_alloc");
 }
 
 static void close_nothing(struct quern_symmetric_memory *memory) { (void)memory; }
 
-/* The system does not number its allocations; and a peer's address is the same whatever lies there. */
+/* The system does not number its allocations.  A peer's address is valid for any memory there. */
 static uint64_t only_generation(const struct quern_membership *member, const void *pointer) {
     (void)member, (void)pointer;
     return 1;

@@ -1,11 +1,14 @@
-/* What this process holds of symmetric memory, and when it goes. */
+/*
+ * The records of symmetric memory in this process: who holds them and when they are closed.  Called by symmetric.c for each rank
+ * that gets or frees memory.
+ */
 #include "ranks/symmetric/symmetric_memory.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything that is not yet discarded, of all groups. */
+/* All records that are not discarded yet, of all groups. */
 static struct {
     pthread_mutex_t lock;
     struct quern_symmetric_memory *first;
@@ -70,7 +73,7 @@ struct quern_symmetric_memory *quern_symmetric_hold(const struct quern_membershi
     return memory;
 }
 
-/* ---- giving it up ---- */
+/* ---- releasing the record ---- */
 
 void quern_symmetric_unhold(struct quern_symmetric_memory *memory, int rank, struct quern_symmetric_use *use) {
     pthread_mutex_lock(&memories.lock);
@@ -110,7 +113,7 @@ static bool may_close(struct quern_symmetric_memory *memory) {
     return !memory->uses && (!memory->kind->may_close || memory->kind->may_close(memory));
 }
 
-/* The next that can go a step further, which it is then on its way to; under the lock. */
+/* A record that can be closed or discarded; under the lock.  It is marked, so that no other thread takes it. */
 static struct quern_symmetric_memory *take_unused(void) {
     for (struct quern_symmetric_memory **link = &memories.first; *link; link = &(*link)->next) {
         struct quern_symmetric_memory *memory = *link;
@@ -126,7 +129,7 @@ static struct quern_symmetric_memory *take_unused(void) {
     return NULL;
 }
 
-/* Without the lock: a driver may wait for the device, on which a kernel may wait for a rank that waits for the lock. */
+/* Without the lock: the driver may wait for a kernel, which may wait for a rank that waits for the lock. */
 static void go_further(struct quern_symmetric_memory *memory) {
     if (memory->life == QUERN_MEMORY_CLOSING) {
         memory->kind->close(memory);
@@ -149,14 +152,14 @@ void quern_symmetric_sweep(void) {
     }
 }
 
-/* Waiting under the lock would stop every other rank, so one mark at a time is taken out of the list for it. */
+/* A mark is removed from the list before the wait, since waiting under the lock would block all other ranks. */
 static struct quern_symmetric_use *take_use(const struct quern_membership *member, struct quern_symmetric_memory **of) {
     for (struct quern_symmetric_memory *memory = memories.first; memory; memory = memory->next)
         for (struct quern_symmetric_use **link = &memory->uses; *link; link = &(*link)->next) {
             struct quern_symmetric_use *use = *link;
             if (use->member != member) continue;
             *link = use->next;
-            memory->holders++;  /* while it is waited for */
+            memory->holders++;  /* during the wait */
             *of = memory;
             return use;
         }

@@ -1,37 +1,36 @@
 /*
- * How symmetric memory comes about and goes, and what a process holds of it.  src/ranks/symmetric/symmetric.c runs the calls; the kinds of memory
- * (src/ranks/symmetric/symmetric_host.c, src/ranks/symmetric/symmetric_cuda.c, src/ranks/symmetric/symmetric_cuda_register.c) supply the steps.
+ * One collective allocation or registration, as a process holds it, and the interface of a kind of memory.  symmetric.c runs the
+ * calls.  The kinds (symmetric_host.c, symmetric_cuda.c, symmetric_cuda_register.c) supply the steps.
  */
 #ifndef QUERN_SYMMETRIC_MEMORY_H
 #define QUERN_SYMMETRIC_MEMORY_H
 
+#include "ranks/membership.h"
 #include "runtime/cuda_driver.h"
-#include "ranks/descriptors.h"
-#include "ranks/symmetric/symmetric.h"
 
-/* What a rank tells the others of its part before the first step. */
+/* A rank's part, as described to the other ranks before the first step. */
 struct quern_symmetric_part {
-    int64_t bytes;               /* as it was asked for */
+    int64_t bytes;               /* as requested */
     uint64_t address;            /* registration: of the part, in the rank's own process */
-    uint64_t base, base_bytes;   /* registration on a GPU: the allocation around it */
-    int32_t way;                 /* registration on a GPU: how other processes get at it */
+    uint64_t base, base_bytes;   /* registration on a GPU: the allocation that contains it */
+    int32_t way;                 /* registration on a GPU: how other processes reach it */
     CUipcMemHandle ipc;
 };
 
-/* Work of one rank that was under way on its device when it freed its part. */
+/* Work of one rank that was pending on its device when the rank freed its part. */
 struct quern_symmetric_use {
     struct quern_symmetric_use *next;
-    const struct quern_membership *member;  /* only told apart, never looked into */
+    const struct quern_membership *member;  /* only compared, never dereferenced */
     CUcontext context;
     CUevent event;
 };
 
-/* CLOSED: nothing is mapped any more; only the addresses are kept from other use. */
+/* CLOSED: nothing is mapped; only the addresses are still reserved. */
 enum quern_symmetric_life { QUERN_MEMORY_OPEN, QUERN_MEMORY_CLOSING, QUERN_MEMORY_CLOSED };
 
 /*
- * One collective allocation or registration, as this process holds it: once, for all its ranks.  The steps fill it in before any
- * rank has its address; afterwards only src/ranks/symmetric/symmetric_memory.c changes it, under its lock.
+ * The record of one allocation or registration: one for all ranks of this process.  The steps fill it in before any rank has its
+ * address.  Afterwards only symmetric_memory.c changes it, under its lock.
  */
 struct quern_symmetric_memory {
     struct quern_symmetric_memory *next;
@@ -40,84 +39,84 @@ struct quern_symmetric_memory {
     uint64_t id;
     int ranks;
     int holders;                        /* ranks of this process that have not freed their part */
-    int references;                     /* those, and ranks that remember having freed it */
+    int references;                     /* those, and ranks that still recognise its freed addresses */
     enum quern_symmetric_life life;
     struct quern_symmetric_use *uses;
 
     struct quern_symmetric_part *part;  /* [ranks] */
     void **peer;                        /* [ranks] */
     int64_t *peer_bytes;                /* [ranks] */
-    void *multicast;                    /* NULL: none, and the reason is: */
+    void *multicast;                    /* NULL: none, for this reason: */
     char no_multicast[240];
-    int64_t least_bytes;                /* of all parts: as far as multicast reaches */
-    int64_t address_bytes;              /* addresses taken in this process */
-    void *state;                        /* of the kind; NULL: none yet, or none at all */
+    int64_t least_bytes;                /* the smallest part: the limit of multicast */
+    int64_t address_bytes;              /* addresses reserved in this process */
+    void *state;                        /* the kind's own data; NULL: none yet, or none at all */
 };
 
 /*
- * One step of making memory.  All ranks agree after each that it has succeeded everywhere before any takes the next.  In each
- * process the thread of its lowest rank takes it, for all ranks of the process, unless it is every rank's own.
+ * One step of making memory.  After each step all ranks agree that it has succeeded everywhere.  In each process the thread of the
+ * lowest rank takes the step for all ranks of the process, unless every rank takes it by itself.
  */
 struct quern_symmetric_step {
     quern_status (*run)(struct quern_symmetric_memory *memory, const struct quern_membership *member);
     bool every_rank;
-    bool between_processes;             /* left out when all ranks are in one */
-    bool for_multicast;                 /* when it fails there is memory without multicast, with the reason */
+    bool between_processes;             /* omitted if all ranks are in one process */
+    bool for_multicast;                 /* if it fails, the memory has no multicast, for that reason */
 };
 
 struct quern_symmetric_kind {
     bool is_registration;
     const char *no_multicast;           /* why memory of this kind never has it; NULL: it may */
 
-    /* What a rank tells of its part; fails for memory that cannot be made reachable.  part->bytes is set already. */
+    /* Describes a rank's part.  Fails for memory that cannot be made reachable.  part->bytes is set already. */
     quern_status (*describe)(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part);
 
     const struct quern_symmetric_step *steps;
     int step_count;
 
-    /* Around each step; NULL: nothing needs to be. */
+    /* Wraps each step; NULL: steps run as they are. */
     quern_status (*take)(const struct quern_symmetric_step *step, struct quern_symmetric_memory *memory,
                          const struct quern_membership *member);
 
-    /* Gives back what only the steps needed; after the last one, or with close.  Finds whatever the steps came to. */
+    /* Frees data that only the steps needed.  Called after the last step, or by close after any step. */
     void (*settle)(struct quern_symmetric_memory *memory);
 
-    /* Takes back what the steps for multicast did. */
+    /* Undoes the steps for multicast. */
     void (*close_multicast)(struct quern_symmetric_memory *memory);
 
     /* Notes that a rank of this process has freed its part; may be NULL. */
     void (*leave)(struct quern_symmetric_memory *memory, int rank);
 
-    /* Whether peers in other processes permit to close; NULL: they have mappings of their own. */
+    /* Whether no other process needs this memory; NULL: other processes have their own mappings. */
     bool (*may_close)(const struct quern_symmetric_memory *memory);
 
     void (*close)(struct quern_symmetric_memory *memory);    /* everything but the addresses */
     void (*discard)(struct quern_symmetric_memory *memory);  /* the addresses, and the state */
 
-    /* Registrations: what tells an allocation from a later one at the same address; 0: unknown. */
+    /* Registrations: a number that differs between allocations at the same address; 0: unknown. */
     uint64_t (*generation)(const struct quern_membership *member, const void *pointer);
 
-    /* Work under way: marks the present end of a stream; asks whether it has come there; waits until it has; forgets the mark. */
+    /* Pending work: marks the end of a stream; whether the stream has reached the mark; waits until it has; frees the mark. */
     quern_status (*record)(const struct quern_membership *member, void *stream, struct quern_symmetric_use *use);
     bool (*has_ended)(const struct quern_symmetric_use *use);
     void (*await)(const struct quern_symmetric_use *use);
     void (*erase)(struct quern_symmetric_use *use);
 };
 
-/* This process's record of memory `id`, made if this is its first rank to ask; NULL: no memory.  Held and referred to. */
+/* Holds this process's record of memory `id`, which the first rank makes; NULL: out of memory. */
 struct quern_symmetric_memory *quern_symmetric_hold(const struct quern_membership *member, const struct quern_symmetric_kind *kind,
                                                     uint64_t id, const struct quern_symmetric_part *parts);
 
-/* A rank has freed its part; use (NULL: none, else from malloc) is the work that it had under way. */
+/* A rank has freed its part.  use (NULL: none, else from malloc) marks its pending work. */
 void quern_symmetric_unhold(struct quern_symmetric_memory *memory, int rank, struct quern_symmetric_use *use);
 
-/* A rank no longer remembers. */
+/* A rank no longer recognises the freed addresses. */
 void quern_symmetric_unrefer(struct quern_symmetric_memory *memory);
 
-/* Closes and discards what nobody uses any more, in the whole process; waits for nothing. */
+/* Closes and discards all unused memory of the process.  Never waits. */
 void quern_symmetric_sweep(void);
 
-/* Waits for what a membership had under way when it freed its parts. */
+/* Waits for the work that was pending when a membership freed its parts. */
 void quern_symmetric_await_uses(const struct quern_membership *member);
 
 #endif

@@ -1,3 +1,4 @@
+/* Sorted tables of a rank's ranges.  Called by symmetric.c and symmetric_lookup.c. */
 #include "ranks/symmetric/symmetric_ranges.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ bool quern_symmetric_reserve(struct quern_symmetric_ranges *ranges) {
 
 /* ---- looking up ---- */
 
-/* How many ranges begin at or before an address. */
+/* The number of ranges that begin at or before an address. */
 static int count_up_to(const struct quern_symmetric_ranges *ranges, const char *address) {
     int low = 0, high = ranges->based;
     while (low < high) {
@@ -55,7 +56,7 @@ struct quern_symmetric_range *quern_symmetric_overlapped(const struct quern_symm
     return ranges->by_base[next]->base - (const char *)pointer < bytes ? ranges->by_base[next] : NULL;
 }
 
-/* Where an id is, or would be. */
+/* The index of an id, or the index at which to insert it. */
 static int place_of_id(const struct quern_symmetric_ranges *ranges, uint64_t id) {
     int low = 0, high = ranges->identified;
     while (low < high) {
@@ -68,69 +69,46 @@ static int place_of_id(const struct quern_symmetric_ranges *ranges, uint64_t id)
     return low;
 }
 
-enum quern_symmetric_kin quern_symmetric_find(const struct quern_membership *member, const void *pointer, int64_t bytes,
-                                              struct quern_symmetric_place *place) {
-    const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_at(member->symmetric, pointer) : NULL;
-    if (!range) return QUERN_MEMORY_PRIVATE;
-    if (range->freed) return QUERN_MEMORY_FREED;
-    const struct quern_symmetric_memory *memory = range->memory;
-    int64_t offset = (const char *)pointer - range->base;
-    if (bytes > range->bytes - offset) return QUERN_MEMORY_PRIVATE;
-    *place = (struct quern_symmetric_place){
-        .id = range->id,
-        .offset = offset,
-        .bytes = range->bytes,
-        .peer = memory->peer,
-        .peer_bytes = memory->peer_bytes,
-        .multicast = offset + bytes <= memory->least_bytes ? memory->multicast : NULL,
-    };
-    return QUERN_MEMORY_SYMMETRIC;
-}
-
-void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank) {
-    const struct quern_symmetric_ranges *ranges = member->symmetric;
-    int place = ranges ? place_of_id(ranges, id) : 0;
-    if (!ranges || place == ranges->identified || ranges->by_id[place]->id != id) return NULL;
-    const struct quern_symmetric_memory *memory = ranges->by_id[place]->memory;
-    if (offset < 0 || bytes < 0 || offset > memory->peer_bytes[rank] || bytes > memory->peer_bytes[rank] - offset) return NULL;
-    return (char *)memory->peer[rank] + offset;
+struct quern_symmetric_range *quern_symmetric_range_of_id(const struct quern_symmetric_ranges *ranges, uint64_t id) {
+    int place = place_of_id(ranges, id);
+    return place < ranges->identified && ranges->by_id[place]->id == id ? ranges->by_id[place] : NULL;
 }
 
 /* ---- changing ---- */
 
-static void enter_at(struct quern_symmetric_range **array, int *count, int place, struct quern_symmetric_range *range) {
+static void insert_at(struct quern_symmetric_range **array, int *count, int place, struct quern_symmetric_range *range) {
     memmove(array + place + 1, array + place, (size_t)(*count - place) * sizeof *array);
     array[place] = range;
     ++*count;
 }
 
-static void take_out_at(struct quern_symmetric_range **array, int *count, int place) {
+static void remove_at(struct quern_symmetric_range **array, int *count, int place) {
     memmove(array + place, array + place + 1, (size_t)(*count - place - 1) * sizeof *array);
     --*count;
 }
 
 void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
     int before = count_up_to(ranges, range->base);
-    enter_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id), range);
+    insert_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id), range);
     if (before && ranges->by_base[before - 1]->base == range->base) {
         range->older = ranges->by_base[before - 1];
         ranges->by_base[before - 1] = range;
     } else {
-        enter_at(ranges->by_base, &ranges->based, before, range);
+        insert_at(ranges->by_base, &ranges->based, before, range);
     }
 }
 
-static void take_out_of_ids(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
-    take_out_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id));
+static void remove_from_ids(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
+    remove_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id));
 }
 
-static void take_out_of_bases(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
-    take_out_at(ranges->by_base, &ranges->based, count_up_to(ranges, range->base) - 1);
+static void remove_from_bases(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
+    remove_at(ranges->by_base, &ranges->based, count_up_to(ranges, range->base) - 1);
 }
 
 void quern_symmetric_set_aside(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
-    take_out_of_bases(ranges, range);
-    for (struct quern_symmetric_range *each = range; each; each = each->older) take_out_of_ids(ranges, each);
+    remove_from_bases(ranges, range);
+    for (struct quern_symmetric_range *each = range; each; each = each->older) remove_from_ids(ranges, each);
     quern_symmetric_oldest(range)->older = ranges->stale;
     ranges->stale = range;
 }
@@ -143,15 +121,15 @@ struct quern_symmetric_range *quern_symmetric_oldest(struct quern_symmetric_rang
 void quern_symmetric_remove_oldest(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
     if (range->older) {
         while (range->older->older) range = range->older;
-        take_out_of_ids(ranges, range->older);
+        remove_from_ids(ranges, range->older);
         range->older = NULL;
     } else {
-        take_out_of_ids(ranges, range);
-        take_out_of_bases(ranges, range);
+        remove_from_ids(ranges, range);
+        remove_from_bases(ranges, range);
     }
 }
 
-/* The freed range that was freed first, and what all of them take; NULL: none. */
+/* The range that was freed first, and the number and size of all freed ranges; NULL: none. */
 static struct quern_symmetric_range *find_oldest(const struct quern_symmetric_ranges *ranges, int *count, int64_t *bytes) {
     struct quern_symmetric_range *oldest = NULL;
     *count = 0;
@@ -167,14 +145,14 @@ static struct quern_symmetric_range *find_oldest(const struct quern_symmetric_ra
 }
 
 void quern_symmetric_retire(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
-    take_out_of_ids(ranges, range);
+    remove_from_ids(ranges, range);
     range->freed = ++ranges->frees;
     for (;;) {
         int count;
         int64_t bytes;
         struct quern_symmetric_range *oldest = find_oldest(ranges, &count, &bytes);
         if (count <= REMEMBERED && bytes <= REMEMBERED_BYTES) return;
-        take_out_of_bases(ranges, oldest);
+        remove_from_bases(ranges, oldest);
         quern_symmetric_unrefer(oldest->memory);
         free(oldest);
     }

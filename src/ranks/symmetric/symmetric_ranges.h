@@ -1,9 +1,8 @@
 /*
  * The symmetric ranges of one rank, in its membership: found by address, and by id.
  *
- * Ranges of a rank never overlap, so a byte has one name: a registration that would lie across or inside another live range is
- * refused.  A freed allocation is remembered, and its addresses kept from other use, until 32 later ones or 64 GiB have been freed:
- * so long its use is told for what it is.
+ * Ranges of a rank never overlap: a registration that overlaps another live range is refused.  A freed allocation stays in the
+ * table and its addresses stay reserved until 32 later ones or 64 GiB have been freed.  Until then a use after free is recognised.
  */
 #ifndef QUERN_SYMMETRIC_RANGES_H
 #define QUERN_SYMMETRIC_RANGES_H
@@ -15,10 +14,10 @@ struct quern_symmetric_range {
     int64_t bytes;
     uint64_t id;
     struct quern_symmetric_memory *memory;
-    uint64_t generation;                  /* registrations: of the allocation around it */
-    int registrations;                    /* of this id, not yet ended; 0: an allocation */
-    uint64_t freed;                       /* the how-manieth to be freed; 0: live */
-    struct quern_symmetric_range *older;  /* the same range as it was registered before, with other ranges of the peers */
+    uint64_t generation;                  /* registrations: of the allocation that contains it */
+    int registrations;                    /* of this id that have not ended; 0: an allocation */
+    uint64_t freed;                       /* its number among the freed ranges; 0: live */
+    struct quern_symmetric_range *older;  /* an earlier registration of the same range, with other ranges of the peers */
 };
 
 struct quern_symmetric_ranges {
@@ -26,33 +25,36 @@ struct quern_symmetric_ranges {
     struct quern_symmetric_range **by_id;    /* ascending; all that are live */
     int based, identified, capacity;
     uint64_t frees;                          /* so far */
-    struct quern_symmetric_range *stale;     /* taken out, but held until the end: work under way may use the peers' parts */
+    struct quern_symmetric_range *stale;     /* removed, but held until the end: pending work may use the peers' parts */
 };
 
-/* The table of a membership, made on first use; NULL: no memory. */
+/* The table of a membership, made on first use; NULL: out of memory. */
 struct quern_symmetric_ranges *quern_symmetric_ranges_of(struct quern_membership *member);
 
 /* Makes room for one more range, so that the next insertion cannot fail. */
 bool quern_symmetric_reserve(struct quern_symmetric_ranges *ranges);
 
-/* Enters a live range.  If there is one at the same base, it becomes the older one of the new. */
+/* Inserts a live range.  An existing range at the same base becomes its older one. */
 void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range);
 
-/* Takes out a registration whose allocation has gone, with its older ones, and sets it aside. */
+/* Removes a registration whose allocation was freed, with its older ones, and holds it until the end. */
 void quern_symmetric_set_aside(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range);
 
-/* The first registration that is left of a range, and taking it out; then it is the caller's. */
+/* The earliest registration of a range that has not ended; and its removal, after which the caller owns it. */
 struct quern_symmetric_range *quern_symmetric_oldest(struct quern_symmetric_range *range);
 void quern_symmetric_remove_oldest(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range);
 
-/* Marks an allocation as freed, and forgets the oldest of those that were freed before when they have become many. */
+/* Marks an allocation as freed, and drops the oldest freed ones beyond the limit. */
 void quern_symmetric_retire(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range);
 
-/* The range that has the byte at pointer, live or freed, or that begins there; NULL: none. */
+/* The live or freed range that contains pointer or begins there; NULL: none. */
 struct quern_symmetric_range *quern_symmetric_range_at(const struct quern_symmetric_ranges *ranges, const void *pointer);
 
-/* The first range, live or freed, with a byte in [pointer, pointer + bytes); NULL: none. */
+/* The first live or freed range with a byte in [pointer, pointer + bytes); NULL: none. */
 struct quern_symmetric_range *quern_symmetric_overlapped(const struct quern_symmetric_ranges *ranges, const void *pointer,
                                                          int64_t bytes);
+
+/* The live range with an id; NULL: none. */
+struct quern_symmetric_range *quern_symmetric_range_of_id(const struct quern_symmetric_ranges *ranges, uint64_t id);
 
 #endif

@@ -1,115 +1,24 @@
-/* Groups: creating, splitting and destroying them, and what their handles are. */
-#include <pthread.h>
-#include <sched.h>
+/* The public functions on groups: creating, splitting, destroying, aborting and reporting. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "ranks/cuda_rank.h"
+#include "ranks/describe.h"
+#include "ranks/group/cuda_transport.h"
+#include "ranks/group/host_transport.h"
+#include "ranks/handles.h"
+#include "ranks/meeting.h"
+#include "ranks/poison.h"
+#include "ranks/rendezvous.h"
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
-#include "ranks/group.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
-#include "ranks/symmetric/symmetric.h"
 
 static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_cuda_transport};
 
 static const double DEFAULT_TIMEOUT = 60;
-
-/* ---- handles ---- */
-
-/* All handles there ever were: a destroyed one stays, so that its use is an error and not a crash. */
-static struct {
-    pthread_mutex_t lock;
-    struct quern_group *first;
-} handles = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static quern_group *publish_handle(struct quern_membership *member) {
-    struct quern_group *handle = member->handle;
-    *handle = (struct quern_group){.member = member};
-    pthread_mutex_lock(&handles.lock);
-    handle->next = handles.first;
-    handles.first = handle;
-    pthread_mutex_unlock(&handles.lock);
-    return handle;
-}
-
-static quern_status fail_no_group(const quern_group *group) {
-    if (!group) return quern_fail(NULL, QUERN_NULL_POINTER, "group is NULL");
-    return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "the group's handle was destroyed before");
-}
-
-quern_status quern_member_of(const quern_group *group, struct quern_membership **member) {
-    *member = group ? __atomic_load_n(&group->member, __ATOMIC_ACQUIRE) : NULL;
-    return *member ? QUERN_OK : fail_no_group(group);
-}
-
-/* The membership behind a handle that its own thread may be destroying: it stays until the visit ends.  NULL: there is none. */
-static struct quern_membership *begin_visit(const quern_group *group) {
-    struct quern_group *handle = (struct quern_group *)group;
-    if (!handle) return NULL;
-    __atomic_add_fetch(&handle->visitors, 1, __ATOMIC_SEQ_CST);
-    struct quern_membership *member = __atomic_load_n(&handle->member, __ATOMIC_SEQ_CST);
-    if (!member) __atomic_sub_fetch(&handle->visitors, 1, __ATOMIC_SEQ_CST);
-    return member;
-}
-
-static void end_visit(const quern_group *group) {
-    __atomic_sub_fetch(&((struct quern_group *)group)->visitors, 1, __ATOMIC_RELEASE);
-}
-
-/* Takes the membership from its handle, and waits until nobody else looks at it. */
-static struct quern_membership *take_member(quern_group *group) {
-    struct quern_membership *member = __atomic_exchange_n(&group->member, NULL, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();
-    return member;
-}
-
-quern_status quern_members_of(quern_group *const *groups, int count, struct quern_membership *members[QUERN_RANK_LIMIT]) {
-    if (!groups) return quern_fail(NULL, QUERN_NULL_POINTER, "groups is NULL");
-    if (count < 1 || count > QUERN_RANK_LIMIT)
-        return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: expected 1 to %d handles", count, QUERN_RANK_LIMIT);
-    for (int i = 0; i < count; i++) {
-        quern_status status = quern_member_of(groups[i], &members[i]);
-        if (status != QUERN_OK) return status;
-        if (members[i]->segment != members[0]->segment)
-            return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "groups[%d] is of another group than groups[0]", i);
-        for (int j = 0; j < i; j++)
-            if (members[j] == members[i])
-                return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "groups[%d] is the same handle as groups[%d]", i, j);
-    }
-    if (count > 1 && members[0]->device->kind == QUERN_CPU)
-        return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: a thread is one CPU rank, so pass its one handle", count);
-    return quern_check_poison(members[0]);
-}
-
-/* ---- checks that calls on groups share ---- */
-
-quern_status quern_check_members(const struct quern_membership *member, const int *members, int count, struct quern_rank_set *set) {
-    if (!members) {
-        *set = member->everyone;
-        return QUERN_OK;
-    }
-    *set = (struct quern_rank_set){.count = 0};
-    for (int i = 0; i < count; i++) {
-        if (members[i] < 0 || members[i] >= member->ranks)
-            return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "members[%d] is %d: expected a rank from 0 to %d", i,
-                              members[i], member->ranks - 1);
-        if (i && members[i] <= members[i - 1])
-            return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "members[%d] is %d after %d: expected ascending ranks", i,
-                              members[i], members[i - 1]);
-        quern_set_add(set, members[i]);
-    }
-    if (quern_set_has(set, member->rank)) return QUERN_OK;
-    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the %d members do not include the calling rank, %d", count,
-                      member->rank);
-}
-
-quern_status quern_check_timeout(const struct quern_membership *member, double timeout, double *limit) {
-    *limit = timeout > 0 ? timeout : member->timeout;
-    if (timeout >= 0) return QUERN_OK;
-    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "timeout is %g: expected seconds, 0 or more", timeout);
-}
 
 /* ---- the arguments of create ---- */
 
@@ -140,12 +49,6 @@ static quern_status check_args(const quern_group_args *args) {
     return QUERN_OK;
 }
 
-/* With it a launch waits for its kernel, and that for a rank which the same thread would launch next. */
-static bool launches_block(void) {
-    const char *value = getenv("CUDA_LAUNCH_BLOCKING");
-    return value && *value && strcmp(value, "0") != 0;
-}
-
 static quern_status check_together(const quern_group_args *args, int count) {
     for (int i = 0; i < count; i++) {
         const quern_device *device = args[i].device;
@@ -161,7 +64,7 @@ static quern_status check_together(const quern_group_args *args, int count) {
             if (args[j].rank == args[i].rank)
                 return quern_fail(device, QUERN_INVALID_ARGUMENT, "args[%d] and args[%d] both are rank %d", j, i, args[i].rank);
     }
-    if (count > 1 && launches_block())
+    if (count > 1 && quern_cuda_launches_block())
         return quern_fail(args[0].device, QUERN_NOT_SUPPORTED,
                           "CUDA_LAUNCH_BLOCKING is set: one thread cannot drive %d GPUs whose kernels wait for each other; unset "
                           "it, or drive each GPU by a thread of its own", count);
@@ -182,7 +85,7 @@ static quern_status check_create(const quern_group_args *args, int count, quern_
 
 /* ---- create ---- */
 
-/* A core of its own for every rank: looking is quicker than sleeping.  Otherwise a rank that looks keeps the others from coming. */
+/* With a core for every rank, polling is faster than sleeping.  Otherwise a polling rank delays the others. */
 static int choose_spins(int ranks) {
     enum { PATIENT = 4000, CROWDED = 20 };
     return ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? PATIENT : CROWDED;
@@ -210,7 +113,7 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->everyones_digest = quern_members_digest(member->everyone.words);
     struct quern_text text = quern_text_begin(member->label, sizeof member->label);
     quern_text_add(&text, "group %s", name);
-    if (text.length > 40) text.length = 40;  /* the rest of a long name would push out the rank */
+    if (text.length > 40) text.length = 40;  /* leaves room for the rank */
     quern_text_add(&text, ", rank %d", args->rank);
     return member;
 }
@@ -243,7 +146,7 @@ static void leave(struct quern_membership *member) {
     free(member);
 }
 
-/* Those that have no public handle yet. */
+/* Frees memberships that have no public handle yet. */
 static void drop_members(struct quern_membership **members, int count) {
     for (int i = 0; i < count && members[i]; i++) {
         free(members[i]->handle);
@@ -252,8 +155,8 @@ static void drop_members(struct quern_membership **members, int count) {
 }
 
 /*
- * Joins, attaches and publishes handles.  On failure nothing is kept, and the ranks that got further are told by the poison.
- * The parent (NULL: none) is the membership in the group from which this one is split off.
+ * Joins, attaches and publishes handles.  On failure nothing is kept, and poison tells the ranks that got further.
+ * The parent (NULL: none) is the membership of the group that is being split.
  */
 static quern_status form_group(const quern_group_args *args, int count, const char *name, const struct quern_membership *parent,
                                quern_group **groups) {
@@ -265,7 +168,7 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
         }
     quern_status status = quern_rendezvous(name, args[0].first_epoch, parent, members, count);
     if (status != QUERN_OK) {
-        for (int i = 0; i < count; i++) members[i]->segment = NULL;  /* given back already */
+        for (int i = 0; i < count; i++) members[i]->segment = NULL;  /* released already */
         drop_members(members, count);
         return status;
     }
@@ -276,14 +179,14 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
         return status;
     }
     for (int i = 0; i < count; i++) {
-        groups[i] = publish_handle(members[i]);
+        groups[i] = quern_publish_handle(members[i]);
         quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s", members[i]->label, members[i]->ranks,
                   members[i]->transport->name);
     }
     return QUERN_OK;
 }
 
-/* A group of one meets nobody: a name that is surely its own will do. */
+/* A group of one rank has no peers, so any unused name will do. */
 static void name_single(char *buffer, size_t bytes) {
     static uint32_t singles;
     struct quern_text text = quern_text_begin(buffer, bytes);
@@ -304,7 +207,7 @@ struct split_wish {
     int32_t colour, key;
 };
 
-/* The place of a rank among those of its colour, ordered by key and old rank; *ranks gets their number. */
+/* The place of a rank among the ranks of its colour, ordered by key and old rank.  *ranks: their number. */
 static int place_in_colour(const struct split_wish *wishes, int ranks_before, int rank, int *ranks) {
     int place = *ranks = 0;
     for (int other = 0; other < ranks_before; other++) {
@@ -348,7 +251,7 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
     return status;
 }
 
-/* The next colour above `last` among the thread's ranks; -1: there is none.  Everyone goes up, so that no two wait crosswise. */
+/* The next colour above `last` among the thread's ranks; -1: none.  All threads go in ascending order, so that none deadlock. */
 static int next_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int last) {
     int next = -1;
     for (int i = 0; i < count; i++) {
@@ -358,7 +261,7 @@ static int next_colour(struct quern_membership *const *members, int count, const
     return next;
 }
 
-/* A group that could not be formed ends the one it was split from, too: its other ranks may just be waiting for this one. */
+/* A failed split poisons the parent group: other ranks may be waiting in it for this one. */
 static quern_status give_up_split(const struct quern_membership *member, quern_status status) {
     char reason[900];
     quern_error_detail(reason, sizeof reason);
@@ -395,22 +298,22 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
     return QUERN_OK;
 }
 
-/* ---- the rest of a group's life ---- */
+/* ---- destroying, aborting, asking ---- */
 
 quern_status quern_group_destroy(quern_group *group) {
     if (!group) return QUERN_OK;
-    struct quern_membership *member = take_member(group);
-    if (!member) return fail_no_group(group);
+    struct quern_membership *member = quern_take_member(group);
+    if (!member) return quern_fail_no_group(group);
     member->transport->detach(member);
     leave(member);
     return QUERN_OK;
 }
 
 quern_status quern_group_abort(quern_group *group) {
-    const struct quern_membership *member = begin_visit(group);
-    if (!member) return fail_no_group(group);
+    const struct quern_membership *member = quern_begin_visit(group);
+    if (!member) return quern_fail_no_group(group);
     quern_poison_by_abort(member);
-    end_visit(group);
+    quern_end_visit(group);
     return QUERN_OK;
 }
 
@@ -421,49 +324,27 @@ quern_status quern_group_status(quern_group *group) {
 }
 
 int quern_group_rank(const quern_group *group) {
-    const struct quern_membership *member = begin_visit(group);
+    const struct quern_membership *member = quern_begin_visit(group);
     if (!member) return -1;
     int rank = member->rank;
-    end_visit(group);
+    quern_end_visit(group);
     return rank;
 }
 
 int quern_group_size(const quern_group *group) {
-    const struct quern_membership *member = begin_visit(group);
+    const struct quern_membership *member = quern_begin_visit(group);
     if (!member) return -1;
     int ranks = member->ranks;
-    end_visit(group);
+    quern_end_visit(group);
     return ranks;
 }
 
 /* ---- the report ---- */
 
-void quern_describe_rank(struct quern_text *text, const struct quern_segment *segment, int rank) {
-    static const char *const states[] = {"absent", "joining", "joined", "left"};
-    const struct quern_segment_rank *place = &segment->rank[rank];
-    uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
-    quern_text_add(text, "rank %d: ", rank);
-    if (state != QUERN_RANK_JOINED) {
-        quern_text_add(text, "%s", state <= QUERN_RANK_LEFT ? states[state] : "unknown");
-        return;
-    }
-    quern_text_add(text, "process %d, %s:%d, ", place->process.pid, place->device_kind == QUERN_CPU ? "cpu" : "cuda",
-                   place->device_ordinal);
-    bool ended = quern_process_has_ended(place->process);
-    bool waits = !ended && __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);
-    quern_text_add(text, "%s", ended ? "has ended; was last in " : waits ? "waits in " : "last in ");
-    quern_describe_tag(text, __atomic_load_n(&place->tag, __ATOMIC_RELAXED));
-    quern_text_add(text, ", epoch %u", segment->first_epoch + __atomic_load_n(&place->meetings, __ATOMIC_RELAXED));
-    if (waits)
-        quern_text_add(text, ", for %g s", (double)(quern_now() - __atomic_load_n(&place->since, __ATOMIC_RELAXED)) * 1e-9);
-    if (__atomic_load_n(&place->incident.kind, __ATOMIC_ACQUIRE) != QUERN_NO_INCIDENT)
-        quern_text_add(text, "; its GPU gave up");
-}
-
 size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) {
-    const struct quern_membership *member = begin_visit(group);
+    const struct quern_membership *member = quern_begin_visit(group);
     if (!member) {
-        fail_no_group(group);
+        quern_fail_no_group(group);
         return quern_error_detail(buffer, bytes);
     }
     struct quern_text text = quern_text_begin(buffer, buffer ? bytes : 0);
@@ -472,6 +353,6 @@ size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) 
         quern_text_add(&text, "\n");
     }
     quern_report_poison(&text, member);
-    end_visit(group);
+    quern_end_visit(group);
     return text.length;
 }

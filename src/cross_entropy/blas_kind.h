@@ -1,20 +1,16 @@
 /* A BLAS that was opened at run time: one table of functions for each kind of device. */
-#ifndef QUERN_BLAS_H
-#define QUERN_BLAS_H
+#ifndef QUERN_BLAS_KIND_H
+#define QUERN_BLAS_KIND_H
 
-#include "runtime/device.h"
 #include "quern.h"
 
 struct quern_blas_kind {
     const char *const *libraries;  /* the usual names, best first; closed by NULL */
 
-    /* Takes what it needs from an open library; *state is its own from then on. */
+    /* Finds its functions in an open library.  *state is the data of this kind. */
     quern_status (*attach)(quern_device *device, void *library, const char *name, void **state);
     quern_status (*multiply)(quern_device *device, void *state, const quern_gemm_args *args, void *stream);
     void (*detach)(quern_device *device, void *state);
 };
-
-extern const struct quern_blas_kind quern_cpu_blas;   /* src/cross_entropy/blas_cpu.c */
-extern const struct quern_blas_kind quern_cuda_blas;  /* src/cross_entropy/blas_cuda.c */
 
 #endif

@@ -1,4 +1,5 @@
-#include "os/cpu_features.h"
+/* Asks the processor for its instruction sets and its name.  Called when a CPU device is opened. */
+#include "runtime/cpu_features.h"
 
 #include <string.h>
 

@@ -1,11 +1,12 @@
-/* Devices: opened and closed by the engine, and what it can ask and set of them. */
-#include "runtime/device.h"
-
+/* Opens, describes and closes devices: the public functions on devices. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/text.h"
 #include "runtime/arguments.h"
-#include "os/cpu_features.h"
+#include "runtime/cpu_features.h"
+#include "runtime/cuda_visit.h"
+#include "runtime/device.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
 #include "runtime/report.h"
@@ -117,15 +118,15 @@ quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device
 }
 
 static void unload_images(quern_device *device, const struct quern_cuda *cuda) {
-    CUcontext popped;
-    bool current = cuda->context_push(device->context) == CUDA_SUCCESS;
+    struct quern_cuda_visit visit;
+    bool current = quern_cuda_begin_launch(&visit, device) == QUERN_OK;
     while (device->images) {
         struct quern_loaded_image *image = device->images;
         device->images = image->next;
         if (current) cuda->module_unload(image->module);
         free(image);
     }
-    if (current) cuda->context_pop(&popped);
+    quern_cuda_end_visit(&visit);
 }
 
 void quern_device_close(quern_device *device) {

@@ -1,0 +1,61 @@
+/* The list of tensors that a call of Adam works on: the caller's, or that of a plan. */
+#ifndef QUERN_ADAM_LIST_H
+#define QUERN_ADAM_LIST_H
+
+#include "adam/list_marks.h"
+#include "kernels/problem.h"
+#include "quern.h"
+#include "runtime/cuda_driver.h"
+
+/* A plan: a list that has been checked, divided and, on a GPU, written to device memory. */
+struct quern_adam_plan {
+    quern_device *device;
+    quern_adam_args args;              /* its dtypes and options */
+    struct quern_list_marks marks;
+    int64_t tile_count;
+
+    /* CUDA: one piece of device memory, and the tables in it. */
+    CUdeviceptr memory;
+    uint32_t *ticket;
+    struct quern_adam_slice *slices;   /* [tensors] */
+    struct quern_adam_extras *extras;  /* [tensors] */
+    struct quern_adam_tile *tiles;     /* [tile_count] */
+
+    quern_adam_tensor tensors[];       /* of this library's header */
+};
+
+/* Tensors as a caller has them, `stride` bytes apart.  The structs of an older header are shorter. */
+struct quern_adam_list {
+    const char *tensors;
+    size_t stride;
+    int64_t count;
+};
+
+struct quern_adam_list quern_adam_list_of(const quern_adam_args *args);
+
+/*
+ * The tensor at a place of the list, where it lies.  If the caller's header was older, a zero-extended copy in *room.
+ * Lists may be very long, so nothing is copied without need.
+ */
+const quern_adam_tensor *quern_adam_tensor_at(const struct quern_adam_list *list, int64_t place, quern_adam_tensor *room);
+
+/* Its number of elements. */
+int64_t quern_adam_count_at(const struct quern_adam_list *list, int64_t place);
+
+/* A tensor as kernels take it: pointers that the arguments do not use are NULL. */
+struct quern_adam_slice quern_adam_slice_of(const quern_adam_args *args, const quern_adam_tensor *tensor);
+struct quern_adam_extras quern_adam_extras_of(const quern_adam_args *args, const quern_adam_tensor *tensor);
+
+/* Marks the list by its elements. */
+quern_status quern_adam_mark(const quern_device *device, const struct quern_adam_list *list, struct quern_list_marks *marks);
+
+/* The number of tiles of a tensor. */
+int64_t quern_adam_tiles(int64_t count);
+
+/* Tiles of one tensor on a GPU: a number within a tensor has 32 bits. */
+enum { QUERN_ADAM_MAX_TILES = 1 << 30 };
+
+/* Whether a GPU can take all tensors. */
+quern_status quern_adam_check_tiles(const quern_device *device, const struct quern_adam_list *list);
+
+#endif

@@ -1,0 +1,17 @@
+/* Checks of the arguments of the cross-entropy functions. */
+#ifndef QUERN_CROSS_ENTROPY_ARGUMENTS_H
+#define QUERN_CROSS_ENTROPY_ARGUMENTS_H
+
+#include "cross_entropy/cross_entropy_call.h"
+
+/* Fills in the defaults and checks everything but pointers: enough to compute the size of the workspace. */
+quern_status quern_cross_entropy_check(const quern_device *device, const quern_cross_entropy_args *given,
+                                       quern_cross_entropy_args *args);
+
+/* Checks the arguments of one step after they have passed the above. */
+quern_status quern_cross_entropy_check_step(const struct quern_cross_entropy_call *call);
+
+/* Whether an option is on that only full kernels implement. */
+bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args);
+
+#endif

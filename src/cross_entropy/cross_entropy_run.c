@@ -1,0 +1,127 @@
+/*
+ * Lays out the workspace of a cross-entropy call and runs the call on its device.  Called by cross_entropy.c and
+ * linear_cross_entropy.c.
+ */
+#include "cross_entropy/cross_entropy_run.h"
+
+#include "cross_entropy/cross_entropy_arguments.h"
+#include "cross_entropy/cross_entropy_cpu.h"
+#include "cross_entropy/cross_entropy_cuda.h"
+#include "cross_entropy/cross_entropy_select.h"
+#include "os/integers.h"
+
+/* ---- workspace ---- */
+
+enum { ALIGNMENT = 64 };
+
+struct layout {
+    size_t divisor;        /* offset of the mean's divisor */
+    size_t row_loss;       /* of the rows' losses, if they are to be summed */
+    size_t stats;          /* of the rows' stats, if the caller wants none */
+    size_t parts;          /* of the stats of the rows' parts */
+    size_t scratch;        /* of the first worker's scratch (CPU) */
+    size_t scratch_bytes;  /* of one worker */
+    int64_t workers;
+    size_t total;
+};
+
+/* Reserves bytes of the workspace and returns their offset. */
+static size_t set_aside(struct layout *layout, size_t bytes) {
+    size_t offset = layout->total;
+    layout->total += quern_round_up(bytes, ALIGNMENT);
+    return offset;
+}
+
+static bool is_mean(const quern_cross_entropy_args *args) { return args->reduction == QUERN_REDUCTION_MEAN; }
+
+static bool is_reduced(enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
+    return args->reduction != QUERN_REDUCTION_NONE && (step == QUERN_STEP_WHOLE || step == QUERN_STEP_COMBINE);
+}
+
+static void lay_out_scratch(const quern_device *device, const quern_cross_entropy_args *args, struct layout *layout) {
+    const int64_t tasks = args->rows * quern_cross_entropy_parts(device, args);
+    layout->workers = tasks < device->threads ? tasks : device->threads;
+    layout->scratch_bytes = (size_t)quern_cross_entropy_scratch_bytes(args->vocab, args->softcap);
+    /* The caller's workspace is 16-byte aligned and the scratch must be 64-byte aligned. */
+    layout->scratch = set_aside(layout, (size_t)layout->workers * layout->scratch_bytes + (layout->workers ? 64 : 0));
+}
+
+static struct layout lay_out(const quern_device *device, enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
+    struct layout layout = {0};
+    const size_t rows = (size_t)args->rows;
+    const int64_t parts = step == QUERN_STEP_WHOLE || step == QUERN_STEP_STATS ? quern_cross_entropy_parts(device, args) : 0;
+    if (is_mean(args) && step != QUERN_STEP_STATS) layout.divisor = set_aside(&layout, sizeof(double));
+    if (is_reduced(step, args)) layout.row_loss = set_aside(&layout, sizeof(float) * rows);
+    if (step != QUERN_STEP_GRADIENT) layout.stats = set_aside(&layout, sizeof(quern_row_stats) * rows);
+    layout.parts = set_aside(&layout, sizeof(quern_row_stats) * rows * (size_t)parts);
+    if (device->kind == QUERN_CPU && step != QUERN_STEP_COMBINE) lay_out_scratch(device, args, &layout);
+    return layout;
+}
+
+/* ---- a call ---- */
+
+size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
+    return lay_out(device, step, args).total;
+}
+
+/* An address in the workspace, which is NULL if it has no bytes. */
+static void *inside(char *workspace, size_t offset) {
+    return workspace ? workspace + offset : NULL;
+}
+
+/* Pointers that a step does not use are NULL. */
+static void fill_problem(struct quern_cross_entropy_call *call, const struct layout *layout, char *workspace) {
+    const quern_cross_entropy_args *args = &call->args;
+    const enum quern_cross_entropy_step step = call->step;
+    const bool reduced = is_reduced(step, args), tells = step == QUERN_STEP_WHOLE || step == QUERN_STEP_COMBINE;
+    float *row_loss = reduced ? inside(workspace, layout->row_loss) : args->loss;
+    call->problem = (struct quern_cross_entropy_problem){
+        .logits = args->logits,
+        .logits_stride = args->logits_stride,
+        .grad = step == QUERN_STEP_WHOLE || step == QUERN_STEP_GRADIENT ? args->grad : NULL,
+        .grad_stride = args->grad_stride,
+        .labels = args->labels,
+        .labels_are_int64 = args->labels_dtype == QUERN_INT64,
+        .ignore_index = args->ignore_index,
+        .rows = args->rows,
+        .vocab = args->vocab,
+        .padded_vocab = args->padded_vocab,
+        .first_column = args->first_column,
+        .global_vocab = args->global_vocab,
+        .grad_loss = args->grad_loss,
+        .grad_loss_stride = args->grad_loss_stride,
+        .grad_scale = args->grad_scale,
+        .reduction = (int32_t)args->reduction,
+        .z_loss = args->z_loss,
+        .label_smoothing = args->label_smoothing,
+        .softcap = args->softcap,
+        .class_weights = args->class_weights,
+        .row_loss = tells && args->loss ? row_loss : NULL,
+        .lse = tells ? args->lse : NULL,
+        .log_prob = tells ? args->log_prob : NULL,
+        .entropy = args->entropy,
+        .argmax = args->argmax,
+        .stats = args->stats,
+        .parts = inside(workspace, layout->parts),
+        .part_count = quern_cross_entropy_parts(call->device, args),
+        .is_final = step != QUERN_STEP_STATS,
+        .loss = reduced ? args->loss : NULL,
+        .divisor = is_mean(args) && step != QUERN_STEP_STATS ? inside(workspace, layout->divisor) : NULL,
+        .weights_in_stats = args->class_weights && (step == QUERN_STEP_COMBINE || step == QUERN_STEP_GRADIENT),
+        .report = tells ? args->report : NULL,
+    };
+}
+
+void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *workspace) {
+    const struct layout layout = lay_out(call->device, call->step, &call->args);
+    fill_problem(call, &layout, workspace);
+    call->is_full = quern_cross_entropy_is_full(&call->args);
+    call->spare_stats = inside(workspace, layout.stats);
+    call->scratch = (char *)quern_round_up((size_t)workspace + layout.scratch, ALIGNMENT);
+    call->scratch_bytes = layout.scratch_bytes;
+    call->workers = layout.workers;
+}
+
+quern_status quern_cross_entropy_run(struct quern_cross_entropy_call *call) {
+    return call->device->kind == QUERN_CPU ? quern_cross_entropy_on_cpu(call) : quern_cross_entropy_on_cuda(call);
+}

@@ -1,0 +1,108 @@
+/* Chooses kernels for cross-entropy.  Called by both backends, for each stage of a call, and by quern_cross_entropy_explain. */
+#include "cross_entropy/cross_entropy_select.h"
+
+#include "os/integers.h"
+#include "runtime/dtype.h"
+#include "runtime/explain.h"
+#include "runtime/operation.h"
+#include "runtime/pack_format.h"
+
+int64_t quern_cross_entropy_parts(const quern_device *device, const quern_cross_entropy_args *args) {
+    const int64_t columns = device->kind == QUERN_CPU ? QUERN_CPU_PART_COLUMNS
+                                                      : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(args->logits_dtype);
+    return quern_divide_up(args->vocab, columns);
+}
+
+/* The request that a kernel must serve. */
+struct request {
+    quern_dtype logits;
+    enum quern_cross_entropy_stage stage;
+    bool full;
+    int64_t vocab, parts;
+    int64_t shared_bytes;  /* of the device; a kernel built for a larger device of its family may need more */
+};
+
+int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t parts) {
+    return kernel->cuda.shared_per_column * columns + kernel->cuda.shared_per_part * parts + kernel->cuda.shared_fixed;
+}
+
+static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
+    const struct request *request = context;
+    struct quern_text unused = quern_text_begin(NULL, 0);
+    if (!why) why = &unused;
+    if (kernel->key.cross_entropy.stage != request->stage) {
+        quern_text_add(why, "computes another stage");
+        return true;
+    }
+    if (kernel->key.cross_entropy.logits != request->logits) {
+        quern_text_add(why, "logits are %s, the request has %s", quern_dtype_name(kernel->key.cross_entropy.logits),
+                       quern_dtype_name(request->logits));
+        return true;
+    }
+    if (request->full && !kernel->key.cross_entropy.full) {
+        quern_text_add(why, "knows no label smoothing, softcap, class weights, entropy and argmax");
+        return true;
+    }
+    int64_t longest = kernel->key.cross_entropy.vocab_max;
+    if (request->vocab > longest) {
+        quern_text_add(why, "holds a vocab of up to %lld on the chip, the request has %lld", (long long)longest,
+                       (long long)request->vocab);
+        return true;
+    }
+    const int64_t cluster = kernel->cuda.cluster;
+    if (kernel->cuda.shared_per_column
+        && quern_cross_entropy_shared_bytes(kernel, request->vocab, request->parts) > request->shared_bytes) {
+        quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
+                       (long long)request->shared_bytes, (long long)request->vocab);
+        return true;
+    }
+    if (cluster
+        && quern_cross_entropy_shared_bytes(kernel, 0, (request->parts + cluster - 1) / cluster) > request->shared_bytes) {
+        quern_text_add(why, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
+                       (long long)cluster, (long long)request->shared_bytes, (long long)request->vocab);
+        return true;
+    }
+    return false;
+}
+
+/* The stages that touch no logits have one kernel for all. */
+static enum quern_row_role role(const struct quern_kernel *kernel) {
+    const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
+    return stage == QUERN_STAGE_ROWS ? QUERN_ROW_SELECTED_BY_NAME
+                                     : stage > QUERN_STAGE_GRADIENT ? QUERN_ROW_INDISPENSABLE : QUERN_ROW_FOLLOWS_TARGET;
+}
+
+static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
+    return kernel->key.cross_entropy.logits == other->key.cross_entropy.logits &&
+           kernel->key.cross_entropy.stage == other->key.cross_entropy.stage &&
+           kernel->key.cross_entropy.full == other->key.cross_entropy.full &&
+           kernel->key.cross_entropy.vocab_max >= other->key.cross_entropy.vocab_max;
+}
+
+static const char *pack_fault(const struct quern_pack_row *row) {
+    if (row->stage < QUERN_STAGE_ROWS || row->stage > QUERN_STAGE_REDUCE) return "an unknown stage";
+    if ((row->stage <= QUERN_STAGE_GRADIENT) != quern_is_float((quern_dtype)row->dtypes[0])) return "an unknown dtype";
+    if (row->full != 0 && row->full != 1) return "an unknown set of options";
+    if (row->cluster > 16 || (row->cluster & (row->cluster - 1))) return "a wrong number of blocks in a cluster";
+    return NULL;
+}
+
+const struct quern_operation quern_cross_entropy_operation = {
+    .table = quern_cross_entropy_kernels, .role = role, .covers = covers, .pack_fault = pack_fault, .refused = refused};
+
+static struct request request_of(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage) {
+    const bool touches_logits = stage <= QUERN_STAGE_GRADIENT;
+    return (struct request){touches_logits ? call->args.logits_dtype : QUERN_NO_DTYPE, stage, touches_logits && call->is_full,
+                            call->args.vocab, quern_cross_entropy_parts(call->device, &call->args), call->device->shared_bytes};
+}
+
+quern_status quern_cross_entropy_select(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage,
+                                        const struct quern_ready_kernel **chosen) {
+    const struct request request = request_of(call, stage);
+    return quern_select(call->device, QUERN_CROSS_ENTROPY, &request, chosen);
+}
+
+size_t quern_cross_entropy_explain_call(const struct quern_cross_entropy_call *call, char *buffer, size_t bytes) {
+    const struct request request = request_of(call, QUERN_STAGE_ROWS);
+    return quern_explain(call->device, QUERN_CROSS_ENTROPY, &request, buffer, bytes);
+}

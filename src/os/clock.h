@@ -1,0 +1,9 @@
+/* The clock by which waits are timed. */
+#ifndef QUERN_CLOCK_H
+#define QUERN_CLOCK_H
+
+#include <stdint.h>
+
+int64_t quern_now(void);  /* CLOCK_MONOTONIC, nanoseconds */
+
+#endif

@@ -1,0 +1,127 @@
+/* Words for calls, ranks and faulty slices.  Called by poison, meetings, reports and the ragged all-to-all. */
+#include "ranks/describe.h"
+
+#include "os/clock.h"
+
+static const char *const collective_names[QUERN_COLLECTIVES] = {
+    [QUERN_IDLE] = "no call",
+    [QUERN_IN_CREATE] = "quern_group_create",
+    [QUERN_IN_SPLIT] = "quern_group_split",
+    [QUERN_IN_BARRIER] = "quern_barrier",
+    [QUERN_IN_SYMMETRIC_ALLOC] = "quern_symmetric_alloc",
+    [QUERN_IN_SYMMETRIC_REGISTER] = "quern_symmetric_register",
+    [QUERN_IN_RAGGED_ALL_TO_ALL] = "quern_ragged_all_to_all",
+    [QUERN_IN_PLAN_CREATE] = "quern_ragged_plan_create",
+    [QUERN_IN_PLAN_RUN] = "quern_ragged_plan_run",
+};
+
+static const char *const phase_names[QUERN_PHASES] = {
+    [QUERN_PHASE_EXCHANGE] = "exchange", [QUERN_PHASE_ENTRY] = "entry", [QUERN_PHASE_VERDICT] = "vote",
+    [QUERN_PHASE_COPY] = "copy",         [QUERN_PHASE_EXIT] = "exit",
+};
+
+void quern_describe_tag(struct quern_text *text, uint32_t tag) {
+    uint32_t operation = tag >> 24, phase = tag >> 16 & 0xff;
+    quern_text_add(text, "%s", operation < QUERN_COLLECTIVES ? collective_names[operation] : "a call of another version");
+    if (phase < QUERN_PHASES && phase_names[phase]) quern_text_add(text, " (%s)", phase_names[phase]);
+}
+
+/* ---- ranks ---- */
+
+void quern_describe_rank(struct quern_text *text, const struct quern_segment *segment, int rank) {
+    static const char *const states[] = {"absent", "joining", "joined", "left"};
+    const struct quern_segment_rank *place = &segment->rank[rank];
+    uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
+    quern_text_add(text, "rank %d: ", rank);
+    if (state != QUERN_RANK_JOINED) {
+        quern_text_add(text, "%s", state <= QUERN_RANK_LEFT ? states[state] : "unknown");
+        return;
+    }
+    quern_text_add(text, "process %d, %s:%d, ", place->process.pid, place->device_kind == QUERN_CPU ? "cpu" : "cuda",
+                   place->device_ordinal);
+    bool ended = quern_process_has_ended(place->process);
+    bool waits = !ended && __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);
+    quern_text_add(text, "%s", ended ? "has ended; was last in " : waits ? "waits in " : "last in ");
+    quern_describe_tag(text, __atomic_load_n(&place->tag, __ATOMIC_RELAXED));
+    quern_text_add(text, ", epoch %u", segment->first_epoch + __atomic_load_n(&place->meetings, __ATOMIC_RELAXED));
+    if (waits)
+        quern_text_add(text, ", for %g s", (double)(quern_now() - __atomic_load_n(&place->since, __ATOMIC_RELAXED)) * 1e-9);
+    if (__atomic_load_n(&place->incident.kind, __ATOMIC_ACQUIRE) != QUERN_NO_INCIDENT)
+        quern_text_add(text, "; its GPU gave up");
+}
+
+enum { LISTED = 8 };
+
+void quern_list_missing(struct quern_missing_list *list, int rank, uint32_t last_epoch, uint32_t expected_epoch, uint32_t last_tag) {
+    if (list->count++ >= LISTED) return;
+    quern_text_add(list->text, "%srank %d (process %d, last epoch %u, expected %u, last in ", list->count > 1 ? ", " : "", rank,
+                   list->segment->rank[rank].process.pid, last_epoch, expected_epoch);
+    quern_describe_tag(list->text, last_tag);
+    quern_text_add(list->text, ")");
+}
+
+void quern_end_missing(const struct quern_missing_list *list) {
+    if (list->count > LISTED) quern_text_add(list->text, " and %d more", list->count - LISTED);
+}
+
+/* ---- slices ---- */
+
+/* The words of each fault: the value, and the expected one (followed by the limit if that is a number). */
+static const struct {
+    const char *what, *expected;
+    bool has_limit;
+} slice_faults[] = {
+    [QUERN_SLICE_INPUT_OFFSET] = {"input_offsets is", "expected 0 or more", false},
+    [QUERN_SLICE_SEND_SIZE] = {"send_sizes is", "expected 0 or more", false},
+    [QUERN_SLICE_OUTPUT_OFFSET] = {"output_offsets is", "expected 0 or more", false},
+    [QUERN_SLICE_RECV_SIZE] = {"recv_sizes is", "expected 0 or more", false},
+    [QUERN_SLICE_BEYOND_INPUT] = {"the slice ends at input row", "expected at most input_rows,", true},
+    [QUERN_SLICE_BEYOND_OUTPUT] = {"the slice ends at output row", "expected at most the receiver's output_rows,", true},
+    [QUERN_SLICE_DISAGREEMENT] = {"the sender's send_sizes is", "the receiver's recv_sizes is", true},
+};
+
+static void describe_disagreement(struct quern_text *text, const struct quern_slice_report *report) {
+    switch (report->fault) {
+    case QUERN_SLICE_OVERLAP:
+        quern_text_add(text, "rank %d, peer %d, update %d: output row %lld is also written by peer %d, update %d", report->rank,
+                       report->peer, report->update, (long long)report->value, report->other_peer, report->other_update);
+        return;
+    case QUERN_SLICE_UPDATES:
+        quern_text_add(text, "rank %d has %lld updates and rank %d has %lld: expected the same", report->rank,
+                       (long long)report->value, report->peer, (long long)report->limit);
+        return;
+    case QUERN_SLICE_ROW_BYTES:
+        quern_text_add(text, "rank %d has rows of %lld bytes and rank %d of %lld: expected the same", report->rank,
+                       (long long)report->value, report->peer, (long long)report->limit);
+        return;
+    case QUERN_SLICE_OUTPUT_PLACE:
+        quern_text_add(text, "the outputs of ranks %d and %d are not at the same place of the same symmetric allocation",
+                       report->rank, report->peer);
+        return;
+    case QUERN_SLICE_WORKSPACE_PLACE:
+        quern_text_add(text, "the workspaces of ranks %d and %d are not at the same place of the same symmetric allocation",
+                       report->rank, report->peer);
+        return;
+    default:
+        quern_text_add(text, "rank %d refused its own arguments (its detail says why)", report->rank);
+    }
+}
+
+void quern_describe_slice(struct quern_text *text, const struct quern_slice_report *report) {
+    size_t fault = (size_t)report->fault;
+    if (fault >= sizeof slice_faults / sizeof *slice_faults || !slice_faults[fault].what) {
+        describe_disagreement(text, report);
+        return;
+    }
+    quern_text_add(text, "rank %d, peer %d, update %d: %s %lld, %s", report->rank, report->peer, report->update,
+                   slice_faults[fault].what, (long long)report->value, slice_faults[fault].expected);
+    if (slice_faults[fault].has_limit) quern_text_add(text, " %lld", (long long)report->limit);
+}
+
+quern_status quern_slice_status(const struct quern_slice_report *report) {
+    static const int mismatches[] = {QUERN_SLICE_DISAGREEMENT, QUERN_SLICE_UPDATES, QUERN_SLICE_ROW_BYTES, QUERN_SLICE_OUTPUT_PLACE,
+                                     QUERN_SLICE_WORKSPACE_PLACE, QUERN_SLICE_ARGUMENTS};
+    for (size_t i = 0; i < sizeof mismatches / sizeof *mismatches; i++)
+        if (report->fault == mismatches[i]) return QUERN_PEER_MISMATCH;
+    return QUERN_INVALID_SHAPE;
+}

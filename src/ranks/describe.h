@@ -1,0 +1,32 @@
+/* The words for what happens to ranks: in details, log lines and quern_group_report. */
+#ifndef QUERN_DESCRIBE_H
+#define QUERN_DESCRIBE_H
+
+#include "os/text.h"
+#include "quern.h"
+#include "ranks/segment.h"
+
+/* Appends the call that a tag names: "quern_barrier", "quern_ragged_all_to_all (entry)". */
+void quern_describe_tag(struct quern_text *text, uint32_t tag);
+
+/* Appends one line of quern_group_report, without its end. */
+void quern_describe_rank(struct quern_text *text, const struct quern_segment *segment, int rank);
+
+/* A list of ranks that did not come: the first eight, then the number of the others. */
+struct quern_missing_list {
+    struct quern_text *text;
+    const struct quern_segment *segment;
+    int count;
+};
+
+/* Appends a rank: its last signal, and the epoch and the call of its group that were expected. */
+void quern_list_missing(struct quern_missing_list *list, int rank, uint32_t last_epoch, uint32_t expected_epoch, uint32_t last_tag);
+void quern_end_missing(const struct quern_missing_list *list);
+
+/* Appends a fault of a slice: "rank 1, peer 0, update 3: send_sizes is -2, expected 0 or more". */
+void quern_describe_slice(struct quern_text *text, const struct quern_slice_report *report);
+
+/* The status of a fault: QUERN_INVALID_SHAPE or QUERN_PEER_MISMATCH. */
+quern_status quern_slice_status(const struct quern_slice_report *report);
+
+#endif

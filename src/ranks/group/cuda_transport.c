@@ -1,0 +1,113 @@
+/*
+ * The transport of GPU ranks: GPUs of one host, in one process or in several.  A row of the table in group.c.
+ *
+ * Ranks that share a GPU wait for each other's kernels, which must therefore run at once.  Within one process they do.  Kernels of
+ * several processes take turns unless MPS runs.
+ */
+#include "ranks/group/cuda_transport.h"
+
+#include <stdlib.h>
+
+#include "ranks/agreement.h"
+#include "ranks/barrier_cuda.h"
+#include "ranks/cuda_rank.h"
+#include "ranks/ragged/ragged_cuda.h"
+#include "ranks/symmetric/symmetric.h"
+#include "ranks/symmetric/symmetric_cuda.h"
+#include "ranks/symmetric/symmetric_cuda_register.h"
+#include "ranks/symmetric/symmetric_lookup.h"
+#include "runtime/status.h"
+
+/* Judged by the segment alone, so that every rank gets the same answer. */
+static bool serves(const struct quern_segment *segment, struct quern_text *why) {
+    for (uint32_t rank = 0; rank < segment->ranks; rank++) {
+        if (segment->rank[rank].device_kind != QUERN_CUDA) {
+            quern_text_add(why, "rank %u is a CPU", rank);
+            return false;
+        }
+        for (uint32_t other = 0; other < rank; other++) {
+            bool may_share = segment->rank[rank].share_gpu && segment->rank[other].share_gpu;
+            if (may_share || !quern_cuda_same_gpu(segment, (int)rank, (int)other)) continue;
+            quern_text_add(why, "ranks %u and %u use one GPU, which both must allow by share_gpu", other, rank);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- the pads ---- */
+
+/* Signals and counts begin at the group's first epoch. */
+static quern_status write_pad(const struct quern_membership *member, CUdeviceptr pad) {
+    uint32_t stride = quern_pad_stride((uint32_t)member->ranks), first_epoch = member->segment->first_epoch;
+    size_t bytes = (size_t)quern_device_pad_bytes((uint32_t)member->ranks);
+    unsigned char *image = calloc(1, bytes);
+    if (!image) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a pad");
+    quern_signal *signals = (quern_signal *)image;
+    uint32_t *counts = (uint32_t *)(signals + 2 * stride);
+    for (uint32_t slot = 0; slot < 2 * stride; slot++) signals[slot] = quern_make_signal(first_epoch, 0);
+    for (uint32_t slot = 0; slot <= stride; slot++) counts[slot] = first_epoch;
+    struct quern_cuda_visit visit;
+    CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
+    if (error == CUDA_SUCCESS) error = quern_cuda_write(&visit, pad, image, bytes);
+    quern_cuda_end_visit(&visit);
+    free(image);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "writing a pad");
+}
+
+static quern_status set_up_pad(struct quern_membership *member, void *pad) {
+    struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    struct quern_symmetric_place place;
+    quern_symmetric_find(member, pad, 1, &place);
+    for (int peer = 0; peer < member->ranks; peer++) rank->pad[peer] = (uintptr_t)place.peer[peer];
+    rank->multicast_pad = (uintptr_t)place.multicast;
+    return write_pad(member, (uintptr_t)pad);
+}
+
+static quern_status agree(struct quern_membership *const *members, int count, int at, quern_status status) {
+    struct quern_vote votes[QUERN_RANK_LIMIT];
+    for (int i = 0; i < count; i++) votes[i] = quern_make_vote(i == at ? status : QUERN_OK);
+    return quern_agree(members, count, QUERN_IN_CREATE, votes, NULL);
+}
+
+static quern_status make_pads(struct quern_membership *const *members, int count) {
+    size_t bytes[QUERN_RANK_LIMIT] = {0};
+    void *pads[QUERN_RANK_LIMIT];
+    for (int i = 0; i < count; i++) bytes[i] = (size_t)quern_device_pad_bytes((uint32_t)members[i]->ranks);
+    quern_status status = quern_symmetric_allocate(members, count, QUERN_IN_CREATE, bytes, pads);
+    if (status != QUERN_OK) return status;
+    int at = 0;
+    for (int i = 0; i < count && status == QUERN_OK; i++) status = set_up_pad(members[at = i], pads[i]);
+    return agree(members, count, at, status);
+}
+
+/* ---- attaching and detaching ---- */
+
+static void detach(struct quern_membership *member) {
+    struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    if (!rank) return;
+    quern_cuda_settle_rank(rank, member);
+    quern_symmetric_forget(member);
+    quern_cuda_free_rank(member);
+}
+
+static quern_status attach(struct quern_membership *const *members, int count) {
+    quern_status status = QUERN_OK;
+    int at = 0;
+    for (int i = 0; i < count && status == QUERN_OK; i++) status = quern_cuda_make_rank(members[at = i]);
+    status = agree(members, count, at, status);
+    if (status == QUERN_OK) status = make_pads(members, count);
+    for (int i = 0; i < count && status != QUERN_OK; i++) detach(members[i]);
+    return status;
+}
+
+const struct quern_transport quern_cuda_transport = {
+    .name = "GPU memory",
+    .serves = serves,
+    .attach = attach,
+    .detach = detach,
+    .barrier = quern_cuda_barrier,
+    .allocated = &quern_cuda_memory,
+    .registered = &quern_cuda_registration,
+    .ragged = &quern_cuda_ragged,
+};

@@ -1,0 +1,9 @@
+/* The transport of GPUs of one host. */
+#ifndef QUERN_CUDA_TRANSPORT_H
+#define QUERN_CUDA_TRANSPORT_H
+
+#include "ranks/membership.h"
+
+extern const struct quern_transport quern_cuda_transport;
+
+#endif

@@ -1,0 +1,39 @@
+/* The transport of CPU ranks: threads and processes of one host.  Its barrier is a meeting.  A row of the table in group.c. */
+#include "ranks/group/host_transport.h"
+
+#include "ranks/meeting.h"
+#include "ranks/ragged/ragged_host.h"
+#include "ranks/symmetric/symmetric.h"
+#include "ranks/symmetric/symmetric_host.h"
+
+static bool serves(const struct quern_segment *segment, struct quern_text *why) {
+    for (uint32_t rank = 0; rank < segment->ranks; rank++) {
+        if (segment->rank[rank].device_kind == QUERN_CPU) continue;
+        quern_text_add(why, "rank %u is a GPU", rank);
+        return false;
+    }
+    return true;
+}
+
+static quern_status attach(struct quern_membership *const *members, int count) {
+    (void)members, (void)count;
+    return QUERN_OK;
+}
+
+static void detach(struct quern_membership *member) { quern_symmetric_forget(member); }
+
+static quern_status barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream) {
+    (void)stream;
+    return quern_meet(member, &(struct quern_meeting){QUERN_IN_BARRIER, QUERN_PHASE_MEETING, set, timeout});
+}
+
+const struct quern_transport quern_host_transport = {
+    .name = "host memory",
+    .serves = serves,
+    .attach = attach,
+    .detach = detach,
+    .barrier = barrier,
+    .allocated = &quern_host_memory,
+    .registered = &quern_host_registration,
+    .ragged = &quern_host_ragged,
+};

@@ -1,0 +1,9 @@
+/* The transport of threads and processes of one host. */
+#ifndef QUERN_HOST_TRANSPORT_H
+#define QUERN_HOST_TRANSPORT_H
+
+#include "ranks/membership.h"
+
+extern const struct quern_transport quern_host_transport;
+
+#endif

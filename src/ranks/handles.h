@@ -1,0 +1,35 @@
+/* From public group handles to memberships, and the arguments that all calls on groups share. */
+#ifndef QUERN_HANDLES_H
+#define QUERN_HANDLES_H
+
+#include "ranks/membership.h"
+
+/* Makes a membership's handle valid and returns it. */
+quern_group *quern_publish_handle(struct quern_membership *member);
+
+/* Takes the membership out of its handle and waits until no other thread reads it.  NULL: it was destroyed before. */
+struct quern_membership *quern_take_member(quern_group *group);
+
+/*
+ * The membership behind a handle that its own thread may be destroying.  It stays valid until the visit ends.  NULL: there is none,
+ * and there is no visit to end.
+ */
+struct quern_membership *quern_begin_visit(const quern_group *group);
+void quern_end_visit(const quern_group *group);
+
+/* Fails because a handle is NULL or was destroyed. */
+quern_status quern_fail_no_group(const quern_group *group);
+
+/* The membership behind a handle.  Fails for NULL and for a destroyed handle. */
+quern_status quern_member_of(const quern_group *group, struct quern_membership **member);
+
+/* The memberships behind the handles of a collective call: of one group, each rank once. */
+quern_status quern_members_of(quern_group *const *groups, int count, struct quern_membership *members[QUERN_RANK_LIMIT]);
+
+/* The members argument of a call (NULL: everyone): ascending ranks of the group, the calling rank among them. */
+quern_status quern_check_members(const struct quern_membership *member, const int *members, int count, struct quern_rank_set *set);
+
+/* The timeout of a call, which must not be negative or NaN; 0: the group's. */
+quern_status quern_check_timeout(const struct quern_membership *member, double timeout, double *limit);
+
+#endif

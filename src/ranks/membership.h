@@ -1,0 +1,84 @@
+/*
+ * One rank's membership of a group, the set of ranks of a call, and the row of a transport: what all of src/ranks shares.
+ * Types only, so that everything here may include it.
+ */
+#ifndef QUERN_MEMBERSHIP_H
+#define QUERN_MEMBERSHIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/collective.h"
+#include "os/text.h"
+#include "quern.h"
+#include "ranks/segment.h"
+#include "runtime/device.h"
+
+/* A set of ranks. */
+struct quern_rank_set {
+    uint32_t words[QUERN_RANK_WORDS];
+    int count;
+};
+
+static inline bool quern_set_has(const struct quern_rank_set *set, int rank) { return set->words[rank / 32] >> rank % 32 & 1; }
+static inline void quern_set_add(struct quern_rank_set *set, int rank) {
+    set->count += !quern_set_has(set, rank);
+    set->words[rank / 32] |= 1u << rank % 32;
+}
+
+struct quern_membership;
+
+/*
+ * How ranks reach each other.  A group uses the first row of the table in src/ranks/group/group.c that serves all its ranks.
+ * Every function takes memberships of its own transport only.
+ */
+struct quern_transport {
+    const char *name;
+
+    /* Whether it serves these ranks, judged by the segment.  If not, the reason is appended to *why. */
+    bool (*serves)(const struct quern_segment *segment, struct quern_text *why);
+
+    /* Collective, after all ranks have joined: makes the transport's data of each rank.  On failure nothing is kept. */
+    quern_status (*attach)(struct quern_membership *const *members, int count);
+    void (*detach)(struct quern_membership *member);
+
+    quern_status (*barrier)(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream);
+
+    /* Symmetric memory: src/ranks/symmetric/symmetric_memory.h. */
+    const struct quern_symmetric_kind *allocated, *registered;
+
+    /* Ragged all-to-all: src/ranks/ragged/ragged_call.h. */
+    const struct quern_ragged_transport *ragged;
+};
+
+/* One rank's membership.  Used by one thread at a time, except for abort and report. */
+struct quern_membership {
+    struct quern_group *handle;
+    quern_device *device;
+    const struct quern_transport *transport;
+    int rank, ranks;
+    double timeout;                      /* seconds */
+    int share_gpu;
+    char label[64];                      /* "group NAME, rank 3": prefix of details */
+    struct quern_segment *segment;       /* shared by all ranks; mapped once per process */
+    bool one_process;                    /* all ranks are in this process */
+    struct quern_rank_set everyone;
+    uint32_t everyones_digest;           /* quern_members_digest */
+    uint32_t count[QUERN_RANK_LIMIT];    /* host meetings with each rank so far */
+    uint32_t exchanges;                  /* so far; its parity selects the half of the mailbox */
+    int spins;                           /* how often a wait polls before it sleeps */
+    uint32_t splits;                     /* so far */
+    uint64_t symmetric_calls;            /* collective calls about symmetric memory so far */
+    struct quern_symmetric_ranges *symmetric;  /* the rank's symmetric memory; NULL: none so far */
+    void *attached;                      /* the transport's data */
+};
+
+/* The public handle.  It is never freed, so that a use after destroy is an error and not a crash. */
+struct quern_group {
+    struct quern_membership *member;     /* atomic; NULL: destroyed */
+    uint32_t visitors;                   /* atomic: other threads that abort or read the membership at the moment */
+    struct quern_group *next;
+};
+
+#endif

@@ -1,0 +1,24 @@
+/* Poison: how a group ends for all its ranks at once. */
+#ifndef QUERN_POISON_H
+#define QUERN_POISON_H
+
+#include "os/text.h"
+#include "ranks/membership.h"
+
+/* QUERN_OK, or fails with the status and the detail of the poison.  Cheap. */
+quern_status quern_check_poison(const struct quern_membership *member);
+
+/*
+ * Poisons the group unless it is poisoned already, wakes every waiting rank, logs the report, and fails as quern_check_poison does.
+ * Only for the thread that owns the membership.
+ */
+quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Poisons the group with QUERN_GROUP_ABORTED; for any thread. */
+void quern_poison_by_abort(const struct quern_membership *member);
+
+/* Appends a line about the poison, if there is any; for any thread. */
+void quern_report_poison(struct quern_text *text, const struct quern_membership *member);
+
+#endif

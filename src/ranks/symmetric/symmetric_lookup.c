@@ -1,0 +1,31 @@
+/* Looks up addresses and (id, offset) pairs.  Called by the ragged all-to-all, by the public queries, and for the pads of GPUs. */
+#include "ranks/symmetric/symmetric_lookup.h"
+
+#include "ranks/symmetric/symmetric_ranges.h"
+
+enum quern_symmetric_state quern_symmetric_find(const struct quern_membership *member, const void *pointer, int64_t bytes,
+                                              struct quern_symmetric_place *place) {
+    const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_at(member->symmetric, pointer) : NULL;
+    if (!range) return QUERN_MEMORY_PRIVATE;
+    if (range->freed) return QUERN_MEMORY_FREED;
+    const struct quern_symmetric_memory *memory = range->memory;
+    int64_t offset = (const char *)pointer - range->base;
+    if (bytes > range->bytes - offset) return QUERN_MEMORY_PRIVATE;
+    *place = (struct quern_symmetric_place){
+        .id = range->id,
+        .offset = offset,
+        .bytes = range->bytes,
+        .peer = memory->peer,
+        .peer_bytes = memory->peer_bytes,
+        .multicast = offset + bytes <= memory->least_bytes ? memory->multicast : NULL,
+    };
+    return QUERN_MEMORY_SYMMETRIC;
+}
+
+void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank) {
+    const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_of_id(member->symmetric, id) : NULL;
+    if (!range) return NULL;
+    const struct quern_symmetric_memory *memory = range->memory;
+    if (offset < 0 || bytes < 0 || offset > memory->peer_bytes[rank] || bytes > memory->peer_bytes[rank] - offset) return NULL;
+    return (char *)memory->peer[rank] + offset;
+}

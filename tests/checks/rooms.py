@@ -1,0 +1,204 @@
+"""The rooms of the source tree: who may include whom, and no circle anywhere.
+
+Reads the `#include "..."` lines of the sources and of the generated kernels.  A room is a folder; a file belongs to the innermost
+room above it.  Prints each offence with file and line; the last line is `N passed, N failed`.
+
+`rooms.py ROOT` checks another tree.  `rooms.py --self-test` breaks every rule once in a scratch copy and expects the offence.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SUFFIXES = {".c", ".h", ".cu", ".cuh"}
+INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
+
+# Each room, from the bottom up, and the rooms it may include beside itself.  A room may only name rooms above its own row.
+ROOMS = {
+    "include": (),
+    "src/os": (),
+    "src/kernels": ("include",),
+    "src/kernels/cpu": ("include", "src/kernels"),
+    "src/kernels/cuda": ("include", "src/kernels"),
+    "src/runtime": ("include", "src/os", "src/kernels"),
+    "src/cross_entropy": ("include", "src/os", "src/kernels", "src/kernels/cpu", "src/runtime"),
+    "src/adam": ("include", "src/os", "src/kernels", "src/runtime"),
+    "src/ranks": ("include", "src/os", "src/kernels", "src/runtime"),
+    "src/ranks/symmetric": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks"),
+    "src/ranks/ragged": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/symmetric"),
+    "src/ranks/group": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/symmetric", "src/ranks/ragged"),
+}
+ROOM_LIMIT = 15
+# Files that belong to a room though they lie elsewhere.
+MEMBERS = {"generated/operations.h": "src/kernels", "generated/targets.h": "src/kernels", "generated/dtypes.h": "src/runtime",
+           "generated/adam/legality.h": "src/adam"}
+
+# Who stands outside, and the rooms it may include: programs of users know the public header only, tests look inside.
+KERNELS = ("include", "src/kernels", "src/kernels/cpu", "src/kernels/cuda")
+OUTSIDE = {
+    "generated": KERNELS,
+    "examples": ("include",),
+    "demo": ("include",),
+    "bench": ("include",),
+    "tests": tuple(ROOMS),
+}
+
+
+def room_of(path: str) -> str:
+    """The innermost room or outside folder that holds a path; empty: none."""
+    if path in MEMBERS:
+        return MEMBERS[path]
+    for folder in Path(path).parents:
+        if str(folder) in ROOMS or str(folder) in OUTSIDE:
+            return str(folder)
+    return ""
+
+
+def node_of(path: str) -> str:
+    """A header and the .c file of the same name are one node."""
+    return str(Path(path).with_suffix(""))
+
+
+def includes(root: Path) -> list[tuple[str, int, str]]:
+    """(file, line, included file) of every quoted include that names a file of the tree."""
+    found = []
+    for top in ("include", "src", *OUTSIDE):
+        for path in sorted(p for p in (root / top).rglob("*") if p.suffix in SUFFIXES):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                match = INCLUDE.match(line)
+                if not match:
+                    continue
+                for base in (path.parent, root / "src", root / "include"):
+                    target = base / match[1]
+                    if target.is_file():
+                        found.append((str(path.relative_to(root)), number, str(target.resolve().relative_to(root.resolve()))))
+                        break
+    return found
+
+
+def table_offences() -> list[str]:
+    """The table itself: few rooms, and arrows to earlier rows only."""
+    offences = []
+    if len(ROOMS) > ROOM_LIMIT:
+        offences.append(f"{len(ROOMS)} rooms: expected at most {ROOM_LIMIT}")
+    below: set[str] = set()
+    for room, allowed in ROOMS.items():
+        offences += [f"the table lets {room} include {other}, which is not below it" for other in allowed if other not in below]
+        below.add(room)
+    return offences
+
+
+def arrow_offences(found: list[tuple[str, int, str]]) -> list[str]:
+    offences = []
+    for path, line, target in found:
+        room, other = room_of(path), room_of(target)
+        if room == other or (room in OUTSIDE and other in OUTSIDE):  # how programs and tests share helpers is not checked
+            continue
+        if not room or not other:
+            offences.append(f"{path}:{line}: {path if not room else target} is in no room")
+        elif other not in (ROOMS.get(room) or OUTSIDE.get(room, ())):
+            offences.append(f"{path}:{line}: {room} may not include {other} ({target})")
+    return offences
+
+
+def circle_offences(found: list[tuple[str, int, str]]) -> list[str]:
+    """One line for each strongly connected set of nodes in src, with an include of each."""
+    edges: dict[str, dict[str, str]] = {}
+    for path, line, target in found:
+        if path.startswith("src/") and node_of(path) != node_of(target):
+            edges.setdefault(node_of(path), {}).setdefault(node_of(target), f"{path}:{line}")
+
+    def reach(start: str) -> set[str]:
+        seen, waiting = set(), list(edges.get(start, ()))
+        while waiting:
+            node = waiting.pop()
+            if node not in seen:
+                seen.add(node)
+                waiting += edges.get(node, ())
+        return seen
+
+    reached = {node: reach(node) for node in edges}
+    circles = {tuple(sorted(other for other in reached[node] if node in reached.get(other, ()))) for node in reached
+               if node in reached[node]}
+    return ["a circle: " + "; ".join(f"{where} -> {target}" for node in circle for target, where in sorted(edges[node].items())
+                                     if target in circle) for circle in sorted(circles)]
+
+
+DECLARED = re.compile(r"^(?!static\b|typedef\b|struct quern_\w+ \{|enum\b)[\w][\w *]*?\b(quern_\w+)(\(|\[\]|,|;)", re.M)
+DEFINED = re.compile(r"^(?!static\b|extern\b|typedef\b)[\w][\w *]*?\b(quern_\w+)(?:\(.*\n?(?:[^;{]*\n)*?[^;{]*\{|(?:\[\])? = \{)", re.M)
+
+
+def declaration_offences(root: Path) -> list[str]:
+    """A function that a private header declares is defined in the .c file of the same name: else circles hide behind headers."""
+    homes: dict[str, str] = {}
+    for path in sorted((root / "src").rglob("*.c")):
+        for match in DEFINED.finditer(path.read_text()):
+            homes[match[1]] = str(path.relative_to(root))
+    offences = []
+    for path in sorted((root / "src").rglob("*.h")):
+        text = path.read_text()
+        for match in DECLARED.finditer(text):
+            home = homes.get(match[1])
+            name = str(path.relative_to(root))
+            if home and node_of(home) != node_of(name):
+                offences.append(f"{name}:{text.count(chr(10), 0, match.start(1)) + 1}: {match[1]} is defined in {home}")
+    return offences
+
+
+def offences_of(root: Path) -> dict[str, list[str]]:
+    found = includes(root)
+    return {"the table": table_offences(), "arrows between rooms": arrow_offences(found), "circles between files": circle_offences(found),
+            "declarations beside definitions": declaration_offences(root)}
+
+
+# (what is broken, the file, a line put in front of it, what the offence must say)
+BREAKS = [
+    ("an arrow up", "src/os/text.c", '#include "runtime/status.h"', "src/os may not include src/runtime"),
+    ("an arrow aside", "src/adam/adam.c", '#include "ranks/handles.h"', "src/adam may not include src/ranks"),
+    ("a generated kernel in the runtime", "generated/adam/table.c", '#include "runtime/status.h"',
+     "generated may not include src/runtime"),
+    ("an example that looks inside", "examples/private.c", '#include "os/text.h"', "examples may not include src/os"),
+    ("a demo that looks inside", "demo/private.c", '#include "adam/adam_list.h"', "demo may not include src/adam"),
+    ("a circle in a room", "src/ranks/poison.h", '#include "ranks/handles.h"', "a circle: "),
+    ("a stranger's declaration", "src/os/clock.h", "void quern_futex_wake(uint32_t *word);", "quern_futex_wake is defined in"),
+]
+
+
+def self_test() -> int:
+    failures = 0
+    for name, file, line, expected in BREAKS:
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder)
+            for top in ("include", "src", "generated", "examples", "demo"):
+                shutil.copytree(ROOT / top, tree / top, ignore=lambda _, names: [n for n in names if Path(n).suffix == ".o"])
+            for top in ("bench", "tests"):
+                (tree / top).mkdir()
+            path = tree / file
+            path.write_text(line + "\n" + (path.read_text() if path.exists() else ""))
+            lines = [offence for offences in offences_of(tree).values() for offence in offences]
+            if not any(expected in offence for offence in lines):
+                print(f"{name}: expected an offence with {expected!r}, found {lines}")
+                failures += 1
+    print(f"{len(BREAKS) - failures} passed, {failures} failed")
+    return failures
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test() != 0
+    results = offences_of(Path(sys.argv[1]) if sys.argv[1:] else ROOT)
+    for offences in results.values():
+        for offence in offences:
+            print(offence)
+    failed = sum(1 for offences in results.values() if offences)
+    print(f"{len(results) - failed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
