@@ -35,6 +35,8 @@ CHECKS = (
     Check("mutants", (PYTHON, "tests/checks/mutants.py", "--check"), quick=True),
     Check("generator", (PYTHON, "tests/checks/generator.py"), quick=True),
     Check("static audit", (PYTHON, "-m", "gen", "audit", "--check"), LIBRARY, with_nvcc=True, quick=True),
+    Check("rooms", (PYTHON, "tests/checks/rooms.py"), quick=True),
+    Check("documentation", (PYTHON, "tests/checks/docs.py"), quick=True),
     Check("usage", ("sh", "tests/checks/usage.sh"), quick=True),
     Check("archive", ("sh", "tests/checks/abi.sh"), LIBRARY, quick=True),
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARY, quick=True),
