@@ -7,7 +7,7 @@ in=$1 out=$2 folder=$3
 shift 3
 here=$(dirname "$0")
 mkdir -p "$folder"
-key=$({ echo "$@"; cat "$in" "$here/arithmetic.h" "$here/emulator.h"; } | sha256sum | cut -c 1-32)
+key=$({ echo "$@"; "$1" --version; cat "$in" "$here/arithmetic.h" "$here/emulator.h"; } | sha256sum | cut -c 1-32)
 kept=$folder/$key.o
 exec 9>"$folder/$key.lock"
 flock 9

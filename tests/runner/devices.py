@@ -10,7 +10,7 @@ from pathlib import Path
 
 from runner import suites
 from runner.targets import CPU_TARGETS, GPU_TARGETS, emulated_devices, first_with, needed_flags, older_than_all
-from runner.texts import has_instrumented
+from runner.texts import owners
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -96,11 +96,19 @@ def emulated_configurations() -> list[Configuration]:
 # ---- with sanitizers ------------------------------------------------------------------------------
 
 
+def chosen_owners(suite: suites.Suite) -> list[str]:
+    """The targets on which a suite meets instrumented kernels: all that own some for what walks the kernels, one for the rest."""
+    found = owners(*suite.operations)
+    if "emulated" in suite.every or not found:
+        return found
+    return [FIRST_EMULATED if FIRST_EMULATED in found else found[-1]]
+
+
 def instrumented(configurations: list[Configuration]) -> list[Configuration]:
     """The same devices with the AddressSanitizer and UndefinedBehaviorSanitizer in the library, the kernels and the suites.
 
-    Of the GPU targets one for each source text is enough: the one that owns it has it instrumented, and runs the suites of the
-    operations concerned.  Suites of no operation in particular look at the host code: they run on one target of each kind.
+    Of the GPU targets one for each source text is enough: the one that owns it has it instrumented, and runs the suites that walk
+    the kernels of the operations concerned; the others run on one of these targets.  Suites of no operation in particular look at the host code: they run on one target of each kind.
     """
     every = [suite for suite in suites.read_suites() if suite.sanitized]
     sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": f"{BUILD / 'emulator-address'}:{EMULATOR}",
@@ -110,7 +118,7 @@ def instrumented(configurations: list[Configuration]) -> list[Configuration]:
         kernels, target = (), plain.environment.get("QUERN_TEST_TARGET", "")
         only = [suite for suite in every if suite.operations or plain.is_first]
         if plain.kind == "emulated":
-            only = [suite for suite in only if not suite.operations or has_instrumented(target, suite.operations)]
+            only = [suite for suite in only if not suite.operations or target in chosen_owners(suite)]
             kernels = (f"build/emulator-address/{target}.so",)
         if any(plain.kind in suite.kinds for suite in only):
             made.append(Configuration(

@@ -1,7 +1,7 @@
 """What each job took when it ran before: from it comes the time that is left.
 
-The last runs of this tree are in build/test_times.json.  A first run takes tests/runner/times.json, which `./quern test --keep-times`
-writes; there the devices of one kind share an entry.
+The last runs of this tree are in build/test_times.json.  A first run takes tests/runner/times.json, which
+`./quern test --keep-times` writes; there the devices of one kind share an entry.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "suites"
 KINDS = ("cpu", "emulated", "gpu", "ranks", "driver", "oracle")
-STATEMENT = re.compile(r"^ \* Runs on: (?P<kinds>[a-z, ]+)(; kernels of (?P<operations>[a-z_, ]+))?(?P<plain>; not with sanitizers)?\.$",
-                       re.MULTILINE)
+STATEMENT = re.compile(r"^ \* Runs on: (?P<kinds>[a-z, ]+)(; kernels of (?P<operations>[a-z_, ]+))?"
+                       r"(?P<plain>; not with sanitizers)?\.$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ def read_suite(path: Path) -> Suite:
     for words in found["kinds"].split(", ") if found else []:
         number, _, kind = words.rpartition(" ")
         kinds[kind] = number
-    wrong = [f"{number} {kind}".strip() for kind, number in kinds.items() if kind not in KINDS or number not in ("", "one", "every")]
+    wrong = [f"{number} {kind}".strip() for kind, number in kinds.items()
+             if kind not in KINDS or number not in ("", "one", "every")]
     if not found or wrong:
         raise SystemExit(f"{path.parent.name}/{path.name}: the opening comment needs a line `Runs on: KIND, KIND.` with kinds of "
                          f"{', '.join(KINDS)}{f', not {wrong[0]}' if wrong else ''}")

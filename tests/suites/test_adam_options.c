@@ -2,7 +2,7 @@
  * Adam's options: each alone on every row that has it, against the model bit for bit and against the exact formula, and what each
  * promises beside that.  All at once: test_adam_random.c.  Step control: test_adam_control.c.
  *
- * Runs on: cpu, emulated, gpu; kernels of adam.
+ * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * Adam with random options, types, shapes and values, against the model bit for bit: thousands of cases with fixed seeds.
  *
- * Runs on: cpu, emulated, gpu; kernels of adam.
+ * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

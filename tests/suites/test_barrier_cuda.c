@@ -4,7 +4,7 @@
  * That a barrier holds is seen by copies: before it, each rank's stream writes a number into every rank's memory; after it each
  * rank's stream reads its own, where all numbers must be.
  *
- * Runs on: emulated, gpu; kernels of barrier.
+ * Runs on: every emulated, gpu; kernels of barrier.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>

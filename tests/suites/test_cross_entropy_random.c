@@ -2,7 +2,7 @@
  * Cross-entropy with random options, shapes and rows, against the oracle: thousands of cases with fixed seeds, each named in full
  * when it fails.
  *
- * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
+ * Runs on: cpu, every emulated, gpu; kernels of cross_entropy.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * The global norm of gradients, against long double, and their accumulation, bit for bit.
  *
- * Runs on: cpu, emulated, gpu; kernels of adam.
+ * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
 #include <math.h>
 #include <stdint.h>

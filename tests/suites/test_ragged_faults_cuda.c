@@ -2,7 +2,7 @@
  * What becomes of mistakes in ragged all-to-alls of GPU ranks: every rank is told of the same one, nothing has been written, and
  * nothing hangs.  A call that a kernel has to refuse poisons its group; a plan is refused when it is made, and spoils nothing.
  *
- * Runs on: emulated, gpu; kernels of barrier, ragged_all_to_all.
+ * Runs on: every emulated, gpu; kernels of barrier, ragged_all_to_all.
  */
 #include <stdio.h>
 #include <stdlib.h>
