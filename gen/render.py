@@ -157,7 +157,8 @@ def _of_operation(renderer: Renderer, operation: Operation, units: list[plan.Uni
     files = {f"{directory}/table.c": renderer("build/table.c.j2", operation=operation, kinds=present),
              f"{directory}/images.S": renderer("build/images.S.j2", operation=operation.name, units=kinds["gpu"])}
     for kind in present:
-        files[f"{directory}/rows_{kind}.h"] = renderer(f"build/rows_{kind}.h.j2", operation=operation, groups=table.groups(kinds[kind]))
+        files[f"{directory}/rows_{kind}.h"] = renderer(f"build/rows_{kind}.h.j2", operation=operation,
+                                                       groups=table.groups(kinds[kind]))
     for header in operation.headers:
         files[f"{directory}/{header}"] = renderer(f"{operation.name}/{header}.j2", operation=operation)
     return files
@@ -195,8 +196,8 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
 
 
 def _talking() -> list[str]:
-    """The operations of which ThreadSanitizer looks at all kernels.  Of Adam's, whose threads talk too but which are many and alike in
-    that, tests/race/adam.py compiles a few of its own."""
+    """The operations of which ThreadSanitizer looks at all kernels.  Of Adam's, whose threads talk too but which are many and alike
+    in that, tests/race/adam.py compiles a few of its own."""
     return [operation.name for operation in plan.OPERATIONS.values() if operation.talks]
 
 

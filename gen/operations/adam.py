@@ -33,7 +33,8 @@ class Master:
 
 
 MASTERS = {
-    "f32": Master(tuple(name for name in FLOATS if name != "f32"), "a master copy of f32 parameters would hold the same values twice",
+    "f32": Master(tuple(name for name in FLOATS if name != "f32"),
+                  "a master copy of f32 parameters would hold the same values twice",
                   "none, since a master copy would hold the same values twice", "master32"),
     "remainder": Master(("bf16",), "param is {param}: only bf16 and its remainder make up an fp32",
                         "bf16 ones, which the remainder completes to fp32", "remainder"),

@@ -16,7 +16,8 @@ SAME_PLACE(adam, master, dtypes[4]);
 SAME_PLACE(adam, task, task);
 SAME_PLACE(adam, full, full);
 
-#define DECLARE_WEAK(bit, constant, name, prefix) extern const struct quern_operation quern_##name##_operation __attribute__((weak));
+#define DECLARE_WEAK(bit, constant, name, prefix) \
+    extern const struct quern_operation quern_##name##_operation __attribute__((weak));
 QUERN_FOR_EACH_OPERATION(DECLARE_WEAK)
 
 static const struct {

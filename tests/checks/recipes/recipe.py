@@ -16,7 +16,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 EDIT = re.compile(r"<<<<\n(.*?)====\n(.*?)>>>>\n", re.S)
-CFLAGS = ["-std=c11", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I", "include", "-I", "src"]
+CFLAGS = ["-std=c11", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I", "include",
+          "-I", "src"]
 GPU_TARGET = "sm_80"
 
 
@@ -165,7 +166,8 @@ from pathlib import Path
 from gen import pack, plan, spec
 target = spec.GPU_TARGETS[{GPU_TARGET!r}]
 units = plan.units("scale", [target])
-Path("build/scale.qpack").write_bytes(pack.assemble(target, units, {{"scale": Path("build/{GPU_TARGET}/scale.fatbin").read_bytes()}}))
+fatbin = Path("build/{GPU_TARGET}/scale.fatbin").read_bytes()
+Path("build/scale.qpack").write_bytes(pack.assemble(target, units, {{"scale": fatbin}}))
 """)
     log = tree.path / "build/log"
     tree.run("build/test_scale", "-j1", QUERN_TEST_PACK="build/scale.qpack", QUERN_LOG=f"2:{log}", **environment)
@@ -220,8 +222,9 @@ def test_a_target_takes_one_file(path: Path) -> None:
     before = {path for path in (tree.path / "generated").rglob("*")}
     tree.follow("target", 1)
     tree.gen("render")
-    assert {path for path in (tree.path / "generated").rglob("*")} == before, "its features are known: it needs no source of its own"
-    emulated = tree.python("from gen.spec import GPU_TARGETS\nprint(*[f'{t.name}={t.emulated}' for t in GPU_TARGETS.values()])").split()
+    assert {path for path in (tree.path / "generated").rglob("*")} == before, "its features are known: it needs no source"
+    emulated = tree.python("from gen.spec import GPU_TARGETS\n"
+                           "print(*[f'{t.name}={t.emulated}' for t in GPU_TARGETS.values()])").split()
     assert "sm_110f=11.0" in emulated and "compute_90=13.0" in emulated, emulated
     assert len({each.split("=")[1] for each in emulated}) == len(emulated), emulated
     assert "adam_pf32_gf32_mf32_vf32__sm_110f" in tree.gen("list")
