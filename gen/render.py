@@ -30,6 +30,12 @@ def host_sources() -> list[str]:
     return sorted(str(path.relative_to(SOURCES).with_suffix("")) for path in SOURCES.rglob("*.c"))
 
 
+def folders() -> list[str]:
+    """Those whose times tell that a source came or went, relative to the root."""
+    rooms = {SOURCES, *(path.parent for path in SOURCES.rglob("*.c"))}
+    return [*sorted(str(path.relative_to(ROOT)) for path in rooms), *tests.folders()]
+
+
 def digest() -> str:
     """One hash over the names and contents of all inputs, and the names of the sources of the host and of the tests."""
     listed = [*host_sources(), *(name for names in tests.sources().values() for name in names)]
@@ -144,7 +150,8 @@ def outputs() -> dict[str, str]:
     for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja", "tests.ninja"):
         files[f"generated/{name}"] = renderer(f"build/{name}.j2", **ninja)
     names = sorted([*files, "generated/kernels.ninja", DIGEST])
-    files["generated/kernels.ninja"] = renderer("build/kernels.ninja.j2", outputs=names, inputs=[*tests.folders(), *inputs()], **ninja)
+    files["generated/kernels.ninja"] = renderer("build/kernels.ninja.j2", outputs=names, inputs=[*folders(), *inputs()],
+                                                   **ninja)
     files[DIGEST] = digest()
     return files
 

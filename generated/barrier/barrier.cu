@@ -4,7 +4,7 @@
  * It is compiled for each target with QUERN_MULTIMEM.
  * Rendered by gen/ from templates/barrier/barrier.cu.j2; do not edit.
  */
-#include "kernels/cuda/slice_incident.cuh"
+#include "kernels/cuda/slice_error.cuh"
 
 extern "C" __global__ void __launch_bounds__(128)
 barrier(const __grid_constant__ quern_barrier_problem problem) {

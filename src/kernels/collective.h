@@ -51,7 +51,7 @@ enum quern_phase {
     QUERN_PHASE_MEETING,    /* the one wait of a barrier */
     QUERN_PHASE_EXCHANGE,   /* of arguments, on the host */
     QUERN_PHASE_ENTRY,      /* of an all-to-all: outputs may be overwritten, metadata is there */
-    QUERN_PHASE_VERDICT,    /* all have checked the metadata */
+    QUERN_PHASE_VOTE,    /* all have checked the metadata */
     QUERN_PHASE_COPY,
     QUERN_PHASE_EXIT,       /* outputs are complete */
     QUERN_PHASES
@@ -114,10 +114,10 @@ struct quern_slice_report {
 };
 
 /* What a kernel leaves in host memory when it ends without having done its work; one per rank, written by its rank only. */
-enum quern_incident_kind { QUERN_NO_INCIDENT = 0, QUERN_INCIDENT_TIMEOUT, QUERN_INCIDENT_MISMATCH, QUERN_INCIDENT_SLICE };
+enum quern_kernel_error_kind { QUERN_NO_KERNEL_ERROR = 0, QUERN_KERNEL_ERROR_TIMEOUT, QUERN_KERNEL_ERROR_MISMATCH, QUERN_KERNEL_ERROR_SLICE };
 
-struct quern_incident {
-    uint32_t kind;                          /* enum quern_incident_kind; written last */
+struct quern_kernel_error {
+    uint32_t kind;                          /* enum quern_kernel_error_kind; written last */
     uint32_t tag;                           /* of the meeting in which it happened */
     uint32_t missing[QUERN_RANK_WORDS];     /* bit mask: TIMEOUT: ranks that did not come; MISMATCH: ranks in another call */
     uint32_t expected[QUERN_RANK_LIMIT];    /* epochs, of the ranks in `missing` */

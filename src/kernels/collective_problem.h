@@ -12,7 +12,7 @@ struct quern_links {
     char *pad[QUERN_RANK_LIMIT];          /* every rank's pad, at the addresses of this rank */
     char *multicast_pad;                  /* reaches all pads at once; NULL: not mapped, or not all ranks take part */
     uint32_t *poison;                     /* the group's, in host memory */
-    struct quern_incident *incident;      /* this rank's, in host memory */
+    struct quern_kernel_error *error;      /* this rank's, in host memory */
     uint32_t *reported_tag, *reported_wait;  /* in host memory, for quern_group_report: where this rank waits, and whether it does */
     uint64_t timeout;                     /* nanoseconds, of each wait */
     uint32_t members[QUERN_RANK_WORDS];   /* bit mask */
@@ -72,7 +72,7 @@ struct quern_ragged_header {
     int64_t row_bytes;
     int64_t updates;
     uint32_t epoch[QUERN_RANK_LIMIT];     /* of this entry, with each rank: no header of an earlier call is taken for this one's */
-    struct quern_slice_report report;     /* what this rank has found wrong, if it dissents from the verdict */
+    struct quern_slice_report report;     /* what this rank has found wrong, if it dissents from the vote */
     struct quern_ragged_offer offer[];    /* [members, updates] */
 };
 

@@ -26,7 +26,7 @@ void quern_cuda_link(const struct quern_membership *member, const struct quern_r
     *links = (struct quern_links){
         .multicast_pad = is_everyone(member, set) ? (char *)(uintptr_t)rank->multicast_pad : NULL,
         .poison = IN_SEGMENT(segment->poison),
-        .incident = IN_SEGMENT(mine->incident),
+        .error = IN_SEGMENT(mine->error),
         .reported_tag = IN_SEGMENT(mine->tag),
         .reported_wait = IN_SEGMENT(mine->asleep_in_meeting),
         .timeout = nanoseconds(timeout),

@@ -16,7 +16,7 @@ static const char *const collective_names[QUERN_COLLECTIVES] = {
 };
 
 static const char *const phase_names[QUERN_PHASES] = {
-    [QUERN_PHASE_EXCHANGE] = "exchange", [QUERN_PHASE_ENTRY] = "entry", [QUERN_PHASE_VERDICT] = "vote",
+    [QUERN_PHASE_EXCHANGE] = "exchange", [QUERN_PHASE_ENTRY] = "entry", [QUERN_PHASE_VOTE] = "vote",
     [QUERN_PHASE_COPY] = "copy",         [QUERN_PHASE_EXIT] = "exit",
 };
 
@@ -46,7 +46,7 @@ void quern_describe_rank(struct quern_text *text, const struct quern_segment *se
     quern_text_add(text, ", epoch %u", segment->first_epoch + __atomic_load_n(&place->meetings, __ATOMIC_RELAXED));
     if (waits)
         quern_text_add(text, ", for %g s", (double)(quern_now() - __atomic_load_n(&place->since, __ATOMIC_RELAXED)) * 1e-9);
-    if (__atomic_load_n(&place->incident.kind, __ATOMIC_ACQUIRE) != QUERN_NO_INCIDENT)
+    if (__atomic_load_n(&place->error.kind, __ATOMIC_ACQUIRE) != QUERN_NO_KERNEL_ERROR)
         quern_text_add(text, "; its GPU gave up");
 }
 

@@ -4,8 +4,8 @@
  * every rank fails with this status and reason.  The reason is complete before the swap, so no rank waits for a writer, and a rank
  * may die at any point.
  *
- * A kernel can neither write text nor swap words in host memory.  It writes an incident and sets `poison`.  The first host call
- * that sees this makes the incident the reason, unless there is one already.
+ * A kernel can neither write text nor swap words in host memory.  It writes an error record and sets `poison`.  The first host call
+ * that sees this makes the error record the reason, unless there is one already.
  *
  * Called by every wait and at the start of every call on a group.  Checked by tests/model/expiry.pml.
  */
@@ -16,49 +16,49 @@
 #include "runtime/log.h"
 #include "runtime/status.h"
 
-/* ---- incidents ---- */
+/* ---- error records of kernels ---- */
 
-static void describe_missing(struct quern_text *text, const struct quern_segment *segment, const struct quern_incident *incident) {
+static void describe_missing(struct quern_text *text, const struct quern_segment *segment, const struct quern_kernel_error *error) {
     struct quern_missing_list list = {text, segment, 0};
     for (uint32_t rank = 0; rank < segment->ranks; rank++)
-        if (incident->missing[rank / 32] >> rank % 32 & 1)
-            quern_list_missing(&list, (int)rank, quern_signal_epoch(incident->seen[rank]), incident->expected[rank],
-                               quern_signal_tag(incident->seen[rank]));
+        if (error->missing[rank / 32] >> rank % 32 & 1)
+            quern_list_missing(&list, (int)rank, quern_signal_epoch(error->seen[rank]), error->expected[rank],
+                               quern_signal_tag(error->seen[rank]));
     quern_end_missing(&list);
 }
 
-static void describe_incident(struct quern_text *text, const struct quern_segment *segment, int rank) {
-    const struct quern_incident *incident = &segment->rank[rank].incident;
-    quern_describe_tag(text, incident->tag);
-    switch (__atomic_load_n(&incident->kind, __ATOMIC_ACQUIRE)) {
-    case QUERN_INCIDENT_TIMEOUT:
-        quern_text_add(text, ": rank %d waited %g s on its GPU for ", rank, (double)incident->waited * 1e-9);
-        describe_missing(text, segment, incident);
+static void describe_error(struct quern_text *text, const struct quern_segment *segment, int rank) {
+    const struct quern_kernel_error *error = &segment->rank[rank].error;
+    quern_describe_tag(text, error->tag);
+    switch (__atomic_load_n(&error->kind, __ATOMIC_ACQUIRE)) {
+    case QUERN_KERNEL_ERROR_TIMEOUT:
+        quern_text_add(text, ": rank %d waited %g s on its GPU for ", rank, (double)error->waited * 1e-9);
+        describe_missing(text, segment, error);
         break;
-    case QUERN_INCIDENT_MISMATCH:
+    case QUERN_KERNEL_ERROR_MISMATCH:
         quern_text_add(text, " on the GPU of rank %d met another call of ", rank);
-        describe_missing(text, segment, incident);
+        describe_missing(text, segment, error);
         quern_text_add(text, ": the ranks must make the same calls in the same order, with the same members");
         break;
-    case QUERN_INCIDENT_SLICE:
+    case QUERN_KERNEL_ERROR_SLICE:
         quern_text_add(text, ": ");
-        quern_describe_slice(text, &incident->slice);
+        quern_describe_slice(text, &error->slice);
         break;
     }
 }
 
-/* The first rank whose kernel has written an incident.  There is one. */
-static int find_incident(const struct quern_segment *segment) {
+/* The first rank whose kernel has written an error record.  There is one. */
+static int find_error(const struct quern_segment *segment) {
     uint32_t rank = 0;
-    while (rank + 1 < segment->ranks && __atomic_load_n(&segment->rank[rank].incident.kind, __ATOMIC_ACQUIRE) == QUERN_NO_INCIDENT)
+    while (rank + 1 < segment->ranks && __atomic_load_n(&segment->rank[rank].error.kind, __ATOMIC_ACQUIRE) == QUERN_NO_KERNEL_ERROR)
         rank++;
     return (int)rank;
 }
 
-static quern_status incident_status(const struct quern_incident *incident) {
-    uint32_t kind = __atomic_load_n(&incident->kind, __ATOMIC_ACQUIRE);
-    return kind == QUERN_INCIDENT_SLICE      ? quern_slice_status(&incident->slice)
-           : kind == QUERN_INCIDENT_MISMATCH ? QUERN_PEER_MISMATCH
+static quern_status error_status(const struct quern_kernel_error *error) {
+    uint32_t kind = __atomic_load_n(&error->kind, __ATOMIC_ACQUIRE);
+    return kind == QUERN_KERNEL_ERROR_SLICE      ? quern_slice_status(&error->slice)
+           : kind == QUERN_KERNEL_ERROR_MISMATCH ? QUERN_PEER_MISMATCH
                                              : QUERN_PEER_TIMEOUT;
 }
 
@@ -85,7 +85,7 @@ static void log_report(const struct quern_membership *member) {
 }
 
 /* Which part of the segment has the reason. */
-enum source { REASON = 1, INCIDENT, ABORT };
+enum source { REASON = 1, KERNEL_ERROR, ABORT };
 
 static uint32_t make_poison(enum source source, quern_status status, int rank) {
     return (uint32_t)source << 24 | (uint32_t)rank << 16 | (uint32_t)status;
@@ -97,7 +97,7 @@ static void describe_poison(struct quern_text *text, const struct quern_segment 
     const int rank = poison >> 16 & 0xff;
     switch (poison >> 24) {
     case REASON: quern_text_add(text, "%s", segment->rank[rank].reason); break;
-    case INCIDENT: describe_incident(text, segment, rank); break;
+    case KERNEL_ERROR: describe_error(text, segment, rank); break;
     case ABORT: quern_text_add(text, "rank %d has aborted the group", rank); break;
     }
 }
@@ -118,13 +118,13 @@ static void swap_in(const struct quern_membership *member, uint32_t poison) {
     log_report(member);
 }
 
-/* The poison of a poisoned group.  If only a kernel has set it so far, its incident becomes the poison. */
+/* The poison of a poisoned group.  If only a kernel has set it so far, its error record becomes the poison. */
 static uint32_t find_poison(const struct quern_membership *member) {
     const struct quern_segment *segment = member->segment;
     uint32_t poison = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
     if (poison) return poison;
-    int rank = find_incident(segment);
-    swap_in(member, make_poison(INCIDENT, incident_status(&segment->rank[rank].incident), rank));
+    int rank = find_error(segment);
+    swap_in(member, make_poison(KERNEL_ERROR, error_status(&segment->rank[rank].error), rank));
     return __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
 }
 

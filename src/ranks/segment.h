@@ -42,7 +42,7 @@ struct quern_segment_rank {
     uint32_t wake_at;                /* atomic: wake it when arrivals reaches this */
 
     char reason[QUERN_POISON_TEXT_BYTES];  /* the text of a poison by its own thread */
-    _Alignas(64) struct quern_incident incident;  /* atomic kind */
+    _Alignas(64) struct quern_kernel_error error;  /* atomic kind */
     _Alignas(64) unsigned char mailbox[2][QUERN_MAILBOX_BYTES];
 };
 

@@ -24,8 +24,8 @@ static bool report_row(const struct quern_kernel *kernel, void *context) {
     if (serves && !report->best) report->best = kernel->target.name;
     if (report->last && strcmp(report->last, kernel->target.name) == 0) return true;
     report->last = kernel->target.name;
-    const char *verdict = refused ? reason : missing ? "the library was built without nvcc" : "usable";
-    quern_text_add(&report->text, "%s: %s\n", kernel->target.name, verdict);
+    const char *state = refused ? reason : missing ? "the library was built without nvcc" : "usable";
+    quern_text_add(&report->text, "%s: %s\n", kernel->target.name, state);
     return true;
 }
 

@@ -160,7 +160,7 @@ RANKS = [
            "quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);",
            "quern_status status = QUERN_OK;", "test_ragged"),
     Mutant("copies before all have agreed", "src/ranks/ragged/ragged_host.c",
-           "status = meet(member, meeting, QUERN_PHASE_VERDICT);", "", "test_ragged"),
+           "status = meet(member, meeting, QUERN_PHASE_VOTE);", "", "test_ragged"),
     Mutant("fault of the highest rank", "src/ranks/ragged/ragged_host.c",
            "return call->refused != QUERN_OK ? call->refused : fail_with(call->member, record);",
            "if (call->refused == QUERN_OK) fail_with(call->member, record);", "test_ragged"),
@@ -219,10 +219,10 @@ EMULATED_RANKS = [
     Mutant("poison that nobody sees", "src/kernels/cuda/barrier.cuh",
            "store_release_system(links.poison, (uint32_t)status);", "", "test_barrier_cuda"),
     Mutant("missing rank without its epoch", "src/kernels/cuda/barrier.cuh",
-           "            incident->seen[threadIdx.x] = seen;\n", "", "test_barrier_cuda"),
+           "            error->seen[threadIdx.x] = seen;\n", "", "test_barrier_cuda"),
     Mutant("blocks that do not wait", "src/kernels/cuda/ragged_all_to_all.cuh",
            "agreed = gate.await_release();", "agreed = !has_ended(problem.links);", "test_ragged_cuda"),
-    Mutant("verdict ignored", "src/kernels/cuda/ragged_all_to_all.cuh",
+    Mutant("vote ignored", "src/kernels/cuda/ragged_all_to_all.cuh",
            "return !result.ended && result.dissenter < 0;", "return !result.ended;", "test_ragged_faults_cuda"),
     Mutant("slice that begins at the byte missed", "src/kernels/cuda/ragged_all_to_all.cuh",
            "slice[first + probe].begin <= byte;", "slice[first + probe].begin < byte;", "test_ragged_cuda"),
@@ -324,9 +324,9 @@ def main() -> int:
                 print(f"{suite} does not pass without any mutant")
                 return 1
         for mutant in mutants:
-            verdict = try_mutant(tree, mutant)
-            survivors += verdict != "killed"
-            print(f"{mutant.name}: {verdict}", flush=True)
+            outcome = try_mutant(tree, mutant)
+            survivors += outcome != "killed"
+            print(f"{mutant.name}: {outcome}", flush=True)
     print(f"{len(mutants) - survivors} passed, {survivors} failed")
     return 1 if survivors or not mutants else 0
 

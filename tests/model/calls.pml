@@ -13,7 +13,7 @@ byte input[RANKS];
 byte output[RANKS * RANKS];    /* [of RANKS + from] */
 #define OUTPUT(of, from) output[(of) * RANKS + (from)]
 
-/* What the first rank to know took for the verdict of each call; 0: none yet. */
+/* What the first rank to know took for the vote of each call; 0: none yet. */
 byte judgement[ROUNDS];
 #define GOOD    1
 #define BAD     2

@@ -4,8 +4,8 @@
  *
  * A wait that expires poisons the group: it writes its reason, in a place of its own, and then puts status and place into the word
  * `poison`, by one compare-and-swap from 0.  So there is one poison, its text is complete when it can be seen, and it matters
- * nothing when a rank dies or stops on the way.  A kernel, which cannot swap words of the host's memory, leaves an incident of its
- * own and raises `alarm`, which is 1 whoever writes it; a host call that sees it makes the incident the poison, if there is none.
+ * nothing when a rank dies or stops on the way.  A kernel, which cannot swap words of the host's memory, leaves an error record of its
+ * own and raises `alarm`, which is 1 whoever writes it; a host call that sees it makes the error record the poison, if there is none.
  *
  * Ranks go through ROUNDS meetings of all.  A wait may expire at any time, so a rank may come as late as it likes.  One rank may be
  * killed at any step (with KILL), one may be aborted by another thread (with ABORT), and a GPU may give up (with KERNEL).  In the
@@ -20,7 +20,7 @@
 #define WHOLE   2
 
 #define TIMEOUT(rank)  (1 + (rank))
-#define INCIDENT(rank) (1 + RANKS + (rank))
+#define KERNEL_ERROR(rank) (1 + RANKS + (rank))
 #define ABORTED        (1 + 2 * RANKS)
 
 byte signals[RANKS * RANKS];  /* [pad of RANKS + from] */
@@ -28,7 +28,7 @@ byte poison;                  /* 0: none */
 bool alarm;
 byte text[RANKS];
 #ifdef KERNEL
-bool incident[RANKS];
+bool error[RANKS];
 #endif
 #ifdef CLAIM_TAKEN_OVER
 bool claimed;
@@ -100,11 +100,11 @@ inline check_poison() {
         :: poison == 0 ->
             peer = 0;
             do
-            :: peer < RANKS && !incident[peer] -> peer++
+            :: peer < RANKS && !error[peer] -> peer++
             :: else -> break
             od;
             assert(peer < RANKS);
-            swap_in(INCIDENT(peer));
+            swap_in(KERNEL_ERROR(peer));
             peer = 0
         :: else
         fi;
@@ -183,10 +183,10 @@ active proctype another_thread() { swap_in(ABORTED) }
 active proctype kernel() {
     if
     :: true ->
-        incident[0] = true;
+        error[0] = true;
 #ifdef KERNEL_STORES_POISON
         if
-        :: poison == 0 -> poison = INCIDENT(0)
+        :: poison == 0 -> poison = KERNEL_ERROR(0)
         :: else
         fi;
 #endif

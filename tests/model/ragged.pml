@@ -2,11 +2,11 @@
  * The ragged all-to-all of CPU ranks: src/ranks/ragged/ragged_host.c.
  *
  *   entry     Everyone's notices are there, and its output may be overwritten.
- *   verdict   Everyone has checked what it receives, and said whether it is good.
- *   exit      All copies have been made and all verdicts read: inputs, outputs, notices and verdicts may change.
+ *   vote   Everyone has checked what it receives, and said whether it is good.
+ *   exit      All copies have been made and all votes read: inputs, outputs, notices and votes may change.
  *
- * Notices and verdicts lie with the rank that says them.  The exit is met after a bad verdict too, or a rank that has read it might
- * make its next call, with others, and say of that what a slower one then takes for its verdict on this.
+ * Notices and votes lie with the rank that says them.  The exit is met after a bad vote too, or a rank that has read it might
+ * make its next call, with others, and say of that what a slower one then takes for its vote on this.
  *
  * In one call one rank may find a bad slice.  Copies are made by the sender, or with FETCH by the receiver.
  */
@@ -16,7 +16,7 @@ byte notices[RANKS];
 #ifdef INBOX_BY_PLACE
 byte inbox[RANKS * RANKS];
 #endif
-byte verdict[RANKS];           /* on which call, ... */
+byte vote[RANKS];           /* on which call, ... */
 bool is_bad[RANKS];            /* ... and what it says */
 
 byte bad_rank = NOBODY, bad_round;
@@ -48,7 +48,7 @@ inline meet_for_entry() {
 inline meet_for_exit() {
 #if defined(NO_EXIT)
     skip
-#elif defined(NO_EXIT_AFTER_BAD_VERDICT)
+#elif defined(NO_EXIT_AFTER_BAD_VOTE)
     if
     :: what == BAD
     :: else -> meet()
@@ -78,25 +78,25 @@ inline check_notices()     { FOR_EACH_PEER(assert(notices[peer] == CALL)) }
 
 #endif
 
-/* ---- the verdict ---- */
+/* ---- the vote ---- */
 
-inline give_verdict() { atomic { verdict[me] = CALL; is_bad[me] = FINDS_BAD_SLICE } }
+inline give_vote() { atomic { vote[me] = CALL; is_bad[me] = FINDS_BAD_SLICE } }
 
-inline read_verdicts() {
+inline read_votes() {
     what = (FINDS_BAD_SLICE -> BAD : GOOD);
-    FOR_EACH_PEER(assert(verdict[peer] == CALL); what = (is_bad[peer] -> BAD : what))
+    FOR_EACH_PEER(assert(vote[peer] == CALL); what = (is_bad[peer] -> BAD : what))
 }
 
-inline meet_for_verdict() {
-    give_verdict();
-#if defined(NO_VERDICT_MEETING)
+inline meet_for_vote() {
+    give_vote();
+#if defined(NO_VOTE_MEETING)
     what = (FINDS_BAD_SLICE -> BAD : GOOD)
-#elif defined(VERDICT_READ_BEFORE_MEETING)
-    read_verdicts();
+#elif defined(VOTE_READ_BEFORE_MEETING)
+    read_votes();
     meet()
 #else
     meet();
-    read_verdicts()
+    read_votes()
 #endif
 }
 
@@ -127,7 +127,7 @@ proctype rank(byte me) {
 #endif
         meet_for_entry();
         check_notices();
-        meet_for_verdict();
+        meet_for_vote();
         agree(what);
         if
         :: what == BAD

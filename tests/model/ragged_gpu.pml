@@ -1,9 +1,9 @@
 /*
  * The ragged all-to-all of GPU ranks: src/kernels/cuda/ragged_all_to_all.cuh, with the bad news of src/kernels/cuda/barrier.cuh and how a
- * launch ends in src/kernels/cuda/slice_incident.cuh.
+ * launch ends in src/kernels/cuda/slice_error.cuh.
  *
  *   entry     Everyone's header is there, and its output may be overwritten; or a rank has refused its arguments, and says so.
- *   verdict   Everyone has checked what it receives; a rank that has found a fault says so, and its header has the report.
+ *   vote   Everyone has checked what it receives; a rank that has found a fault says so, and its header has the report.
  *   exit      All copies have been made: inputs, outputs and headers may change.
  *
  * Bad news come with the signal of the meeting, and stand there only until the next one.  But a rank that learns of them ends: it
@@ -83,7 +83,7 @@ inline pass_entry() {
 
 inline check_offers() { FOR_EACH_PEER(assert(header[peer] == CALL)) }
 
-inline pass_verdict() {
+inline pass_vote() {
     if
     :: FINDS_FAULT -> report[me] = CALL
     :: else
@@ -127,7 +127,7 @@ proctype rank(byte me) {
         :: dissenting -> return_from_call(0)
         :: else ->
             check_offers();
-            pass_verdict();
+            pass_vote();
             copy();
             announce(false);
 #ifndef EXIT_NOT_AWAITED

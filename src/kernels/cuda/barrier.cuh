@@ -13,7 +13,7 @@
  * launch at a time uses them.
  *
  * A wait never hangs.  Every so often a thread that still waits looks around: at the time, and at the group's poison in host
- * memory.  Whoever finds that the limit has passed, or that a peer has made another call, leaves an incident, poisons the group
+ * memory.  Whoever finds that the limit has passed, or that a peer has made another call, leaves an error record, poisons the group
  * and lets the block go on with the news; nothing traps.  The pad then says that this rank has ended, so that launches which are
  * already in the stream end at once and without a signal: no peer can take them for the meeting that failed.
  */
@@ -62,10 +62,10 @@ static __device__ __forceinline__ bool by_multicast(const quern_links &links) {
 #endif
 }
 
-/* Ends the group, when the rest of the incident has been written: one thread of the block. */
-static __device__ __forceinline__ void poison(const quern_links &links, uint32_t tag, quern_incident_kind kind, quern_status status) {
-    links.incident->tag = tag;
-    store_release_system(&links.incident->kind, (uint32_t)kind);
+/* Ends the group, when the rest of the error record has been written: one thread of the block. */
+static __device__ __forceinline__ void poison(const quern_links &links, uint32_t tag, quern_kernel_error_kind kind, quern_status status) {
+    links.error->tag = tag;
+    store_release_system(&links.error->kind, (uint32_t)kind);
     if (load_relaxed_system(links.poison) == 0) {
         store_release_system(links.poison, (uint32_t)status);
     }
@@ -125,7 +125,7 @@ struct meeting {
         __syncthreads();
         const bool other_calls = any(mask.of_other_call), expired = any(mask.expired);
         if (other_calls || expired) {
-            leave_incident(mask, other_calls, mine, seen, waited);
+            record_error(mask, other_calls, mine, seen, waited);
         }
         return result(mask, other_calls || expired);
     }
@@ -239,28 +239,28 @@ private:
         return why;
     }
 
-    __device__ __forceinline__ void leave_incident(const masks &mask, bool other_calls, news mine, quern_signal seen,
+    __device__ __forceinline__ void record_error(const masks &mask, bool other_calls, news mine, quern_signal seen,
                                                    uint64_t waited) const {
-        quern_incident *incident = links.incident;
+        quern_kernel_error *error = links.error;
         uint32_t listed[QUERN_RANK_WORDS];
 #pragma unroll
         for (int word = 0; word < QUERN_RANK_WORDS; word++) {
             listed[word] = other_calls ? mask.of_other_call[word] : mask.expired[word] | mask.told[word];
         }
         if (other_calls ? mine == OTHER_CALL : mine == EXPIRED || mine == TOLD) {
-            incident->expected[threadIdx.x] = expected;
-            incident->seen[threadIdx.x] = seen;
+            error->expected[threadIdx.x] = expected;
+            error->seen[threadIdx.x] = seen;
             if (threadIdx.x == lowest(listed)) {
-                incident->waited = waited;
+                error->waited = waited;
             }
         }
         __syncthreads();
         if (threadIdx.x == 0) {
 #pragma unroll
             for (int word = 0; word < QUERN_RANK_WORDS; word++) {
-                incident->missing[word] = listed[word];
+                error->missing[word] = listed[word];
             }
-            poison(links, tag, other_calls ? QUERN_INCIDENT_MISMATCH : QUERN_INCIDENT_TIMEOUT,
+            poison(links, tag, other_calls ? QUERN_KERNEL_ERROR_MISMATCH : QUERN_KERNEL_ERROR_TIMEOUT,
                    other_calls ? QUERN_PEER_MISMATCH : QUERN_PEER_TIMEOUT);
         }
     }

@@ -2,12 +2,12 @@
  * A ragged all-to-all in one launch on each GPU.
  *
  *   first block    offers to the members what it will send, meets them (entry), checks what it is offered, meets them again
- *                  (verdict) and lets the other blocks go on; with a plan it only meets them
+ *                  (vote) and lets the other blocks go on; with a plan it only meets them
  *   all blocks     copy; bytes, not slices, are divided among the warps of the grid, so that a few large slices are as
  *                  good as many small ones
  *   last to finish meets the members again (exit): all outputs are complete
  *
- * A rank that has found a fault comes to the verdict with bad news.  Then every member reports the fault of the lowest such rank,
+ * A rank that has found a fault comes to the vote with a fault.  Then every member reports the fault of the lowest such rank,
  * and nothing has been written into any output.
  */
 #ifndef QUERN_DEVICE_RAGGED_ALL_TO_ALL_CUH
@@ -15,7 +15,7 @@
 
 #include "kernels/cuda/grid_gate.cuh"
 #include "kernels/cuda/ragged_overlap.cuh"
-#include "kernels/cuda/slice_incident.cuh"
+#include "kernels/cuda/slice_error.cuh"
 #include "kernels/cuda/warp_copy.cuh"
 
 #ifndef QUERN_THREADS
@@ -40,20 +40,20 @@ static __device__ __forceinline__ quern_slice_report first_report(const quern_ra
     return overlap_report(problem, faults.overlap);
 }
 
-static __device__ __forceinline__ bool pass_verdict(const quern_ragged_problem &problem, const ragged_faults &faults) {
+static __device__ __forceinline__ bool pass_vote(const quern_ragged_problem &problem, const ragged_faults &faults) {
     const bool dissents = faults.any();
     if (dissents && threadIdx.x == 0) {
         problem.header[problem.place]->report = first_report(problem, faults);
     }
-    meeting verdict(problem.links, QUERN_PHASE_VERDICT, dissents);
-    verdict.put();
-    const meeting_result result = verdict.await();
+    meeting vote(problem.links, QUERN_PHASE_VOTE, dissents);
+    vote.put();
+    const meeting_result result = vote.await();
     if (!result.ended && result.dissenter >= 0 && threadIdx.x == 0) {
         int place = 0;
         while (problem.rank_at[place] != result.dissenter) {
             place++;
         }
-        end_with(problem.links, QUERN_PHASE_VERDICT, problem.header[place]->report);
+        end_with(problem.links, QUERN_PHASE_VOTE, problem.header[place]->report);
     }
     return !result.ended && result.dissenter < 0;
 }
@@ -80,7 +80,7 @@ static __device__ __forceinline__ bool agree(const quern_ragged_problem &problem
     if (problem.receipts && !faults.any()) {
         check_overlaps(problem, faults);
     }
-    return pass_verdict(problem, faults);
+    return pass_vote(problem, faults);
 }
 
 /* ---- copying ---- */

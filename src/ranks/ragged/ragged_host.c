@@ -101,7 +101,7 @@ static quern_status agree(struct quern_ragged_exchange *exchange, struct quern_r
     quern_status status = meet(member, meeting, QUERN_PHASE_ENTRY);
     if (status != QUERN_OK) return status;
     if (all_are_ready(member, meeting.set)) examine(exchange, record);  /* else a rank has a fault already */
-    status = meet(member, meeting, QUERN_PHASE_VERDICT);
+    status = meet(member, meeting, QUERN_PHASE_VOTE);
     if (status == QUERN_OK) *result = find_fault(call, meeting.set);
     return status;
 }

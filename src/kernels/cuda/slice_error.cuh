@@ -1,6 +1,6 @@
 /* How a launch ends because of a slice of a ragged all-to-all, or because a rank has refused its arguments. */
-#ifndef QUERN_DEVICE_SLICE_INCIDENT_CUH
-#define QUERN_DEVICE_SLICE_INCIDENT_CUH
+#ifndef QUERN_DEVICE_SLICE_ERROR_CUH
+#define QUERN_DEVICE_SLICE_ERROR_CUH
 
 #include "kernels/cuda/barrier.cuh"
 
@@ -11,9 +11,9 @@ static __device__ __forceinline__ quern_status status_of(int32_t fault) {
 
 /* One thread. */
 static __device__ __forceinline__ void end_with(const quern_links &links, quern_phase phase, const quern_slice_report &report) {
-    links.incident->slice = report;
+    links.error->slice = report;
     store_relaxed_device(own_pad(links).grid(QUERN_GRID_ENDED), 1);
-    poison(links, links.tag | (uint32_t)phase << 16, QUERN_INCIDENT_SLICE, status_of(report.fault));
+    poison(links, links.tag | (uint32_t)phase << 16, QUERN_KERNEL_ERROR_SLICE, status_of(report.fault));
 }
 
 /*
