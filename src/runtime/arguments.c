@@ -1,4 +1,4 @@
-/* Checks that several operations share.  Called by the public functions before they do anything else. */
+/* Argument checks that several operations share.  Called by the public functions before they do anything else. */
 #include "runtime/arguments.h"
 
 #include <string.h>

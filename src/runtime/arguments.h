@@ -1,4 +1,7 @@
-/* Checks that several operations share.  Each fails with a detail that names the argument, what it is and what was expected. */
+/*
+ * Argument checks that several operations share, for their public functions.  The detail of a failure names the argument, its
+ * value and the expected one.
+ */
 #ifndef QUERN_ARGUMENTS_H
 #define QUERN_ARGUMENTS_H
 
@@ -6,33 +9,33 @@
 
 #include "quern.h"
 
-/* An argument struct, whose first field is its size: not NULL, initialised, and not from a newer header than this library. */
+/* An argument struct, whose first field is its size: not NULL, initialised, and not from a header newer than this library. */
 quern_status quern_check_struct(const quern_device *device, const char *name, const void *arguments, size_t known);
 
-/* The same for a struct that has grown: `oldest` bytes were the first that a header had. */
+/* The same for a struct that has grown: in the oldest header it had `oldest` bytes. */
 quern_status quern_check_grown_struct(const quern_device *device, const char *name, const void *arguments, size_t oldest,
                                       size_t known);
 
-/* One of a list of dtypes that is closed by QUERN_NO_DTYPE; optional also takes QUERN_NO_DTYPE itself. */
+/* One of a list of dtypes, which ends with QUERN_NO_DTYPE.  An optional dtype may also be QUERN_NO_DTYPE itself. */
 quern_status quern_check_dtype(const quern_device *device, const char *name, quern_dtype dtype, const quern_dtype *allowed,
                                bool optional);
 
-/* A pointer that may not be NULL and must be a multiple of its element's size. */
+/* A pointer that must not be NULL and must be a multiple of `alignment`. */
 quern_status quern_check_pointer(const quern_device *device, const char *name, const void *pointer, size_t alignment);
 
-/* A count or size that may not be negative. */
+/* A count or size that must not be negative. */
 quern_status quern_check_not_negative(const quern_device *device, const char *name, int64_t value);
 
 /* An enum value in [0, last]. */
 quern_status quern_check_choice(const quern_device *device, const char *name, int value, int last);
 
-/* The workspace that an operation was given. */
+/* A workspace: not NULL if any is needed, aligned and large enough. */
 quern_status quern_check_workspace(const quern_device *device, const void *workspace, size_t given, size_t needed);
 
-/* A place for results or control in the memory of the device, which may be NULL. */
+/* A pointer to results or control in device memory.  NULL is allowed. */
 quern_status quern_check_optional(const quern_device *device, const char *name, const void *pointer, size_t alignment);
 
-/* A CPU works on the calling thread and takes no stream. */
+/* A stream must be NULL on a CPU, which works in the calling thread. */
 quern_status quern_check_stream(const quern_device *device, const void *stream);
 
 #endif

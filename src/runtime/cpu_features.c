@@ -9,7 +9,7 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* The compiler's own detection asks CPUID and XGETBV, so a feature counts only if the operating system saves its registers. */
+/* The compiler's builtins read CPUID and XGETBV, so a feature counts only if the operating system saves its registers. */
 uint32_t quern_cpu_features(void) {
     __builtin_cpu_init();
     uint32_t features = 0;

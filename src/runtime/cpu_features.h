@@ -1,4 +1,4 @@
-/* The instruction sets of this processor, as the bits of src/kernels/kernel.h, and its name. */
+/* The instruction sets of this processor, as the bits of src/kernels/kernel.h, and its name.  For opening a CPU device. */
 #ifndef QUERN_CPU_FEATURES_H
 #define QUERN_CPU_FEATURES_H
 

@@ -8,7 +8,7 @@
 #include "runtime/status.h"
 #include "os/text.h"
 
-/* The result of opening the driver.  Every caller gets the same status and the same reason. */
+/* The result of opening the driver.  Every call returns the same status and the same reason. */
 static struct {
     pthread_once_t once;
     struct quern_cuda functions;
@@ -60,7 +60,7 @@ static void open_driver(void) {
         refuse(QUERN_NO_DRIVER, "the CUDA driver cannot be opened: %s", why ? why : "libcuda.so.1");
         return;
     }
-    /* The version comes first: an old driver lacks symbols, and its age is the better reason. */
+    /* The version is checked first: an old driver also lacks symbols, but its age is the better reason. */
     int version = 0;
     CUresult (*driver_version)(int *) = NULL;
     void *address = dlsym(library, "cuDriverGetVersion");

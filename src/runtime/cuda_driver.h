@@ -1,6 +1,6 @@
 /*
  * The CUDA driver, opened at run time: linking needs no CUDA, and a machine without a driver runs the CPU kernels.
- * Declarations are the driver API's, restated here so that building needs no CUDA header either.
+ * The declarations repeat those of the driver API, so that building needs no CUDA header either.  For everything that uses a GPU.
  */
 #ifndef QUERN_CUDA_DRIVER_H
 #define QUERN_CUDA_DRIVER_H
@@ -121,7 +121,7 @@ typedef struct CUipcMemHandle {
 /* The oldest driver that has every function below and takes 32,764 bytes of kernel parameters: CUDA 12.4. */
 enum { QUERN_CUDA_DRIVER_MIN = 12040 };
 
-/* name of the field, name of the symbol, parameters */
+/* The functions: name of the field, name of the symbol, parameters. */
 #define QUERN_CUDA_FUNCTIONS(X)                                                                                              \
     X(init, "cuInit", (unsigned flags))                                                                                      \
     X(driver_version, "cuDriverGetVersion", (int *version))                                                                  \
@@ -212,12 +212,12 @@ struct quern_cuda {
 };
 
 /*
- * Opens and initialises the driver once per process.  *cuda is NULL unless QUERN_OK.
- * Errors, each with its reason in the detail and the same on every call: QUERN_NO_DRIVER, QUERN_DRIVER_TOO_OLD, QUERN_CUDA_ERROR.
+ * Opens and initialises the driver once per process.  Every call returns the same status with the same detail.  On failure *cuda is
+ * NULL.  Errors: QUERN_NO_DRIVER, QUERN_DRIVER_TOO_OLD, QUERN_CUDA_ERROR.
  */
 quern_status quern_cuda_open(const struct quern_cuda **cuda);
 
-/* Fails with the driver's own words for an error: "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (invalid argument)". */
+/* Fails with the driver's own text for an error: "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (invalid argument)". */
 quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what);
 
 #endif

@@ -1,4 +1,4 @@
-/* Makes contexts current and restores them.  Called around every launch and every use of the driver beside the engine. */
+/* Makes contexts current and restores them.  Called around every launch and all other work with the driver. */
 #include "runtime/cuda_visit.h"
 
 #include "runtime/status.h"

@@ -1,4 +1,4 @@
-/* An open device, and the kernels that are ready on it. */
+/* An open device, and the kernels that are ready on it.  For all code that runs on a device. */
 #ifndef QUERN_DEVICE_H
 #define QUERN_DEVICE_H
 
@@ -15,13 +15,13 @@
 struct quern_ready_kernel {
     const struct quern_kernel *kernel;
     CUfunction function;  /* CUDA only */
-    unsigned resident;    /* Adam on CUDA: how many of its blocks run on the device at once */
+    unsigned resident;    /* operations that fill the device: the number of blocks that run on it at once */
     bool chosen_before;   /* its first use has been logged; atomic access */
 };
 
-/* The rows of one operation that a device can run, in the order of the table; never changed once published. */
+/* The rows of one operation that a device can run, in the order of the table.  A published list never changes. */
 struct quern_ready_list {
-    struct quern_ready_list *retired;  /* the list it replaced: kept, because another thread may still walk it */
+    struct quern_ready_list *retired;  /* the list that it replaced: kept, since another thread may still walk it */
     size_t count;
     struct quern_ready_kernel kernels[];
 };

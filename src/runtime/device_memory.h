@@ -1,4 +1,4 @@
-/* Blocking copies between the host and a device's memory, for calls that block anyway. */
+/* Blocking copies between the host and a device's memory.  For saving and loading Adam's state, which block anyway. */
 #ifndef QUERN_DEVICE_MEMORY_H
 #define QUERN_DEVICE_MEMORY_H
 
@@ -15,7 +15,7 @@ struct quern_device_memory {
 quern_status quern_device_memory_open(struct quern_device_memory *memory, const quern_device *device);
 void quern_device_memory_close(struct quern_device_memory *memory);
 
-/* Copies, and returns when that is done. */
+/* Each returns when the copy is complete. */
 quern_status quern_device_memory_read(struct quern_device_memory *memory, void *to, const void *from, size_t bytes);
 quern_status quern_device_memory_write(struct quern_device_memory *memory, void *to, const void *from, size_t bytes);
 

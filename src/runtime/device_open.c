@@ -1,4 +1,4 @@
-/* Opens, describes and closes devices: the public functions on devices. */
+/* The public functions on devices: count, open, describe and close them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ quern_status quern_device_count(quern_device_kind kind, int *count) {
     *count = kind == QUERN_CPU ? 1 : 0;
     if (kind == QUERN_CPU) return QUERN_OK;
     const struct quern_cuda *cuda;
-    if (quern_cuda_open(&cuda) != QUERN_OK) return QUERN_OK;  /* no device, and the detail says why */
+    if (quern_cuda_open(&cuda) != QUERN_OK) return QUERN_OK;  /* 0 devices: the detail says why */
     CUresult error = cuda->device_count(count);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(NULL, error, "cuDeviceGetCount");
 }

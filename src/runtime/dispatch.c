@@ -1,4 +1,4 @@
-/* The dispatcher: each call of an operation asks it for the kernel that serves the request. */
+/* The dispatcher: finds the kernel that serves a request.  Called by every operation for each of its kernels. */
 #include "runtime/dispatch.h"
 
 #include "runtime/explain.h"

@@ -1,4 +1,4 @@
-/* The walk down the tables: kernel packs first, then the library's own rows. */
+/* The dispatcher.  For all operations that run kernels. */
 #ifndef QUERN_DISPATCH_H
 #define QUERN_DISPATCH_H
 
@@ -7,7 +7,7 @@
 #include "runtime/device.h"
 
 /*
- * The first ready row that serves the request.
+ * The first ready row that serves the request.  Rows of kernel packs come before the library's own.
  * Errors: QUERN_NOT_PREPARED; QUERN_NO_KERNEL, with the reason against each target in the detail.
  */
 quern_status quern_select(quern_device *device, unsigned operation, const void *request, const struct quern_ready_kernel **chosen);

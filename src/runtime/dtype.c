@@ -1,4 +1,4 @@
-/* The table of data types: rendered from the generator's, and the integers that labels have.  Asked by every check of arguments. */
+/* The table of data types: those of the generator, and the integer types of labels.  Called by the checks of arguments. */
 #include "runtime/dtype.h"
 
 #include "../generated/dtypes.h"

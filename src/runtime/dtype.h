@@ -1,4 +1,4 @@
-/* What data types are, beside the functions of quern.h. */
+/* The properties of data types that quern.h does not publish.  For the checks of arguments. */
 #ifndef QUERN_DTYPE_H
 #define QUERN_DTYPE_H
 
@@ -6,12 +6,12 @@
 
 #include "quern.h"
 
-/* The types of logits, parameters and gradients, and those of labels and metadata; each list is closed by QUERN_NO_DTYPE. */
+/* The types of logits, parameters and gradients, and the types of labels and metadata.  Each list ends with QUERN_NO_DTYPE. */
 extern const quern_dtype quern_floats[], quern_integers[];
 
 bool quern_is_float(quern_dtype dtype);
 
-/* Whether moments of a type have a scale for each QUERN_SCALE_BLOCK elements. */
+/* Whether moments of a type have one scale for each QUERN_SCALE_BLOCK elements. */
 bool quern_is_scaled(quern_dtype dtype);
 
 #endif

@@ -1,4 +1,7 @@
-/* Why a row is chosen and the rows before it are not: for the …_explain functions, for errors of the dispatcher and for the log. */
+/*
+ * Says why a row is chosen and each row before it is not.  Called by the …_explain functions, and by the dispatcher for its errors and
+ * log lines.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include "runtime/explain.h"
 
@@ -15,7 +18,7 @@ struct explanation {
     const struct quern_operation *operation;
     const void *request;
     struct quern_text text;
-    char reason[256];         /* of the group that is open */
+    char reason[256];         /* of the open group */
     const char *first, *target;
     int rows;
     bool found;
@@ -73,7 +76,7 @@ static bool search_row(const struct quern_kernel *kernel, void *context) {
     return !search->found;
 }
 
-/* That no row serves the request here, and what would help if none does anywhere. */
+/* Says that no row serves the request here.  If no target has such a row, adds the operation's advice. */
 static void add_absence(const quern_device *device, unsigned bit, const void *request, struct quern_text *text) {
     const struct quern_operation *operation = quern_linked_operation(bit);
     struct search search = {.operation = operation, .request = request};

@@ -1,4 +1,4 @@
-/* The label of a device: the prefix of its log lines and details. */
+/* The label of a device: the prefix of its log lines and details.  For device.h and log.c. */
 #ifndef QUERN_LABEL_H
 #define QUERN_LABEL_H
 
@@ -9,7 +9,7 @@ struct quern_label {
     char text[24];
 };
 
-/* The first member of every device is its label, so that the log needs to know nothing else of devices. */
+/* The label is the first member of a device, so the log depends on nothing else in it. */
 static inline const char *quern_label_of(const quern_device *device) { return ((const struct quern_label *)device)->text; }
 
 #endif

@@ -1,4 +1,4 @@
-/* The log: one sink for the process.  Called by everything that fails or reports. */
+/* The log: one sink for the process.  Called by quern_fail and by all code that reports. */
 #define _GNU_SOURCE
 #include "runtime/log.h"
 
@@ -15,8 +15,8 @@ static struct {
     pthread_mutex_t lock;
     quern_log_callback callback;
     void *user;
-    quern_log_level level;       /* 0: there is no listener */
-    int file;                    /* of QUERN_LOG; -1: none */
+    quern_log_level level;       /* the listener's; 0: no listener */
+    int file;                    /* from QUERN_LOG; -1: none */
     quern_log_level file_level;  /* used when no callback is set */
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
 
@@ -32,7 +32,7 @@ static void read_environment(void) {
         level = (quern_log_level)(value[0] - '0');
         value += value[1] ? 2 : 1;
     }
-    /* A level alone asks for lines where they are seen. */
+    /* A level without a path logs to stderr. */
     sink.file = *value ? open(value, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDERR_FILENO;
     if (sink.file < 0) return;
     sink.file_level = level;
@@ -72,7 +72,7 @@ void quern_log(const quern_device *device, quern_log_level level, const char *fo
     va_start(list, format);
     quern_text_add_list(&text, format, list);
     va_end(list);
-    /* The lock keeps lines whole and a callback from being called after quern_set_log(NULL) has returned. */
+    /* The lock keeps lines whole.  It also ensures that no callback runs after quern_set_log(NULL) has returned. */
     pthread_mutex_lock(&sink.lock);
     if (sink.callback)
         sink.callback(sink.user, level, line);

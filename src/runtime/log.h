@@ -1,4 +1,4 @@
-/* Log lines of the library, sent to the engine's callback or to where QUERN_LOG says. */
+/* Log lines of the library, sent to the engine's callback or to the file of QUERN_LOG.  For all code that fails or reports. */
 #ifndef QUERN_LOG_H
 #define QUERN_LOG_H
 
@@ -6,7 +6,7 @@
 
 #include "quern.h"
 
-/* Whether there is a listener at this level.  Ask before composing a costly line. */
+/* Whether anything receives lines of this level.  Check it before composing a costly line. */
 bool quern_log_wanted(quern_log_level level);
 
 /* Sends one line, prefixed with the device (NULL: no device). */

@@ -1,4 +1,4 @@
-/* The list of operations: their names, and the rows of those that are linked.  Called by all of the runtime that walks tables. */
+/* The list of operations: names, prefixes and linked rows.  Called by all parts of the runtime that walk tables. */
 #include "runtime/operation.h"
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #define CHECK_BIT(bit, constant, name, prefix) _Static_assert((constant) == (bit), #constant " in quern.h has another bit");
 QUERN_FOR_EACH_OPERATION(CHECK_BIT)
 
-/* The views of a key lie where tables and packs write its parts. */
+/* Tables and packs write the key through `any`; operations read it through their own views.  The members must coincide. */
 #define SAME_PLACE(view, member, part) \
     _Static_assert(offsetof(struct quern_kernel, key.view.member) == offsetof(struct quern_kernel, key.any.part), #view "." #member)
 SAME_PLACE(cross_entropy, stage, task);

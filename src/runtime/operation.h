@@ -1,8 +1,8 @@
 /*
- * The registry of operations: one row each, defined beside the code that calls the operation's kernels.
+ * The registry of operations, for the runtime.  Each operation has one row, defined beside the code that calls its kernels.
  *
- * generated/operations.h lists them by their bits.  References from the runtime are weak, so that a program which calls one operation
- * links only that operation's row, and through it only its table and its kernels.
+ * generated/operations.h lists the operations by their bits.  The runtime's references to the rows are weak.  So a program that calls
+ * one operation links only the row of that operation, and through it only its table and kernels.
  */
 #ifndef QUERN_OPERATION_H
 #define QUERN_OPERATION_H
@@ -21,54 +21,54 @@ enum {
 
 /* How QUERN_KERNEL treats a row. */
 enum quern_row_role {
-    QUERN_ROW_SELECTED_BY_NAME,  /* answers requests: left out unless its name matches */
-    QUERN_ROW_FOLLOWS_TARGET,    /* serves the rows above: left out unless its target matches */
-    QUERN_ROW_INDISPENSABLE      /* the one kernel for all of these: never left out */
+    QUERN_ROW_SELECTED_BY_NAME,  /* a main kernel: left out unless its name matches */
+    QUERN_ROW_FOLLOWS_TARGET,    /* an auxiliary kernel: left out unless its target matches */
+    QUERN_ROW_INDISPENSABLE      /* an auxiliary kernel that main kernels of all types share: never left out */
 };
 
 struct quern_pack_row;
 
-/* Callbacks that may be NULL say what holds for an operation with one row for each target. */
+/* The row of an operation.  Each callback may be NULL; the default suits an operation with one kernel for each target. */
 struct quern_operation {
     const struct quern_kernel *table;
-    bool only_gpus;           /* a CPU needs no kernels: there is nothing to prepare */
-    bool fills_device;        /* launched with as many blocks as the device holds at once, which preparing counts */
+    bool only_gpus;           /* on a CPU it uses no kernels, so nothing is prepared */
+    bool fills_device;        /* launched with as many blocks as run at once; quern_prepare counts them */
 
-    /* NULL: all rows are selected by name. */
+    /* The role of a row.  NULL: all rows are selected by name. */
     enum quern_row_role (*role)(const struct quern_kernel *kernel);
 
-    /* Whether a row serves every request that another one of the operation would.  NULL: it does. */
+    /* Whether a row serves every request that the other row serves.  NULL: yes. */
     bool (*covers)(const struct quern_kernel *kernel, const struct quern_kernel *other);
 
-    /* What is wrong with a pack's row beside what all rows have, or NULL.  NULL: nothing. */
+    /* Checks the operation's own fields in a row of a pack.  Returns the fault, or NULL.  NULL: no such fields. */
     const char *(*pack_fault)(const struct quern_pack_row *row);
 
-    /* Whether a row cannot serve a request; the reason is appended to *why unless that is NULL.  NULL: it can. */
+    /* Whether a row cannot serve a request.  Appends the reason to *why unless why is NULL.  NULL: every row serves it. */
     bool (*refused)(const struct quern_kernel *kernel, const void *request, struct quern_text *why);
 
-    /* How to come by a row where no target has one for the request.  NULL: there is no way. */
+    /* Suggests how to generate a kernel for a request that no target serves.  NULL: no advice. */
     void (*advise)(const void *request, struct quern_text *text);
 };
 
 #define QUERN_DECLARE_OPERATION(bit, constant, name, prefix) extern const struct quern_operation quern_##name##_operation;
 QUERN_FOR_EACH_OPERATION(QUERN_DECLARE_OPERATION)
 
-/* The place of an operation's bit in arrays. */
+/* The index of an operation in arrays. */
 static inline int quern_operation_index(unsigned bit) {
     return __builtin_ctz(bit);
 }
 
-/* The row of an operation; NULL when the program does not call it. */
+/* The row of an operation; NULL: not linked, since the program does not call it. */
 const struct quern_operation *quern_linked_operation(unsigned bit);
 
 const char *quern_operation_name(unsigned bit);
 
-/* What the names of an operation's kernels begin with, and those of no other. */
+/* The prefix of the names of an operation's kernels, which kernels of no other operation have. */
 const char *quern_operation_prefix(unsigned bit);
 
 enum quern_row_role quern_row_role(const struct quern_kernel *kernel);
 
-/* Whether a row cannot serve a request. */
+/* Calls the `refused` of the operation; false if it has none. */
 bool quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, const void *request,
                        struct quern_text *why);
 

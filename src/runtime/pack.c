@@ -1,4 +1,4 @@
-/* quern_load_pack: table rows that arrive while the engine runs. */
+/* quern_load_pack, a public function: adds the rows of a kernel pack while the engine runs. */
 #define _GNU_SOURCE /* O_CLOEXEC */
 #include "runtime/pack.h"
 
@@ -17,7 +17,7 @@
 #include "runtime/pack_format.h"
 #include "runtime/status.h"
 
-static const struct quern_pack *packs;  /* atomic; the newest first; packs are never unloaded, since devices refer to their rows */
+static const struct quern_pack *packs;  /* atomic; newest first; never unloaded, since devices refer to their rows */
 static pthread_mutex_t packs_lock = PTHREAD_MUTEX_INITIALIZER;
 
 const struct quern_pack *quern_packs(void) {
@@ -27,7 +27,7 @@ const struct quern_pack *quern_packs(void) {
 /* ---- the file ---- */
 
 struct file {
-    unsigned char *bytes;  /* 64-byte aligned, as the images inside are */
+    unsigned char *bytes;  /* at a multiple of 64, so that its images are, too */
     size_t count;
 };
 
@@ -43,7 +43,7 @@ static quern_status read_bytes(const char *path, int descriptor, struct file *fi
     return QUERN_OK;
 }
 
-/* The whole file in memory: a mapping would fault if the file were truncated later. */
+/* Reads the whole file.  Access to a mapping would fault if the file were truncated later. */
 static quern_status read_file(const char *path, struct file *file) {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return quern_fail(NULL, QUERN_SYSTEM_ERROR, "%s cannot be opened: %s", path, strerror(errno));
@@ -91,7 +91,7 @@ static quern_status check_header(const char *path, const struct file *file, cons
 
 /* ---- the rows ---- */
 
-/* What is wrong with a row, or NULL. */
+/* The fault of a row, or NULL. */
 static const char *row_fault(const struct file *file, const struct quern_pack_row *row) {
     if (!memchr(row->name, 0, sizeof row->name) || !row->name[0]) return "no name";
     if (!memchr(row->entry, 0, sizeof row->entry) || !row->entry[0]) return "no entry";
@@ -106,7 +106,7 @@ static const char *row_fault(const struct file *file, const struct quern_pack_ro
     return NULL;
 }
 
-/* Rows of operations that the program does not call are read like the others, and nobody walks them. */
+/* Rows of operations that are not linked are read like the others; no walk visits them. */
 static struct quern_kernel row_kernel(const struct file *file, const struct quern_pack_header *header,
                                       const struct quern_pack_row *row) {
     struct quern_kernel kernel = {
@@ -142,7 +142,7 @@ static quern_status read_rows(const char *path, const struct file *file, struct 
 
 /* ---- the list of packs ---- */
 
-/* Takes the pack over, unless the same one is there already. */
+/* Adds the pack to the list, unless it is loaded already.  True if it was added: the list owns it then. */
 static bool publish(struct quern_pack *pack) {
     pthread_mutex_lock(&packs_lock);
     bool known = false;

@@ -1,10 +1,10 @@
-/* The kernel packs that the process has loaded. */
+/* The kernel packs that the process has loaded.  For the walk over table rows. */
 #ifndef QUERN_PACK_H
 #define QUERN_PACK_H
 
 #include "kernels/kernel.h"
 
-/* The rows of a pack, closed by a row without a name.  Packs loaded later come first. */
+/* A pack.  Its rows end with a row without a name.  Packs loaded later come first in the list. */
 struct quern_pack {
     const struct quern_pack *next;
     uint64_t checksum;

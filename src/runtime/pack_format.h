@@ -1,10 +1,10 @@
 /*
- * A kernel pack (.qpack): the table rows and images of one GPU target, for a running engine to load.
+ * The format of a kernel pack (.qpack): table rows and images of one GPU target.  A running engine loads it by quern_load_pack.
  *
  *   header | rows | images
  *
- * Little-endian, every field at its natural alignment; gen/pack.py writes it.  The checksum is 64-bit FNV-1a over the whole file
- * with the checksum's own eight bytes taken as zero.
+ * Little-endian, every field at its natural alignment.  gen/pack.py writes it.  The checksum is 64-bit FNV-1a over the whole file,
+ * with zeros in place of the checksum's own eight bytes.
  */
 #ifndef QUERN_PACK_FORMAT_H
 #define QUERN_PACK_FORMAT_H
@@ -31,7 +31,7 @@ struct quern_pack_row {
     uint32_t operation;
     int32_t cc_min, cc_max;
     int32_t dtypes[5];      /* the key of struct quern_kernel: dtypes, ... */
-    int32_t stage, full;    /* ... task, and whether it knows all options */
+    int32_t stage, full;    /* ... task, and whether it implements all options */
     uint32_t threads, elements, shared_per_column, shared_per_part, shared_fixed, cluster;
     int64_t vocab_max;
     uint64_t image_offset;  /* from the beginning of the file, a multiple of 64 */

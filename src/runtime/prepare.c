@@ -1,4 +1,4 @@
-/* quern_prepare: from table rows to kernels that can be launched. */
+/* quern_prepare, a public function: makes kernels that can be launched from the table rows of operations. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct preparation {
     const struct quern_cuda *cuda;
     struct quern_ready_list *list;
     size_t capacity;
-    bool answers;          /* the list has a row that answers requests */
+    bool answers;          /* the list has a main kernel (QUERN_ROW_SELECTED_BY_NAME) */
     quern_status status;
 };
 
@@ -46,8 +46,9 @@ static quern_status load_image(struct preparation *work, const struct quern_kern
     return QUERN_OK;
 }
 
-/* Warps that take tiles until there are none left: more blocks than fit at once would only begin later. */
-static CUresult count_resident(const struct preparation *work, const struct quern_kernel *kernel, struct quern_ready_kernel *ready) {
+/* The blocks that fit on the device at once.  Their warps take tiles until all are done, so further blocks would only start late. */
+static CUresult count_resident(const struct preparation *work, const struct quern_kernel *kernel,
+                               struct quern_ready_kernel *ready) {
     int each = 0;
     CUresult error = work->cuda->occupancy(&each, ready->function, (int)kernel->cuda.threads, 0);
     ready->resident = (unsigned)(each > 0 ? each : 1) * (unsigned)work->device->multiprocessors;
@@ -61,7 +62,7 @@ static quern_status load_function(struct preparation *work, const struct quern_k
     quern_status status = load_image(work, kernel, &module);
     if (status != QUERN_OK) return status;
     CUresult error = cuda->module_function(function, module, kernel->cuda.entry);
-    if (error == CUDA_SUCCESS) error = cuda->function_load(*function);  /* now, not at the first launch */
+    if (error == CUDA_SUCCESS) error = cuda->function_load(*function);  /* loads the code now, not at the first launch */
     if (error == CUDA_SUCCESS && work->operation->fills_device) error = count_resident(work, kernel, ready);
     int fixed = 0;
     if (error == CUDA_SUCCESS && (kernel->cuda.shared_per_column || kernel->cuda.cluster)) {
@@ -84,7 +85,7 @@ static bool reserve(struct preparation *work) {
     return true;
 }
 
-/* A row that an earlier one covers is never chosen: loading it, or having the driver compile its PTX, would be for nothing. */
+/* A row that an earlier one covers is never chosen, so it is not loaded.  Loading may make the driver compile PTX. */
 static bool is_covered(const struct preparation *work, const struct quern_kernel *kernel) {
     for (size_t i = 0; work->list && i < work->list->count; i++)
         if (!work->operation->covers || work->operation->covers(work->list->kernels[i].kernel, kernel)) return true;
@@ -101,7 +102,7 @@ static bool prepare_row(const struct quern_kernel *kernel, void *context) {
     struct quern_ready_kernel ready = {.kernel = kernel};
     if (kernel->target.kind == QUERN_CUDA) work->status = load_function(work, kernel, &ready);
     if (work->status == QUERN_OK) work->list->kernels[work->list->count++] = ready;
-    /* Rows that QUERN_KERNEL leaves out only by their target are of no use without these. */
+    /* Auxiliary kernels, which QUERN_KERNEL filters by target only, are useless without a main kernel. */
     work->answers |= quern_row_role(kernel) == QUERN_ROW_SELECTED_BY_NAME;
     return work->status == QUERN_OK;
 }
@@ -118,7 +119,7 @@ static quern_status no_rows(const quern_device *device, const char *name) {
 static quern_status prepare_operation(quern_device *device, const struct quern_cuda *cuda, unsigned bit) {
     const struct quern_operation *operation = quern_linked_operation(bit);
     const char *name = quern_operation_name(bit);
-    if (!operation) return QUERN_OK;  /* the program cannot call what it did not link */
+    if (!operation) return QUERN_OK;  /* not linked, so the program cannot call it */
     if (operation->only_gpus && device->kind == QUERN_CPU) return QUERN_OK;
     struct preparation work = {.device = device, .operation = operation, .cuda = cuda, .status = QUERN_OK};
     quern_walk(bit, prepare_row, &work);

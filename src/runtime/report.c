@@ -1,4 +1,6 @@
-/* The report of targets: for quern_device_report, for what a device says of itself, and for quern_prepare where nothing is left. */
+/*
+ * The report of targets.  Called by quern_device_report, by the description of a device, and by quern_prepare when no kernel is left.
+ */
 #include "runtime/report.h"
 
 #include <string.h>
@@ -9,7 +11,7 @@
 struct report {
     const quern_device *device;
     struct quern_text text;
-    const char *last;      /* the target reported last: rows of one target stand together */
+    const char *last;      /* the last reported target: rows of a target are consecutive */
     const char *best;
 };
 
@@ -29,7 +31,7 @@ static bool report_row(const struct quern_kernel *kernel, void *context) {
     return true;
 }
 
-/* Every operation has the same targets, but for those that only GPUs need: the first that has any is enough. */
+/* Operations with rows for the device's kind all have the same targets, so the first of them is enough. */
 static void walk_targets(struct report *report) {
     for (unsigned bit = 1; bit & QUERN_ALL_OPERATIONS && !report->last; bit <<= 1)
         if (quern_linked_operation(bit)) quern_walk(bit, report_row, report);

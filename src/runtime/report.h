@@ -1,10 +1,10 @@
-/* The targets of the library as a device sees them. */
+/* The targets of the library as a device sees them.  For device_open.c. */
 #ifndef QUERN_REPORT_H
 #define QUERN_REPORT_H
 
 #include "runtime/device.h"
 
-/* The name of the best target that the device can run, of those linked into the program; "none" when there is none. */
+/* The name of the best linked target that the device can run; "none" if it can run no target. */
 const char *quern_best_target(const quern_device *device);
 
 #endif

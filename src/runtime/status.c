@@ -1,4 +1,4 @@
-/* Status codes, their names, and the detail of the calling thread.  Called wherever the library fails. */
+/* Status codes, their names, and the detail of the calling thread.  Called by all code that fails. */
 #include "runtime/status.h"
 
 #include "os/text.h"

@@ -1,4 +1,4 @@
-/* How the library fails: a status, and a detail for the calling thread. */
+/* Failing: a status, and a detail for the calling thread.  For all of the library. */
 #ifndef QUERN_STATUS_H
 #define QUERN_STATUS_H
 
@@ -8,7 +8,7 @@
 quern_status quern_fail(const quern_device *device, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Sets the detail of the thread without failing, for instance to explain why a count is 0. */
+/* Sets the thread's detail without failing, for instance to explain why a count is 0. */
 void quern_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

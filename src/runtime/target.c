@@ -1,4 +1,4 @@
-/* Whether code for a target runs on a device: asked when kernels are prepared and when a choice is explained. */
+/* Decides whether code for a target runs on a device.  Called when kernels are prepared, explained and reported. */
 #include "runtime/target.h"
 
 #include "os/text.h"

@@ -1,4 +1,4 @@
-/* Whether code for a target runs on a device. */
+/* Whether code for a target runs on a device.  For prepare.c, explain.c and report.c. */
 #ifndef QUERN_TARGET_H
 #define QUERN_TARGET_H
 
@@ -7,10 +7,10 @@
 
 #include "runtime/device.h"
 
-/* Why a target cannot run on a device, written to buffer; false: it can. */
+/* Whether a target cannot run on a device.  If so, writes the reason to buffer. */
 bool quern_target_refused(const quern_device *device, const struct quern_target *target, char *buffer, size_t bytes);
 
-/* Whether a row is for a GPU and the library was built without nvcc, so that it has no code. */
+/* Whether a GPU row has no code, because the library was built without nvcc. */
 bool quern_has_no_code(const struct quern_kernel *kernel);
 
 #endif

@@ -23,22 +23,22 @@ int quern_default_threads(void) {
     return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : count;
 }
 
-/* One job: handed out index by index, to whichever thread is free. */
+/* One job.  Threads take its indices one at a time. */
 struct job {
     void (*task)(void *context, int64_t index);
     void *context;
     int64_t tasks;
-    int64_t next;  /* atomic: the first index not yet handed out */
-    int seats;     /* workers that may still join, under the pool's lock: the pool may be larger than the device's threads */
+    int64_t next;  /* atomic: the first index that no thread has taken */
+    int seats;     /* workers that may still join, since the pool may be larger than the device's threads; under the pool's lock */
 };
 
 /* The pool: one for the process, one job at a time. */
 static struct {
-    pthread_mutex_t busy;      /* held by the caller whose job it is */
-    pthread_mutex_t lock;      /* of everything below */
+    pthread_mutex_t busy;      /* held by the thread that runs the job */
+    pthread_mutex_t lock;      /* protects everything below */
     pthread_cond_t wake, idle;
     int workers;
-    int active;                /* workers inside the present job */
+    int active;                /* workers inside the current job */
     uint64_t generation;       /* counts jobs, so that a worker enters each at most once */
     struct job *job;
 } pool = {
@@ -79,7 +79,7 @@ static void *worker(void *unused) {
     return NULL;
 }
 
-/* Starts workers until there are `wanted`; signals stay with the engine's own threads. */
+/* Starts workers until there are `wanted`.  They block all signals, which go to the engine's own threads. */
 static void grow_pool(int wanted) {
     sigset_t all, before;
     sigfillset(&all);
@@ -93,7 +93,7 @@ static void grow_pool(int wanted) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* A forked child has no workers, and may have a lock that is never released.  It starts a pool of its own. */
+/* A forked child has no workers, and its copies of the locks may be held for ever.  So it starts a new pool. */
 static void forget_pool(void) {
     pthread_mutex_init(&pool.busy, NULL);
     pthread_mutex_init(&pool.lock, NULL);

@@ -1,4 +1,4 @@
-/* Runs the work of an operation on the threads of the CPU device. */
+/* Runs the work of an operation on the threads of the CPU device.  For all operations. */
 #ifndef QUERN_THREADS_H
 #define QUERN_THREADS_H
 
@@ -8,9 +8,9 @@
 int quern_default_threads(void);
 
 /*
- * Calls task(context, i) once for every i in [0, tasks) and returns when all have returned: on the engine's hook, or on the
- * library's pool with the caller taking part.  Each call runs in the default floating-point environment, so that
- * the bits do not depend on whether the engine flushes subnormals.
+ * Calls task(context, i) once for every i in [0, tasks) and returns when all calls have returned.  The calls run on the engine's
+ * hook, or on the library's pool and the calling thread.  Each runs in the default floating-point environment, so that the bits do
+ * not depend on whether the engine flushes subnormals.
  */
 void quern_run_tasks(const quern_device *device, int64_t tasks, void (*task)(void *context, int64_t index), void *context);
 

@@ -1,4 +1,4 @@
-/* The walk over an operation's rows and QUERN_KERNEL's part in it; called where kernels are prepared, explained and reported. */
+/* Walks over the rows of an operation and applies QUERN_KERNEL.  Called when kernels are prepared, explained and reported. */
 #include "runtime/walk.h"
 
 #include <fnmatch.h>
@@ -14,13 +14,13 @@ void quern_walk(unsigned operation, bool (*visit)(const struct quern_kernel *ker
         if (!visit(kernel, context)) return;
 }
 
-/* Whether a glob can match names that begin with a prefix, judged by what stands before its first wildcard. */
+/* Whether a glob can match names with a prefix.  Compares only the text before the glob's first wildcard. */
 static bool can_match(const char *glob, const char *prefix) {
     size_t literal = strcspn(glob, "*?["), length = strlen(prefix);
     return strncmp(glob, prefix, literal < length ? literal : length) == 0;
 }
 
-/* What a glob says of the target: all behind its last "__". */
+/* The part of a glob that names the target: the text after its last "__". */
 static const char *target_glob(const char *glob) {
     const char *target = "*";
     for (const char *next = glob; (next = strstr(next, "__")); next++) target = next + 2;
@@ -34,8 +34,8 @@ bool quern_is_named(const quern_device *device, const struct quern_kernel *kerne
 }
 
 /*
- * Kernels that cannot be chosen by their names follow the choice to its target: so those of cross-entropy that do in steps what the
- * rows stage does give the same bits.
+ * Auxiliary kernels follow the chosen kernel to its target.  So the separate stages of cross-entropy give the same bits as the rows
+ * stage.
  */
 bool quern_forced_away(const quern_device *device, const struct quern_kernel *kernel) {
     if (quern_is_named(device, kernel)) return false;
