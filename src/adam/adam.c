@@ -10,7 +10,7 @@
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
-/* Only a GPU that counts steps in device memory needs workspace, for the ticket of its blocks.  A plan has its own ticket. */
+/* A GPU that counts steps in device memory needs workspace for the ticket of its blocks.  A plan has its own ticket. */
 static size_t needs(const quern_device *device, const quern_adam_args *args) {
     return device->kind == QUERN_CUDA && args->control.step && !args->plan ? 16 : 0;
 }

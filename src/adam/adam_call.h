@@ -1,4 +1,4 @@
-/* A call of quern_adam, checked, on its way to a device. */
+/* A checked call of quern_adam: the argument of adam_cpu.c and adam_cuda.c. */
 #ifndef QUERN_ADAM_CALL_H
 #define QUERN_ADAM_CALL_H
 
@@ -11,7 +11,7 @@ struct quern_adam_call {
     struct quern_adam_list list;       /* the caller's or the plan's */
     struct quern_adam_pointers control;
     struct quern_adam_rates rates;
-    struct quern_adam_step step;       /* complete, except for values that control has in device memory */
+    struct quern_adam_step step;       /* complete, except for values that are in device memory (control) */
     const struct quern_ready_kernel *ready;
     void *workspace;
     void *stream;

@@ -1,4 +1,4 @@
-/* A step of Adam on a CPU. */
+/* A step of Adam on a CPU, for adam.c. */
 #ifndef QUERN_ADAM_CPU_H
 #define QUERN_ADAM_CPU_H
 

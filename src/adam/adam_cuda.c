@@ -40,7 +40,7 @@ static void open_launcher(struct launcher *launcher, const struct quern_adam_cal
     };
 }
 
-/* A launch with a ticket runs even without tiles, since it counts the step. */
+/* A launch with a ticket runs even if it has no tiles, since it counts the step. */
 static CUresult launch(struct launcher *launcher) {
     const struct quern_ready_kernel *ready = launcher->call->ready;
     const int64_t tiles = launcher->launch->tile_count;
@@ -62,7 +62,7 @@ static CUresult run_plan(struct launcher *launcher, const struct quern_adam_plan
     return launch(launcher);
 }
 
-/* Launches the present batch and begins the next one. */
+/* Launches the current batch and begins the next one. */
 static CUresult flush(struct launcher *launcher) {
     CUresult error = launch(launcher);
     launcher->launch->first_place += launcher->launch->tensor_count;

@@ -1,4 +1,4 @@
-/* A step of Adam on a GPU. */
+/* A step of Adam on a GPU, for adam.c. */
 #ifndef QUERN_ADAM_CUDA_H
 #define QUERN_ADAM_CUDA_H
 

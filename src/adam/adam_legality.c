@@ -1,5 +1,5 @@
 /*
- * The types that the step of Adam can have, as the generator judges them.  Called for the arguments of a call, the rows of a kernel
+ * The types that a step of Adam can have, by the generator's own table.  Called for the arguments of a call, the rows of a kernel
  * pack and saved states.
  */
 #include "adam/adam_legality.h"
@@ -29,7 +29,7 @@ bool quern_adam_can_be(enum quern_adam_role role, quern_dtype dtype) {
     return dtype == QUERN_NO_DTYPE ? roles[role].optional : is_listed(roles[role].dtypes, dtype);
 }
 
-/* The row of a master copy that cannot complete such parameters, or NULL. */
+/* The row of the master copy if parameters of this type cannot have it; else NULL. */
 static const struct master *misfit(quern_dtype master, quern_dtype param) {
     for (size_t i = 0; i < sizeof masters / sizeof *masters; i++)
         if (masters[i].dtype == master && !is_listed(masters[i].params, param)) return &masters[i];

@@ -1,4 +1,4 @@
-/* The list of tensors that a call of Adam works on: the caller's, or that of a plan. */
+/* The list of tensors of a call of Adam: the caller's, or that of a plan.  For all of src/adam that visits tensors. */
 #ifndef QUERN_ADAM_LIST_H
 #define QUERN_ADAM_LIST_H
 
@@ -24,7 +24,7 @@ struct quern_adam_plan {
     quern_adam_tensor tensors[];       /* of this library's header */
 };
 
-/* Tensors as a caller has them, `stride` bytes apart.  The structs of an older header are shorter. */
+/* The caller's tensors, `stride` bytes apart.  The structs of an older header are shorter. */
 struct quern_adam_list {
     const char *tensors;
     size_t stride;
@@ -34,8 +34,8 @@ struct quern_adam_list {
 struct quern_adam_list quern_adam_list_of(const quern_adam_args *args);
 
 /*
- * The tensor at a place of the list, where it lies.  If the caller's header was older, a zero-extended copy in *room.
- * Lists may be very long, so nothing is copied without need.
+ * The tensor at a place of the list: the caller's struct, or, if the caller's header is older, a zero-extended copy in *room.
+ * Lists may be very long, so no tensor is copied without need.
  */
 const quern_adam_tensor *quern_adam_tensor_at(const struct quern_adam_list *list, int64_t place, quern_adam_tensor *room);
 

@@ -33,7 +33,7 @@ static quern_status check_header(const quern_device *device, const struct quern_
     return QUERN_OK;
 }
 
-/* The saved state is known to hold a count for each tensor of the list. */
+/* The saved state has one count for each tensor of the list: this has been checked. */
 static quern_status check_counts(const quern_device *device, const struct quern_adam_list *list, const char *counts) {
     for (int64_t place = 0; place < list->count; place++) {
         const int64_t wanted = quern_adam_count_at(list, place);
@@ -84,7 +84,7 @@ enum { PIECE = 2048, CHUNK = 32 * PIECE, BLOCKS = CHUNK / QUERN_SCALE_BLOCK };
 
 /* The source of values. */
 struct source {
-    quern_dtype dtype;                 /* REMAINDER: upper and codes are the halves of masters */
+    quern_dtype dtype;                 /* REMAINDER: `upper` and `codes` are the halves of masters */
     const char *codes;
     const uint8_t *scales;             /* NULL: none */
     const char *upper;
@@ -101,10 +101,10 @@ struct target {
 /* One target or two.  If the second is a REMAINDER, the first is its parameter. */
 struct loading {
     struct quern_device_memory memory;
-    struct source source;              /* beginning with the present chunk */
+    struct source source;              /* begins at the current chunk */
     struct target targets[2];
     int target_count;
-    int64_t count;                     /* of the present chunk */
+    int64_t count;                     /* of the current chunk */
     struct {
         _Alignas(64) char codes[4 * CHUNK];
         uint8_t scales[BLOCKS];
@@ -179,7 +179,7 @@ struct saved_tensor {
     const char *parts[QUERN_SAVED_PARTS];
 };
 
-/* A moment of the same type is copied as it is. */
+/* A moment of the same type is copied without conversion. */
 static quern_status load_moment(struct loading *loading, const struct source *from, const struct target *to, int64_t count) {
     const size_t blocks = (size_t)quern_divide_up(count, QUERN_SCALE_BLOCK);
     loading->targets[0] = *to;

@@ -1,4 +1,4 @@
-/* Plans: the public functions that check a list of tensors, divide it and, on a GPU, write it to device memory. */
+/* The public functions on plans: check a list of tensors, divide it and, on a GPU, write it to device memory. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The public functions that compute the size of a saved state and write it; and the layout, which adam_load.c uses, too. */
+/* The public functions that compute the size of a saved state and write it.  Also the layout, which adam_load.c shares. */
 #include "adam/adam_saved.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The layout of a saved state, as quern.h documents it. */
+/* The layout of a saved state, documented in quern.h.  For adam_saved.c and adam_load.c. */
 #ifndef QUERN_ADAM_SAVED_H
 #define QUERN_ADAM_SAVED_H
 
@@ -36,7 +36,7 @@ struct quern_adam_saved_form {
 
 struct quern_adam_saved_form quern_adam_saved_form_of(const quern_adam_args *args);
 
-/* The bytes of an array; 0: there is none. */
+/* The bytes of an array; 0: the state does not have it. */
 size_t quern_adam_saved_part_bytes(const struct quern_adam_saved_form *form, enum quern_adam_saved_part part, int64_t count);
 
 /* An array of a tensor. */
@@ -48,7 +48,7 @@ size_t quern_adam_saved_room(size_t bytes);
 /* Checks the arguments and tensors of the three public functions.  Gradients and copies are ignored. */
 quern_status quern_adam_saved_check(const quern_device *device, const quern_adam_args *given, quern_adam_args *args);
 
-/* The bytes of a whole state, with its hash, in a form and for the tensors of a list. */
+/* The bytes of a whole state, hash included, for a form and a list of tensors. */
 quern_status quern_adam_saved_size(const quern_device *device, const struct quern_adam_saved_form *form,
                                    const struct quern_adam_list *list, size_t *bytes);
 

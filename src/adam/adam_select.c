@@ -1,4 +1,4 @@
-/* Choosing a kernel of Adam. */
+/* Chooses a kernel of Adam.  Called by quern_adam, its explanation and the functions on gradients. */
 #include "adam/adam_select.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
            dtype_refused("master", kernel->key.adam.master, request->master, why);
 }
 
-/* The library has every task on gradients, but not every type of step: the name that the generator would give it. */
+/* Only steps can be missing: the library has all tasks on gradients.  Names the kernel that the generator can add. */
 static void advise(const void *context, struct quern_text *text) {
     const struct quern_adam_request *request = context;
     if (request->task != QUERN_ADAM_STEP) return;
@@ -52,7 +52,7 @@ static enum quern_row_role role(const struct quern_kernel *kernel) {
                                                  : QUERN_ROW_FOLLOWS_TARGET;
 }
 
-/* A full step serves what a plain one does. */
+/* A full kernel serves every request that a plain one serves. */
 static bool covers(const struct quern_kernel *kernel, const struct quern_kernel *other) {
     return kernel->key.adam.task == other->key.adam.task && kernel->key.adam.full >= other->key.adam.full &&
            memcmp(kernel->key.any.dtypes, other->key.any.dtypes, sizeof other->key.any.dtypes) == 0;
@@ -75,8 +75,9 @@ static const char *pack_fault(const struct quern_pack_row *row) {
     return row->elements == (combines ? 0 : QUERN_ADAM_TILE) ? NULL : "a wrong number of elements in a tile";
 }
 
-const struct quern_operation quern_adam_operation = {.table = quern_adam_kernels, .fills_device = true, .role = role, .covers = covers,
-                                                     .pack_fault = pack_fault, .refused = refused, .advise = advise};
+const struct quern_operation quern_adam_operation = {
+    .table = quern_adam_kernels, .fills_device = true, .role = role, .covers = covers, .pack_fault = pack_fault, .refused = refused,
+    .advise = advise};
 
 struct quern_adam_request quern_adam_request_of(const quern_adam_args *args) {
     return (struct quern_adam_request){

@@ -1,4 +1,4 @@
-/* Which kernel of Adam serves a request. */
+/* The choice of a kernel of Adam.  For quern_adam, its explanation and the functions on gradients. */
 #ifndef QUERN_ADAM_SELECT_H
 #define QUERN_ADAM_SELECT_H
 
@@ -9,7 +9,7 @@
 /* The request that a kernel must serve. */
 struct quern_adam_request {
     enum quern_adam_task task;
-    quern_dtype param, grad, m, v, master;  /* a task on gradients has only grad, and the one that combines norms none */
+    quern_dtype param, grad, m, v, master;  /* tasks on gradients set only grad; the task that combines norms sets none */
     bool full;                              /* an option is on that only full kernels implement */
 };
 

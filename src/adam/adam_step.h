@@ -1,4 +1,4 @@
-/* The scalars of a step. */
+/* The scalars of a step, for adam.c. */
 #ifndef QUERN_ADAM_STEP_H
 #define QUERN_ADAM_STEP_H
 

@@ -1,4 +1,4 @@
-/* Checks of each tensor of a list. */
+/* Checks of each tensor of a list.  For quern_adam, plans and saved states. */
 #ifndef QUERN_ADAM_TENSORS_H
 #define QUERN_ADAM_TENSORS_H
 

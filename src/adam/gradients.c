@@ -127,7 +127,7 @@ void quern_gradient_visit_all(const quern_device *device, const struct quern_gra
                               void *context) {
     const int64_t most = 8 * (int64_t)device->threads;
     struct shares shares = {.list = list, .visit = visit, .context = context};
-    if (!quern_mark_list(&shares.marks, list, list->count, pieces_at)) return;  /* no memory is so large */
+    if (!quern_mark_list(&shares.marks, list, list->count, pieces_at)) return;  /* cannot happen: no memory is so large */
     shares.tasks = shares.marks.units < most ? shares.marks.units : most;
     quern_run_tasks(device, shares.tasks, visit_share, &shares);
 }
@@ -143,7 +143,7 @@ static CUresult launch(const struct quern_cuda *cuda, const struct quern_ready_k
     return cuda->launch(ready->function, blocks, 1, 1, ready->kernel->cuda.threads, 1, 1, 0, stream, parameters, NULL);
 }
 
-/* Launches the present batch and begins the next one. */
+/* Launches the current batch and begins the next one. */
 static CUresult flush(const struct quern_cuda *cuda, const struct quern_ready_kernel *ready, struct quern_gradient_batch *batch,
                       CUstream stream) {
     CUresult error = launch(cuda, ready, batch, stream);

@@ -5,7 +5,7 @@
 #include "adam/adam_list.h"
 #include "runtime/device.h"
 
-/* Gradients as a caller has them, or those of a plan. */
+/* The caller's gradients, or those of a plan. */
 struct quern_gradient_list {
     const quern_gradient *gradients;
     const quern_adam_plan *plan;       /* NULL: gradients */
@@ -17,7 +17,7 @@ struct quern_gradient_slice quern_gradient_at(const struct quern_gradient_list *
 /* The number of pieces of `elements` elements into which the tensors are cut; -1: more than 2^63. */
 int64_t quern_gradient_pieces(const struct quern_gradient_list *list, int64_t elements);
 
-/* Checks the arguments that both functions have. */
+/* Checks the arguments that both functions take. */
 quern_status quern_gradient_check_list(const quern_device *device, uint32_t gradient_size, quern_dtype grad_dtype,
                                        const struct quern_gradient_list *list);
 

@@ -50,7 +50,7 @@ static float widen(const struct format *format, uint32_t code) {
     } else if (magnitude >> fraction_bits) {
         bits = (magnitude << (23 - fraction_bits)) + ((uint32_t)(127 - bias) << 23);
     } else {
-        /* Subnormal: so many of the smallest value, 2^(1 - bias - fraction_bits), which is a normal double. */
+        /* Subnormal: a multiple of the smallest value, 2^(1 - bias - fraction_bits), which is a normal double. */
         uint64_t unit = (uint64_t)(1023 + 1 - bias - fraction_bits) << 52;
         double smallest;
         memcpy(&smallest, &unit, sizeof smallest);
@@ -59,7 +59,7 @@ static float widen(const struct format *format, uint32_t code) {
     return from_bits(bits | (sign ? 0x80000000 : 0));
 }
 
-/* To nearest, ties to even, in integers, since the engine may have set another rounding mode. */
+/* To nearest, ties to even.  Computed in integers, since the engine may have set another rounding mode. */
 static uint32_t narrow(const struct format *format, float x) {
     const uint32_t bits = to_bits(x), magnitude = bits & 0x7FFFFFFF, special = first_special(format);
     const uint32_t sign = bits >> 31 ? sign_of(format) : 0;
@@ -103,7 +103,7 @@ static float factor_of(uint32_t byte) {
     return from_bits(byte ? byte << 23 : 0x400000);
 }
 
-/* Chosen by the largest finite magnitude of a block. */
+/* The scale of a block, from its largest finite magnitude. */
 static uint8_t choose_scale(const struct format *format, const float *values, int64_t count) {
     uint32_t largest = 0;
     for (int64_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* The public functions on a BLAS: opens the library of the device and checks the arguments of products. */
+/* The public functions on a BLAS: open the library for the device and check the arguments of products. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -67,8 +67,8 @@ static quern_status check_matrix(const quern_device *device, const char *name, c
     quern_status status = quern_check_dtype(device, name, dtype, quern_floats, false);
     if (status == QUERN_OK && rows && columns) status = quern_check_pointer(device, name, pointer, quern_dtype_bytes(dtype));
     if (status != QUERN_OK || stride >= columns) return status;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "%s has stride %lld: expected at least its columns, %lld", name, (long long)stride,
-                      (long long)columns);
+    return quern_fail(device, QUERN_INVALID_SHAPE, "%s has stride %lld: expected at least its columns, %lld", name,
+                      (long long)stride, (long long)columns);
 }
 
 static quern_status check_product(const quern_device *device, const quern_gemm_args *args) {
@@ -77,9 +77,11 @@ static quern_status check_product(const quern_device *device, const quern_gemm_a
     if (status == QUERN_OK) status = quern_check_not_negative(device, "args.n", args->n);
     if (status == QUERN_OK) status = quern_check_not_negative(device, "args.k", args->k);
     if (status == QUERN_OK)
-        status = check_matrix(device, "args.a", args->a, args->a_dtype, at ? args->k : args->m, at ? args->m : args->k, args->a_stride);
+        status = check_matrix(device, "args.a", args->a, args->a_dtype, at ? args->k : args->m, at ? args->m : args->k,
+                              args->a_stride);
     if (status == QUERN_OK)
-        status = check_matrix(device, "args.b", args->b, args->b_dtype, bt ? args->n : args->k, bt ? args->k : args->n, args->b_stride);
+        status = check_matrix(device, "args.b", args->b, args->b_dtype, bt ? args->n : args->k, bt ? args->k : args->n,
+                              args->b_stride);
     if (status == QUERN_OK) status = check_matrix(device, "args.c", args->c, args->c_dtype, args->m, args->n, args->c_stride);
     if (status != QUERN_OK || !args->accumulate || args->c_dtype == QUERN_F32) return status;
     return quern_fail(device, QUERN_INVALID_DTYPE, "args.c_dtype is %s with accumulate: expected f32",

@@ -1,5 +1,5 @@
 /*
- * Products by the cblas_sgemm of a CPU's BLAS.  It takes fp32 matrices as they are.  Others are multiplied tile by tile: tiles of A
+ * Products by the cblas_sgemm of a CPU's BLAS.  It takes fp32 matrices directly.  Others are multiplied tile by tile: tiles of A
  * and B are converted to fp32, the products of all tiles along k are summed in an fp32 tile of C, and the sum is rounded once.
  * With tiles of 1024 x 1024 the product takes much longer than the conversions, and the memory does not depend on the matrices.
  * Called by blas.c.
@@ -28,7 +28,7 @@ struct blas {
     float *tiles;  /* three: of A, B and C */
 };
 
-/* A matrix, or a block of one, as it is stored. */
+/* A stored matrix, or a block of one. */
 struct block {
     char *first;
     quern_dtype dtype;
@@ -111,8 +111,8 @@ static void store_row(void *context, int64_t row) {
 }
 
 /* One tile of C: the sum over k of products of tiles. */
-static void multiply_tile(quern_device *device, const struct blas *blas, const quern_gemm_args *args, const struct block operands[3],
-                          int64_t row, int64_t column) {
+static void multiply_tile(quern_device *device, const struct blas *blas, const quern_gemm_args *args,
+                          const struct block operands[3], int64_t row, int64_t column) {
     float *tile_a = blas->tiles, *tile_b = tile_a + TILE * TILE, *tile_c = tile_b + TILE * TILE;
     const int64_t rows = quern_smaller(TILE, args->m - row), columns = quern_smaller(TILE, args->n - column);
     const struct block c = block_at(&operands[2], row, column, rows, columns);
@@ -136,7 +136,7 @@ static void multiply_tile(quern_device *device, const struct blas *blas, const q
 
 static bool fits_int(int64_t value) { return value <= INT_MAX; }
 
-/* Whether cblas_sgemm can take the matrices as they are. */
+/* Whether cblas_sgemm can take the matrices directly. */
 static bool is_plain(const quern_gemm_args *args) {
     return args->a_dtype == QUERN_F32 && args->b_dtype == QUERN_F32 && args->c_dtype == QUERN_F32 && args->k > 0 &&
            fits_int(args->m) && fits_int(args->n) && fits_int(args->k) && fits_int(args->a_stride) && fits_int(args->b_stride) &&

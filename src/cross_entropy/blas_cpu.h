@@ -1,4 +1,4 @@
-/* The BLAS of a CPU. */
+/* The BLAS of a CPU, for blas.c. */
 #ifndef QUERN_BLAS_CPU_H
 #define QUERN_BLAS_CPU_H
 

@@ -1,6 +1,6 @@
 /*
- * Products by cuBLAS.  It expects columns in memory, so a matrix stored by rows is transposed for it.  Therefore the call computes
- * C^T = B^T * A^T.  Called by blas.c.
+ * Products by cuBLAS.  cuBLAS stores matrices by columns, so it reads a matrix stored by rows as its transpose.  Therefore the call
+ * computes C^T = B^T * A^T.  Called by blas.c.
  */
 #include "cross_entropy/blas_cuda.h"
 

@@ -1,4 +1,4 @@
-/* The BLAS of a GPU. */
+/* The BLAS of a GPU, for blas.c. */
 #ifndef QUERN_BLAS_CUDA_H
 #define QUERN_BLAS_CUDA_H
 

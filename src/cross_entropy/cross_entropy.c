@@ -36,8 +36,8 @@ quern_status quern_cross_entropy_workspace(const quern_device *device, const que
     return QUERN_OK;
 }
 
-quern_status quern_cross_entropy(quern_device *device, const quern_cross_entropy_args *args, void *workspace, size_t workspace_bytes,
-                                 void *stream) {
+quern_status quern_cross_entropy(quern_device *device, const quern_cross_entropy_args *args, void *workspace,
+                                 size_t workspace_bytes, void *stream) {
     struct quern_cross_entropy_call call = {.device = device, .step = QUERN_STEP_WHOLE, .stream = stream};
     return run(&call, args, workspace, workspace_bytes);
 }

@@ -1,4 +1,4 @@
-/* Checks of the arguments.  Called by every public function of cross-entropy, the linear one included. */
+/* Checks of the arguments.  Called by all public functions of cross-entropy and linear cross-entropy. */
 #include "cross_entropy/cross_entropy_arguments.h"
 
 #include <float.h>
@@ -47,7 +47,7 @@ static quern_status check_at_least(const quern_device *device, const char *name,
                       (long long)bound);
 }
 
-/* The place of the shard's columns among all columns. */
+/* The position of the shard's columns among all columns. */
 static quern_status check_shard(const quern_device *device, const quern_cross_entropy_args *args) {
     quern_status status = quern_check_not_negative(device, "args.first_column", args->first_column);
     if (status == QUERN_OK) status = check_at_least(device, "args.global_vocab", args->global_vocab, "vocab", args->vocab);
@@ -61,7 +61,8 @@ static quern_status check_shape(const quern_device *device, const quern_cross_en
     if (status == QUERN_OK) status = quern_check_not_negative(device, "args.vocab", args->vocab);
     if (status != QUERN_OK) return status;
     if (args->rows && !args->vocab)
-        return quern_fail(device, QUERN_INVALID_SHAPE, "args.vocab is 0 with %lld rows: expected at least 1", (long long)args->rows);
+        return quern_fail(device, QUERN_INVALID_SHAPE, "args.vocab is 0 with %lld rows: expected at least 1",
+                          (long long)args->rows);
     if (args->rows > INT64_MAX / 4096)  /* the workspace has stats and losses of all rows */
         return quern_fail(device, QUERN_INVALID_SHAPE, "args.rows is %lld: expected at most 2^51", (long long)args->rows);
     status = check_at_least(device, "args.padded_vocab", args->padded_vocab, "vocab", args->vocab);
@@ -75,7 +76,7 @@ static quern_status check_shape(const quern_device *device, const quern_cross_en
     return status == QUERN_OK ? check_shard(device, args) : status;
 }
 
-/* The gradient either has exactly the place of the logits or does not overlap them. */
+/* The gradient either occupies exactly the memory of the logits or does not overlap it. */
 static quern_status check_places(const quern_device *device, const quern_cross_entropy_args *args) {
     if (!args->grad || !args->rows) return QUERN_OK;
     bool in_place = args->grad == args->logits;
@@ -86,7 +87,8 @@ static quern_status check_places(const quern_device *device, const quern_cross_e
         return quern_fail(device, QUERN_NOT_SUPPORTED, "args.grad_dtype is %s with %s logits: only the logits' dtype is supported",
                           quern_dtype_name(args->grad_dtype), quern_dtype_name(args->logits_dtype));
     if (in_place && args->grad_stride != args->logits_stride)
-        return quern_fail(device, QUERN_INVALID_SHAPE, "args.grad_stride is %lld in place of logits with stride %lld: expected the same",
+        return quern_fail(device, QUERN_INVALID_SHAPE,
+                          "args.grad_stride is %lld in place of logits with stride %lld: expected the same",
                           (long long)args->grad_stride, (long long)args->logits_stride);
     if (in_place) return QUERN_OK;
     int64_t bytes = (int64_t)quern_dtype_bytes(args->logits_dtype);
@@ -171,7 +173,7 @@ static quern_status check_whole(const struct quern_cross_entropy_call *call) {
                       (long long)call->args.global_vocab, (long long)call->args.vocab);
 }
 
-/* The stats may be written over those of a shard, since each row is read before it is written. */
+/* The result may overwrite the stats of a shard, since each row is read before it is written. */
 static quern_status check_shards(const struct quern_cross_entropy_call *call) {
     const quern_cross_entropy_args *args = &call->args;
     int64_t bytes;

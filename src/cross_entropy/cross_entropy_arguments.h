@@ -1,4 +1,4 @@
-/* Checks of the arguments of the cross-entropy functions. */
+/* Checks of the arguments of cross-entropy.  For all its public functions. */
 #ifndef QUERN_CROSS_ENTROPY_ARGUMENTS_H
 #define QUERN_CROSS_ENTROPY_ARGUMENTS_H
 

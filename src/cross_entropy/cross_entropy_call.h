@@ -1,4 +1,4 @@
-/* A call of one of the cross-entropy functions: checked, with its workspace laid out, ready for a device. */
+/* A checked call of a cross-entropy function, with its workspace laid out.  For all of src/cross_entropy. */
 #ifndef QUERN_CROSS_ENTROPY_CALL_H
 #define QUERN_CROSS_ENTROPY_CALL_H
 

@@ -32,7 +32,7 @@ static void count_labels(const struct quern_cross_entropy_problem *problem) {
     if (problem->report) *problem->report = report;
 }
 
-/* In the order of the rows, so that the sum does not depend on the threads. */
+/* Sums the losses in the order of the rows, so that the result does not depend on the threads. */
 static void reduce_losses(const struct quern_cross_entropy_problem *problem) {
     double sum = 0;
     for (int64_t row = 0; row < problem->rows; row++) sum += (double)problem->row_loss[row];
@@ -76,7 +76,7 @@ static void run_parts(const struct work *work, int64_t first, int64_t end, void 
     for (int64_t i = first; i < end; i++) work->kernel->cpu.cross_entropy_part(work->problem, i / parts, i % parts, scratch);
 }
 
-/* The parts of each row, or its shards, in their order. */
+/* Combines the parts of each row, or its shards, in their order. */
 static void combine_rows(const struct work *work, int64_t first, int64_t end, void *scratch) {
     (void)scratch;
     const struct quern_cross_entropy_problem *problem = work->problem;
@@ -101,7 +101,7 @@ struct kernels {
     const struct quern_kernel *rows, *stats, *gradient;
 };
 
-/* If there are few rows for the workers, a row's parts are spread over them.  With a gradient each part is then read twice. */
+/* Few rows are split into parts, so that all workers have work.  With a gradient each part is then read twice. */
 static bool is_split(const struct quern_cross_entropy_call *call) {
     const struct quern_cross_entropy_problem *problem = &call->problem;
     return problem->part_count > 1 && (problem->grad ? 2 : 1) * problem->rows <= call->device->threads;

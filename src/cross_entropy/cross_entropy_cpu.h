@@ -1,4 +1,4 @@
-/* Cross-entropy on a CPU. */
+/* Cross-entropy on a CPU, for cross_entropy_run.c. */
 #ifndef QUERN_CROSS_ENTROPY_CPU_H
 #define QUERN_CROSS_ENTROPY_CPU_H
 

@@ -1,8 +1,8 @@
 /*
  * Cross-entropy on a GPU: chooses the stages of a call and launches them.  Called by cross_entropy_run.c.
  *
- *   rows                        if there are enough rows for all multiprocessors: a block or a cluster of blocks for each row
- *   stats, combine, gradient    if there are not: a block for each part of each row
+ *   rows                        enough rows for all multiprocessors: a block or a cluster of blocks for each row
+ *   stats, combine, gradient    fewer rows: a block for each part of each row
  *
  * Both give the same bits.
  */
@@ -55,7 +55,7 @@ static int64_t fewest_blocks(const struct quern_kernel *kernel, int64_t parts, i
 /* The driver uses 1 KiB of shared memory for each block, in addition to the block's own. */
 enum { RESERVED_SHARED_BYTES = 1024 };
 
-/* The blocks of a row: if possible so many that two fit a multiprocessor, so that one computes while the other waits. */
+/* The blocks of a row.  If possible, two blocks fit on a multiprocessor, so that one computes while the other waits. */
 static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel) {
     if (!kernel->cuda.cluster) return 1;
     const int64_t alone = call->device->shared_bytes, paired = (alone + RESERVED_SHARED_BYTES) / 2 - RESERVED_SHARED_BYTES;
@@ -86,7 +86,7 @@ static quern_status add_combine(struct launches *launches, const struct quern_cr
     return status;
 }
 
-/* The gradient needs the divisor.  If the divisor comes from the stats, they must be combined before. */
+/* The gradient needs the divisor.  If the divisor depends on the stats, they must be combined first. */
 static quern_status add_labels(struct launches *launches, const struct quern_cross_entropy_call *call) {
     const bool wanted = (call->tasks & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
     return wanted ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
@@ -108,8 +108,8 @@ static quern_status add_stats(struct launches *launches, const struct quern_cros
 /* ---- the steps ---- */
 
 /*
- * If rows are split, each is read twice.  If they are not, few rows leave multiprocessors idle, though half of them can use nearly
- * all of the memory's bandwidth.  QUERN_KERNEL may demand a kernel of the rows stage.
+ * Split rows are read twice.  Without a split, few rows leave multiprocessors idle.  But half of the multiprocessors can use nearly
+ * all of the memory bandwidth.  QUERN_KERNEL may demand a kernel of the rows stage.
  */
 static quern_status is_better_split(const struct quern_cross_entropy_call *call, bool *split) {
     const struct quern_ready_kernel *rows, *stats;
@@ -170,11 +170,12 @@ static CUresult launch(const struct quern_cuda *cuda, const struct launch *launc
                        CUstream stream) {
     void *parameters[] = {problem};
     const struct quern_ready_kernel *ready = launch->ready;
-    const int64_t layers = quern_divide_up(launch->blocks, MAX_BLOCKS), clusters = quern_divide_up(launch->blocks / launch->cluster, layers);
+    const int64_t layers = quern_divide_up(launch->blocks, MAX_BLOCKS),
+                  clusters = quern_divide_up(launch->blocks / launch->cluster, layers);
     const unsigned width = (unsigned)(clusters * launch->cluster), threads = ready->kernel->cuda.threads;
     if (launch->cluster == 1)
-        return cuda->launch(ready->function, width, (unsigned)layers, 1, threads, 1, 1, (unsigned)launch->shared, stream, parameters,
-                            NULL);
+        return cuda->launch(ready->function, width, (unsigned)layers, 1, threads, 1, 1, (unsigned)launch->shared, stream,
+                            parameters, NULL);
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                    .value.cluster_dim = {(unsigned)launch->cluster, 1, 1}};
     const CUlaunchConfig config = {

@@ -1,4 +1,4 @@
-/* Cross-entropy on a GPU. */
+/* Cross-entropy on a GPU, for cross_entropy_run.c. */
 #ifndef QUERN_CROSS_ENTROPY_CUDA_H
 #define QUERN_CROSS_ENTROPY_CUDA_H
 

@@ -60,7 +60,8 @@ static struct layout lay_out(const quern_device *device, enum quern_cross_entrop
 
 /* ---- a call ---- */
 
-size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_entropy_step step, const quern_cross_entropy_args *args) {
+size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_entropy_step step,
+                                 const quern_cross_entropy_args *args) {
     return lay_out(device, step, args).total;
 }
 

@@ -1,11 +1,12 @@
-/* A call in pieces: its workspace, its fields and its run.  For the public functions and for linear_cross_entropy.c. */
+/* The workspace, the fields and the run of a call.  For cross_entropy.c and linear_cross_entropy.c. */
 #ifndef QUERN_CROSS_ENTROPY_RUN_H
 #define QUERN_CROSS_ENTROPY_RUN_H
 
 #include "cross_entropy/cross_entropy_call.h"
 
 /* The bytes of workspace of a step.  The arguments have passed the checks. */
-size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_entropy_step step, const quern_cross_entropy_args *args);
+size_t quern_cross_entropy_needs(const quern_device *device, enum quern_cross_entropy_step step,
+                                 const quern_cross_entropy_args *args);
 
 /* Fills in the rest of a call that has its device, step and checked arguments.  The workspace is as large as needed. */
 void quern_cross_entropy_fill(struct quern_cross_entropy_call *call, void *workspace);

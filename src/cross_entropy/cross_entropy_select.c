@@ -58,14 +58,15 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
     }
     if (cluster
         && quern_cross_entropy_shared_bytes(kernel, 0, (request->parts + cluster - 1) / cluster) > request->shared_bytes) {
-        quern_text_add(why, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
+        quern_text_add(why,
+                       "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
                        (long long)cluster, (long long)request->shared_bytes, (long long)request->vocab);
         return true;
     }
     return false;
 }
 
-/* The stages that touch no logits have one kernel for all. */
+/* Stages that touch no logits have one kernel for all types. */
 static enum quern_row_role role(const struct quern_kernel *kernel) {
     const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
     return stage == QUERN_STAGE_ROWS ? QUERN_ROW_SELECTED_BY_NAME

@@ -1,4 +1,4 @@
-/* Which kernel serves a stage of a call. */
+/* The choice of a kernel for a stage of a call.  For both backends and quern_cross_entropy_explain. */
 #ifndef QUERN_CROSS_ENTROPY_SELECT_H
 #define QUERN_CROSS_ENTROPY_SELECT_H
 

@@ -1,5 +1,5 @@
 /*
- * The last layer of a language model and its loss, a chunk of rows at a time.
+ * The public functions on linear cross-entropy: the last layer of a language model and its loss, a chunk of rows at a time.
  *
  * Labels are counted and losses are summed once, over all rows.  The other work is done for each chunk.  d_weight of a chunk is
  * computed before d_hidden, which may overwrite hidden.
@@ -61,8 +61,8 @@ static quern_status check_matrix(const quern_device *device, const char *name, i
     if (!__builtin_mul_overflow(*stride, rows, &bytes) &&
         !__builtin_mul_overflow(bytes, (int64_t)quern_dtype_bytes(dtype), &bytes))
         return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "%lld rows at args.%s_stride %lld are more than 2^63 bytes", (long long)rows, name,
-                      (long long)*stride);
+    return quern_fail(device, QUERN_INVALID_SHAPE, "%lld rows at args.%s_stride %lld are more than 2^63 bytes", (long long)rows,
+                      name, (long long)*stride);
 }
 
 static quern_status check_layer(const quern_device *device, quern_linear_cross_entropy_args *args) {
@@ -73,7 +73,8 @@ static quern_status check_layer(const quern_device *device, quern_linear_cross_e
     if (status == QUERN_OK) status = quern_check_not_negative(device, "args.chunk_rows", args->chunk_rows);
     if (status == QUERN_OK) status = check_matrix(device, "hidden", &args->hidden_stride, rows, args->width, args->hidden_dtype);
     if (status == QUERN_OK) status = check_matrix(device, "weight", &args->weight_stride, vocab, args->width, args->weight_dtype);
-    if (status == QUERN_OK) status = check_matrix(device, "d_hidden", &args->d_hidden_stride, rows, args->width, args->hidden_dtype);
+    if (status == QUERN_OK)
+        status = check_matrix(device, "d_hidden", &args->d_hidden_stride, rows, args->width, args->hidden_dtype);
     if (status == QUERN_OK) status = check_matrix(device, "d_weight", &args->d_weight_stride, vocab, args->width, QUERN_F32);
     return status;
 }
@@ -223,7 +224,7 @@ static quern_status run_chunk(struct linear_call *call, int64_t first, int64_t r
     return status;
 }
 
-/* Without rows d_weight is 0, which a product with k = 0 writes. */
+/* Without rows d_weight is 0: a product with k = 0 writes it. */
 static quern_status run_chunks(struct linear_call *call) {
     const int64_t rows = call->args.loss.rows;
     if (!rows) return call->args.d_weight ? compute_d_weight(call, 0, 0) : QUERN_OK;

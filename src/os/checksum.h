@@ -1,4 +1,4 @@
-/* The 64-bit hash FNV-1a, stored at the end of files and saved states. */
+/* The 64-bit hash FNV-1a, stored in kernel packs and saved states. */
 #ifndef QUERN_CHECKSUM_H
 #define QUERN_CHECKSUM_H
 

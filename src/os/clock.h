@@ -1,4 +1,4 @@
-/* The clock by which waits are timed. */
+/* The clock that times waits.  For src/ranks. */
 #ifndef QUERN_CLOCK_H
 #define QUERN_CLOCK_H
 

@@ -1,6 +1,6 @@
 /*
- * Cache sizes are read from sysfs: under virtualisation CPUID may misreport how many cores share a cache.  Called by the ragged
- * all-to-all of CPU ranks.
+ * Reads the size of the last cache from sysfs, since under virtualisation CPUID may misreport how many cores share a cache.  Called
+ * by the ragged all-to-all of CPU ranks.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "os/cpu_cache.h"

@@ -1,10 +1,10 @@
-/* The processor's last level of cache. */
+/* The processor's last level of cache.  For the ragged all-to-all of CPU ranks. */
 #ifndef QUERN_CPU_CACHE_H
 #define QUERN_CPU_CACHE_H
 
 #include <stdint.h>
 
-/* The share of one rank in bytes, when `ranks` ranks use `threads` threads each. */
+/* The bytes of cache for one rank if `ranks` ranks use `threads` threads each. */
 int64_t quern_cpu_cache_share(int ranks, int threads);
 
 #endif

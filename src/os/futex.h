@@ -1,4 +1,4 @@
-/* Waiting in the operating system for a word of memory to change.  The word may be shared between processes. */
+/* Waits in the operating system for a word of memory to change.  Processes may share the word.  For the waits of src/ranks. */
 #ifndef QUERN_FUTEX_H
 #define QUERN_FUTEX_H
 

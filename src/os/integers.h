@@ -1,4 +1,4 @@
-/* Arithmetic with sizes and counts.  Nothing here may be negative, and no result may pass its type. */
+/* Arithmetic with sizes and counts, for all of the library.  No argument may be negative, and no result may overflow. */
 #ifndef QUERN_INTEGERS_H
 #define QUERN_INTEGERS_H
 

@@ -12,7 +12,7 @@
 
 #include "os/text.h"
 
-/* The state and the start time of a process, the 3rd and the 22nd field of its stat file; false: it has none. */
+/* Reads the state and the start time of a process: fields 3 and 22 of its stat file.  False: the file does not exist. */
 static bool read_stat(int32_t pid, char *state, uint64_t *start_time) {
     char path[32], line[1024];
     struct quern_text text = quern_text_begin(path, sizeof path);
@@ -23,7 +23,7 @@ static bool read_stat(int32_t pid, char *state, uint64_t *start_time) {
     close(file);
     if (length <= 0) return false;
     line[length] = 0;
-    char *field = strrchr(line, ')');  /* the name, which may hold anything, ends at the last one */
+    char *field = strrchr(line, ')');  /* the name may contain any character; it ends at the last ')' */
     if (!field || !field[1]) return false;
     *state = field[2];
     field++;

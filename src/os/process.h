@@ -1,4 +1,4 @@
-/* The identity of a process, and whether it still runs. */
+/* The identity of a process, and whether it still runs.  For src/ranks. */
 #ifndef QUERN_PROCESS_H
 #define QUERN_PROCESS_H
 

@@ -36,7 +36,7 @@ struct quern_text quern_text_begin(char *buffer, size_t capacity) {
     return (struct quern_text){buffer, capacity, 0};
 }
 
-/* Appends the conversion that *format points to, behind its '%', and moves *format past it. */
+/* Appends one conversion.  *format points after its '%', and is moved past it. */
 static void add_conversion(struct quern_text *text, const char **format, va_list *list) {
     int longs = 0;
     for (; **format == 'l' || **format == 'z'; (*format)++) longs += **format == 'l' ? 1 : 2;

@@ -1,4 +1,4 @@
-/* Agreement of all ranks of a group, on the host: whether each has succeeded so far, and which rank failed and why. */
+/* Agreement of all ranks of a group, on the host: whether all have succeeded, and else which rank failed and why. */
 #ifndef QUERN_AGREEMENT_H
 #define QUERN_AGREEMENT_H
 

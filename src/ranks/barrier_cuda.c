@@ -1,4 +1,4 @@
-/* The barrier of GPU ranks: one launch.  The other collective kernels use its link, report and room. */
+/* The barrier of GPU ranks: one launch.  The ragged all-to-all uses its link, report and room. */
 #include "ranks/barrier_cuda.h"
 
 #include "os/clock.h"
@@ -54,7 +54,8 @@ quern_status quern_cuda_room(const struct quern_membership *member, const struct
     if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
     *blocks = each * device->multiprocessors / rank->ranks_on_device;
     if (*blocks) return QUERN_OK;
-    return quern_fail(device, QUERN_NOT_SUPPORTED, "%s: %d ranks share this GPU, which has room for %d blocks of %s at once: expected one "
+    return quern_fail(device, QUERN_NOT_SUPPORTED,
+                      "%s: %d ranks share this GPU, which has room for %d blocks of %s at once: expected one "
                       "for each rank", member->label, rank->ranks_on_device, each * device->multiprocessors, ready->kernel->name);
 }
 
@@ -66,8 +67,8 @@ static quern_status launch(struct quern_membership *member, const struct quern_r
     if (status != QUERN_OK) return status;
     quern_cuda_report(member, problem->links.tag | problem->phase << 16);
     void *parameters[] = {(void *)problem};
-    CUresult error = quern_cuda_rank_of(member)->cuda->launch(ready->function, 1, 1, 1, ready->kernel->cuda.threads, 1, 1, 0, stream,
-                                                              parameters, NULL);
+    CUresult error = quern_cuda_rank_of(member)->cuda->launch(ready->function, 1, 1, 1, ready->kernel->cuda.threads, 1, 1, 0,
+                                                              stream, parameters, NULL);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, ready->kernel->name);
 }
 

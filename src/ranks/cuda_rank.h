@@ -1,4 +1,4 @@
-/* The data of a GPU rank, attached to its membership, and the frame around its launches. */
+/* The data of a GPU rank, attached to its membership, and the calls around its launches.  For the GPU code of src/ranks. */
 #ifndef QUERN_CUDA_RANK_H
 #define QUERN_CUDA_RANK_H
 

@@ -1,4 +1,4 @@
-/* Words for calls, ranks and faulty slices.  Called by poison, meetings, reports and the ragged all-to-all. */
+/* Text about calls, ranks and faulty slices.  Called by poison, meetings, reports and the ragged all-to-all. */
 #include "ranks/describe.h"
 
 #include "os/clock.h"
@@ -52,7 +52,8 @@ void quern_describe_rank(struct quern_text *text, const struct quern_segment *se
 
 enum { LISTED = 8 };
 
-void quern_list_missing(struct quern_missing_list *list, int rank, uint32_t last_epoch, uint32_t expected_epoch, uint32_t last_tag) {
+void quern_list_missing(struct quern_missing_list *list, int rank, uint32_t last_epoch, uint32_t expected_epoch,
+                        uint32_t last_tag) {
     if (list->count++ >= LISTED) return;
     quern_text_add(list->text, "%srank %d (process %d, last epoch %u, expected %u, last in ", list->count > 1 ? ", " : "", rank,
                    list->segment->rank[rank].process.pid, last_epoch, expected_epoch);
@@ -66,7 +67,7 @@ void quern_end_missing(const struct quern_missing_list *list) {
 
 /* ---- slices ---- */
 
-/* The words of each fault: the value, and the expected one (followed by the limit if that is a number). */
+/* The text of each fault: the value, and the expected one (followed by the limit if that is a number). */
 static const struct {
     const char *what, *expected;
     bool has_limit;

@@ -1,4 +1,4 @@
-/* The words for what happens to ranks: in details, log lines and quern_group_report. */
+/* The text about calls, ranks and faulty slices, for details, log lines and quern_group_report. */
 #ifndef QUERN_DESCRIBE_H
 #define QUERN_DESCRIBE_H
 
@@ -12,7 +12,7 @@ void quern_describe_tag(struct quern_text *text, uint32_t tag);
 /* Appends one line of quern_group_report, without its end. */
 void quern_describe_rank(struct quern_text *text, const struct quern_segment *segment, int rank);
 
-/* A list of ranks that did not come: the first eight, then the number of the others. */
+/* A list of missing ranks: the first eight, then the number of the others. */
 struct quern_missing_list {
     struct quern_text *text;
     const struct quern_segment *segment;

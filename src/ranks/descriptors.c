@@ -45,7 +45,7 @@ int quern_process_leader(const struct quern_segment *segment, int rank) {
     return leader;
 }
 
-/* An abstract name: it needs no file and ends with its socket. */
+/* An abstract name, which needs no file and disappears with its socket. */
 static struct sockaddr_un name_of(const struct quern_segment *segment, uint64_t call, int rank, socklen_t *bytes) {
     static const char digits[] = "0123456789abcdef";
     struct sockaddr_un name = {.sun_family = AF_UNIX};

@@ -1,9 +1,9 @@
 /*
  * Passing file descriptors between the processes of a group: over Unix sockets, whose names only its members know.
  *
- * Nothing here waits.  Each rank listens, and the ranks agree that all listen.  They send, which needs no receiver yet, and agree
- * that all have sent.  Then every message is there to receive.  So only the agreements wait, with their timeout and their checks of
- * the peers.  Each call has its own socket, so a failed call leaves nothing behind.
+ * No function here waits.  Each rank listens, and the ranks agree that all listen.  Then each rank sends, which needs no receiver
+ * yet, and the ranks agree that all have sent.  Then every message can be received at once.  So only the agreements wait, with
+ * their timeout and their checks of the peers.  Each call has its own socket, so a failed call leaves no messages behind.
  */
 #ifndef QUERN_DESCRIPTORS_H
 #define QUERN_DESCRIPTORS_H

@@ -12,7 +12,7 @@
 
 /* ---- handles ---- */
 
-/* All handles ever made, so that leak checkers find the destroyed ones, too. */
+/* All handles ever made.  So leak checkers do not report the destroyed ones. */
 static struct {
     pthread_mutex_t lock;
     struct quern_group *first;

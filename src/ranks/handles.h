@@ -1,4 +1,4 @@
-/* From public group handles to memberships, and the arguments that all calls on groups share. */
+/* From public group handles to memberships, and checks that calls on groups share.  For all public functions on groups. */
 #ifndef QUERN_HANDLES_H
 #define QUERN_HANDLES_H
 
@@ -11,8 +11,8 @@ quern_group *quern_publish_handle(struct quern_membership *member);
 struct quern_membership *quern_take_member(quern_group *group);
 
 /*
- * The membership behind a handle that its own thread may be destroying.  It stays valid until the visit ends.  NULL: there is none,
- * and there is no visit to end.
+ * The membership behind a handle that its own thread may be destroying.  It stays valid until the visit ends.  NULL: the group was
+ * destroyed, and no visit has begun.
  */
 struct quern_membership *quern_begin_visit(const quern_group *group);
 void quern_end_visit(const quern_group *group);
@@ -26,7 +26,7 @@ quern_status quern_member_of(const quern_group *group, struct quern_membership *
 /* The memberships behind the handles of a collective call: of one group, each rank once. */
 quern_status quern_members_of(quern_group *const *groups, int count, struct quern_membership *members[QUERN_RANK_LIMIT]);
 
-/* The members argument of a call (NULL: everyone): ascending ranks of the group, the calling rank among them. */
+/* The members argument of a call (NULL: all ranks): ascending ranks of the group, with the calling rank. */
 quern_status quern_check_members(const struct quern_membership *member, const int *members, int count, struct quern_rank_set *set);
 
 /* The timeout of a call, which must not be negative or NaN; 0: the group's. */

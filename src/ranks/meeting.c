@@ -1,8 +1,8 @@
 /*
  * The barrier on the host: put-to-all, then wait-for-all, over pairwise monotonic counters.
  *
- * A waiting rank polls a number of times, since a peer on another core comes within a microsecond.  Then it sleeps on the word that
- * counts the signals put into its pad.  Before it sleeps it sets the count at which it must be woken: the present count plus the
+ * A waiting rank polls a number of times, since a peer on another core arrives within a microsecond.  Then it sleeps on the word
+ * that counts the signals put into its pad.  Before it sleeps it sets the count at which it must be woken: the present count plus the
  * missing signals.  So only the last of 63 peers pays for a wake-up, and 64 ranks make progress on 2 cores.  A signal from a rank
  * that is one meeting ahead wakes the rank too early, never too late; the rank polls again and sleeps again.
  *
@@ -41,7 +41,7 @@ static void wake_if_complete(struct quern_segment_rank *peer) {
     if (arrivals == __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST)) quern_futex_wake(&peer->arrivals);
 }
 
-/* The digest of all ranks is stored, since they meet most often. */
+/* The digest of all ranks is stored, since most meetings are of all ranks. */
 static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
     bool all = meeting->set->count == member->ranks;
     return quern_make_tag(meeting->operation, meeting->phase,
@@ -74,8 +74,8 @@ struct wait {
     const struct quern_meeting *meeting;
     quern_signal *pad;
     uint32_t tag;
-    int next;           /* all members below this rank have come */
-    int other_call;     /* a rank that came with another tag; -1: none */
+    int next;           /* all members below this rank have arrived */
+    int other_call;     /* a rank that arrived with another tag; -1: none */
     int looked_for;     /* the rank whose process was checked last */
     int64_t began;      /* 0: the clock has not been read */
 };
@@ -96,7 +96,7 @@ static void compare_tags(struct wait *wait, int rank) {
         wait->other_call = rank;
 }
 
-/* Advances past the ranks that have come.  True if all have. */
+/* Advances past the ranks that have arrived.  True if all have. */
 static bool all_have_come(struct wait *wait) {
     for (; wait->next < wait->member->ranks; wait->next++) {
         if (!is_awaited(wait, wait->next)) continue;
@@ -127,7 +127,7 @@ static quern_status report_other_call(const struct wait *wait) {
                         strcmp(here, there) == 0 ? " of other members" : "");
 }
 
-/* Appends the missing ranks and how far they came. */
+/* Appends the missing ranks and their last signals. */
 static void list_missing(const struct wait *wait, struct quern_text *text) {
     const struct quern_membership *member = wait->member;
     struct quern_missing_list list = {text, member->segment, 0};
@@ -146,13 +146,13 @@ static quern_status expire(const struct wait *wait, int64_t now) {
     quern_describe_tag(&text, wait->tag);
     text = quern_text_begin(missing, sizeof missing);
     list_missing(wait, &text);
-    if (!text.length) return QUERN_OK;  /* the last one has come just now */
+    if (!text.length) return QUERN_OK;  /* the last rank has arrived just now */
     return quern_poison(wait->member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where, wait->member->rank,
                         (double)(now - wait->began) * 1e-9, missing);
 }
 
 /*
- * A missing rank that will never come; -1: none is known.  Checking a process takes more than ten microseconds, and every waiting
+ * A missing rank that will never arrive; -1: none is known.  Checking a process takes more than ten microseconds, and every waiting
  * rank checks every missing one, so each call checks a few of them in turn.
  */
 static int find_lost(struct wait *wait, bool *left) {
@@ -165,7 +165,7 @@ static int find_lost(struct wait *wait, bool *left) {
         *left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
         bool here = quern_same_process(ranks[rank].process, ranks[wait->member->rank].process);
         bool gone = *left || (!here && quern_process_has_ended(ranks[rank].process));
-        if (gone && !has_come(wait, rank)) return rank;  /* read last: it may have come before it ended */
+        if (gone && !has_come(wait, rank)) return rank;  /* checked last: it may have arrived before it ended */
     }
     return -1;
 }

@@ -47,7 +47,7 @@ static void describe_error(struct quern_text *text, const struct quern_segment *
     }
 }
 
-/* The first rank whose kernel has written an error record.  There is one. */
+/* The first rank whose kernel has written an error record.  At least one has. */
 static int find_error(const struct quern_segment *segment) {
     uint32_t rank = 0;
     while (rank + 1 < segment->ranks && __atomic_load_n(&segment->rank[rank].error.kind, __ATOMIC_ACQUIRE) == QUERN_NO_KERNEL_ERROR)

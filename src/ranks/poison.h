@@ -1,4 +1,4 @@
-/* Poison: how a group ends for all its ranks at once. */
+/* Poison ends a group for all its ranks at once.  For every wait and every call on a group. */
 #ifndef QUERN_POISON_H
 #define QUERN_POISON_H
 

@@ -3,7 +3,7 @@
  *
  * The first rank makes the file, each rank claims its place in it, and the last one removes the name and marks the segment ready.
  * Every joining process holds a shared lock on the file, which the system releases when the process ends.  An unlocked file is a
- * remnant of a run that died, and is replaced.
+ * remnant of a run that died.  It is replaced.
  *
  * Called when a group is created or split.  Checked by tests/model/rendezvous.pml.
  */
@@ -28,7 +28,7 @@
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
-static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written when everything else is in place */
+static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
 static const uint32_t LAYOUT = 1;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks' processes */
 
@@ -103,7 +103,7 @@ struct joining {
     struct quern_membership *const *members;
     int count;
     uint32_t first_epoch;
-    char name[224];      /* with the slash in front */
+    char name[224];      /* begins with a slash */
     int descriptor;      /* of the file, locked; -1: none yet */
     struct quern_segment *segment;
     int64_t began, limit;
@@ -202,7 +202,7 @@ static bool is_being_made(const struct stat *file) {
     return file->st_size == 0 && now.tv_sec - file->st_ctim.tv_sec <= 1 && now.tv_sec >= file->st_ctim.tv_sec;
 }
 
-/* All ranks have joined.  A rank that ended after that has not failed to come. */
+/* Whether all ranks have joined.  A rank that ends after that is not missing. */
 static bool is_ready(const struct quern_segment *segment) {
     return __atomic_load_n(&segment->state, __ATOMIC_ACQUIRE) == QUERN_SEGMENT_READY;
 }
@@ -298,7 +298,8 @@ static uint32_t claim(struct quern_segment_rank *place) {
 static quern_status give_way(struct joining *joining, const struct quern_membership *member, uint32_t state) {
     const struct quern_process owner = joining->segment->rank[member->rank].process;
     if (state == QUERN_RANK_CLAIMED)
-        return quern_fail(member->device, QUERN_PEER_TIMEOUT, "rank %d of group %s is being claimed by a process that makes no progress",
+        return quern_fail(member->device, QUERN_PEER_TIMEOUT,
+                          "rank %d of group %s is being claimed by a process that makes no progress",
                           member->rank, joining->name + 7);
     joining->again = state == QUERN_RANK_JOINED && (quern_process_has_ended(owner) || is_ready(joining->segment));
     if (!joining->again)
@@ -331,7 +332,7 @@ static quern_status take_place(struct joining *joining, struct quern_membership 
 
 /* ---- waiting for the other ranks ---- */
 
-/* The next rank in cyclic order that has joined from another process; this rank itself: there is none. */
+/* The next rank in cyclic order that has joined from another process; this rank itself if no other has. */
 static int find_next_joined(const struct quern_segment *segment, int rank) {
     int next = rank;
     do next = (next + 1) % (int)segment->ranks;
@@ -340,12 +341,13 @@ static int find_next_joined(const struct quern_segment *segment, int rank) {
     return next;
 }
 
-/* Each rank checks its successor, so that every rank is checked once.  If each checked all, 128 ranks would do nothing else. */
+/* Each rank checks only its successor, so that every rank is checked once.  Checking all would take all the time of 128 ranks. */
 static quern_status check_joined(struct joining *joining) {
     for (int i = 0; i < joining->count; i++) {
         int rank = joining->members[i]->rank, next = find_next_joined(joining->segment, rank);
         bool gone = next != rank && quern_process_has_ended(joining->segment->rank[next].process);
-        if (gone && !is_ready(joining->segment)) return refuse_lost(joining, next);  /* read last: it may have left after all had joined */
+        /* Read the state last: the rank may have ended after all had joined. */
+        if (gone && !is_ready(joining->segment)) return refuse_lost(joining, next);
     }
     return QUERN_OK;
 }
@@ -428,7 +430,8 @@ quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const stru
         status = enter(&joining);
     }
     if (status == QUERN_OK && joining.again)
-        status = quern_fail(device_of(&joining), QUERN_PEER_TIMEOUT, "%s: /dev/shm%s is being made by a process that makes no progress",
+        status = quern_fail(device_of(&joining), QUERN_PEER_TIMEOUT,
+                            "%s: /dev/shm%s is being made by a process that makes no progress",
                             members[0]->label, joining.name);
     if (status == QUERN_OK) status = await_others(&joining);
     if (status != QUERN_OK) {

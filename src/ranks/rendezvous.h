@@ -1,4 +1,4 @@
-/* How the ranks of a group find each other under a name, and the life of the segment that they share. */
+/* The ranks of a group find each other under a name, and make and release the segment that they share.  For group.c. */
 #ifndef QUERN_RENDEZVOUS_H
 #define QUERN_RENDEZVOUS_H
 

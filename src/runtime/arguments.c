@@ -14,8 +14,8 @@ quern_status quern_check_grown_struct(const quern_device *device, const char *na
     memcpy(&size, arguments, sizeof size);
     if (size >= oldest && size <= known && size % sizeof(void *) == 0) return QUERN_OK;
     if (size == 0)
-        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is 0: expected %zu (use the struct's initialiser macro)", name,
-                          known);
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is 0: expected %zu (use the struct's initialiser macro)",
+                          name, known);
     return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is %u: expected %zu%s", name, size, known,
                       size > known ? " (was the program compiled against a newer quern.h?)" : "");
 }

@@ -1,6 +1,6 @@
 /*
- * Says why a row is chosen and each row before it is not.  Called by the …_explain functions, and by the dispatcher for its errors and
- * log lines.
+ * Says why a row is chosen and each row before it is not.  Called by the …_explain functions, and by the dispatcher for its
+ * errors and log lines.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "runtime/explain.h"

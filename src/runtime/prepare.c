@@ -46,7 +46,7 @@ static quern_status load_image(struct preparation *work, const struct quern_kern
     return QUERN_OK;
 }
 
-/* The blocks that fit on the device at once.  Their warps take tiles until all are done, so further blocks would only start late. */
+/* The blocks that fit on the device at once.  Their warps take tiles until none is left, so further blocks would start late. */
 static CUresult count_resident(const struct preparation *work, const struct quern_kernel *kernel,
                                struct quern_ready_kernel *ready) {
     int each = 0;
@@ -144,8 +144,8 @@ static quern_status check_chosen(const quern_device *device, unsigned chosen) {
     quern_text_add(&text, "%s" #constant, (bit) == 1 ? "" : 2 * (bit) > QUERN_ALL_OPERATIONS ? " or " : ", ");
     QUERN_FOR_EACH_OPERATION(ADD_CONSTANT)
 #undef ADD_CONSTANT
-    return quern_fail(device, QUERN_INVALID_ARGUMENT, "operations is %u: expected %s or several of them (a value from 1 to %u)", chosen,
-                      list, known);
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "operations is %u: expected %s or several of them (a value from 1 to %u)",
+                      chosen, list, known);
 }
 
 quern_status quern_prepare(quern_device *device, unsigned chosen) {

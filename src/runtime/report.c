@@ -1,6 +1,4 @@
-/*
- * The report of targets.  Called by quern_device_report, by the description of a device, and by quern_prepare when no kernel is left.
- */
+/* The report of targets.  Called by the engine, by the description of a device, and by quern_prepare when no kernel is left. */
 #include "runtime/report.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The transport of GPUs of one host. */
+/* The transport of GPUs of one host, for the table in group.c. */
 #ifndef QUERN_CUDA_TRANSPORT_H
 #define QUERN_CUDA_TRANSPORT_H
 

@@ -1,4 +1,4 @@
-/* The public functions on groups: creating, splitting, destroying, aborting and reporting. */
+/* The public functions on groups: create, split, destroy, abort and report. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -251,7 +251,7 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
     return status;
 }
 
-/* The next colour above `last` among the thread's ranks; -1: none.  All threads go in ascending order, so that none deadlock. */
+/* The next colour above `last` among the thread's ranks; -1: none.  All threads take colours in ascending order, so none deadlocks. */
 static int next_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int last) {
     int next = -1;
     for (int i = 0; i < count; i++) {

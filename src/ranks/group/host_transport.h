@@ -1,4 +1,4 @@
-/* The transport of threads and processes of one host. */
+/* The transport of threads and processes of one host, for the table in group.c. */
 #ifndef QUERN_HOST_TRANSPORT_H
 #define QUERN_HOST_TRANSPORT_H
 

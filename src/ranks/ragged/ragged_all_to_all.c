@@ -12,7 +12,7 @@
 
 const struct quern_operation quern_ragged_all_to_all_operation = {.table = quern_ragged_all_to_all_kernels};
 
-/* ---- members: a rank that does not know them cannot tell the others that its arguments are wrong ---- */
+/* ---- members: checked first, since a rank reports faulty arguments to the other members ---- */
 
 static void number_places(struct quern_ragged_call *call) {
     for (int rank = 0; rank < call->member->ranks; rank++) {
@@ -99,7 +99,7 @@ static quern_status find(const struct quern_membership *member, const char *name
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s is in symmetric memory that was freed", name);
 }
 
-/* Input and output; either may be NULL when only the workspace is asked for. */
+/* Input and output.  Either may be NULL if only the size of the workspace is wanted. */
 static quern_status fill_buffers(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
     const int64_t input_bytes = args->input_rows * args->row_bytes, output_bytes = args->output_rows * args->row_bytes;
     call->input = args->input;

@@ -1,4 +1,4 @@
-/* A call of the ragged all-to-all, checked, and what a transport must offer to run it. */
+/* A checked call of the ragged all-to-all, and the functions by which a transport runs it.  For all of src/ranks/ragged. */
 #ifndef QUERN_RAGGED_CALL_H
 #define QUERN_RAGGED_CALL_H
 

@@ -14,7 +14,7 @@ static bool fault(struct quern_slice_report *report, const struct quern_ragged_c
     return false;
 }
 
-/* a + b, both not negative; INT64_MAX if the sum is larger, which is beyond any limit, too. */
+/* a + b, both not negative.  A larger sum becomes INT64_MAX, which also exceeds every limit. */
 static int64_t end_of(int64_t a, int64_t b) {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
@@ -75,7 +75,7 @@ static void sift_down(const struct quern_ragged_notice *inbox, int64_t *heap, in
     heap[root] = moved;
 }
 
-/* Heap sort: needs no memory, and has no slow input. */
+/* Heap sort: it needs no memory, and no input makes it slow. */
 static void sort(const struct quern_ragged_notice *inbox, int64_t *order, int64_t count) {
     for (int64_t root = count / 2 - 1; root >= 0; root--) sift_down(inbox, order, root, count);
     for (int64_t last = count - 1; last > 0; last--) {
@@ -126,6 +126,7 @@ const char *quern_ragged_find_freed(const struct quern_ragged_call *call) {
     if (is_freed(member, call->workspace, (int64_t)call->workspace_bytes, call->workspace_state, &call->workspace_place))
         return "workspace";
     if (is_freed(member, call->input, call->input_rows * call->row_bytes, call->input_state, &call->input_place)) return "input";
-    if (is_freed(member, call->output, call->output_rows * call->row_bytes, call->output_state, &call->output_place)) return "output";
+    if (is_freed(member, call->output, call->output_rows * call->row_bytes, call->output_state, &call->output_place))
+        return "output";
     return NULL;
 }

@@ -71,7 +71,8 @@ static quern_status run(struct quern_ragged_call *call, void *stream) {
     status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
     if (entry.capturing && !call->metadata_on_device)
-        status = quern_fail(member->device, QUERN_NOT_SUPPORTED, "the stream is being captured and the metadata is in host memory, which "
+        status = quern_fail(member->device, QUERN_NOT_SUPPORTED,
+                            "the stream is being captured and the metadata is in host memory, which "
                             "the replays would read again: expected args.metadata_on_device, or a plan");
     else
         status = enqueue(call, stream);

@@ -1,4 +1,4 @@
-/* The ragged all-to-all of GPU ranks. */
+/* The ragged all-to-all of GPU ranks, for cuda_transport.c. */
 #ifndef QUERN_RAGGED_CUDA_H
 #define QUERN_RAGGED_CUDA_H
 

@@ -1,4 +1,4 @@
-/* One rank's part in the exchange: agrees on terms, lists the copies, makes them.  Called by ragged_host.c. */
+/* One rank's part in the exchange: checks the terms, lists the copies and runs them.  Called by ragged_host.c. */
 #include "ranks/ragged/ragged_exchange.h"
 
 #include <string.h>
@@ -16,8 +16,8 @@ enum {
 static int64_t padded(int64_t bytes) { return (int64_t)quern_round_up((size_t)bytes, ALIGNMENT); }
 
 /*
- * A row of a buffer.  Computed in unsigned numbers: an empty buffer may be NULL, and a sender computes the address of a slice
- * before it knows whether the receiver has found the slice to be beyond its output.
+ * A row of a buffer.  Computed in unsigned numbers, since an empty buffer may be NULL.  A sender also computes the address of a
+ * slice before it knows whether the slice lies within the receiver's output.
  */
 static char *row_at(const void *buffer, int64_t row, int64_t row_bytes) {
     return (char *)((uintptr_t)buffer + (uint64_t)row * (uint64_t)row_bytes);
@@ -31,7 +31,7 @@ static int64_t notices_bytes(const struct quern_ragged_call *call) {
     return padded(quern_ragged_entries(call) * (int64_t)sizeof(struct quern_ragged_notice));
 }
 
-/* A private input passes through a ring, unless it is staged whole or all ranks are in one process. */
+/* A private input passes through a ring, unless the whole input is staged or all ranks are in one process. */
 static int64_t window_bytes(const struct quern_ragged_call *call) {
     if (call->in_place || call->member->one_process || call->input_state == QUERN_MEMORY_SYMMETRIC) return 0;
     int64_t window = WINDOW_BYTES * quern_smaller(call->member->device->threads, WINDOW_THREADS);
@@ -166,7 +166,7 @@ static bool check_terms(const struct quern_ragged_exchange *x, struct quern_slic
     return true;
 }
 
-/* The ranks of a meeting have the same members, but at the creation of a plan the whole group meets. */
+/* The ranks of a meeting have the same members.  But the whole group meets to create a plan, so its members are compared. */
 static quern_status check_members(const struct quern_ragged_exchange *x) {
     for (int peer = 0; peer < x->call->places; peer++)
         if (memcmp(x->records[peer]->members, x->call->set.words, sizeof x->call->set.words) != 0)
@@ -203,7 +203,7 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
 
 /* ---- listing the copies ---- */
 
-/* Whether a sender copies into a receiver's output itself. */
+/* Whether the sender copies into the receiver's output. */
 static bool is_delivered(const struct quern_ragged_exchange *x, int peer, int receiver) {
     return x->is_here[peer] || x->records[receiver]->output.state == QUERN_MEMORY_SYMMETRIC;
 }
@@ -326,7 +326,8 @@ static void cut_window(const struct quern_ragged_stream *stream, int64_t round, 
     for (int64_t i = quern_copies_find(stream->slices, stream->count, first); i < stream->count; i++) {
         const struct quern_copy *slice = &stream->slices[i];
         if (slice->begin >= end) break;
-        int64_t from = quern_larger(slice->begin, first), to = quern_smaller(slice->begin + slice->bytes, end), skipped = from - slice->begin;
+        int64_t from = quern_larger(slice->begin, first), to = quern_smaller(slice->begin + slice->bytes, end),
+                skipped = from - slice->begin;
         char *in_ring = stream->ring + from % (2 * stream->window);
         if (from >= to) continue;
         quern_copies_add(pieces, slice->to ? slice->to + skipped : in_ring, slice->from ? slice->from + skipped : in_ring,

@@ -1,4 +1,4 @@
-/* The ragged all-to-all of CPU ranks. */
+/* The ragged all-to-all of CPU ranks, for host_transport.c. */
 #ifndef QUERN_RAGGED_HOST_H
 #define QUERN_RAGGED_HOST_H
 

@@ -46,7 +46,8 @@ static quern_status check_workspace(const struct quern_ragged_call *call) {
     for (int i = 0; i < call->places; i++) {
         int rank = call->rank_at[i];
         if (place->peer_bytes[rank] - place->offset >= needed) continue;
-        return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT, "workspace begins %lld bytes into an allocation of which rank "
+        return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT,
+                          "workspace begins %lld bytes into an allocation of which rank "
                           "%d has %lld: expected %lld more, since all ranks have it at the same place", (long long)place->offset,
                           rank, (long long)place->peer_bytes[rank], (long long)needed);
     }
@@ -57,7 +58,8 @@ static quern_status check_workspace(const struct quern_ragged_call *call) {
 static quern_status place_output(struct quern_ragged_call *call) {
     if (call->output_state == QUERN_MEMORY_SYMMETRIC) return QUERN_OK;
     if (call->output_rows && call->row_bytes)
-        return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT, "args.output is not symmetric memory of this group: expected "
+        return quern_fail(call->member->device, QUERN_INVALID_ARGUMENT,
+                          "args.output is not symmetric memory of this group: expected "
                           "%lld bytes within one quern_symmetric_alloc, at the same place on every rank",
                           (long long)(call->output_rows * call->row_bytes));
     if (call->output) call->output_state = quern_symmetric_find(call->member, call->output, 0, &call->output_place);
@@ -131,7 +133,7 @@ quern_status quern_ragged_launch(const struct quern_ragged_launch *launch, CUstr
         if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemcpyDtoDAsync");
     }
     void *parameters[] = {(void *)&launch->problem};
-    CUresult error = cuda->launch(launch->ready->function, launch->blocks, 1, 1, launch->ready->kernel->cuda.threads, 1, 1, 0, stream,
-                                  parameters, NULL);
+    CUresult error = cuda->launch(launch->ready->function, launch->blocks, 1, 1, launch->ready->kernel->cuda.threads, 1, 1, 0,
+                                  stream, parameters, NULL);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, launch->ready->kernel->name);
 }

@@ -1,4 +1,4 @@
-/* The launch of the ragged all-to-all of GPU ranks: what calls and plans have in common. */
+/* The launch of the ragged all-to-all of GPU ranks.  For calls and plans. */
 #ifndef QUERN_RAGGED_LAUNCH_CUDA_H
 #define QUERN_RAGGED_LAUNCH_CUDA_H
 

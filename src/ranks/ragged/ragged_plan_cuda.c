@@ -103,11 +103,12 @@ static bool differ(const struct quern_ragged_call *call, enum quern_slice_fault 
     return true;
 }
 
-/* The ranks of a meeting have the same members, but at the creation of a plan the whole group meets. */
+/* The ranks of a meeting have the same members.  But the whole group meets to create a plan, so its members are compared. */
 static quern_status check_members(const struct creation *creation, const struct quern_ragged_call *call) {
     for (int place = 0; place < call->places; place++)
         if (memcmp(creation->all_terms[call->rank_at[place]].members, call->set.words, sizeof call->set.words) != 0)
-            return quern_fail(call->member->device, QUERN_PEER_MISMATCH, "args.members differ from those of rank %d: expected the same",
+            return quern_fail(call->member->device, QUERN_PEER_MISMATCH,
+                              "args.members differ from those of rank %d: expected the same",
                               call->rank_at[place]);
     return QUERN_OK;
 }

@@ -1,4 +1,4 @@
-/* Plans of the ragged all-to-all of GPU ranks: three functions of the transport's row. */
+/* Plans of the ragged all-to-all of GPU ranks: three functions of the transport's row, which is in ragged_cuda.c. */
 #ifndef QUERN_RAGGED_PLAN_CUDA_H
 #define QUERN_RAGGED_PLAN_CUDA_H
 

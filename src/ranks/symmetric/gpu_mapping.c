@@ -135,7 +135,7 @@ quern_status quern_cuda_record(const struct quern_membership *member, void *stre
     return status;
 }
 
-/* An error of the device means that no work is pending any more. */
+/* After an error of the device no work is pending any more. */
 bool quern_cuda_has_ended(const struct quern_symmetric_use *use) {
     struct quern_cuda_visit visit;
     CUresult result = quern_cuda_begin_visit(&visit, use->context);

@@ -109,7 +109,7 @@ static quern_status take_step(const struct making *making, const struct quern_sy
     return status;
 }
 
-/* Stores the reason why there is no multicast.  The call continues without. */
+/* Stores the reason why there is no multicast.  The call continues without multicast. */
 static void do_without_multicast(const struct making *making) {
     if (!making->leader) return;
     struct quern_symmetric_memory *memory = making->memory;
@@ -200,7 +200,7 @@ quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const 
 
 /* ---- registration ---- */
 
-/* A rank that has registered the range votes with its id, and a rank that has not votes with: */
+/* The vote of a rank that has not registered the range.  A rank that has votes with the id of the range. */
 static const uint64_t MISS = 0;
 
 /* Whether the allocation was freed while it was registered: its addresses may belong to other memory by now. */

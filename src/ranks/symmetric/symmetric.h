@@ -1,4 +1,4 @@
-/* Symmetric memory as the transports make and free it. */
+/* Making and freeing symmetric memory.  For the transports. */
 #ifndef QUERN_SYMMETRIC_H
 #define QUERN_SYMMETRIC_H
 

@@ -239,7 +239,7 @@ static quern_status receive_parts(struct quern_symmetric_memory *memory, const s
 
 /* ---- multicast ---- */
 
-/* A reason against multicast is a note, not an error: the memory works without. */
+/* A reason against multicast is a note and not an error: the memory works without multicast. */
 static quern_status note_cuda(const struct quern_cuda *cuda, CUresult error, const char *what) {
     const char *name = NULL;
     if (cuda->error_name(error, &name) != CUDA_SUCCESS || !name) name = "unknown error";

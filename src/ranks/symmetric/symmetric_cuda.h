@@ -1,4 +1,4 @@
-/* Symmetric memory of GPU ranks that quern_symmetric_alloc makes. */
+/* Symmetric memory of GPU ranks that quern_symmetric_alloc makes.  For cuda_transport.c. */
 #ifndef QUERN_SYMMETRIC_CUDA_H
 #define QUERN_SYMMETRIC_CUDA_H
 

@@ -1,4 +1,4 @@
-/* GPU memory that an engine made itself and registers. */
+/* GPU memory that an engine made itself and registers.  For cuda_transport.c. */
 #ifndef QUERN_SYMMETRIC_CUDA_REGISTER_H
 #define QUERN_SYMMETRIC_CUDA_REGISTER_H
 

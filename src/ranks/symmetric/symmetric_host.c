@@ -2,7 +2,7 @@
  * Symmetric memory of CPU ranks: one unnamed file of shared memory for each allocation, with a part for every rank.
  *
  * Rank 0 makes the file and every process maps it once.  Every rank reserves the memory of its own part, so that a lack of memory
- * is a status here and not a signal later, and the pages come from the node on which the rank runs.
+ * is a status here and not a signal later.  So the pages also come from the node on which the rank runs.
  *
  * The tables at the end are called by symmetric.c and symmetric_memory.c.
  */
@@ -41,7 +41,8 @@ static size_t padded_bytes(const struct quern_symmetric_part *part) {
 /* The offset of a rank's part in the file; for rank == ranks the length of the file. */
 static size_t offset_of(const struct quern_symmetric_part *parts, int ranks, int rank) {
     size_t offset = 0;
-    for (int before = 0; before < rank; before++) offset = quern_round_up(offset, unit_of(&parts[before])) + padded_bytes(&parts[before]);
+    for (int before = 0; before < rank; before++)
+        offset = quern_round_up(offset, unit_of(&parts[before])) + padded_bytes(&parts[before]);
     return rank < ranks ? quern_round_up(offset, unit_of(&parts[rank])) : offset;
 }
 

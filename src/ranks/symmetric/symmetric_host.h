@@ -1,4 +1,4 @@
-/* Symmetric memory of CPU ranks. */
+/* Symmetric memory of CPU ranks.  For host_transport.c. */
 #ifndef QUERN_SYMMETRIC_HOST_H
 #define QUERN_SYMMETRIC_HOST_H
 

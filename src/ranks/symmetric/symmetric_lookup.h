@@ -1,4 +1,4 @@
-/* Where memory lies among the symmetric ranges of a rank. */
+/* Lookups among the symmetric ranges of a rank.  For symmetric.c, the ragged all-to-all and the pads of GPUs. */
 #ifndef QUERN_SYMMETRIC_LOOKUP_H
 #define QUERN_SYMMETRIC_LOOKUP_H
 

@@ -1,6 +1,6 @@
 /*
- * One collective allocation or registration, as a process holds it, and the interface of a kind of memory.  symmetric.c runs the
- * calls.  The kinds (symmetric_host.c, symmetric_cuda.c, symmetric_cuda_register.c) supply the steps.
+ * The record that a process holds of one collective allocation or registration, and the interface of a kind of memory.  symmetric.c
+ * runs the calls.  The kinds (symmetric_host.c, symmetric_cuda.c, symmetric_cuda_register.c) supply the steps.
  */
 #ifndef QUERN_SYMMETRIC_MEMORY_H
 #define QUERN_SYMMETRIC_MEMORY_H
