@@ -1,12 +1,12 @@
 #!/bin/sh
-# Proves both commands on strangers' machines: bare Debian roots, made with debootstrap.
+# Proves `./quern demo` and `./quern test` on new machines: bare Debian roots, made with debootstrap.
 #   tests/door.sh [ROOT...]     default: bookworm bookworm+blas trixie trixie+blas
-# A root's name is a release, with +blas if it has netlib's BLAS and its cblas.h.  In each root the commands run as root with
-# nothing installed, then as a user without sudo and with everything installed, in a path with a space; and as that user with a
-# package missing.
-#   DOOR_DIR    where the roots and their logs lie; bare roots are kept there for the next run (default: a new directory, removed)
+# The name of a root is a release, followed by +blas if the root has netlib's BLAS and its cblas.h.  In each root the commands run as
+# root with nothing installed, and as a user without sudo in a path with a space: with everything installed, and with one package
+# missing.
+#   DOOR_DIR    the directory of roots and logs; bare roots stay there for the next run (default: a new directory, removed at the end)
 #   DOOR_TEST   the arguments of `./quern test` (default: --quick)
-# Needs root, debootstrap and the network, else it is skipped.
+# It needs root, debootstrap and the network, and is skipped without them.
 set -eu
 cd "$(dirname "$0")/.."
 here=$PWD
@@ -51,7 +51,7 @@ unmount() {
     done
 }
 
-# Removes a root only when nothing of this machine is mounted there any more.
+# Removes a root, but only if no file system of this machine is still mounted in it.
 remove_root() {
     unmount
     for place in dev proc; do
@@ -73,10 +73,10 @@ trap 'exit 130' INT TERM
 
 # ---- a root ----
 
-# Where a proxy has certificates of its own.  In a root they have a name of their own, which no package writes over.
+# The certificates of a proxy.  In a root they have a separate name, which no package overwrites.
 certificates=${PIP_CERT:-${SSL_CERT_FILE:-}}
 
-# in_root USER COMMAND...: runs a command in the root with a bare environment, and this machine's settings of proxies and pip.
+# in_root USER COMMAND...: runs a command in the root with a bare environment and this machine's settings for proxies and pip.
 in_root() {
     user=$1
     shift
@@ -99,7 +99,7 @@ mount_root() {
     mount -t tmpfs tmpfs "$root/dev/shm"
 }
 
-# What this machine needs to reach its mirror and its Python packages.
+# Copies the settings by which this machine reaches its mirror and its Python packages.
 carry_settings() {
     release=${1%+blas}
     printf 'deb %s %s main\ndeb %s %s-updates main\n' "$mirror" "$release" "$mirror" "$release" >"$root/etc/apt/sources.list"
@@ -112,7 +112,7 @@ carry_settings() {
     done
 }
 
-# make_root NAME: from the archive of an earlier run where there is one.
+# make_root NAME: makes a root, from the archive of an earlier run if that exists.
 make_root() {
     root=$directory/$1
     if [ -e "$root" ]; then remove_root; fi
@@ -135,7 +135,7 @@ make_root() {
     in_root root useradd -m -s /bin/sh stranger
 }
 
-# clone OWNER PATH: what is checked in here, in the root.
+# clone OWNER PATH: clones this repository into the root.
 clone() {
     rm -rf "$root$2"
     git -c safe.directory='*' clone -q --no-hardlinks "$here" "$root$2"
@@ -144,7 +144,7 @@ clone() {
 
 # ---- steps ----
 
-# step NAME COMMAND...: one line with its time; the end of its log when it fails.
+# step NAME COMMAND...: runs a command and prints one line with its time, and the end of its log if it fails.
 step() {
     label="$name: $1"
     log="$directory/$name.$(echo "$1" | tr -c 'a-z0-9\n' _).log"
@@ -161,7 +161,7 @@ step() {
     return 1
 }
 
-# quern USER PATH ARGUMENT...: ./quern there.
+# quern USER PATH ARGUMENT...: runs ./quern at a path in the root.
 quern() {
     user=$1 path=$2
     shift 2
@@ -185,7 +185,8 @@ tests_pass() {
     tail -n 1 "$directory/output" | grep -q "^[1-9][0-9]* passed, 0 failed"
 }
 
-# asks_for PACKAGE...: ./quern demo ends as the user with one line, which holds what root must run for these packages.
+# asks_for PACKAGE...: as the user, ./quern demo prints one line and fails.  The line has the command by which root installs these
+# packages.
 asks_for() {
     status=0
     quern stranger "$user_path" demo $demo_arguments >"$directory/output" 2>&1 || status=$?
@@ -212,7 +213,7 @@ generated_is_current() {
     quern "$1" "$2" gen check | grep "generated/ is up to date"
 }
 
-# With .venv as Ctrl-C leaves it.
+# .venv is in the state that Ctrl-C leaves.
 venv_is_made_again() {
     rm -rf "$root$user_path"/.venv/lib/python3*/site-packages/pip*
     generated_is_current stranger "$user_path"

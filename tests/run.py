@@ -1,9 +1,9 @@
-"""The one runner of all tests, behind `./quern test`.
+"""The runner of all tests.  Called by `./quern test`.
 
-The Criterion suites run once per configuration: each instruction set of this CPU, each GPU generation on the emulator,
-each situation of the driver, and a real GPU where there is one.  The further checks are commands.  Only what the chosen ones need
-is built.  Each is shown as it ends, failures with their output; the last line is `N passed, N failed`, with `, N skipped` where
-there were any.
+The Criterion suites run once per configuration: each instruction set of this CPU, each GPU generation on the emulator, each fault
+of the driver, and a real GPU if the machine has one.  The other checks are commands.  Only the targets that the chosen jobs need
+are built.  Each job is printed as it ends, a failed one with its output.  The last line is `N passed, N failed`, followed by
+`, N skipped` if any were.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 from runner import build, checks, devices, jobs, texts  # noqa: E402
 from runner.record import Record  # noqa: E402
 
-# What --quick runs: on the first device of these kinds the suites that every emulated target runs, and those that take at most so
-# many seconds of CPU time by the kept record.
+# --quick runs suites on the first device of these kinds: the suites that run on every emulated target, and those that take at most
+# QUICK_SECONDS of CPU time by the kept record.
 QUICK = ("oracle", "cpu", "ranks", "driver", "emulated")
 QUICK_SECONDS = 16.0
 
@@ -40,7 +40,7 @@ def parse() -> argparse.Namespace:
 
 
 def suite_jobs(configuration: devices.Configuration) -> list[jobs.Job]:
-    """Suites that look at what kernels compute know their target, so that those of the same text can be told."""
+    """The jobs of a configuration.  A suite that tests the results of emulated kernels stores its target; see leave_out_repeated."""
     target = configuration.environment["QUERN_TEST_TARGET"] if configuration.kind == "emulated" else ""
     return [jobs.Job(configuration.name, suite.name, (f"{configuration.programs}/{suite.name}", "-j1"), configuration.environment,
                      (f"{configuration.programs}/{suite.name}", *configuration.targets),
@@ -57,7 +57,7 @@ def is_quick(configuration: devices.Configuration) -> bool:
 
 
 def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[list[jobs.Job], list[tuple[jobs.Job, str]]]:
-    """The jobs that the options leave, and those that cannot run here, with the reason."""
+    """The jobs that match the options, and those that cannot run here, with the reason."""
     chosen, skipped = [], []
 
     def take(job: jobs.Job, unavailable: str) -> None:
@@ -82,7 +82,7 @@ def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[
 
 
 def leave_out_repeated(chosen: list[jobs.Job]) -> list[jobs.Job]:
-    """Without suites on targets whose kernels are the same text as those of another target on which they run."""
+    """Omits a suite on a target if it also runs on another target whose kernels have the same text."""
     def key(job: jobs.Job) -> tuple[str, ...]:
         if not job.emulated:
             return (job.configuration, job.name)
@@ -101,7 +101,7 @@ def leave_out_repeated(chosen: list[jobs.Job]) -> list[jobs.Job]:
 
 
 def report_skipped(skipped: list[tuple[jobs.Job, str]]) -> None:
-    """One line for each configuration and reason."""
+    """Prints one line for each configuration and reason."""
     groups: dict[tuple[str, str], list[str]] = {}
     for job, reason in skipped:
         groups.setdefault((job.configuration, reason), []).append(job.name)

@@ -58,9 +58,9 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
     }
     if (cluster
         && quern_cross_entropy_shared_bytes(kernel, 0, (request->parts + cluster - 1) / cluster) > request->shared_bytes) {
-        quern_text_add(why,
-                       "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
-                       (long long)cluster, (long long)request->shared_bytes, (long long)request->vocab);
+        quern_text_add(
+            why, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
+            (long long)cluster, (long long)request->shared_bytes, (long long)request->vocab);
         return true;
     }
     return false;

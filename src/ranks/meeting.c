@@ -2,9 +2,9 @@
  * The barrier on the host: put-to-all, then wait-for-all, over pairwise monotonic counters.
  *
  * A waiting rank polls a number of times, since a peer on another core arrives within a microsecond.  Then it sleeps on the word
- * that counts the signals put into its pad.  Before it sleeps it sets the count at which it must be woken: the present count plus the
- * missing signals.  So only the last of 63 peers pays for a wake-up, and 64 ranks make progress on 2 cores.  A signal from a rank
- * that is one meeting ahead wakes the rank too early, never too late; the rank polls again and sleeps again.
+ * that counts the signals put into its pad.  Before it sleeps it sets the count at which it must be woken: the current count plus
+ * the missing signals.  So only the last of 63 peers pays for a wake-up, and 64 ranks make progress on 2 cores.  A signal from a
+ * rank that is one meeting ahead wakes the rank too early, never too late; the rank polls again and sleeps again.
  *
  *   putter:   signal = ..., release;  arrivals += 1;  if arrivals has just become wake_at: wake
  *   sleeper:  seen = arrivals;  missing = look;  wake_at = seen + missing;  sleep while arrivals == seen

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What the archive shows to a linker: only quern_* symbols, and nothing in it prints, aborts or exits.
+# Checks the archive: it defines only quern_* symbols, calls nothing that prints, aborts or exits, and is small.  Called by
+# tests/run.py.
 set -eu
 cd "$(dirname "$0")/../.."
 fail=0
@@ -9,7 +10,8 @@ if [ -n "$strangers" ]; then
     echo "abi: symbols without the quern_ prefix:" $strangers
     fail=1
 fi
-forbidden=$(nm -u libquern.a 2>/dev/null | awk '$1 == "U" && $2 !~ /^quern_/ { print $2 }' | grep -E 'printf|abort|exit|assert|puts|perror' | sort -u || true)
+forbidden=$(nm -u libquern.a 2>/dev/null | awk '$1 == "U" && $2 !~ /^quern_/ { print $2 }' |
+    grep -E 'printf|abort|exit|assert|puts|perror' | sort -u || true)
 if [ -n "$forbidden" ]; then
     echo "abi: the library calls" $forbidden
     fail=1
@@ -19,5 +21,6 @@ if [ "$size" -gt 14000000 ]; then
     echo "abi: libquern.a has $size bytes, more than 14,000,000"
     fail=1
 fi
-[ "$fail" = 0 ] && echo "abi: $(nm -g --defined-only libquern.a 2>/dev/null | awk 'NF == 3' | wc -l) symbols, all quern_*; $size bytes"
+[ "$fail" = 0 ] &&
+    echo "abi: $(nm -g --defined-only libquern.a 2>/dev/null | awk 'NF == 3' | wc -l) symbols, all quern_*; $size bytes"
 exit "$fail"

@@ -1,6 +1,6 @@
-"""Checks that the documents tell the truth about the tree.
+"""Checks the documents against the tree.
 
-Every relative link leads to a file and, behind #, to a heading.  Every path, file name, symbol, test, command and option that a
+Every relative link leads to a file and, after #, to a heading.  Every path, file name, symbol, test, command and option that a
 document names exists.  README.md has at most 150 lines, docs/errors.md has every status, programs in the documents compile, and
 the picture of the architecture is current.
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HEADER = ROOT / "include" / "quern.h"
 MOST_README_LINES = 150
 
-# Files that examples name and the reader brings or gets.
+# Files that examples name, but that the reader supplies or generates.
 FOREIGN_FILES = {"engine.c", "k.cu", "k.cpp", "FILE-ranks.svg", "new.json", "new.svg"}
 BUILT = ("build/", "libquern.a", ".venv")
 SUFFIXES = "c h cu cuh cpp py sh j2 ninja md svg json pml txt"
@@ -33,7 +33,7 @@ SUFFIXES = "c h cu cuh cpp py sh j2 ninja md svg json pml txt"
 
 @functools.cache
 def files() -> tuple[str, ...]:
-    """All files of the tree, tracked or new, but for what a build leaves."""
+    """All files of the tree, tracked or new, without the outputs of a build."""
     left_out = {".git", ".venv", "build", "__pycache__"}
     found = []
     for folder, folders, names in os.walk(ROOT):
@@ -56,7 +56,7 @@ def documents() -> list[Path]:
 
 @functools.cache
 def words_of_sources() -> frozenset[str]:
-    """All names in the sources: documents may speak of internal ones, and of environment variables."""
+    """All names in the sources.  Documents may also name internal functions and environment variables."""
     words: set[str] = set()
     for name in files():
         if name.endswith((".c", ".h", ".cu", ".cuh", ".cpp", ".py", ".sh", ".j2", ".ninja")) or name == "quern":
@@ -100,7 +100,7 @@ def code_spans(text: str) -> list[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """The names that GitHub gives to headings."""
+    """The anchors that GitHub makes for headings."""
     found: set[str] = set()
     for heading in re.findall(r"^#+ (.*)$", without_fences(text), re.MULTILINE):
         name = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()).replace(" ", "-")
@@ -166,7 +166,7 @@ def wrong_tests(text: str) -> Iterator[str]:
 
 
 def options_of(command: str) -> str:
-    """The source in which the options of a command must stand."""
+    """The source that must contain the options of a command."""
     return {"test": text_of("tests/run.py", "tests/runner/*.py"), "bench": text_of("bench/*.py", "bench/*/*.py"),
             "demo": text_of("demo/*.c", "demo/*.txt", "demo/*.py"), "gen": text_of("gen/*.py")}.get(command, "")
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# The examples, each with its output, and the demo engine for a few steps: on the CPU, and on an emulated GPU when there are kernels
-# for one; on one rank and on several, of which one is killed, stopped or interrupted.  Called by tests/run.py.
+# Runs the examples and checks their output.  Runs the demo for a few steps: on the CPU, and on an emulated GPU if its kernels are
+# built; on one rank and on several, one of which is killed, stopped or interrupted.  Called by tests/run.py.
 set -eu
 cd "$(dirname "$0")/../.."
 
-# expect TEXT COMMAND...: it succeeds and prints TEXT, a pattern.
+# expect TEXT COMMAND...: the command succeeds and prints TEXT, a pattern.
 expect() {
     text=$1
     shift

@@ -1,5 +1,6 @@
-"""The generator in a copy of the tree: what `gen check` must catch, that rendering touches only what it must, and the recipes for an
-operation, a data type and a target (tests/checks/recipes/)."""
+"""Tests the generator in a copy of the tree: `gen check` finds each fault, rendering changes only what depends on an edit, and the
+recipes for an operation, a data type and a target work (tests/checks/recipes/).
+"""
 
 from __future__ import annotations
 
@@ -138,7 +139,7 @@ def test_a_kernel_that_cannot_exist_is_not_added(tree: Path) -> None:
 
 
 def test_a_new_generation_is_one_row(tree: Path) -> None:
-    """sm_121 becomes part of the library by its flag alone; it shares the sources that are there."""
+    """One flag makes sm_121 part of the library.  It shares the existing sources."""
     before = contents(tree)
     edit(tree / "gen/spec.py", ', "sm_120f", in_library=False)', ', "sm_120f")')
     gen(tree, "render")

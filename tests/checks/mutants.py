@@ -1,8 +1,8 @@
-"""Keeps the tests honest: breaks the code in known ways, one at a time, in a scratch copy of the tree, and demands that the
-named suite fails.  A mutant that survives is a hole in the tests.
+"""Tests the tests: breaks the code in known ways, one at a time, in a scratch copy of the tree, and checks that the named suite
+fails.  A mutant that survives shows a gap in the tests.
 
     python3 tests/checks/mutants.py                  the CPU's mutants and those of CPU ranks (no nvcc needed)
-    python3 tests/checks/mutants.py --emulated       the GPU's, on the emulator; takes the tree's build along, if there is one
+    python3 tests/checks/mutants.py --emulated       the GPU's, on the emulator; copies the tree's build if it exists
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from runner import targets  # noqa: E402
 
-_EMULATED = targets.first_with("clusters")  # which has all there is: clusters, bulk and asynchronous copies
+_EMULATED = targets.first_with("clusters")  # it has all features: clusters, bulk and asynchronous copies
 EMULATED_TARGET, CAPABILITY = _EMULATED.name, targets.capability(_EMULATED)
 
 
@@ -34,7 +34,7 @@ class Mutant:
     file: str
     old: str     # occurs exactly once
     new: str
-    suite: str   # that must fail: a program in build/tests
+    suite: str   # the program in build/tests that must fail
 
 
 CPU = [
@@ -139,7 +139,8 @@ RANKS = [
            "memory->id != id || memcmp(memory->group, group, sizeof memory->group) != 0", "memory->id != id || (false && group)",
            "test_symmetric"),
     Mutant("addresses come back at once", "src/ranks/symmetric/symmetric_host.c",
-           "        mmap(state->addresses, state->address_bytes, PROT_NONE,", "        munmap(state->addresses, state->address_bytes);\n"
+           "        mmap(state->addresses, state->address_bytes, PROT_NONE,",
+           "        munmap(state->addresses, state->address_bytes);\n"
            "    if (false)\n        mmap(state->addresses, state->address_bytes, PROT_NONE,", "test_symmetric"),
     Mutant("frees remembered for ever", "src/ranks/symmetric/symmetric_ranges.c",
            "if (count <= REMEMBERED && bytes <= REMEMBERED_BYTES) return;", "if (count <= 1000 * REMEMBERED && bytes <= "
@@ -266,7 +267,7 @@ class Tree:
             self.environment.update(NVCC="none", QUERN_TEST_DEVICE="cpu")
 
     def build(self, suite: str, with_program: bool) -> bool:
-        """False where the compiler already refuses.  A mutant of a GPU's kernels needs these alone, translated."""
+        """Builds the suite and the kernels.  False: it does not compile.  A mutant of GPU kernels needs only the translated kernels."""
         programs = [f"build/tests/{suite}"] if with_program else []
         kernels = ["build/emulator/libcuda.so.1", f"build/emulator/{EMULATED_TARGET}.so"] if self.emulated else []
         commands = [[sys.executable, "-m", "gen", "render"], ["ninja", "--quiet", *programs, *kernels]]
@@ -276,12 +277,12 @@ class Tree:
         return subprocess.run(command, cwd=self.root, env=self.environment, capture_output=True).returncode == 0
 
     def passes(self, suite: str) -> bool:
-        options = ["-j1", "--timeout", "300"] if suite.startswith("test_") else []  # Criterion's
+        options = ["-j1", "--timeout", "300"] if suite.startswith("test_") else []  # options of Criterion
         return self.run([str(self.root / "build" / "tests" / suite), *options])
 
 
 def try_mutant(tree: Tree, mutant: Mutant) -> str:
-    """What became of it: killed, or the reason why this proves nothing."""
+    """Returns `killed`, or the reason why the mutant was not killed."""
     path = tree.root / mutant.file
     original = path.read_text()
     if original.count(mutant.old) != 1:
@@ -296,7 +297,7 @@ def try_mutant(tree: Tree, mutant: Mutant) -> str:
 
 
 def check() -> int:
-    """Whether every mutant still finds what it wants to break: quick enough for every test run."""
+    """Checks that the text of every mutant still occurs once in its file.  This is quick enough for every test run."""
     every = [*CPU, *RANKS, *EMULATED, *EMULATED_RANKS]
     stale = [m for m in every if (ROOT / m.file).read_text().count(m.old) != 1]
     for mutant in stale:

@@ -1,4 +1,4 @@
-"""What tests/checks/mutants.py breaks in Adam: (name, file, text that occurs exactly once, what takes its place, suite)."""
+"""The mutants of Adam for tests/checks/mutants.py: (name, file, text that occurs exactly once, its replacement, suite)."""
 
 from __future__ import annotations
 
@@ -156,7 +156,8 @@ CPU = [
     ("found_inf forgotten", NORM_FINISH, "if (problem->found_inf && !is_finite) *problem->found_inf = 1;",
      "if (problem->found_inf) *problem->found_inf = !is_finite;", "test_gradients"),
     ("a clip coefficient above 1", NORM_FINISH, "problem->max_norm != 0 && wanted < 1", "problem->max_norm != 0", "test_gradients"),
-    ("a norm without the end of a tensor", NORM, "    squares_add(&sum, pair_load_${ dtype.primitive }(rest));\n", "", "test_gradients"),
+    ("a norm without the end of a tensor", NORM, "    squares_add(&sum, pair_load_${ dtype.primitive }(rest));\n", "",
+     "test_gradients"),
     ("a sum rounded twice", ACCUMULATE, "vector_fma(scale, x.first, sum.first)", "scale * x.first + sum.first", "test_gradients"),
     ("gradients left after their sum", ACCUMULATE, "memset(from + whole, 0,", "memset(from + whole, from[0] != 0,",
      "test_gradients"),

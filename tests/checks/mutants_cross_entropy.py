@@ -1,4 +1,4 @@
-"""What tests/checks/mutants.py breaks in cross-entropy: (name, file, text that occurs exactly once, what takes its place, suite)."""
+"""The mutants of cross-entropy for tests/checks/mutants.py: (name, file, text that occurs exactly once, its replacement, suite)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The rooms of the source tree: who may include whom, and no circle anywhere.
+"""Checks the rooms of the source tree: each room includes only the rooms that it may, and includes form no circle.
 
 Reads the `#include "..."` lines of the sources and of the generated kernels.  A room is a folder; a file belongs to the innermost
-room above it.  Prints each offence with file and line; the last line is `N passed, N failed`.
+room above it.  Prints each offence with file and line.  The last line is `N passed, N failed`.
 
-`rooms.py ROOT` checks another tree.  `rooms.py --self-test` breaks every rule once in a scratch copy and expects the offence.
+`rooms.py ROOT` checks another tree.  `rooms.py --self-test` breaks every rule once in a scratch copy and checks that each offence is found.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SUFFIXES = {".c", ".h", ".cu", ".cuh"}
 INCLUDE = re.compile(r'\s*#\s*include\s+"([^"]+)"')
 
-# Each room, from the bottom up, and the rooms it may include beside itself.  A room may only name rooms above its own row.
+# Each room, lowest first, and the rooms that it may include in addition to itself.  A row may only name rooms of earlier rows.
 ROOMS = {
     "include": (),
     "src/os": (),
@@ -34,11 +34,11 @@ ROOMS = {
     "src/ranks/group": ("include", "src/os", "src/kernels", "src/runtime", "src/ranks", "src/ranks/symmetric", "src/ranks/ragged"),
 }
 ROOM_LIMIT = 15
-# Files that belong to a room though they lie elsewhere.
+# Files that belong to a room but lie elsewhere.
 MEMBERS = {"generated/operations.h": "src/kernels", "generated/targets.h": "src/kernels", "generated/dtypes.h": "src/runtime",
            "generated/adam/legality.h": "src/adam"}
 
-# Who stands outside, and the rooms it may include: programs of users know the public header only, tests look inside.
+# Folders outside of the rooms, and the rooms that each may include.  Users' programs include only the public header.
 KERNELS = ("include", "src/kernels", "src/kernels/cpu", "src/kernels/cuda")
 OUTSIDE = {
     "generated": KERNELS,
@@ -82,7 +82,7 @@ def includes(root: Path) -> list[tuple[str, int, str]]:
 
 
 def table_offences() -> list[str]:
-    """The table itself: few rooms, and arrows to earlier rows only."""
+    """Checks the table: at most ROOM_LIMIT rooms, and arrows to earlier rows only."""
     offences = []
     if len(ROOMS) > ROOM_LIMIT:
         offences.append(f"{len(ROOMS)} rooms: expected at most {ROOM_LIMIT}")
@@ -97,7 +97,7 @@ def arrow_offences(found: list[tuple[str, int, str]]) -> list[str]:
     offences = []
     for path, line, target in found:
         room, other = room_of(path), room_of(target)
-        if room == other or (room in OUTSIDE and other in OUTSIDE):  # how programs and tests share helpers is not checked
+        if room == other or (room in OUTSIDE and other in OUTSIDE):  # includes between folders outside are not checked
             continue
         if not room or not other:
             offences.append(f"{path}:{line}: {path if not room else target} is in no room")
@@ -130,11 +130,12 @@ def circle_offences(found: list[tuple[str, int, str]]) -> list[str]:
 
 
 DECLARED = re.compile(r"^(?!static\b|typedef\b|struct quern_\w+ \{|enum\b)[\w][\w *]*?\b(quern_\w+)(\(|\[\]|,|;)", re.M)
-DEFINED = re.compile(r"^(?!static\b|extern\b|typedef\b)[\w][\w *]*?\b(quern_\w+)(?:\(.*\n?(?:[^;{]*\n)*?[^;{]*\{|(?:\[\])? = \{)", re.M)
+DEFINED = re.compile(
+    r"^(?!static\b|extern\b|typedef\b)[\w][\w *]*?\b(quern_\w+)(?:\(.*\n?(?:[^;{]*\n)*?[^;{]*\{|(?:\[\])? = \{)", re.M)
 
 
 def declaration_offences(root: Path) -> list[str]:
-    """A function that a private header declares is defined in the .c file of the same name: else circles hide behind headers."""
+    """A function of a private header must be defined in the .c file of the same name.  Else headers could hide circles."""
     homes: dict[str, str] = {}
     for path in sorted((root / "src").rglob("*.c")):
         for match in DEFINED.finditer(path.read_text()):
@@ -152,11 +153,11 @@ def declaration_offences(root: Path) -> list[str]:
 
 def offences_of(root: Path) -> dict[str, list[str]]:
     found = includes(root)
-    return {"the table": table_offences(), "arrows between rooms": arrow_offences(found), "circles between files": circle_offences(found),
-            "declarations beside definitions": declaration_offences(root)}
+    return {"the table": table_offences(), "arrows between rooms": arrow_offences(found),
+            "circles between files": circle_offences(found), "declarations beside definitions": declaration_offences(root)}
 
 
-# (what is broken, the file, a line put in front of it, what the offence must say)
+# (the broken rule, the file, a line put in front of it, the text of the offence)
 BREAKS = [
     ("an arrow up", "src/os/text.c", '#include "runtime/status.h"', "src/os may not include src/runtime"),
     ("an arrow aside", "src/adam/adam.c", '#include "ranks/handles.h"', "src/adam may not include src/ranks"),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a person sees who calls the command wrongly: usage, status 2 and nothing done.  Help does nothing either, a path may have a
-# space, and QUERN_LOG takes a level alone.
+# Wrong calls of the commands print the usage, end with status 2 and change nothing.  Help also changes nothing, a path may contain a
+# space, and QUERN_LOG accepts a level without a path.  Called by tests/run.py.
 set -u
 cd "$(dirname "$0")/../.."
 fail=0
@@ -31,7 +31,7 @@ expect 1 "no such kernel can exist" "${PYTHON:-python3}" -m gen explain adam tar
 expect 0 "cross_entropy_bf16_streamed__sm_80: chosen" \
     "${PYTHON:-python3}" -m gen explain cross_entropy target=sm_80 logits=bf16 vocab=128256
 
-# The text of `./quern demo --help`, which needs no build, is what the program prints.
+# `./quern demo --help`, which needs no build, prints the same text as the program.
 if [ -x build/language_model ]; then
     build/language_model --help | sed 's|language_model|./quern demo|' | cmp - demo/usage.txt || {
         echo "usage: demo/usage.txt is not what build/language_model --help prints"
@@ -39,7 +39,7 @@ if [ -x build/language_model ]; then
     }
 fi
 
-# A level alone logs to standard error, and makes no file of that name.
+# A level without a path logs to standard error and makes no file of that name.
 if [ -x build/examples/adam ]; then
     expect 0 "adam: .*: runs on a CUDA device" env QUERN_LOG=3 build/examples/adam
     expect 0 "\[cpu\] adam: first use" env QUERN_LOG=2: build/examples/adam
@@ -49,7 +49,7 @@ if [ -x build/examples/adam ]; then
     fi
 fi
 
-# A tree and a Python in a path with a space: the generator's steps and a kernel.
+# The tree and Python lie in a path with a space: runs the generator's steps and compiles a kernel.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tree="$work/a path/quern"

@@ -1,1 +1,1 @@
-"""The runner of all tests, in parts: tests/run.py is its door."""
+"""The parts of the test runner.  tests/run.py is its entry point."""

@@ -1,4 +1,4 @@
-"""Builds what the chosen jobs need, and says how far it is: ninja's own status on a terminal, a line per minute in a log."""
+"""Builds the targets of the chosen jobs and shows its progress: ninja's own status on a terminal, a line per minute in a log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEP = re.compile(r"^\[(\d+)/(\d+)\] ")
 
 
 def prepare() -> bool:
-    """Brings the list of what is built up to date and looks for nvcc, on both of which the choice of jobs depends."""
+    """Updates the ninja files and searches for nvcc.  The choice of jobs depends on both."""
     done = subprocess.run(["ninja", "--quiet", "build/nvcc.txt"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         print(done.stdout, end="")
@@ -23,7 +23,7 @@ def prepare() -> bool:
 
 
 def build(targets: Iterable[str], jobs: int) -> tuple[bool, float]:
-    """Whether all was built, and the seconds of CPU time that it took."""
+    """Returns whether everything was built, and the CPU time in seconds."""
     command = ["ninja", "-j", str(jobs), *sorted(set(targets))]
     before = os.times()
     built = _on_terminal(command) if sys.stdout.isatty() else _in_log(command)
@@ -36,7 +36,7 @@ def _on_terminal(command: list[str]) -> bool:
 
 
 def _in_log(command: list[str]) -> bool:
-    """A line when it begins, each minute and when it ends; of ninja's output what is not a step is shown."""
+    """Prints a line at the beginning, each minute and at the end.  Also prints ninja's output except for its steps."""
     environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
     began = said = time.monotonic()
     first, total = True, ""

@@ -1,4 +1,7 @@
-"""The further checks: commands that say no by their exit status.  One may close with a line `N passed, N failed` of its own."""
+"""The checks beside the suites: commands that report failure by their exit status.
+
+A check may end with its own line `N passed, N failed`.  Called by tests/run.py.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ def emulated(*targets: str) -> tuple[str, ...]:
 class Check:
     name: str
     command: tuple[str, ...]
-    targets: tuple[str, ...] = ()  # for ninja
-    with_nvcc: bool = False        # it proves nothing about a build without nvcc
+    targets: tuple[str, ...] = ()  # of ninja
+    with_nvcc: bool = False        # skipped in a build without nvcc
     quick: bool = False            # takes seconds: part of --quick
 
 
-# A device of the generation that is only ever built as a pack.
+# A device of the generation that is built only as a pack.
 PACKED = next(capability(target) for target in GPU_TARGETS.values() if not target.in_library)
 
 CHECKS = (

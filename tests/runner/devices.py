@@ -1,4 +1,4 @@
-"""The configurations: each device on which suites run, and what ninja has to build for it."""
+"""The configurations: each device on which suites run, and the targets that ninja builds for it.  Called by tests/run.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DRIVER = ("build/emulator/libcuda.so.1", "build/emulator/libcublas.so.13")
 
 NO_NVCC = "the kernels were built without nvcc"
 
-# What can be wrong with a driver (see test_driver.c), and the environment that makes it so.
+# The faults of a driver that test_driver.c tests, and the environment that causes each.
 DRIVERS = {
     "absent": {"LD_LIBRARY_PATH": ""},
     "garbage": {"LD_LIBRARY_PATH": "{garbage}"},
@@ -35,13 +35,13 @@ class Configuration:
     """A device on which suites run."""
 
     name: str
-    kind: str                   # of suites.KINDS
+    kind: str                   # one of suites.KINDS
     environment: dict[str, str] = field(default_factory=dict)
     unavailable: str = ""       # why it cannot run here
-    is_first: bool = True       # of its kind: it runs the suites that need only one
+    is_first: bool = True       # the first of its kind, which also runs the suites that need only one device
     programs: str = "build/tests"
-    targets: tuple[str, ...] = ()   # for ninja, beside the programs
-    only: frozenset[str] | None = None  # suites that are not left out; None: all of its kind
+    targets: tuple[str, ...] = ()   # of ninja, in addition to the programs
+    only: frozenset[str] | None = None  # the names of its suites; None: all suites of its kind
 
     def suites(self) -> list[suites.Suite]:
         return [suite for suite in suites.read_suites()
@@ -50,7 +50,7 @@ class Configuration:
 
 
 def has_nvcc() -> bool:
-    """Whether the build found nvcc; before it has looked: yes."""
+    """Whether the build found nvcc.  True if it has not searched yet."""
     found = BUILD / "nvcc.txt"
     return not found.exists() or found.read_text().strip() != "none"
 
@@ -70,12 +70,12 @@ def cpu_configurations() -> list[Configuration]:
 
 
 def rank_configuration() -> Configuration:
-    """Groups of CPU ranks, which use no kernels: the same on every CPU."""
+    """Groups of CPU ranks.  They use no kernels, so one configuration serves every CPU."""
     return Configuration("ranks", "ranks", {"QUERN_TEST_DEVICE": "cpu"})
 
 
-# The generation that stands for all in `--quick`, and where the suites run that need one only: it has all there is, clusters, bulk
-# and asynchronous copies.
+# The only generation in `--quick`.  The suites that need only one generation also run on it.  It has all features: clusters, bulk
+# copies and asynchronous copies.
 FIRST_EMULATED = first_with("clusters").name
 
 
@@ -97,7 +97,7 @@ def emulated_configurations() -> list[Configuration]:
 
 
 def chosen_owners(suite: suites.Suite) -> list[str]:
-    """The targets on which a suite meets instrumented kernels: all that own some for what walks the kernels, one for the rest."""
+    """The targets on which a suite runs with instrumented kernels: all of them if it runs on every target, else one."""
     found = owners(*suite.operations)
     if "emulated" in suite.every or not found:
         return found
@@ -105,10 +105,11 @@ def chosen_owners(suite: suites.Suite) -> list[str]:
 
 
 def instrumented(configurations: list[Configuration]) -> list[Configuration]:
-    """The same devices with the AddressSanitizer and UndefinedBehaviorSanitizer in the library, the kernels and the suites.
+    """The same devices, with AddressSanitizer and UndefinedBehaviorSanitizer in the library, the kernels and the suites.
 
-    Of the GPU targets one for each source text is enough: the one that owns it has it instrumented, and runs the suites that walk
-    the kernels of the operations concerned; the others run on one of these targets.  Suites of no operation in particular look at the host code: they run on one target of each kind.
+    One GPU target for each source text is enough.  Its kernels are instrumented, and it runs the suites that run on every target.
+    The other suites of an operation run on one of these targets.  Suites without an operation test the host code, so they run on
+    one device of each kind.
     """
     every = [suite for suite in suites.read_suites() if suite.sanitized]
     sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": f"{BUILD / 'emulator-address'}:{EMULATOR}",

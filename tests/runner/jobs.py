@@ -1,4 +1,4 @@
-"""Runs suites and checks, a few at a time, and shows each as it ends."""
+"""Runs suites and checks, several at a time, and prints each as it ends.  Called by tests/run.py."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from runner.record import Cost, Record
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 600          # seconds for one job
-LONG = 60              # seconds: what takes longer begins first
-SPARE_MB = 512         # memory that is left to others
+LONG = 60              # seconds: longer jobs begin first
+SPARE_MB = 512         # memory left for other processes
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Job:
     name: str
     command: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict)
-    targets: tuple[str, ...] = ()  # for ninja
+    targets: tuple[str, ...] = ()  # of ninja
     is_check: bool = False
-    emulated: str = ""                  # the target, of a suite that proves the same on each target with the same kernels
-    operations: tuple[str, ...] = ()    # whose kernels these are
+    emulated: str = ""                  # the target, if the suite proves the same on all targets with the same kernels
+    operations: tuple[str, ...] = ()    # the suite runs kernels of these
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Count:
 class Outcome:
     count: Count
     cost: Cost
-    status: int      # negative: a signal; 124: no end
+    status: int      # negative: a signal; 124: stopped after TIMEOUT
     output: str
 
 
@@ -61,7 +61,7 @@ class Outcome:
 
 
 def run_command(command: tuple[str, ...], environment: dict[str, str]) -> Outcome:
-    """What became of a process with all its children, and everything that was printed."""
+    """Runs a process and returns its status, its output and its cost, all of its children included."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
     began = time.monotonic()
     with tempfile.TemporaryFile() as printed:
@@ -87,7 +87,7 @@ def run_command(command: tuple[str, ...], environment: dict[str, str]) -> Outcom
 
 
 def count_tap(report: str) -> Count:
-    """Criterion's TAP report: a skipped test is an `ok` with a directive."""
+    """Counts the tests of Criterion's TAP report.  A skipped test is an `ok` with a directive."""
     count = Count()
     for line in report.splitlines():
         if line.startswith("not ok"):
@@ -118,7 +118,7 @@ def run_check(job: Job) -> Outcome:
 
 
 def run_job(job: Job) -> tuple[Outcome, list[str]]:
-    """Whatever is not a clean success counts as a failure; the reasons beside failed tests are listed."""
+    """Runs a job.  A job that ran no test, or ended with an error but no failed test, counts as a failure, with the reasons listed."""
     outcome = run_check(job) if job.is_check else run_suite(job)
     count, status, reasons = outcome.count, outcome.status, []
     if not count.passed + count.failed + count.skipped:
@@ -139,14 +139,14 @@ def available_mb() -> int:
 
 
 def split_by_memory(jobs: list[Job], record: Record) -> tuple[list[Job], list[Job]]:
-    """Those that this machine has the memory for, and those that it has not."""
+    """The jobs for which this machine has enough memory, and the others."""
     limit = available_mb() - SPARE_MB
     fits = [record.expected(job.configuration, job.name).peak_mb <= limit for job in jobs]
     return [job for job, yes in zip(jobs, fits) if yes], [job for job, yes in zip(jobs, fits) if not yes]
 
 
 class Progress:
-    """Prints each job as it ends, with the time that is left by the record."""
+    """Prints each job as it ends, with an estimate of the remaining time from the record."""
 
     def __init__(self, jobs: list[Job], record: Record, workers: int) -> None:
         self.record = record

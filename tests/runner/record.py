@@ -1,7 +1,7 @@
-"""What each job took when it ran before: from it comes the time that is left.
+"""The record of each job's cost in earlier runs.  The runner estimates the remaining time from it.
 
-The last runs of this tree are in build/test_times.json.  A first run takes tests/runner/times.json, which
-`./quern test --keep-times` writes; there the devices of one kind share an entry.
+The last runs of this tree are in build/test_times.json.  A first run uses tests/runner/times.json, which
+`./quern test --keep-times` writes; in it the devices of one kind share an entry.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNKNOWN_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Cost:
-    seconds: float     # from begin to end
+    seconds: float     # wall-clock time
     cpu: float         # of all its processes
     peak_mb: int       # of its largest process
 
@@ -34,7 +34,7 @@ def _read(path: Path) -> dict[str, Cost]:
 
 
 def kind_of(configuration: str) -> str:
-    """What configurations share in the kept record: `sanitized emulated` of `sanitized emulated sm_80 on 8.0`."""
+    """The part of a configuration's name in the kept record: `sanitized emulated` of `sanitized emulated sm_80 on 8.0`."""
     words = configuration.split()
     return " ".join(words[: 2 if words[0] == "sanitized" else 1])
 
@@ -49,7 +49,7 @@ class Record:
         return self.last.get(f"{configuration}: {name}") or self.kept.get(f"{kind_of(configuration)}: {name}") or unknown
 
     def quick_seconds(self, configuration: str, name: str) -> float:
-        """CPU time by the kept record, so that --quick means the same everywhere; 0 of what is new."""
+        """CPU time by the kept record, so that --quick selects the same jobs on every machine.  0 for a new job."""
         cost = self.kept.get(f"{kind_of(configuration)}: {name}")
         return cost.cpu if cost else 0
 
@@ -60,7 +60,7 @@ class Record:
         _write(LAST, self.last)
 
     def keep(self) -> None:
-        """Of each kind the dearest device."""
+        """Writes the kept record.  The entry of a kind holds the highest costs among its devices."""
         shared: dict[str, Cost] = {}
         for job, cost in self.last.items():
             configuration, name = job.split(": ", 1)
@@ -70,7 +70,7 @@ class Record:
         _write(KEPT, shared)
 
     def table(self, rows: int = 10) -> list[str]:
-        """The dearest kinds of jobs and the dearest jobs of the last runs."""
+        """The kinds of jobs by their cost in the last runs, and the most expensive jobs."""
         groups: dict[str, float] = {}
         for job, cost in self.last.items():
             groups[kind_of(job.split(": ", 1)[0])] = groups.get(kind_of(job.split(": ", 1)[0]), 0) + cost.cpu

@@ -1,6 +1,6 @@
-"""The Criterion suites: each file in tests/suites says in its opening comment in which configurations it runs.
+"""The Criterion suites.  The opening comment of each file in tests/suites names the configurations in which it runs.
 
-    Runs on: cpu, emulated, gpu; kernels of adam.     of emulated targets whose kernels are the same text one is enough
+    Runs on: cpu, emulated, gpu; kernels of adam.     one of the emulated targets whose kernels have the same text is enough
     Runs on: cpu, every emulated, gpu.
     Runs on: one cpu, one emulated, gpu.              the best CPU target of this machine, one emulated target
     Runs on: cpu; not with sanitizers.
@@ -22,8 +22,8 @@ STATEMENT = re.compile(r"^ \* Runs on: (?P<kinds>[a-z, ]+)(; kernels of (?P<oper
 class Suite:
     name: str
     kinds: frozenset[str]         # of KINDS
-    once: frozenset[str]          # those of them of which one configuration is enough
-    every: frozenset[str]         # those of them of which each configuration is needed
+    once: frozenset[str]          # the kinds of which one configuration is enough
+    every: frozenset[str]         # the kinds of which each configuration is needed, even if kernels have the same text
     operations: tuple[str, ...]   # whose kernels it runs; none: any
     sanitized: bool
 

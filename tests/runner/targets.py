@@ -8,10 +8,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from gen.spec import CPU_TARGETS, GPU_TARGETS, GpuTarget  # noqa: E402
 
-# In which order threads and blocks run: a device's place in the list chooses.  A random order costs twice as much.
+# The orders in which threads and blocks run.  A device's position in the list selects one.  A random order costs twice as much, so
+# only the first device uses it.
 FIRST_ORDER, ORDERS = "random:1", ("forward", "reverse")
 
-# What /proc/cpuinfo calls what the generator asks of a CPU.
+# The flags of /proc/cpuinfo for each CPU feature that the generator requires.
 CPU_FLAGS = {
     "QUERN_CPU_AVX2": ("avx2", "fma", "f16c"),
     "QUERN_CPU_AVX512": ("avx512f", "avx512bw", "avx512dq", "avx512vl"),
@@ -23,13 +24,13 @@ def needed_flags(cpu_target: str) -> set[str]:
 
 
 def library_targets() -> list[GpuTarget]:
-    """Those that the library has, from the oldest on; of equal ones the one that is more specific is first."""
+    """The GPU targets of the library, oldest first.  Of targets with the same cc_min, the one with the smaller cc_max is first."""
     rows = [target for target in GPU_TARGETS.values() if target.in_library]
     return sorted(rows, key=lambda target: (target.cc_min, target.cc_max))
 
 
 def capability(target: GpuTarget) -> str:
-    """That of a device on which a target must serve: its own, and for a virtual one the lowest x.0 that no other target covers."""
+    """The compute capability on which a target is tested: its cc_min; if it is virtual, the lowest x.0 that no other target covers."""
     number = target.cc_min
     if target.is_virtual:
         others = [other for other in library_targets() if not other.is_virtual]
@@ -45,7 +46,7 @@ def older_than_all() -> str:
 
 
 def emulated_devices() -> list[tuple[str, str, str]]:
-    """Capability, target and order of each, by capability."""
+    """The capability, target and order of each device, sorted by capability."""
     found = sorted(((capability(target), target.name) for target in library_targets()), key=lambda pair: float(pair[0]))
     return [(number, name, ORDERS[place % len(ORDERS)] if place else FIRST_ORDER) for place, (number, name) in enumerate(found)]
 

@@ -1,7 +1,7 @@
-"""Which emulated targets have kernels of the same text, so that one of them proves for all what the kernels compute.
+"""Finds emulated targets whose kernels have the same text.  One of them then proves the results of the kernels for all.
 
-The targets' PTX is compared as it was translated for the emulator, after the build.  What differs beside that, how the host code
-launches on the device, is looked at by the suites that run on every target.
+The texts are compared after the build: the C++ to which the emulator has translated the PTX.  Targets also differ in how the host
+code launches kernels; the suites that run on every target test this.  Called by tests/run.py and tests/runner/devices.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _text(path: Path) -> str:
 
 @cache
 def of_operations(target: str, operations: tuple[str, ...]) -> str:
-    """One hash over the translated kernels of these operations, of all if none is named; what is not built is like nothing else."""
+    """A hash of the translated kernels of these operations; none named: of all.  A kernel that is not built equals no other."""
     total = hashlib.sha256()
     for operation in operations or plan.OPERATIONS:
         for unit in plan.units(operation, [spec.GPU_TARGETS[target]]):
@@ -38,11 +38,11 @@ def _sanitized() -> str:
 
 
 def has_instrumented(target: str, operations: tuple[str, ...]) -> bool:
-    """Whether the target has kernels of its own with AddressSanitizer: source texts that no other target has."""
+    """Whether kernels of this target are built with AddressSanitizer.  Targets with the same source text share one such build."""
     return any(f"build $builddir/emulator-address/{unit.build_stem}.o:" in _sanitized()
                for operation in operations for unit in plan.units(operation, [spec.GPU_TARGETS[target]]))
 
 
 def owners(*operations: str) -> list[str]:
-    """The targets that have source texts of their own of one of these operations, from the oldest on."""
+    """The targets for which kernels of one of these operations are built with AddressSanitizer, oldest first."""
     return [target.name for target in library_targets() if has_instrumented(target.name, operations)]

@@ -251,7 +251,7 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
     return status;
 }
 
-/* The next colour above `last` among the thread's ranks; -1: none.  All threads take colours in ascending order, so none deadlocks. */
+/* The next colour above `last` among the thread's ranks; -1: none.  The same order in all threads prevents a deadlock. */
 static int next_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int last) {
     int next = -1;
     for (int i = 0; i < count; i++) {

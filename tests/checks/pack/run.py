@@ -1,6 +1,6 @@
-"""The recipe for a new GPU generation, end to end: pack it, translate its PTX for the emulator, and run an engine that loads it.
+"""Follows the recipe for a new GPU generation: makes a pack, translates its PTX for the emulator, and runs test_pack, which loads it.
 
-The generation is one that the library does not have: without the pack the rows of another one serve its devices.
+The library does not have this generation.  Without the pack, rows of another generation serve its devices.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def make_pack() -> float:
 
 
 def emulate(directory: Path) -> None:
-    """The pack's PTX, translated and compiled like the library's."""
+    """Translates and compiles the pack's PTX as the build does for the library's PTX."""
     compiler = os.environ.get("CXX", "c++")
 
     def compile_one(ptx: Path) -> Path:
@@ -49,7 +49,8 @@ def main() -> int:
     print(f"pack: made in {seconds:.0f} s (limit {LIMIT_SECONDS} s)")
     directory = BUILD / "packs" / TARGET
     emulate(directory)
-    environment = {**os.environ, "QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": serving(CAPABILITY), "QUERN_TEST_PACK_TARGET": TARGET, "QUERN_EMULATOR": CAPABILITY,
+    environment = {**os.environ, "QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": serving(CAPABILITY),
+                   "QUERN_TEST_PACK_TARGET": TARGET, "QUERN_EMULATOR": CAPABILITY,
                    "QUERN_EMULATOR_KERNELS": f"{directory}:{BUILD / 'emulator'}", "LD_LIBRARY_PATH": str(BUILD / "emulator"),
                    "QUERN_TEST_PACK": str(BUILD / "packs" / f"{TARGET}.qpack")}
     return subprocess.run([BUILD / "tests" / "test_pack", "--jobs", "2"], env=environment).returncode

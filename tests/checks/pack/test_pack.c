@@ -1,10 +1,10 @@
 /*
- * Kernel packs: an engine that is running on a generation which the library does not have loads a pack and is served by it, without
- * relinking; and a pack that is not sound is refused with a reason and changes nothing.
+ * Kernel packs.  On a generation that the library does not have, a running engine loads a pack, and its kernels then serve the
+ * engine without relinking.  A faulty pack is refused with a reason and changes nothing.  Called by tests/checks/pack/run.py.
  *
- *   QUERN_TEST_PACK=FILE             for a device that has its target's compute capability
+ *   QUERN_TEST_PACK=FILE             the pack; a device has the compute capability of its target
  *   QUERN_TEST_PACK_TARGET=sm_121    the target of the pack
- *   QUERN_TEST_TARGET=sm_120f        the one that serves without it
+ *   QUERN_TEST_TARGET=sm_120f        the target that serves the device without the pack
  */
 #define _POSIX_C_SOURCE 200809L
 #include <criterion/criterion.h>
@@ -53,7 +53,7 @@ static quern_adam_args adam_args(quern_adam_tensor *tensor) {
     return args;
 }
 
-/* One step of all-bf16 Adam on a device; the new parameters, moments one after the other. */
+/* Takes one step of all-bf16 Adam on a device.  The result holds the new parameters, then m, then v. */
 static void take_step(const struct test_device *device, uint16_t result[3 * COUNT]) {
     uint16_t values[4][COUNT];
     struct buffer buffers[4];
@@ -97,7 +97,7 @@ Test(pack, serves_a_generation_that_the_library_does_not_have) {
     take_step(&device, after);
     check(!memcmp(before, after, sizeof before), "the pack's kernel gives other bits than the library's");
 
-    check_ok(quern_load_pack(pack_path()));  /* again: nothing happens */
+    check_ok(quern_load_pack(pack_path()));  /* a second load has no effect */
     expect_target(device.quern, pack_target());
     device_close(&device);
 }
@@ -157,7 +157,7 @@ static struct bytes read_pack(void) {
     return bytes;
 }
 
-/* The checksum of the format's description, so that only the fault under test is wrong. */
+/* Writes the right checksum, so that the pack has only the fault under test. */
 static void seal(struct bytes bytes) {
     struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
     header->checksum = 0;
@@ -225,7 +225,7 @@ static struct quern_pack_row *find_step(struct bytes bytes) {
     return row;
 }
 
-/* A sound checksum over rows that make no sense. */
+/* The checksum is right, but the rows make no sense. */
 Test(pack, refuses_rows_that_make_no_sense) {
     struct bytes bytes = read_pack();
     struct quern_pack_row *row = find_step(bytes), sound = *row;

@@ -1,7 +1,8 @@
-"""The recipes for an operation, a data type and a GPU target, followed in a copy of the tree by the files that lie beside this one.
+"""Follows the recipes for an operation, a data type and a GPU target in a copy of the tree, with the files of this folder.
 
-A file `NAME` is added to the tree, a file `NAME.edits` changes what is there: lines between <<<< and ==== become those up to >>>>.
-What cannot be shown without nvcc or the emulator is skipped with a word.
+A file `NAME` is added to the tree.  A file `NAME.edits` changes the file NAME: the lines between <<<< and ==== are replaced by the
+lines up to >>>>.  Steps that need nvcc or the emulator are skipped with a message if these are missing.  Called by
+tests/checks/generator.py.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Tree:
         self.touched: list[str] = []
 
     def follow(self, recipe: str, limit: int) -> None:
-        """Adds and edits; more files than the recipe's promise are a failure."""
+        """Adds and edits the files of a recipe.  Fails if they are more than the recipe promises."""
         for source in sorted(path for path in (HERE / recipe).rglob("*") if path.is_file() and "__pycache__" not in path.parts):
             name = str(source.relative_to(HERE / recipe)).removesuffix(".edits")
             to = self.path / name
@@ -98,7 +99,7 @@ def edited(name: str, text: str, edits: str) -> str:
 
 
 def missing_for_gpus() -> str:
-    """Why the GPU's part of a recipe cannot be shown here, or nothing."""
+    """The reason why the GPU part of a recipe cannot run here; empty: it can."""
     sys.path.insert(0, str(ROOT))
     from gen import toolchain
 
@@ -111,9 +112,9 @@ def missing_for_gpus() -> str:
 
 
 def build_library(tree: Tree, gpu: bool) -> None:
-    """libquern.a with the new operation: the host library once more, and the tree's own kernels beside the new ones."""
+    """Builds libquern.a with the new operation: compiles the host library, and links the tree's own kernels and the new ones."""
     targets = tree.python("from gen import plan\nprint(*[t.name for t in plan.targets() if t.kind == 'gpu'])").split()
-    for target in targets:  # what is not compiled here is as without nvcc
+    for target in targets:  # an empty image, as in a build without nvcc
         (tree.path / f"build/{target}").mkdir(parents=True, exist_ok=True)
         (tree.path / f"build/{target}/scale.fatbin").touch()
     if gpu:
@@ -128,7 +129,7 @@ def build_library(tree: Tree, gpu: bool) -> None:
 
 
 def test_an_operation_takes_seven_files(path: Path) -> None:
-    """A spec row, two templates, a source, the enum bit and prototype in quern.h, a suite with its oracle, a page of docs."""
+    """By hand: a spec row, two templates, a source, the bit and prototype in quern.h, a suite with its oracle, a page of docs."""
     tree = Tree(path)
     tree.follow("operation", 7)
     tree.gen("render")
@@ -151,7 +152,7 @@ def test_an_operation_takes_seven_files(path: Path) -> None:
 
 
 def run_on_emulator(tree: Tree) -> None:
-    """The suite on an emulated device, the kernel's line of the audit, and the suite once more with the kernel from a pack."""
+    """Runs the suite on an emulated device, checks the kernel's line of the audit, and runs the suite with the kernel from a pack."""
     directory = tree.path / "build/emulator"
     directory.mkdir()
     tree.run(sys.executable, ROOT / "tests/emulator/translate.py", f"build/{GPU_TARGET}/scale.ptx", "-o", "build/scale.cpp")
@@ -180,7 +181,7 @@ Path("build/scale.qpack").write_bytes(pack.assemble(target, units, {{"scale": fa
 
 
 def test_a_data_type_takes_four_files(path: Path) -> None:
-    """Its row, its constant in quern.h, its conversions on a CPU and on a GPU: gradients can have it."""
+    """By hand: its row, its constant in quern.h, its conversions on a CPU and on a GPU.  Then gradients can have the type."""
     tree = Tree(path)
     tree.follow("dtype", 4)
     tree.gen("render")
@@ -198,7 +199,7 @@ def test_a_data_type_takes_four_files(path: Path) -> None:
 
 
 def test_a_column_that_a_data_type_lacks_is_an_error(path: Path) -> None:
-    """Without minus infinity a type cannot be rendered into kernels that print it."""
+    """A template that uses the minus infinity of a type does not render if the type has none."""
     tree = Tree(path)
     text = tree.path / "templates/cross_entropy/probe.c.j2"
     text.write_text("${ dtypes['e4m3'].minus_infinity }\n")
@@ -217,7 +218,7 @@ for text in ("cross_entropy/probe.c.j2",):
 
 
 def test_a_target_takes_one_file(path: Path) -> None:
-    """A row; it shares the sources that are there, and the tests know on which device to emulate it and what has moved."""
+    """By hand: one row.  The target shares the existing sources, and the tests derive the device on which it is emulated."""
     tree = Tree(path)
     before = {path for path in (tree.path / "generated").rglob("*")}
     tree.follow("target", 1)

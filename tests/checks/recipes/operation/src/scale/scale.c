@@ -1,4 +1,4 @@
-/* quern_scale: y = factor * x. */
+/* quern_scale, a public function: y = factor * x. */
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
