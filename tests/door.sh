@@ -1,10 +1,10 @@
 #!/bin/sh
 # Proves `./quern demo` and `./quern test` on new machines: bare Debian roots, made with debootstrap.
 #   tests/door.sh [ROOT...]     default: bookworm bookworm+blas trixie trixie+blas
-# The name of a root is a release, followed by +blas if the root has netlib's BLAS and its cblas.h.  In each root the commands run as
-# root with nothing installed, and as a user without sudo in a path with a space: with everything installed, and with one package
-# missing.
-#   DOOR_DIR    the directory of roots and logs; bare roots stay there for the next run (default: a new directory, removed at the end)
+# The name of a root is a release, followed by +blas if the root has netlib's BLAS and its cblas.h.  In each root the commands run
+# as root with nothing installed, and as a user without sudo in a path with a space: with everything installed, and with one
+# package missing.
+#   DOOR_DIR    the directory of roots and logs; bare roots stay there for the next run (default: a temporary directory)
 #   DOOR_TEST   the arguments of `./quern test` (default: --quick)
 # It needs root, debootstrap and the network, and is skipped without them.
 set -eu

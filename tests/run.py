@@ -40,7 +40,7 @@ def parse() -> argparse.Namespace:
 
 
 def suite_jobs(configuration: devices.Configuration) -> list[jobs.Job]:
-    """The jobs of a configuration.  A suite that tests the results of emulated kernels stores its target; see leave_out_repeated."""
+    """The jobs of a configuration.  A job that tests results of emulated kernels has its target; see leave_out_repeated."""
     target = configuration.environment["QUERN_TEST_TARGET"] if configuration.kind == "emulated" else ""
     return [jobs.Job(configuration.name, suite.name, (f"{configuration.programs}/{suite.name}", "-j1"), configuration.environment,
                      (f"{configuration.programs}/{suite.name}", *configuration.targets),

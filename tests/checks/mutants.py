@@ -267,7 +267,7 @@ class Tree:
             self.environment.update(NVCC="none", QUERN_TEST_DEVICE="cpu")
 
     def build(self, suite: str, with_program: bool) -> bool:
-        """Builds the suite and the kernels.  False: it does not compile.  A mutant of GPU kernels needs only the translated kernels."""
+        """Builds the suite and the kernels; false if that fails.  A mutant of GPU kernels needs only the translated kernels."""
         programs = [f"build/tests/{suite}"] if with_program else []
         kernels = ["build/emulator/libcuda.so.1", f"build/emulator/{EMULATED_TARGET}.so"] if self.emulated else []
         commands = [[sys.executable, "-m", "gen", "render"], ["ninja", "--quiet", *programs, *kernels]]

@@ -3,7 +3,8 @@
 Reads the `#include "..."` lines of the sources and of the generated kernels.  A room is a folder; a file belongs to the innermost
 room above it.  Prints each offence with file and line.  The last line is `N passed, N failed`.
 
-`rooms.py ROOT` checks another tree.  `rooms.py --self-test` breaks every rule once in a scratch copy and checks that each offence is found.
+`rooms.py ROOT` checks another tree.  `rooms.py --self-test` breaks every rule once in a scratch copy and checks that each offence
+is found.
 """
 
 from __future__ import annotations

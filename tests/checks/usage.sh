@@ -1,6 +1,6 @@
 #!/bin/sh
-# Wrong calls of the commands print the usage, end with status 2 and change nothing.  Help also changes nothing, a path may contain a
-# space, and QUERN_LOG accepts a level without a path.  Called by tests/run.py.
+# Wrong calls of the commands print the usage, end with status 2 and change nothing.  Help also changes nothing, a path may contain
+# a space, and QUERN_LOG accepts a level without a path.  Called by tests/run.py.
 set -u
 cd "$(dirname "$0")/../.."
 fail=0

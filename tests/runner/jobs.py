@@ -118,7 +118,7 @@ def run_check(job: Job) -> Outcome:
 
 
 def run_job(job: Job) -> tuple[Outcome, list[str]]:
-    """Runs a job.  A job that ran no test, or ended with an error but no failed test, counts as a failure, with the reasons listed."""
+    """Runs a job.  A job without any test, or with an error but no failed test, counts as a failure; the reasons are listed."""
     outcome = run_check(job) if job.is_check else run_suite(job)
     count, status, reasons = outcome.count, outcome.status, []
     if not count.passed + count.failed + count.skipped:

@@ -30,7 +30,7 @@ def library_targets() -> list[GpuTarget]:
 
 
 def capability(target: GpuTarget) -> str:
-    """The compute capability on which a target is tested: its cc_min; if it is virtual, the lowest x.0 that no other target covers."""
+    """The capability on which a target is tested: its cc_min.  For a virtual target: the lowest x.0 that no other target covers."""
     number = target.cc_min
     if target.is_virtual:
         others = [other for other in library_targets() if not other.is_virtual]

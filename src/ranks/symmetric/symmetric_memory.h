@@ -74,7 +74,7 @@ struct quern_symmetric_kind {
     const struct quern_symmetric_step *steps;
     int step_count;
 
-    /* Wraps each step; NULL: steps run as they are. */
+    /* Wraps each step; NULL: steps run without a wrapper. */
     quern_status (*take)(const struct quern_symmetric_step *step, struct quern_symmetric_memory *memory,
                          const struct quern_membership *member);
 

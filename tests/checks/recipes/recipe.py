@@ -152,7 +152,7 @@ def test_an_operation_takes_seven_files(path: Path) -> None:
 
 
 def run_on_emulator(tree: Tree) -> None:
-    """Runs the suite on an emulated device, checks the kernel's line of the audit, and runs the suite with the kernel from a pack."""
+    """Runs the suite on an emulated device, checks the kernel's line of the audit, and runs the suite with a pack."""
     directory = tree.path / "build/emulator"
     directory.mkdir()
     tree.run(sys.executable, ROOT / "tests/emulator/translate.py", f"build/{GPU_TARGET}/scale.ptx", "-o", "build/scale.cpp")
