@@ -1,6 +1,6 @@
 """Follows the recipe for a new GPU generation: makes a pack, translates its PTX for the emulator, and runs test_pack.
 
-test_pack loads the pack.  The library does not have this generation.  Without the pack, rows of another generation serve its devices.
+test_pack loads the pack.  The library does not have this generation: without the pack, rows of another one serve its devices.
 """
 
 from __future__ import annotations
