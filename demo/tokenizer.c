@@ -15,12 +15,16 @@
 enum { BYTES = 256, LONGEST_TOKEN = 64 };
 
 struct pair {
-    uint32_t key;       /* left << 16 | right */
+    uint32_t key;       /*
+ * left << 16
+ *
+ * right
+ */
     int32_t token;      /* the token that this round gives it, or 0 */
     int64_t count;      /* 0: an empty slot */
 };
 
-/* The words as they are spelt so far, each in the place of its bytes. */
+/* The words in their current spelling, each in the place of its bytes. */
 struct spelling {
     uint16_t *symbols;
     int64_t *start;     /* [words] */
