@@ -6,7 +6,8 @@
  *
  * - Unpacking with zeros spreads the elements of a vector of 32 over two fp32 vectors; any vector port can run it.  In each
  *   128 bits, which are the elements of one random counter, the lower vector has the first four and the upper one the rest.
- *   Unpacking the random bits gives the same order.  The bits for the parameters, four places further on, are those for v in the other vector.
+ *   Unpacking the random bits gives the same order.  The bits for the parameters, four places further on, are those for v in the
+ *   other vector.
  * - The random bits of the next elements are drawn between the arithmetic of the present ones, because neither alone keeps the
  *   ports busy.
  * - Rare values are searched in the stored results, once per block: a value that is infinite or NaN, or was rounded to infinity,

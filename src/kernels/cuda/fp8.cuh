@@ -19,10 +19,10 @@ template <int FRACTION, int BIAS> struct fp8 {
     enum { bytes = 1 };
 
     static constexpr int bias = BIAS;
-    static constexpr int cut = 23 - FRACTION;                               /* the fraction bits that fp32 has and the type does not */
+    static constexpr int cut = 23 - FRACTION;                               /* fraction bits that fp32 has more */
     static constexpr uint32_t rebias = (127 - BIAS) << FRACTION;            /* moves an exponent to the type's bias */
     static constexpr uint32_t smallest_normal = (128 - BIAS) << 23;         /* as fp32 */
-    /* Added to a subnormal value, this leaves its code in the last bits: their step is that of the subnormal codes. */
+    /* Added to a subnormal value, this leaves its code in the last bits, because both have the same step. */
     static constexpr uint32_t aligner = (151 - BIAS - FRACTION) << 23;
     static constexpr uint32_t random_step = (112 - BIAS - FRACTION) << 23;  /* 2^-16 of that step */
 

@@ -66,7 +66,7 @@ template <class T, int GROUPS> struct share {
         }
     }
 
-    /* Brings the next group to the front; the first one follows the last, unless the array does not span the groups. */
+    /* Brings the next group to the front.  The present one moves behind it or, if it is only passing, is replaced by zeros. */
     __device__ __forceinline__ void next_group(bool passing = false) {
         if (GROUPS == 2 && spans) {
 #pragma unroll
