@@ -13,7 +13,7 @@ HEADING = """\
 
 
 def refusal(base_name: str, target: str) -> str | None:
-    """Why a name cannot be added, or None; its target, if it has one, is only looked at."""
+    """Why a name cannot be added, or None; its target, if it has one, must exist and has no other effect."""
     if target and target not in (*spec.GPU_TARGETS, *spec.CPU_TARGETS):
         return f"no target has the name {target!r}: expected none, since a kernel is added for every target"
     try:

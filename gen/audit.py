@@ -1,4 +1,4 @@
-"""What the compiler made of each GPU kernel, from the PTX and the ptxas reports in build/: registers, spills, the widths of
+"""Reports the compiled form of each GPU kernel, from the PTX and the ptxas reports in build/: registers, spills, the widths of
 global accesses and the instructions per element.
 
 The instructions are PTX along the shortest path on which a thread handles vectors in full: nearest rounding, no weight
@@ -95,7 +95,7 @@ def blocks_of(body: str) -> dict[str, Block]:
 
 
 def dominators(blocks: dict[str, Block]) -> dict[str, set[str]]:
-    """For each block the blocks through which every path to it leads."""
+    """The dominators of each block: the blocks that are on every path to it."""
     before: dict[str, list[str]] = {name: [] for name in blocks}
     for name, block in blocks.items():
         for successor in block.successors:
@@ -134,7 +134,7 @@ def loops_of(blocks: dict[str, Block]) -> dict[str, set[str]]:
 
 
 def shortest_path(blocks: dict[str, Block], region: set[str], start: str, loops: dict[str, set[str]]) -> list[str]:
-    """From start through the region without going back: as many bytes by vectors as possible, then as few instructions."""
+    """The path from start through the region without back edges: the most bytes by vectors, then the fewest instructions."""
     best: dict[str, tuple[int, int, list[str]]] = {}
 
     def visit(name: str, trail: frozenset[str]) -> tuple[int, int, list[str]]:
@@ -187,7 +187,7 @@ def cross_entropy_instructions(blocks: dict[str, Block], element_bytes: int) -> 
 
 
 def _streams(kernel: plan.Kernel) -> bool:
-    """Whether its work is to read or write arrays of elements from end to end."""
+    """Whether the kernel reads or writes whole arrays of elements."""
     return bool(kernel.key.get("logits")) or kernel.operation == "adam" and kernel.key["variant"] != "gradient_norm_combine"
 
 
@@ -199,7 +199,7 @@ def _vector_bytes(kernel: plan.Kernel, width: int, arrays: tuple[str, ...]) -> i
 
 
 def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
-    """What --check complains about."""
+    """The violations that --check reports."""
     found = []
     if audit.spills or audit.stack:
         found.append(f"{audit.spills} bytes spilled, {audit.stack} bytes of stack")

@@ -1,4 +1,4 @@
-"""Which row serves a request on a target, and why the rows before it do not: the dispatcher's walk, on paper."""
+"""Explains which row serves a request on a target and why earlier rows do not, as the dispatcher would select."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from gen import plan, spec
 from gen.operation import Operation
 
-VOCAB = "vocab"  # beside an operation's keys: how long a row of logits is
+VOCAB = "vocab"  # a request's further key: the length of a row of logits
 
 
 class BadRequest(Exception):
@@ -98,7 +98,7 @@ def walk(operation: str, device: plan.Target, request: plan.Key) -> list[str]:
 
 
 def why_illegal(operation: Operation, device: plan.Target, request: plan.Key) -> str | None:
-    """A combination for which no kernel can exist deserves the reason, not a list of misses."""
+    """For a combination that is illegal on every target, the reason instead of a list of rows."""
     if operation.has_open_requests:
         return None
     return plan.illegal(operation.name, {name: request.get(name) for name in operation.keys}, device)

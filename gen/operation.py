@@ -1,4 +1,4 @@
-"""What the generator knows of one operation.  Each has a file in gen/operations/ with a class of its own."""
+"""The base class of operations.  Each operation is a file in gen/operations/ with its own subclass."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Key = dict[str, str | None]
 
 INT64_MAX = 2**63 - 1
 
-# Keys that are no dtypes.
+# Keys that are not dtypes.
 VARIANT, OPTIONS = "variant", "options"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a variant computes: a constant of C, and its value, which kernel packs store."""
+    """The task of a variant: a constant of C, and its value, which kernel packs store."""
 
     constant: str
     number: int
@@ -37,7 +37,7 @@ class Shared:
 
 
 class Operation:
-    """An operation without keys and with one kernel for each target; what others have beside that they override."""
+    """An operation without keys, with one kernel for each target; a subclass overrides what differs."""
 
     name: str
     bit: int                                  # in quern_operations of quern.h
@@ -46,7 +46,7 @@ class Operation:
     headers: tuple[str, ...] = ()             # further files that C needs: generated/<name>/<header>, from templates/<name>/
     inputs: tuple[Path, ...] = ()             # further files that decide which kernels there are
     has_open_requests = False                 # a request may leave keys open
-    talks = False                             # its threads talk to each other: ThreadSanitizer looks at all its kernels
+    talks = False                             # its threads communicate: ThreadSanitizer tests all its kernels
 
     @property
     def constant(self) -> str:
@@ -58,7 +58,7 @@ class Operation:
 
     @property
     def prefix(self) -> str:
-        """What the names of its kernels begin with, and those of no other operation."""
+        """The prefix of its kernels' names; no other operation has it."""
         return f"{self.name}_" if self.keys else f"{self.name}__"
 
     def combinations(self) -> Iterator[Key]:
@@ -66,7 +66,7 @@ class Operation:
         yield {}
 
     def illegal(self, key: Key, target: Target) -> str | None:
-        """The reason why no such kernel can exist, or None; keys and dtypes are known to be such."""
+        """The reason why no such kernel can exist, or None; the caller has checked that keys and dtypes exist."""
         return None
 
     def base_name(self, key: Key) -> str:
@@ -74,7 +74,7 @@ class Operation:
         return "_".join(part for part in (self.name, *key.values()) if part)
 
     def stem(self, key: Key, target: Target) -> str:
-        """The source file that a kernel shares with those which differ only in what is compiled at once."""
+        """The name of a kernel's source file; kernels with the same stem are compiled together."""
         return self.name
 
     def template(self, key: Key) -> str:
@@ -92,7 +92,7 @@ class Operation:
         return INT64_MAX
 
     def cpu_member(self, key: Key) -> str:
-        """The place of a kernel's function in the union of struct quern_kernel."""
+        """The member of the union in struct quern_kernel that holds a kernel's function."""
         return "any"
 
     def cpu_type(self, key: Key) -> str:
@@ -100,9 +100,9 @@ class Operation:
         return f"quern_{self.cpu_member(key)}_cpu_kernel"
 
     def mismatch(self, key: Key, request: Key) -> str | None:
-        """Why a kernel does not serve a request that says nothing against its keys, or None."""
+        """Why a kernel whose keys match a request does not serve it, or None."""
         return None
 
     def advice(self, request: Key) -> str:
-        """How to come by a kernel that can exist and does not."""
+        """How to generate a legal kernel that is missing."""
         return ""

@@ -1,4 +1,4 @@
-"""Kernel packs: the table rows and fatbins of one GPU target in a file that a running engine loads (see src/runtime/pack_format.h)."""
+"""Kernel packs: the table rows and fatbins of one GPU target in a file that an engine loads (see src/runtime/pack_format.h)."""
 
 from __future__ import annotations
 

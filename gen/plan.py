@@ -62,7 +62,7 @@ class Kernel:
 
     @property
     def stem(self) -> str:
-        """The source file it shares with kernels that differ only in what is compiled at once."""
+        """The name of its source file; kernels with the same stem are compiled together."""
         return self.row.stem(self.key, self.target)
 
     @property
@@ -72,7 +72,7 @@ class Kernel:
 
     @property
     def dtypes(self) -> list[str | None]:
-        """Those of its key, in the order in which a table has them."""
+        """The dtypes of its key, in the order of a table row."""
         return [self.key[name] for name in self.row.dtype_keys]
 
     @property
@@ -130,7 +130,7 @@ class Kernel:
 
     @property
     def cpu_member(self) -> str:
-        """Its place in the union of CPU functions of src/kernels/kernel.h."""
+        """Its member of the union of CPU functions in src/kernels/kernel.h."""
         return self.row.cpu_member(self.key)
 
     @property
@@ -179,7 +179,7 @@ class Unit:
 
     @property
     def build_stem(self) -> str:
-        """Where its compiled forms go, below the build directory."""
+        """The path of its compiled forms, relative to the build directory."""
         return f"{self.target.name}/{self.stem}"
 
 

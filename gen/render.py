@@ -1,4 +1,4 @@
-"""Renders the plan through the templates into generated/, and checks that what lies there is what would be rendered."""
+"""Renders the plan through the templates into generated/, and checks that generated/ is current."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def inputs() -> list[str]:
 
 
 def host_sources() -> list[str]:
-    """The sources of the host library, of which only the names are rendered: `adam/adam` for src/adam/adam.c."""
+    """The sources of the host library.  Only their names are rendered: `adam/adam` for src/adam/adam.c."""
     return sorted(str(path.relative_to(SOURCES).with_suffix("")) for path in SOURCES.rglob("*.c"))
 
 
 def folders() -> list[str]:
-    """Those whose times tell that a source came or went, relative to the root."""
+    """The folders whose times change when a source is added or removed, relative to the root."""
     rooms = {SOURCES, *(path.parent for path in SOURCES.rglob("*.c"))}
     return [*sorted(str(path.relative_to(ROOT)) for path in rooms), *tests.folders()]
 
@@ -85,9 +85,9 @@ class Renderer:
 class Sources:
     """Which source file each compilation unit is compiled from, and with which definitions.
 
-    Units of targets of one kind that ask for the same text share one file.  It is named after the oldest of them where other targets
-    have another text.  Of the units that share a file and have the same definitions, the oldest owns the result: the sanitizers look
-    at that one.
+    Units of targets of one kind that need the same text share one file.  If other targets need another text, the file is named
+    after the oldest of its own.  Of the units that share a file and have the same definitions, the oldest owns the result: the
+    sanitizers look at that one.
     """
 
     def __init__(self, renderer: Renderer, units: Iterable[plan.Unit]) -> None:
@@ -117,12 +117,12 @@ class Sources:
 
 
 def _place(unit: plan.Unit) -> tuple[str, str, str]:
-    """What names its source file, but for the target."""
+    """The name of its source file, without the target."""
     return unit.operation, unit.stem, "c" if unit.target.kind == "cpu" else "cu"
 
 
 def _kernels_of_files(units: list[plan.Unit]) -> dict[tuple[str, str, str], list[plan.Kernel]]:
-    """For each GPU source all kernels that some target has: their names do not tell the target."""
+    """For each GPU source the kernels of all targets together: their names do not contain the target."""
     found: dict[tuple[str, str, str], dict[str, plan.Kernel]] = {}
     for unit in reversed(units):  # the newest has most, so that they come in the order of its table
         if unit.target.kind == "gpu":
@@ -172,7 +172,7 @@ def _of_operation(renderer: Renderer, operation: Operation, units: list[plan.Uni
 
 
 def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]:
-    """What the ninja templates list: paths below $builddir, grouped as the edges need them."""
+    """The lists of the ninja templates: paths below $builddir, grouped by edge."""
     gpu = [unit for unit in units if unit.target.kind == "gpu"]
     gpu_targets = list(dict.fromkeys(unit.target for unit in gpu))
     # Names that are unique in an archive, which knows its members by the last part of their path only.
@@ -203,8 +203,8 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
 
 
 def _talking() -> list[str]:
-    """The operations of which ThreadSanitizer looks at all kernels.  Of Adam's, whose threads talk too but which are many and alike
-    in that, tests/race/adam.py compiles a few of its own."""
+    """The operations whose kernels ThreadSanitizer tests completely.  Adam is not one: its threads communicate too, but its many
+    kernels do so alike, and tests/race/adam.py compiles a few of them."""
     return [operation.name for operation in plan.OPERATIONS.values() if operation.talks]
 
 
@@ -230,7 +230,7 @@ def is_current() -> bool:
 
 
 def differences(files: dict[str, str]) -> list[str]:
-    """What is stale, missing or orphaned in generated/, one line each."""
+    """The stale, missing or orphaned files in generated/, one line each."""
     lines = []
     for name, text in sorted(files.items()):
         path = ROOT / name
@@ -244,7 +244,7 @@ def differences(files: dict[str, str]) -> list[str]:
 
 
 def write(files: dict[str, str]) -> list[str]:
-    """Brings generated/ up to date, touching only what differs; returns what was done, one line each."""
+    """Brings generated/ up to date, writing only files that differ; returns the changes, one line each."""
     done = []
     for name, text in sorted(files.items()):
         path = ROOT / name

@@ -14,7 +14,7 @@ PACK_VERSION = 4
 
 @dataclass(frozen=True)
 class Dtype:
-    """An element type: all that templates ask of it.  A column that is None must not be printed: rendering fails where it is."""
+    """An element type, as templates see it.  A column that is None must not be printed: rendering then fails."""
 
     name: str                   # in kernel names
     constant: str               # quern_dtype in quern.h
@@ -34,7 +34,7 @@ class Dtype:
 
     @property
     def is_value(self) -> bool:
-        """Whether an element means something without another array beside it, save a scale."""
+        """Whether an element has a value without another array, except a scale."""
         return self.is_float or self.is_scaled
 
 
@@ -61,7 +61,7 @@ class CpuTarget:
     """An instruction set of x86-64 CPUs, or plain C for any CPU."""
 
     name: str
-    features: frozenset[str]      # what templates may ask for
+    features: frozenset[str]      # features that templates may test
     flags: str                    # compiler flags
     required: tuple[str, ...]     # QUERN_CPU_* bits that must be present at run time
     parent: str | None            # the target that serves when this one cannot
@@ -152,8 +152,8 @@ GPU_TARGETS = {
         GpuTarget("compute_90", 90, 9999, _HOPPER, 99 * 1024, None),
     )
 }
-# sm_103a has no row: of what it adds to sm_100f (hardware stochastic rounding) no template makes use, so its source would be
-# the same, and the family code of sm_100f runs on it.
+# sm_103a has no row: it adds only hardware stochastic rounding to sm_100f, and no template uses that.  Its source would be the
+# same, and the family code of sm_100f runs on it.
 
 GPU_PART_BYTES = 32768  # QUERN_GPU_PART_BYTES of src/kernels/problem.h
 

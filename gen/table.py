@@ -1,4 +1,4 @@
-"""The rows of a table, each said once for all targets of a kind: what differs between them is chosen by the target."""
+"""The rows of a table, each listed once for all targets of a kind; values that differ between targets are chosen by the target."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gen.plan import Kernel, Unit
 
 @dataclass(frozen=True)
 class Row:
-    """Kernels that differ in their targets alone."""
+    """Kernels that differ only in their targets."""
 
     kernels: tuple[Kernel | None, ...]  # one for each target; None where the target has none
 
@@ -21,7 +21,7 @@ class Row:
 
     @property
     def condition(self) -> str:
-        """For the preprocessor, where some target lacks it."""
+        """The preprocessor condition of the row, if some target lacks it."""
         return "" if all(self.kernels) else by_target("1" if kernel else "0" for kernel in self.kernels)
 
     @property

@@ -1,4 +1,4 @@
-"""What lies in tests/: the names from which generated/tests.ninja is rendered."""
+"""The files in tests/: the names from which generated/tests.ninja is rendered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TESTS = ROOT / "tests"
 # The folders whose files are listed, relative to tests/.
 FOLDERS = ("suites", "harness", "oracle", "emulator", "emulator/runtime")
 
-# What the thread ranks that ThreadSanitizer looks at are linked with: tests/race/ranks.c.
+# The files linked with tests/race/ranks.c, the ranks in threads that ThreadSanitizer tests.
 WITH_THREADS = ("harness/random", "harness/ragged_case", "harness/ranks", "oracle/ragged_all_to_all")
 
 
@@ -31,5 +31,5 @@ def sources() -> dict[str, list[str]]:
 
 
 def folders() -> list[str]:
-    """Those whose times tell that a file came or went, relative to the root."""
+    """The folders whose times change when a file is added or removed, relative to the root."""
     return [f"tests/{name}" for name in FOLDERS if (TESTS / name).is_dir()]

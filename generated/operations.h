@@ -1,6 +1,6 @@
 /*
- * The operations: X(bit, CONSTANT, name, prefix), in the order of their bits in quern_operations (quern.h).  The prefix begins the
- * names of an operation's kernels and of no other's.
+ * The operations: X(bit, CONSTANT, name, prefix), in the order of their bits in quern_operations (quern.h).  The prefix is
+ * that of an operation's kernels and of no other's.
  *
  * Rendered by gen/ from templates/build/operations.h.j2; do not edit.
  */

@@ -1,4 +1,4 @@
-"""The operations: one file each, which defines OPERATION.  They are found here by lying in this folder."""
+"""The operations: each file in this folder defines one OPERATION and is found automatically."""
 
 from __future__ import annotations
 

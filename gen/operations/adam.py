@@ -1,6 +1,6 @@
 """Adam: the step for many types of parameters, gradients, moments and master copies, and tasks on gradients.
 
-What is legal is said here once: templates/adam/legality.h.j2 writes it for the host code and for reading kernel packs.
+Legality is defined only here: templates/adam/legality.h.j2 writes it for the host code and for reading kernel packs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Master:
     """A type of master copies."""
 
     params: tuple[str, ...]  # parameters that it can complete
-    reason: str              # for `gen explain`, where they have another type
+    reason: str              # for `gen explain`, if they have another type
     expected: str            # for an error of quern_adam
     suffix: str              # in names of kernels
 
@@ -40,7 +40,7 @@ MASTERS = {
                         "bf16 ones, which the remainder completes to fp32", "remainder"),
 }
 
-# Which types an array of the step can have; None: it need not be there.
+# The types that an array of the step can have; None: the array is optional.
 ROLES: dict[str, tuple[str | None, ...]] = {
     "param": FLOATS,
     "grad": FLOATS,

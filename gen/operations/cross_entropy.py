@@ -25,7 +25,7 @@ GEOMETRY = {
 # Variants of CPU kernels.
 CPU_VARIANTS = ("rows", "stats", "gradient")
 
-# Those that touch no logits: one kernel serves all dtypes and options.
+# Variants that touch no logits: one kernel serves all dtypes and options.
 STAGES_WITHOUT_LOGITS = ("combine", "labels", "reduce")
 
 ROWS = Task("QUERN_STAGE_ROWS", 0)

@@ -8,7 +8,7 @@
 
 enum { THREADS = 256 };
 
-/* A lane has as many groups of eight elements at once as registers allow. */
+/* A lane processes as many groups of eight elements at once as registers allow. */
 template <class M, class V, class Master>
 using shares = adam_shares<f16, f16, M, V, Master, true, 1>;
 

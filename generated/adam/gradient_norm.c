@@ -1,7 +1,7 @@
 /*
- * The sum of the squares of a chunk of gradients, on a CPU: each value is read once, 2 or 4 bytes, and squared in double, where no
- * fp32 can overflow or vanish, so that the sum is infinite or NaN only where a gradient is.  Several sums go side by side, so that
- * none waits for its last addition, and come together in a fixed order.
+ * The sum of the squares of a chunk of gradients, on a CPU.  Each value is read once, 2 or 4 bytes, and squared in double, where no
+ * fp32 can overflow or vanish, so the sum is infinite or NaN only if a gradient is.  Several sums are accumulated in parallel, to
+ * hide the latency of additions, and are added in a fixed order.
  *
  * Rendered by gen/ from templates/adam/gradient_norm.c.j2; do not edit.
  */

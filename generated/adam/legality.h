@@ -1,10 +1,10 @@
 /*
- * What the step of Adam can be, as gen/operations/adam.py judges it; read by src/adam/adam_legality.c alone.
+ * The legal steps of Adam, as gen/operations/adam.py defines them.  Included only by src/adam/adam_legality.c.
  *
  * Rendered by gen/ from templates/adam/legality.h.j2; do not edit.
  */
 
-/* Which types an array can have; each list is closed by QUERN_NO_DTYPE. */
+/* The types that an array can have; each list is closed by QUERN_NO_DTYPE. */
 static const struct role roles[] = {
     [QUERN_ADAM_PARAM] = {"args.param_dtype", false, {QUERN_F32, QUERN_F16, QUERN_BF16}},
     [QUERN_ADAM_GRAD] = {"args.grad_dtype", false, {QUERN_F32, QUERN_F16, QUERN_BF16}},
@@ -14,7 +14,7 @@ static const struct role roles[] = {
     [QUERN_ADAM_COPY] = {"args.copy_dtype", true, {QUERN_F16, QUERN_BF16, QUERN_E4M3, QUERN_E5M2}},
 };
 
-/* Which parameters a master copy can complete, and what is expected of others. */
+/* The parameter types that each kind of master copy supports, and the text of an error for other types. */
 static const struct master masters[] = {
     {QUERN_F32, {QUERN_F16, QUERN_BF16}, "none, since a master copy would hold the same values twice"},
     {QUERN_REMAINDER, {QUERN_BF16}, "bf16 ones, which the remainder completes to fp32"},

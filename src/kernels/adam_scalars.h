@@ -1,7 +1,8 @@
 /*
- * The scalars of an Adam step, in one source for the host's C and the device's CUDA: a captured graph computes them on the device,
- * from numbers that have changed since, and they must have the same bits there.  So there is nothing in here but IEEE operations on
- * doubles, each rounded once (both compilers are told not to contract them), and no function of a library but sqrt.
+ * Computes the scalars of an Adam step.  The host includes it as C and the kernels as CUDA, because with step control a captured
+ * graph computes the scalars on the device from the present numbers.  Both must get the same bits.  The code therefore uses only
+ * IEEE operations on doubles, each rounded once (both compilers are told not to contract them), and no library function except
+ * sqrt.
  */
 #ifndef QUERN_ADAM_SCALARS_H
 #define QUERN_ADAM_SCALARS_H
@@ -17,8 +18,8 @@
 #endif
 
 /*
- * 1 - beta^step without the cancellation of that formula when beta is close to 1, and in as many turns as step has bits:
- * with b_n = 1 - beta^n there is b_2n = b_n * (2 - b_n) and b_(n+1) = b_n + (1 - beta) * (1 - b_n).
+ * 1 - beta^step, without the cancellation of that formula when beta is close to 1.  The loop has one iteration per bit of step:
+ * with b_n = 1 - beta^n, b_2n = b_n * (2 - b_n) and b_(n+1) = b_n + (1 - beta) * (1 - b_n).
  */
 QUERN_ADAM_SCALARS double quern_adam_bias(double beta, uint64_t step) {
     double b = 0;
@@ -31,7 +32,7 @@ QUERN_ADAM_SCALARS double quern_adam_bias(double beta, uint64_t step) {
     return b;
 }
 
-/* Replaces what step control has in the memory of the device; the pointers are readable here. */
+/* Applies the values of step control, which lie in device memory; the pointers must be readable here. */
 QUERN_ADAM_SCALARS void quern_adam_read_control(const struct quern_adam_pointers *control, struct quern_adam_rates *rates) {
     if (control->lr) rates->lr = (double)*control->lr;
     if (control->step) rates->step = (uint64_t)*control->step + 1;
@@ -39,7 +40,7 @@ QUERN_ADAM_SCALARS void quern_adam_read_control(const struct quern_adam_pointers
     if (control->clip) rates->clip = (double)*control->clip;
 }
 
-/* Fills in what depends on the rates; the rest of *scalars stays. */
+/* Sets the members that depend on the rates; the rest of *scalars is unchanged. */
 QUERN_ADAM_SCALARS void quern_adam_set_scalars(const struct quern_adam_rates *rates, struct quern_adam_step *scalars) {
     const double bias2 = quern_adam_bias(rates->beta2, rates->step);
     const float grad_factor = (float)(rates->clip / rates->grad_scale);

@@ -1,10 +1,11 @@
 /*
- * What the host and the kernels of the collective operations share: signals, pads, and what a kernel leaves when it gives up.
- * Included by the host code and by the generated CUDA kernels.
+ * What the host and the kernels of the collective operations share: signals, pads, and the error record of a kernel that gave up.
+ * Included by the host code of src/ranks/ and, through collective_problem.h, by the CUDA kernels.
  *
  * A barrier is put-to-all, then wait-for-all.  Each rank has a pad with one signal per rank, which only that rank writes.  Each
- * pair of ranks counts the barriers both took part in; a rank puts its count into its peers' pads and waits until theirs have come
- * at least as far.  So any subset can meet without a group of its own, a rank may be one phase ahead, and a pad is never reset.
+ * pair of ranks counts the barriers in which both took part.  A rank writes its count into its peers' pads and waits until their
+ * counts are at least as high.  So any subset of the ranks can meet without a group of its own, a rank may be one phase ahead, and
+ * a pad is never reset.
  */
 #ifndef QUERN_COLLECTIVE_H
 #define QUERN_COLLECTIVE_H
@@ -20,7 +21,7 @@
 enum { QUERN_RANK_LIMIT = 128, QUERN_RANK_WORDS = QUERN_RANK_LIMIT / 32 };
 
 /*
- * A signal: the epoch in the low half, the tag of the meeting in the high half.  Two ranks that come to the same epoch with
+ * A signal holds the epoch in the low half and the tag of the meeting in the high half.  Two ranks that reach the same epoch with
  * different tags have made different calls.
  */
 typedef uint64_t quern_signal;
@@ -29,10 +30,13 @@ QUERN_SHARED_INLINE quern_signal quern_make_signal(uint32_t epoch, uint32_t tag)
 QUERN_SHARED_INLINE uint32_t quern_signal_epoch(quern_signal signal) { return (uint32_t)signal; }
 QUERN_SHARED_INLINE uint32_t quern_signal_tag(quern_signal signal) { return (uint32_t)(signal >> 32); }
 
-/* Whether an epoch has been reached; the counters may wrap around. */
+/* Whether an epoch has been reached.  The counters may wrap around. */
 QUERN_SHARED_INLINE int quern_epoch_reached(uint32_t seen, uint32_t expected) { return (int32_t)(seen - expected) >= 0; }
 
-/* What a rank is doing: the operation in the tag's upper byte, the phase in the next, a digest of the members in the rest. */
+/*
+ * Identifies the call of a rank: the operation in the tag's upper byte, the phase in the next byte, a digest of the members in the
+ * rest.
+ */
 enum quern_collective {
     QUERN_IDLE = 0,
     QUERN_IN_CREATE,
@@ -48,10 +52,10 @@ enum quern_collective {
 
 enum quern_phase {
     QUERN_PHASE_NONE = 0,
-    QUERN_PHASE_MEETING,    /* the one wait of a barrier */
-    QUERN_PHASE_EXCHANGE,   /* of arguments, on the host */
-    QUERN_PHASE_ENTRY,      /* of an all-to-all: outputs may be overwritten, metadata is there */
-    QUERN_PHASE_VOTE,    /* all have checked the metadata */
+    QUERN_PHASE_MEETING,    /* the only wait of a barrier */
+    QUERN_PHASE_EXCHANGE,   /* the host exchanges arguments */
+    QUERN_PHASE_ENTRY,      /* of an all-to-all: outputs may be overwritten, metadata is ready */
+    QUERN_PHASE_VOTE,       /* all ranks have checked the metadata */
     QUERN_PHASE_COPY,
     QUERN_PHASE_EXIT,       /* outputs are complete */
     QUERN_PHASES
@@ -67,23 +71,23 @@ QUERN_SHARED_INLINE uint32_t quern_make_tag(enum quern_collective operation, enu
     return (uint32_t)operation << 24 | (uint32_t)phase << 16 | members_digest;
 }
 
-/* In the tag of a signal: this rank comes to the meeting with bad news.  All who meet learn of it. */
+/* A bit of the tag: this rank dissents.  All ranks of the meeting see it. */
 enum { QUERN_TAG_DISSENTS = 1 << 23 };
 
 /*
- * A GPU rank's pad, in symmetric device memory that was zeroed before its address was told to anyone; `stride` below is
+ * The pad of a GPU rank, in symmetric device memory that was zeroed before its address was shared.  `stride` is
  * quern_pad_stride(ranks):
  *
- *   quern_signal pair[stride]       slot s is written by rank s: the meetings of the two
- *   quern_signal everyone[stride]   slot s is written by rank s, by multicast: the meetings of the whole group
- *   uint32_t     count[stride]      this rank's own: meetings with each rank so far (on the device, so that graphs can be replayed)
- *   uint32_t     everyone_count     this rank's own
- *   uint32_t     grid[15]           this rank's own: how the blocks of one launch wait for each other
+ *   quern_signal pair[stride]       slot s is written by rank s: meetings of the two ranks
+ *   quern_signal everyone[stride]   slot s is written by rank s, by multicast: meetings of the whole group
+ *   uint32_t     count[stride]      local: meetings with each rank so far (on the device, so that graphs can be replayed)
+ *   uint32_t     everyone_count     local: meetings of the whole group so far
+ *   uint32_t     grid[15]           local: how the blocks of one launch wait for each other
  */
 QUERN_SHARED_INLINE uint32_t quern_pad_stride(uint32_t ranks) { return (ranks + 7) / 8 * 8; }
 QUERN_SHARED_INLINE uint64_t quern_device_pad_bytes(uint32_t ranks) { return 20 * (uint64_t)quern_pad_stride(ranks) + 64; }
 
-/* What is wrong with a slice of a ragged all-to-all; the host has the words for it. */
+/* The faults of a slice of a ragged all-to-all.  The host turns them into text. */
 enum quern_slice_fault {
     QUERN_SLICE_FINE = 0,
     QUERN_SLICE_INPUT_OFFSET,    /* negative: value */
@@ -97,11 +101,11 @@ enum quern_slice_fault {
     QUERN_SLICE_UPDATES,         /* `rank` has value updates, `peer` limit */
     QUERN_SLICE_ROW_BYTES,       /* `rank` has value bytes in a row, `peer` limit */
     QUERN_SLICE_OUTPUT_PLACE,    /* the outputs are not at the same place of the same symmetric allocation */
-    QUERN_SLICE_WORKSPACE_PLACE, /* nor are the workspaces, of GPUs */
-    QUERN_SLICE_ARGUMENTS        /* `rank` refused its own arguments: its own detail says why */
+    QUERN_SLICE_WORKSPACE_PLACE, /* the same for the workspaces of GPUs */
+    QUERN_SLICE_ARGUMENTS        /* `rank` refused its own arguments: its own detail gives the reason */
 };
 
-/* The first fault that a rank has found: slice (peer, update) of what `rank` sends or, for faults of receiving, receives. */
+/* The first fault that a rank found: slice (peer, update) of those that `rank` sends or, for a receive fault, receives. */
 struct quern_slice_report {
     int32_t fault;        /* enum quern_slice_fault */
     int32_t rank;
@@ -113,13 +117,18 @@ struct quern_slice_report {
     int64_t limit;
 };
 
-/* What a kernel leaves in host memory when it ends without having done its work; one per rank, written by its rank only. */
-enum quern_kernel_error_kind { QUERN_NO_KERNEL_ERROR = 0, QUERN_KERNEL_ERROR_TIMEOUT, QUERN_KERNEL_ERROR_MISMATCH, QUERN_KERNEL_ERROR_SLICE };
+/* The error record that a kernel writes to host memory when it gives up.  Each rank has one, which only that rank writes. */
+enum quern_kernel_error_kind {
+    QUERN_NO_KERNEL_ERROR = 0,
+    QUERN_KERNEL_ERROR_TIMEOUT,
+    QUERN_KERNEL_ERROR_MISMATCH,
+    QUERN_KERNEL_ERROR_SLICE
+};
 
 struct quern_kernel_error {
     uint32_t kind;                          /* enum quern_kernel_error_kind; written last */
-    uint32_t tag;                           /* of the meeting in which it happened */
-    uint32_t missing[QUERN_RANK_WORDS];     /* bit mask: TIMEOUT: ranks that did not come; MISMATCH: ranks in another call */
+    uint32_t tag;                           /* of the meeting that failed */
+    uint32_t missing[QUERN_RANK_WORDS];     /* bit mask.  TIMEOUT: ranks that did not come; MISMATCH: ranks in another call */
     uint32_t expected[QUERN_RANK_LIMIT];    /* epochs, of the ranks in `missing` */
     quern_signal seen[QUERN_RANK_LIMIT];    /* their last signals */
     uint64_t waited;                        /* nanoseconds */

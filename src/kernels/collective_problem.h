@@ -1,31 +1,31 @@
 /*
- * What the host hands to the kernels of the collective operations.  Included by the host code and by the generated CUDA kernels,
- * so that both agree on the layout; a kernel takes one of these structs by value.
+ * The parameters of the collective kernels.  Included by the host code of src/ranks/ and by the CUDA kernels, so that both agree on
+ * the layout; a kernel takes one of these structs by value.
  */
 #ifndef QUERN_COLLECTIVE_PROBLEM_H
 #define QUERN_COLLECTIVE_PROBLEM_H
 
 #include "kernels/collective.h"
 
-/* How a kernel reaches the other ranks of its group, who of them takes part in this launch, and how long it waits for them. */
+/* How a kernel reaches the other ranks of its group, which ranks take part in this launch, and how long it waits for them. */
 struct quern_links {
     char *pad[QUERN_RANK_LIMIT];          /* every rank's pad, at the addresses of this rank */
     char *multicast_pad;                  /* reaches all pads at once; NULL: not mapped, or not all ranks take part */
     uint32_t *poison;                     /* the group's, in host memory */
-    struct quern_kernel_error *error;      /* this rank's, in host memory */
-    uint32_t *reported_tag, *reported_wait;  /* in host memory, for quern_group_report: where this rank waits, and whether it does */
+    struct quern_kernel_error *error;     /* this rank's, in host memory */
+    uint32_t *reported_tag, *reported_wait;  /* in host memory, for quern_group_report: where this rank waits; whether it waits */
     uint64_t timeout;                     /* nanoseconds, of each wait */
     uint32_t members[QUERN_RANK_WORDS];   /* bit mask */
     uint32_t rank, ranks;
-    uint32_t tag;                         /* of the operation and its members, with no phase */
+    uint32_t tag;                         /* of the operation and its members, without a phase */
 };
 
 /* The words of a pad's `grid`. */
 enum quern_grid_word {
-    QUERN_GRID_ENDED,       /* not 0: a launch of this rank has given up; every later one ends at once */
+    QUERN_GRID_ENDED,       /* not 0: a launch of this rank has given up, and every later one ends at once */
     QUERN_GRID_LAUNCHES,    /* launches that have completed so far */
-    QUERN_GRID_RELEASED,    /* the launch whose blocks may go on: QUERN_GRID_LAUNCHES + 1, or still the one before */
-    QUERN_GRID_FINISHED     /* blocks of this launch that are done */
+    QUERN_GRID_RELEASED,    /* the launch whose blocks may run: QUERN_GRID_LAUNCHES + 1, or still the previous one */
+    QUERN_GRID_FINISHED     /* blocks of this launch that have finished */
 };
 
 /* ---- barrier ---- */
@@ -33,62 +33,62 @@ enum quern_grid_word {
 struct quern_barrier_problem {
     struct quern_links links;
     uint32_t phase;                       /* enum quern_phase */
-    uint32_t dissents;                    /* not 0: a rank that has refused its arguments comes only to say so */
+    uint32_t dissents;                    /* not 0: this rank has refused its arguments and only reports that */
 };
 
 /* ---- ragged all-to-all ---- */
 
-/* One slice to copy; none is empty. */
+/* One slice to copy; it is not empty. */
 struct quern_ragged_slice {
-    uint64_t begin;       /* bytes of the slices before it */
+    uint64_t begin;       /* total bytes of the slices before it */
     uint64_t bytes;
     const char *from;
     char *to;
 };
 
-/* What a rank has to copy.  A plan keeps it; without a plan the launch itself works it out. */
+/* The slices that a rank has to copy.  A plan keeps the list; without a plan the launch computes it. */
 struct quern_ragged_work {
-    uint64_t bytes;       /* of all slices */
+    uint64_t bytes;       /* total of all slices */
     uint64_t count;
     uint64_t unused[2];
     struct quern_ragged_slice slice[];
 };
 
-/* What a sender tells a receiver of one slice, in rows. */
+/* One slice as its sender describes it to the receiver, in rows. */
 struct quern_ragged_offer {
     int64_t output_offset;
     int64_t size;
 };
 
 /*
- * The beginning of a rank's workspace, where the members read what it has to say between entry and exit.  So only its owner ever
- * writes it, and never while another one may still read: whatever subsets of the ranks meet one after the other.
+ * The beginning of a rank's workspace.  The members read it between entry and exit.  Only its owner writes it, and never while
+ * another rank may still read it.  This holds for any sequence of meetings of subsets.
  */
 struct quern_ragged_header {
-    uint64_t workspace_id;                /* where this workspace and the output are: struct quern_symmetric_place */
+    uint64_t workspace_id;                /* place of this workspace and the output: struct quern_symmetric_place */
     int64_t workspace_offset;
     uint64_t output_id;
     int64_t output_offset;
     int64_t row_bytes;
     int64_t updates;
-    uint32_t epoch[QUERN_RANK_LIMIT];     /* of this entry, with each rank: no header of an earlier call is taken for this one's */
-    struct quern_slice_report report;     /* what this rank has found wrong, if it dissents from the vote */
+    uint32_t epoch[QUERN_RANK_LIMIT];     /* of this entry, with each rank: distinguishes this header from one of an earlier call */
+    struct quern_slice_report report;     /* the fault that this rank found, if it dissents from the vote */
     struct quern_ragged_offer offer[];    /* [members, updates] */
 };
 
-/* A slice that this rank receives, when overlaps are looked for. */
+/* A received slice, as the search for overlaps sorts it. */
 struct quern_ragged_receipt {
-    int64_t begin, end;                   /* rows; INT64_MAX: none */
+    int64_t begin, end;                   /* rows; INT64_MAX: no slice */
     uint64_t index;                       /* in the metadata */
 };
 
 struct quern_ragged_problem {
     struct quern_links links;
     struct quern_ragged_work *work;       /* this rank's own */
-    int32_t planned;                      /* the work is there, and the metadata has been checked: nothing below matters */
+    int32_t planned;                      /* the work is listed and the metadata has been checked: the members below are unused */
 
     /* A place is an index of the metadata's members. */
-    int32_t place, places;                /* this rank's, and their number */
+    int32_t place, places;                /* this rank's place, and the number of places */
     unsigned char rank_at[QUERN_RANK_LIMIT];                /* place -> rank */
     struct quern_ragged_header *header[QUERN_RANK_LIMIT];   /* of each place */
     char *output[QUERN_RANK_LIMIT];       /* of each place */
@@ -99,7 +99,7 @@ struct quern_ragged_problem {
     const void *input_offsets, *send_sizes, *output_offsets, *recv_sizes;  /* [places, updates] */
     uint64_t workspace_id, output_id;
     int64_t workspace_offset, output_offset;
-    struct quern_ragged_receipt *receipts;  /* room to sort places * updates of them, up to a power of two; NULL: overlaps are fine */
+    struct quern_ragged_receipt *receipts;  /* power of two >= places * updates, for sorting; NULL: overlaps allowed */
 };
 
 #endif

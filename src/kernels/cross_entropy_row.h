@@ -1,6 +1,7 @@
 /*
- * What is known of a row of cross-entropy, in double: how the sums of its parts come together, and what loss, outputs and gradient
- * follow from them.  Shared by the CPU's kernels and its host code, so that every path to a row gives the same bits.
+ * Arithmetic on one row of a cross-entropy, in double: it merges the sums of the row's parts and derives loss, outputs and gradient
+ * from them.  The CPU kernels and their host code (src/cross_entropy/cross_entropy_cpu.c) include it, so that every path to a row
+ * gives the same bits.
  */
 #ifndef QUERN_CROSS_ENTROPY_ROW_H
 #define QUERN_CROSS_ENTROPY_ROW_H
@@ -13,12 +14,12 @@
 
 /* ---- sums ---- */
 
-/* Of no columns: where sums start, and what a skipped row has. */
+/* Sums over no columns: the initial value, and the stats of a skipped row. */
 static inline quern_row_stats quern_row_nothing(void) {
     return (quern_row_stats){.origin = (double)-INFINITY, .label_value = -INFINITY, .argmax = -1};
 }
 
-/* Brings the sums to another origin.  Without one there are no exponentials, and distances are counted from 0. */
+/* Rescales the sums to another origin.  Without an origin there are no exponentials, and distances are counted from 0. */
 static inline void quern_row_move(quern_row_stats *stats, double origin) {
     if (stats->origin == origin) return;
     if (stats->origin == (double)-INFINITY) {
@@ -32,7 +33,7 @@ static inline void quern_row_move(quern_row_stats *stats, double origin) {
     stats->origin = origin;
 }
 
-/* Adds columns that follow those that are there.  Of equal maxima the first stays. */
+/* Adds the sums of later columns.  The first of equal maxima is kept. */
 static inline void quern_row_add(quern_row_stats *stats, quern_row_stats more) {
     const double origin = stats->origin > more.origin ? stats->origin : more.origin;
     quern_row_move(stats, origin);
@@ -62,18 +63,18 @@ static inline bool quern_row_is_ignored(const struct quern_cross_entropy_problem
     return quern_row_given_label(problem, row) == problem->ignore_index;
 }
 
-/* The label of a row among all columns, or -1 for a row to skip. */
+/* The label's column among all columns, or -1 for a skipped row. */
 static inline int64_t quern_row_label(const struct quern_cross_entropy_problem *problem, int64_t row) {
     const int64_t label = quern_row_given_label(problem, row);
     return label == problem->ignore_index || label < 0 || label >= problem->global_vocab ? -1 : label;
 }
 
-/* ---- what follows from a row's sums ---- */
+/* ---- results of a row's sums ---- */
 
 struct quern_row_values {
     double label;      /* exp(the label's y - origin) */
     double sum;        /* of exp(y - origin) over all columns; NaN when any y is NaN or +infinity */
-    double log_sum;    /* lse - origin; of a row that is confident of its label without cancellation */
+    double log_sum;    /* lse - origin; without cancellation for a row that is confident of its label */
     bool is_infinite;  /* every y is -infinity */
 };
 
@@ -87,7 +88,7 @@ static inline struct quern_row_values quern_row_values(const quern_row_stats *st
     return values;
 }
 
-/* 0 times infinity is 0: what has no weight has no part in the loss. */
+/* The product, with 0 times infinity = 0: a term with weight 0 is skipped. */
 static inline double quern_row_product(double weight, double value) { return weight != 0 ? weight * value : 0; }
 
 static inline double quern_row_loss(const struct quern_cross_entropy_problem *problem, const quern_row_stats *stats,
@@ -96,7 +97,8 @@ static inline double quern_row_loss(const struct quern_cross_entropy_problem *pr
     const double of_label = values->log_sum - ((double)stats->label_value - stats->origin);
     const double of_all = stats->weights * values->log_sum - stats->weighted;
     return quern_row_product((1 - smoothing) * (double)stats->label_weight, of_label) +
-           quern_row_product(smoothing / (double)problem->global_vocab, of_all) + quern_row_product((double)problem->z_loss, lse * lse);
+           quern_row_product(smoothing / (double)problem->global_vocab, of_all) +
+           quern_row_product((double)problem->z_loss, lse * lse);
 }
 
 static inline double quern_row_entropy(const quern_row_stats *stats, const struct quern_row_values *values) {
@@ -114,7 +116,7 @@ static inline void quern_row_write(const struct quern_cross_entropy_problem *pro
     if (problem->argmax) problem->argmax[row] = argmax;
 }
 
-/* The outputs of a row whose label, -1 for a row to skip, and sums are known. */
+/* Writes the outputs of a row from its sums and its label, which is -1 for a skipped row. */
 static inline void quern_row_finish(const struct quern_cross_entropy_problem *problem, int64_t row, int64_t label,
                                     const quern_row_stats *stats) {
     if (label < 0) {
@@ -136,21 +138,21 @@ static inline void quern_row_finish(const struct quern_cross_entropy_problem *pr
 
 /* ---- the gradient ---- */
 
-/* The gradient of a row with respect to its y: factor * exp(y - origin) - uniform * class weight, but at the label. */
+/* The gradient of a row with respect to its y: factor * exp(y - origin) - uniform * class weight, except at the label's column. */
 struct quern_row_gradient {
     enum { QUERN_GRADIENT_ZERO, QUERN_GRADIENT_NAN, QUERN_GRADIENT_NUMBERS } kind;
     double origin, factor, uniform;
     double label;
 };
 
-/* What the gradient of a row is multiplied by. */
+/* The factor that multiplies a row's gradient. */
 static inline double quern_row_scale(const struct quern_cross_entropy_problem *problem, int64_t row) {
     double scale = problem->grad_scale;
     if (problem->grad_loss) scale *= (double)problem->grad_loss[row * problem->grad_loss_stride];
     return problem->divisor ? scale / *problem->divisor : scale;
 }
 
-/* label: -1 for a row to skip. */
+/* label: -1 for a skipped row. */
 static inline struct quern_row_gradient quern_row_gradient(const struct quern_cross_entropy_problem *problem, int64_t row,
                                                            int64_t label, const quern_row_stats *stats) {
     struct quern_row_gradient gradient = {.kind = QUERN_GRADIENT_ZERO, .origin = stats->origin};

@@ -1,6 +1,7 @@
 /*
- * What ends a norm, in one source for the host's C and the device's CUDA: from the sum of squares to what is asked for, and how
- * GPUs divide the sums of many tiles.
+ * Ends a gradient norm: computes the norm, the clip coefficient and found_inf from the sum of squares, and divides the sums of many
+ * tiles among the blocks of a GPU.  src/adam/gradient_norm.c includes it as C and gradient_norm_combine.cuh as CUDA, so that both
+ * give the same bits.
  */
 #ifndef QUERN_GRADIENT_NORM_FINISH_H
 #define QUERN_GRADIENT_NORM_FINISH_H
@@ -16,11 +17,11 @@
 #define QUERN_GRADIENT_NORM_FINISH static inline
 #endif
 
-/* On a GPU: the sums that a block adds up where several share the work. */
+/* On a GPU: the number of sums per block when several blocks share the work. */
 enum { QUERN_GRADIENT_NORM_PART = 2048 };
 
 /*
- * squares is the sum of all squares, infinite or NaN if a gradient is: squares of fp32 values and their sums are far from
+ * squares is the sum of all squares; it is infinite or NaN if a gradient is.  Sums of squares of fp32 values are far from
  * overflowing a double.
  */
 QUERN_GRADIENT_NORM_FINISH void quern_gradient_norm_finish(const struct quern_gradient_norm_problem *problem, double squares) {

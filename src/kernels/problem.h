@@ -1,7 +1,7 @@
 /*
- * What an operation hands to its kernels: the checked request, with defaults filled in.
- * Included by the host code, by the generated C kernels and by the generated CUDA kernels, so that all three agree on the
- * layout; a GPU kernel takes one of these structs by value.
+ * The parameters of the kernels of cross-entropy and Adam: the checked request with defaults filled in.  Included by the host code,
+ * by the generated C kernels and by the generated CUDA kernels, so that all three agree on the layout; a GPU kernel takes one of
+ * these structs by value.
  */
 #ifndef QUERN_PROBLEM_H
 #define QUERN_PROBLEM_H
@@ -23,21 +23,21 @@ struct quern_cross_entropy_problem {
     int64_t ignore_index;
     int64_t rows;
     int64_t vocab;
-    int64_t padded_vocab;              /* >= vocab: what the gradient's rows are filled up to with zeros */
-    int64_t first_column, global_vocab;  /* where the shard lies */
+    int64_t padded_vocab;              /* >= vocab: the gradient's rows are padded with zeros up to it */
+    int64_t first_column, global_vocab;  /* the position of the shard */
     const float *grad_loss;            /* NULL: 1 */
     int64_t grad_loss_stride;
     float grad_scale;
     int32_t reduction;                 /* quern_reduction */
 
-    /* Options: 0 and NULL are none.  A kernel that is not a full one knows the first only. */
+    /* Options: 0 and NULL turn an option off.  A kernel that is not full supports the first one only. */
     float z_loss;
     float label_smoothing, softcap;
     const float *class_weights;        /* [vocab] */
 
     /*
-     * Outputs of each row: [rows] or NULL.  The last two are asked of full kernels only; to the stats stage, which writes no
-     * outputs, they say what the sums are wanted for.
+     * Outputs of each row: [rows] or NULL.  Only full kernels write the last two.  The stats stage writes no outputs and takes
+     * these pointers as flags for the sums that are needed.
      */
     float *row_loss;
     float *lse, *log_prob;
@@ -46,25 +46,25 @@ struct quern_cross_entropy_problem {
     struct quern_row_stats *stats;     /* written by the rows and combine stages, read by the gradient stage */
 
     struct quern_row_stats *parts;     /* [part_count, rows]: written by the stats stage, read by the combine stage */
-    int64_t part_count;                /* parts of this problem's columns; in the combine stage whatever is to be combined */
-    int32_t is_final;                  /* combine: the parts are those of whole rows, whose losses and outputs are written */
+    int64_t part_count;                /* parts of this problem's columns; in the combine stage all that are combined */
+    int32_t is_final;                  /* combine: the parts are those of whole rows; losses and outputs are written */
 
     float *loss;                       /* [1], sum or mean; written by the reduce stage only */
-    double *divisor;                   /* of the mean; written by the label stage.  NULL: not the mean */
-    int32_t weights_in_stats;          /* the label stage finds a label's class weight there: its column may be elsewhere */
+    double *divisor;                   /* of the mean; written by the labels stage.  NULL: not the mean */
+    int32_t weights_in_stats;          /* the labels stage reads class weights from stats: a label may be in another shard */
     struct quern_cross_entropy_report *report;  /* or NULL */
 };
 
 /*
- * A row is summed in parts of so many columns, each on its own and then all in their order: so the bits of a row's sums do not
- * depend on who sums them, one worker all parts or many workers one part each.
+ * A row is summed in parts of this many columns, first within each part and then over the parts in order.  So the bits of a row's
+ * sums are the same whether one worker sums all parts or many workers sum one part each.
  */
 enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
 
 /*
- * Scratch of one CPU worker, for one row: the exponentials as fp32, beside them the slopes of the softcap if there is one, and the
- * origin of each piece's exponentials as a double.  A piece is what a block of columns holds, without the label's column: that one
- * splits its block into two pieces, each of which may waste up to half of a part's 64 further columns.
+ * Scratch of one CPU worker, for one row: the exponentials as fp32, the slopes of the softcap if there is one, and the origin of
+ * each piece's exponentials as a double.  A piece is a block of columns without the label's column.  The label splits its block
+ * into two pieces, and padding each of them may waste up to half of a part's 64 extra columns.
  */
 enum { QUERN_CROSS_ENTROPY_BLOCK = 4096, QUERN_CPU_SCRATCH_PART = QUERN_CPU_PART_COLUMNS + 64 };
 
@@ -76,7 +76,7 @@ static inline int64_t quern_cross_entropy_scratch_columns(int64_t vocab) {
     return (vocab + 63) / 64 * 64 + 64 * quern_cross_entropy_scratch_parts(vocab);
 }
 
-/* What is kept of each column: its exponential, and with a softcap its slope there. */
+/* The values kept per column: the exponential and, with a softcap, its slope. */
 static inline int64_t quern_cross_entropy_scratch_floats(float softcap) { return softcap != 0 ? 2 : 1; }
 
 static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab, float softcap) {
@@ -88,10 +88,10 @@ static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab, float sof
 
 /* ---- Adam ---- */
 
-/* Philox4x32 is safe from 7 rounds on: the fewest that pass BigCrush (Salmon et al. 2011, table 2). */
+/* Philox4x32 passes BigCrush from 7 rounds on (Salmon et al. 2011, table 2). */
 enum { QUERN_RANDOM_ROUNDS = 7 };
 
-/* What the scalars of a step are computed from: see src/kernels/adam_scalars.h. */
+/* The inputs of the scalars of a step: see src/kernels/adam_scalars.h. */
 struct quern_adam_rates {
     double lr, beta1, beta2;
     double decoupled_decay;            /* weight_decay in AdamW mode, else 0 */
@@ -106,52 +106,52 @@ struct quern_adam_step {
     float one_minus_beta2;
     float step_size;                   /* lr / (1 - beta1^step) */
     float inverse_sqrt_bias2;          /* 1 / sqrt(1 - beta2^step) */
-    float inverse_bias2;               /* 1 / (1 - beta2^step): where eps stands below the root */
+    float inverse_bias2;               /* 1 / (1 - beta2^step): used if eps is inside the root */
     float eps;
     float decoupled_decay;             /* lr * weight_decay in AdamW mode, else 0 */
     float l2_decay;                    /* weight_decay in L2 mode, else 0 */
-    float grad_factor;                 /* clip / grad_scale, negated by maximize: gradients are always multiplied with it */
+    float grad_factor;                 /* clip / grad_scale, negated by maximize: multiplies every gradient */
     uint32_t step;                     /* low 32 bits: counter word 2 of the random numbers */
     uint32_t seed[2];                  /* key of the random numbers */
-    int32_t stochastic_param;          /* 1: stochastic, 0: nearest; meaningless for fp32 */
+    int32_t stochastic_param;          /* 1: stochastic, 0: nearest; unused for fp32 */
     int32_t stochastic_m;
     int32_t stochastic_v;
     int32_t eps_inside;                /* 1: sqrt(v * inverse_bias2 + eps), 0: sqrt(v) * inverse_sqrt_bias2 + eps */
 
-    /* What only a full kernel knows; 0 for the others. */
+    /* Options of full kernels; 0 for the others. */
     int32_t amsgrad;
     int32_t zero_grads;
     int32_t copy_dtype;                /* quern_dtype */
 };
 
-/* Step control in the memory of the device, as in quern.h; NULL: the rates have it. */
+/* Step control in device memory, as in quern.h.  A NULL member means that the value is in the rates. */
 struct quern_adam_pointers {
     const float *lr;
-    int64_t *step;                     /* the steps taken so far */
+    int64_t *step;                     /* the number of steps taken so far */
     const float *grad_scale, *clip;
-    const float *found_inf;            /* not 0: nothing is written but the zeros of zero_grads, and *step stays */
+    const float *found_inf;            /* if not 0, only the zeros of zero_grads are written, and *step stays */
 };
 
 /*
- * Eight elements share one block of random numbers, eight 16-bit values: element i of a tensor is rounded with value
- * (i + turn) % 8, where the turn depends on what is rounded.  So an element's own roundings are independent of each other and one
- * block serves all three.
+ * Eight elements share one block of random numbers, which has eight 16-bit values.  Element i of a tensor is rounded with value (i
+ * + turn) % 8, where the turn depends on the array.  So the roundings of one element are independent of each other, and one block
+ * serves all three arrays.
  */
 enum { QUERN_RANDOM_TURN_V = 0, QUERN_RANDOM_TURN_M = 2, QUERN_RANDOM_TURN_PARAM = 4 };
 
-/* What every kernel needs of a tensor. */
+/* A tensor's arrays for every kernel. */
 struct quern_adam_slice {
     void *param;
     void *grad;
     void *m;
     void *v;
-    void *master;                      /* fp32, or the remainder; NULL: none */
+    void *master;                      /* fp32, or the remainder; NULL: no master copy */
     int64_t count;
-    float lr_multiplier;               /* 1 and 1 where the call has no multipliers */
+    float lr_multiplier;               /* 1 and 1 if the call has no multipliers */
     float weight_decay_multiplier;
 };
 
-/* What only full kernels need of it; a pointer that the call does not ask for is NULL. */
+/* A tensor's arrays for full kernels only.  A pointer that the call does not use is NULL. */
 struct quern_adam_extras {
     uint8_t *m_scale, *v_scale;        /* of scaled types: one E8M0 byte for each 32 elements */
     void *v_max;
@@ -161,18 +161,18 @@ struct quern_adam_extras {
     float *copy_max;                   /* NULL: not wanted */
 };
 
-/* The unit of work on a GPU: so many elements of a tensor, for one warp. */
+/* The work item of a GPU warp: this many elements of a tensor. */
 enum { QUERN_ADAM_TILE = 2048 };
 
-/* Elements [number * QUERN_ADAM_TILE, ...) of the tensor that stands at `tensor` in the plan's list. */
+/* Elements [number * QUERN_ADAM_TILE, ...) of the tensor at index `tensor` of the plan's list. */
 struct quern_adam_tile {
     uint32_t tensor;
     uint32_t number;
 };
 
 /*
- * A GPU launch takes its tensors from a plan's tables in the memory of the device, or from the kernel's parameters, which hold up
- * to 32,764 bytes.  Warp w of W takes the tiles w, w + W, ...; there may be none at all.
+ * A GPU launch takes its tensors from a plan's tables in device memory, or from the kernel's parameters, which hold up to 32,764
+ * bytes.  Warp w of W takes the tiles w, w + W, ...; a warp may have no tile.
  */
 struct quern_adam_launch {
     struct quern_adam_step step;                /* complete, unless has_control */
@@ -181,32 +181,32 @@ struct quern_adam_launch {
     uint32_t has_control;
 
     /*
-     * Not NULL: the last launch of a call with control.step.  Each block counts itself here when it has read the control; the last
-     * one sets it to zero again and, unless found_inf is set, stores the step that is taken.
+     * Set for the last launch of a call with control.step, otherwise NULL.  Each block increments it after reading the control.
+     * The last block resets it to zero and, unless found_inf is set, stores the new step.
      */
     uint32_t *ticket;
 
-    /* A plan's tables; NULL: the batch behind this. */
+    /* A plan's tables; NULL: the batch that follows this struct. */
     const struct quern_adam_tile *tiles;
     const struct quern_adam_slice *slices;
     const struct quern_adam_extras *extras;     /* for full kernels */
 
-    /* Without a plan: tensors from first_place on in the caller's list, empty ones included. */
-    uint32_t first_place;                       /* the place of slices[0]; places are part of the random numbers' counter */
+    /* Without a plan: the tensors from first_place on in the caller's list, empty ones included. */
+    uint32_t first_place;                       /* index of slices[0] in the list; the index enters the random numbers' counter */
     uint32_t tensor_count;
     int64_t tile_count;
 };
 
 enum { QUERN_ADAM_BATCH = 512, QUERN_ADAM_FULL_BATCH = 256 };
 
-/* What a plain kernel takes by value, ... */
+/* The parameter of a plain kernel, ... */
 struct quern_adam_batch {
     struct quern_adam_launch launch;
     struct quern_adam_slice slices[QUERN_ADAM_BATCH];
-    uint32_t first_tile[QUERN_ADAM_BATCH];      /* the tiles of the tensors before it: an empty one begins where the next does */
+    uint32_t first_tile[QUERN_ADAM_BATCH];      /* tiles before the tensor; an empty tensor has its successor's value */
 };
 
-/* ... and a full one. */
+/* ... and of a full one. */
 struct quern_adam_full_batch {
     struct quern_adam_launch launch;
     struct quern_adam_slice slices[QUERN_ADAM_FULL_BATCH];
@@ -216,7 +216,7 @@ struct quern_adam_full_batch {
 
 /* ---- gradients: norm and accumulation ---- */
 
-/* A CPU sums the squares of so many elements of a tensor at a time, and then all such sums in their order. */
+/* A CPU sums the squares of this many elements of a tensor at a time, and then adds these sums in order. */
 enum { QUERN_GRADIENT_CHUNK = 1 << 16 };
 
 struct quern_gradient_slice {
@@ -227,12 +227,12 @@ struct quern_gradient_slice {
 
 enum { QUERN_GRADIENT_BATCH = 1024 };
 
-/* What the norm and accumulation kernels take by value; tiles are those of Adam, of the same size. */
+/* The parameter of the norm and accumulation kernels.  Tiles are those of Adam and have the same size. */
 struct quern_gradient_batch {
-    const struct quern_adam_tile *tiles;        /* norm: of a plan, whose gradients are meant; NULL: the tensors below */
+    const struct quern_adam_tile *tiles;        /* norm: of a plan, for its gradients; NULL: the tensors below */
     const struct quern_adam_slice *slices;
-    double *squares;                            /* norm: receives each tile's sum of squares, at the tile's number in the call */
-    int64_t first_square;                       /* norm: where this launch's first tile stores it */
+    double *squares;                            /* norm: output, each tile's sum of squares, by its number in the call */
+    int64_t first_square;                       /* norm: the index for this launch's first tile */
     float scale;                                /* accumulation */
     int32_t zero_grads;
     uint32_t tensor_count;
@@ -241,14 +241,14 @@ struct quern_gradient_batch {
     uint32_t first_tile[QUERN_GRADIENT_BATCH];  /* as in quern_adam_batch */
 };
 
-/* From the sums of squares to the norm, the clip coefficient and found_inf: what the norm's last kernel takes by value. */
+/* The parameter of the norm's last kernel, which computes the norm, the clip coefficient and found_inf from the sums of squares. */
 struct quern_gradient_norm_problem {
     const double *squares;             /* summed in a fixed order */
     int64_t square_count;
     double max_norm;                   /* 0: no clipping */
     double grad_scale;
     const float *grad_scale_pointer;   /* NULL: grad_scale */
-    float *norm, *clip, *found_inf;    /* each may be NULL */
+    float *norm, *clip, *found_inf;    /* NULL: not wanted */
 };
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * Makes a table of its rows: included by generated/<operation>/table.c alone, which defines
+ * Builds a table from its rows.  Included only by generated/<operation>/table.c, which defines
  *
  *   QUERN_TABLE             the name of the table
  *   QUERN_TABLE_OPERATION   the operation's bit
- *   QUERN_ROWS_GPU          the files that list the rows once for all targets of a kind, each as ROW(...), by the units that are
- *   QUERN_ROWS_CPU          compiled together, UNIT(unit) where SELECTED(unit); one may be missing
+ *   QUERN_ROWS_GPU,         the files that list the rows once for all targets of a kind, each as ROW(...), grouped by the units
+ *   QUERN_ROWS_CPU          that are compiled together, UNIT(unit) if SELECTED(unit); either may be undefined
  *
- * generated/targets.h includes these for every target: here once for the declarations and once for the rows.
+ * generated/targets.h includes these files for every target.  It is included twice here: for the declarations and for the rows.
  */
 #include "kernels/kernel.h"
 
@@ -16,7 +16,7 @@
 #define QUERN_SELECTED(target, unit) 1
 #endif
 
-/* With the name of the present target in the place of TARGET: what is joined by ## is not expanded. */
+/* These macros expand TARGET to the present target's name; an operand of ## is not expanded. */
 #define SELECTED(unit) SELECTED_FOR(TARGET, unit)
 #define SELECTED_FOR(target, unit) QUERN_SELECTED(target, unit)
 #define WITH_TARGET(name) JOINED(name, TARGET)

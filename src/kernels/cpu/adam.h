@@ -1,20 +1,20 @@
 /*
- * Adam on a CPU: one pass over param, grad, m and v that reads and writes each value once: 14 bytes per element when all
- * four are bf16, 28 when all are fp32, 20 for bf16 with an fp32 master, which is then read instead of the parameter, and
- * 18 with a remainder for a master.
+ * Adam on a CPU: one pass over param, grad, m and v that reads and writes each value once.  This is 14 bytes per element if all
+ * four are bf16 and 28 if all are fp32.  It is 20 for bf16 with an fp32 master, which is read instead of the parameter, and 18 with
+ * a remainder as the master.
  *
- * An element costs a square root, a division and, when it is rounded stochastically, its share of a Philox block; this arithmetic
- * must overlap with the memory traffic.  The loop goes by blocks of 256 elements: it draws their random bits at once and then passes
- * over them twice, first for the roots and then for the divisions, because an element waits long for either and many of a kind are
- * done faster than both in turn.  What is stochastic and which decay is on is the same for the whole call, so a branch on it inside
- * the loop is always predicted.
+ * An element costs a square root, a division and, if it is rounded stochastically, part of a Philox block; this arithmetic must
+ * overlap with the memory traffic.  The loop processes blocks of 256 elements.  It draws the random bits of a block at once and
+ * then makes two passes over the block, one for the square roots and one for the divisions: both have a long latency, and several
+ * of one kind overlap better than alternating ones.  The rounding modes and the kind of decay are constant during a call, so a
+ * branch on them inside the loop is always predicted.
  *
- * The full kernels also know scaled moments, whose 32 elements must all be known before the first of them is stored, so that they
- * wait in fp32 until their block is done; AMSGrad; a further copy of the parameters, and zeros for the gradients, both while the
- * block is still in the nearest cache.
+ * The full kernels also support AMSGrad, a further copy of the parameters, zeroed gradients and scaled moments.  The copy and the
+ * zeros are written while the block is in the L1 cache.  A scaled moment is stored only when all 32 elements of its block are
+ * known, so it waits in fp32.
  *
- * A source in generated/adam/ has the kernels of one type of parameters and one of gradients.  It defines STEP_IS_FULL, 0 or 1, and
- * the C types of its dtypes (TYPE_bf16), and includes this once; then it includes adam_step.h for each kernel.
+ * A source in generated/adam/ has the kernels of one type of parameters and one type of gradients.  It defines STEP_IS_FULL, 0 or
+ * 1, and the C types of its dtypes (TYPE_bf16) and includes this file once; then it includes adam_step.h for each kernel.
  */
 #ifndef QUERN_CPU_ADAM_STEPS_H
 #define QUERN_CPU_ADAM_STEPS_H
@@ -37,7 +37,7 @@
 
 enum { PAIR = 2 * VECTOR_LANES };
 
-/* What waits for the second pass over a block, in fp32. */
+/* Values kept in fp32 for the second pass over a block. */
 struct pending {
     float m[BLOCK], denominator[BLOCK];
 #if STEP_IS_FULL
@@ -45,7 +45,7 @@ struct pending {
 #endif
 };
 
-/* The kinds of masters, as the preprocessor tells them apart. */
+/* The kinds of masters, as numbers for the preprocessor. */
 #define MASTER_none 0
 #define MASTER_f32 1
 #define MASTER_remainder 2

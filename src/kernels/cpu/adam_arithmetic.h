@@ -1,6 +1,6 @@
 /*
- * The arithmetic of one Adam step on vectors of fp32, each operation rounded once, in the order that every target and the GPU
- * kernels have.  Included after adam_avx512.h or its like.
+ * The arithmetic of one Adam step on vectors of fp32.  Each operation is rounded once, in the same order on every target and in the
+ * GPU kernels.  Included by adam.h and adam_bf16_avx512.h, after adam_vectors.h.
  */
 #ifndef QUERN_CPU_ADAM_ARITHMETIC_H
 #define QUERN_CPU_ADAM_ARITHMETIC_H
@@ -10,13 +10,13 @@
 
 #include "kernels/problem.h"
 
-/* The scalars of the step for one tensor, in all lanes. */
+/* The scalars of the step for one tensor, broadcast to all lanes. */
 struct constants {
     vector grad_factor, one_minus_beta1, one_minus_beta2, step_size, inverse_bias2, eps, decoupled_decay, l2_decay;
     int has_decoupled_decay, has_l2_decay, eps_inside;
 };
 
-/* By the bits, so that a compiler keeps the answer instead of comparing in every turn of a loop. */
+/* Compares the bits, so that a compiler keeps the answer instead of comparing again in every iteration of a loop. */
 static inline int is_nonzero(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -50,8 +50,8 @@ static inline struct vector_pair pair_fma(vector factor, struct vector_pair x, s
 }
 
 /*
- * A moment moves by a fraction of its distance to the gradient: in fp32 that is far more accurate than
- * beta * m + (1 - beta) * g.  The distance of an infinite v is NaN; where a NaN turns up, settle_moments looks at its cause.
+ * A moment moves by a fraction of its distance to the gradient: in fp32 that is far more accurate than beta * m + (1 - beta) * g.
+ * The distance of an infinite v is NaN; if there is a NaN, settle_moments examines its cause.
  */
 static inline struct vector_pair next_m(const struct constants *c, struct vector_pair m, struct vector_pair g) {
     const struct vector_pair distance = {g.first - m.first, g.second - m.second};
@@ -63,7 +63,7 @@ static inline struct vector_pair next_v(const struct constants *c, struct vector
     return pair_fma(c->one_minus_beta2, distance, v);
 }
 
-/* An infinite v stays infinite, and NaN becomes what is stored for it. */
+/* An infinite v stays infinite, and NaN becomes the NaN that is stored. */
 static inline void settle_moments(struct vector_pair *m, int32_t m_nan, struct vector_pair *v, int32_t v_nan,
                                   struct vector_pair old_v) {
     v->first = vector_keep_infinite(old_v.first, v->first);
@@ -72,7 +72,7 @@ static inline void settle_moments(struct vector_pair *m, int32_t m_nan, struct v
     *v = pair_replace_nan(*v, v_nan);
 }
 
-/* AMSGrad's v_max: v where it is above or NaN, else what it was. */
+/* AMSGrad's new v_max: v if it is larger or NaN, otherwise the old v_max. */
 static inline struct vector_pair next_v_max(struct vector_pair v_max, struct vector_pair v, int32_t v_nan) {
     const struct vector_pair raised = {vector_raise(v_max.first, v.first), vector_raise(v_max.second, v.second)};
     return pair_settle(raised, v_nan);
@@ -88,7 +88,7 @@ static inline struct vector_pair denominators(const struct constants *c, struct 
     return (struct vector_pair){denominator(c, v.first), denominator(c, v.second)};
 }
 
-/* Where m is zero there is no update, also when v and eps are zero. */
+/* If m is zero there is no update, even if v and eps are zero. */
 static inline vector next_p(const struct constants *c, vector p, vector m, vector denominator) {
     vector delta = c->step_size * vector_divide_or_zero(m, denominator);
     if (c->has_decoupled_decay)

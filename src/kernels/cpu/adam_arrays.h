@@ -1,6 +1,6 @@
 /*
- * The arrays of a tensor and its state, as a list, and the walk over a tensor in whole groups of elements: what is left at its end
- * is worked on in a copy that has the room of a group, so that the loops of the kernels know nothing of it.
+ * The list of a tensor's arrays, and the loop over a tensor in whole groups of elements.  The remainder at the end is processed in
+ * a padded copy, so that the kernels' loops handle whole groups only.  Included by adam.h and adam_bf16_avx512.h.
  */
 #ifndef QUERN_CPU_ADAM_ARRAYS_H
 #define QUERN_CPU_ADAM_ARRAYS_H
@@ -16,14 +16,14 @@ enum array { PARAM, GRAD, M, V, MASTER, PLAIN_ARRAYS, V_MAX = PLAIN_ARRAYS, COPY
 
 enum { GROUP = QUERN_RANDOM_GROUP, BLOCK = QUERN_RANDOM_BLOCK };
 
-/* Where the arrays of a tensor are, from some element on; NULL: it has no such array. */
+/* The addresses of a tensor's arrays from some element on; NULL: the tensor has no such array. */
 struct arrays {
     char *at[ARRAYS];
 };
 
-/* The bytes of an element of each array; a scale has one for each QUERN_SCALE_BLOCK elements. */
+/* The bytes of an element of each array.  A scale array has one element for each QUERN_SCALE_BLOCK elements. */
 struct sizes {
-    int count;  /* of the arrays that a kernel knows */
+    int count;  /* of the arrays that a kernel uses */
     int of[ARRAYS];
 };
 
@@ -33,7 +33,7 @@ static inline int64_t bytes_of(const struct sizes *sizes, enum array array, int6
     return elements * sizes->of[array];
 }
 
-/* `first` begins a block of scales. */
+/* `first` is the first element of a block of scales. */
 static inline struct arrays from_element(const struct arrays *arrays, const struct sizes *sizes, int64_t first) {
     struct arrays from = {{NULL}};
     for (int i = 0; i < sizes->count; i++)
@@ -62,10 +62,16 @@ struct work {
     uint32_t place;
 };
 
-/* Works on `count` elements, whole groups, whose place in their tensor begins at `first`; the arrays begin there. */
+/*
+ * Processes `count` elements, a multiple of a group.  The arrays point to their first element, which is element `first` of the
+ * tensor.
+ */
 typedef void groups_function(const struct work *work, const struct arrays *arrays, int64_t first, int64_t count);
 
-/* Less than a group: `arrays` are copied, padded with zeros, and copied back, the gradient too, which may have been zeroed. */
+/*
+ * For less than a group: copies `arrays`, pads them with zeros, takes the step and copies them back.  This includes the gradient,
+ * which the step may have zeroed.
+ */
 static void run_rest(const struct work *work, const struct arrays *arrays, const struct sizes *sizes, int64_t first,
                      int64_t count, groups_function *groups) {
     _Alignas(64) char room[ARRAYS][GROUP * sizeof(float)];
@@ -83,7 +89,7 @@ static void run_rest(const struct work *work, const struct arrays *arrays, const
             memcpy(arrays->at[i], room[i], (size_t)bytes_of(sizes, i, count));
 }
 
-/* Whole groups in place, what is left in a copy; `first` begins a block. */
+/* Processes whole groups in place and the remainder in a copy; `first` is the first element of a block. */
 static inline void run(const struct work *work, const struct sizes *sizes, int64_t first, int64_t end, groups_function *groups) {
     const struct arrays tensor = arrays_of(work->tensor, work->extras);
     const int64_t rest = (end - first) % GROUP, whole = end - first - rest;

@@ -1,6 +1,6 @@
 /*
- * What the Adam kernels need beside vector_avx2.h: arithmetic that is IEEE to the last bit, and stochastic rounding.
- * adam_avx512.h says what each function does; the names are the same.
+ * The Adam kernels' operations beyond vector_avx2.h: exact IEEE arithmetic and stochastic rounding.  Included by adam_vectors.h and
+ * narrow_avx2.h.  adam_avx512.h describes each function; the names are the same.
  */
 #ifndef QUERN_CPU_ADAM_H
 #define QUERN_CPU_ADAM_H
@@ -26,7 +26,7 @@ static inline vector vector_raise(vector a, vector b) {
     return _mm256_blendv_ps(a, b, above);
 }
 
-/* The NaN of each type as fp32, which the roundings below leave as it is. */
+/* The NaN of each type as fp32.  The roundings below do not change it. */
 enum { NAN_f32 = 0x7FFFFFFF, NAN_f16 = 0x7FFFE000, NAN_bf16 = 0x7FFF0000 };
 
 static inline int pair_has_nan(struct vector_pair x) {
@@ -59,16 +59,13 @@ static inline __m256i vector_load_u16(const uint16_t *from) {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)from));
 }
 
-/* The lower halves of the lanes; their upper halves are zero. */
+/* The lower halves of the lanes, zero-extended. */
 static inline void ordered_store_u16(uint16_t *to, __m256i first, __m256i second) {
     __m256i crossed = _mm256_packus_epi32(first, second);
     _mm256_storeu_si256((__m256i *)to, _mm256_permute4x64_epi64(crossed, 0xD8));
 }
 
-/*
- * The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at the larger of FLT_MAX and
- * x.
- */
+/* The sum must not carry a finite value into infinity or an infinity into NaN: it is limited to the larger of FLT_MAX and x. */
 static inline __m256i magnitude_add_random(__m256i magnitude, __m256i random) {
     __m256i limit = _mm256_max_epu32(magnitude, _mm256_set1_epi32(0x7F7FFFFF));
     return _mm256_min_epu32(_mm256_add_epi32(magnitude, random), limit);
@@ -103,8 +100,8 @@ static inline void ordered_round_bf16(uint16_t *to, struct vector_pair x, const 
 }
 
 /*
- * The bits of the even elements, which are in the first vector, are the lower halves of the random words.  Where a sum
- * carries a finite value into infinity, which is rare, the carry is taken back.
+ * The random bits of the even elements, which are in the first vector, are the lower halves of the random words.  In the rare case
+ * that a sum carries a finite value into infinity, the carry is undone.
  */
 static inline __m256i pair_round_stochastic(struct vector_pair x, __m256i random) {
     __m256i even = _mm256_castps_si256(x.first), odd = _mm256_castps_si256(x.second);
@@ -125,9 +122,9 @@ static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uin
         pair_store_bf16(to, x);
 }
 
-/* ---- bf16 with a remainder: the parameter is one above the master's upper half where the remainder is more than a half ---- */
+/* ---- bf16 with a remainder: the parameter is one above the master's upper half if the remainder is more than a half ---- */
 
-/* -1 there, else 0. */
+/* -1 in such a lane, else 0. */
 static inline __m256i remainder_is_above_half(__m256i remainder) {
     __m256i moved = _mm256_xor_si256(remainder, _mm256_set1_epi16((int16_t)0x8000));
     return _mm256_cmpgt_epi16(moved, _mm256_setzero_si256());
@@ -176,8 +173,8 @@ static inline __m256i f16_round_nearest(vector x) {
 }
 
 /*
- * Cuts 13 bits off the fp32; below f16's normal range, where the cut is at 2^-24 whatever the exponent, the random bits are
- * added as a number.  The conversion toward zero holds what overflows at 65504.
+ * Cuts 13 bits off the fp32.  Below f16's normal range the cut is at 2^-24 for every exponent, so the random bits are added as a
+ * number.  The conversion toward zero limits overflow to 65504.
  */
 static inline __m256i f16_round_stochastic(vector x, const uint16_t *random) {
     __m256i bits = _mm256_castps_si256(x);

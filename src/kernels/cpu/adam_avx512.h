@@ -1,22 +1,23 @@
 /*
- * What the Adam kernels need beside vector_avx512.h: arithmetic that is IEEE to the last bit, and stochastic rounding.
+ * The Adam kernels' operations beyond vector_avx512.h: exact IEEE arithmetic and stochastic rounding.  Included by adam_vectors.h
+ * and narrow_avx512.h.
  *
  * adam_avx512.h, adam_avx2.h and adam_portable.h define the same names and give the same bits:
  *
  *   vector_fms                  a * b - c, rounded once
  *   vector_sqrt
- *   vector_divide_or_zero       a / b, but +0 where a is zero
- *   vector_keep_infinite        a where a is infinite, else b
- *   vector_raise                b where b is above a or NaN, else a
+ *   vector_divide_or_zero       a / b, but +0 if a is zero
+ *   vector_keep_infinite        a if a is infinite, else b
+ *   vector_raise                b if b is above a or NaN, else a
  *   ordered_load_*              2 * VECTOR_LANES consecutive elements at any address, in their order
- *   ordered_round_*             the same; `random` has 16 random bits for each element and asks for stochastic rounding (up
- *                               with the probability of what is cut off; a finite value stays finite), NULL for rounding to
+ *   ordered_round_*             stores the same elements.  `random` has 16 random bits for each element: an element is rounded up
+ *                               with the probability of its cut-off part, and a finite value stays finite.  NULL rounds to
  *                               nearest, ties to even.  Infinity stays infinity; a NaN must be the type's own.
  *   pair_round_bf16             the same in the order of pair_load_bf16
- *   *_load_remainder            fp32 values from their bf16 and remainders (see quern_adam in quern.h)
+ *   *_load_remainder            fp32 values from bf16 and remainders (see quern_adam in quern.h)
  *   *_store_remainder           the reverse; a NaN must be that of bf16
- *   pair_has_nan                whether there is any NaN: rare, so that all further care about it is taken out of the way
- *   pair_replace_nan            every NaN becomes that of the type the value will be stored in
+ *   pair_has_nan                whether any value is NaN, which is rare: its handling stays out of the fast path
+ *   pair_replace_nan            replaces every NaN by that of the type in which the value will be stored
  *   pair_settle                 both
  */
 #ifndef QUERN_CPU_ADAM_H
@@ -43,8 +44,8 @@ static inline vector vector_raise(vector a, vector b) {
 }
 
 /*
- * The NaN of each type as fp32.  In a 16-bit type it is stored as 0x7FFF, with nothing to cut off that rounding could carry;
- * in f32 it is what a GPU's arithmetic gives.
+ * The NaN of each type as fp32.  A 16-bit type stores it as 0x7FFF; its fp32 form has no bits below those, so rounding cannot
+ * carry.  The NaN of f32 is the one that a GPU's arithmetic gives.
  */
 enum { NAN_f32 = 0x7FFFFFFF, NAN_f16 = 0x7FFFE000, NAN_bf16 = 0x7FFF0000 };
 
@@ -92,9 +93,9 @@ static inline __m512i pair_halves(struct vector_pair x, int16_t offset) {
 }
 
 /*
- * Rounds 32 elements at once: up where what is cut off is above a threshold.  For the nearest that is a half, or just below
- * it when what is kept is odd.  Random bits r make it ~r, so that it is exceeded where cut + r would carry; the carry that
- * would make infinity of the largest finite value is dropped.
+ * Rounds 32 elements at once: up if the cut-off part is above a threshold.  For rounding to nearest the threshold is a half, or
+ * just below a half if the kept part is odd.  For random bits r it is ~r, which is exceeded if cut + r would carry.  A carry from
+ * the largest finite value to infinity is dropped.
  */
 static inline void ordered_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
     const __m512i largest = _mm512_set1_epi16((int16_t)(0x7F7F << 1)), one = _mm512_set1_epi16(1);
@@ -112,8 +113,8 @@ static inline void ordered_round_bf16(uint16_t *to, struct vector_pair x, const 
 }
 
 /*
- * The bits of the even elements, which are in the first vector, are the lower halves of the random words.  Where a sum
- * carries a finite value into infinity, which is rare, the carry is taken back.
+ * The random bits of the even elements, which are in the first vector, are the lower halves of the random words.  In the rare case
+ * that a sum carries a finite value into infinity, the carry is undone.
  */
 static inline __m512i pair_round_stochastic(struct vector_pair x, __m512i random) {
     const __mmask32 odd_elements = 0xAAAAAAAA;
@@ -137,7 +138,7 @@ static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uin
         pair_store_bf16(to, x);
 }
 
-/* ---- bf16 with a remainder: the parameter is one above the master's upper half where the remainder is more than a half ---- */
+/* ---- bf16 with a remainder: the parameter is one above the master's upper half if the remainder is more than a half ---- */
 
 static inline __mmask32 remainder_is_above_half(__m512i remainder) {
     return _mm512_cmpgt_epu16_mask(remainder, _mm512_set1_epi16((int16_t)0x8000));
@@ -182,18 +183,15 @@ static inline void pair_store_remainder(uint16_t *param, uint16_t *remainder, st
 
 static inline struct vector_pair ordered_load_f16(const uint16_t *from) { return pair_load_f16(from); }
 
-/*
- * The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at the larger of FLT_MAX and
- * x.
- */
+/* The sum must not carry a finite value into infinity or an infinity into NaN: it is limited to the larger of FLT_MAX and x. */
 static inline __m512i magnitude_add_random(__m512i magnitude, __m512i random) {
     __m512i limit = _mm512_max_epu32(magnitude, _mm512_set1_epi32(0x7F7FFFFF));
     return _mm512_min_epu32(_mm512_add_epi32(magnitude, random), limit);
 }
 
 /*
- * Cuts 13 bits off the fp32; below f16's normal range, where the cut is at 2^-24 whatever the exponent, the random bits are
- * added as a number.  The conversion toward zero holds what overflows at 65504.
+ * Cuts 13 bits off the fp32.  Below f16's normal range the cut is at 2^-24 for every exponent, so the random bits are added as a
+ * number.  The conversion toward zero limits overflow to 65504.
  */
 static inline __m256i f16_round_stochastic(vector x, const uint16_t *random) {
     __m512i bits = _mm512_castps_si512(x);

@@ -1,14 +1,17 @@
 /*
- * The usual step of a tensor that is bf16 throughout: AdamW, v and the parameters rounded stochastically, m to the nearest.  It
- * gives the bits of the loop in adam_step.h in two thirds of its instructions, which one core needs to keep up with its
- * memory: a root, a division and seven rounds of Philox leave no room for anything else.
+ * The usual step of a tensor whose arrays are all bf16: AdamW, with v and the parameters rounded stochastically and m to nearest.
+ * The plain bf16 source in generated/adam/ includes it for AVX-512, and adam_step.h calls it.  It gives the bits of the loop in
+ * adam_step.h with two thirds of its instructions.  One core needs this to keep up with its memory: a square root, a division and
+ * seven rounds of Philox leave no slack.
  *
- * - The elements of a vector of 32 are spread over two of fp32 by unpacking with zeros, which takes any execution unit.  In each
- *   128 bits, the elements of one random counter, the lower vector has the first four and the upper one the rest: so are their
- *   random bits unpacked too, and those of the parameters, four places further on, are those of v in the other vector.
- * - The random bits of the next elements are drawn between the arithmetic of these, for neither alone keeps the units busy.
- * - Whatever is rare is looked for in what was stored, once for a block: a value that is infinite or NaN, or was rounded to
- *   infinity, has an exponent of ones there, and no v is negative.  Then the block is restored, and the other loop has to do it.
+ * - Unpacking with zeros spreads the elements of a vector of 32 over two fp32 vectors; any vector port can run it.  In each
+ *   128 bits, which are the elements of one random counter, the lower vector has the first four and the upper one the rest.
+ *   Unpacking the random bits gives the same order.  The bits for the parameters, four places further on, are those for v in the
+ *   other vector.
+ * - The random bits of the next elements are drawn between the arithmetic of the present ones, because neither alone keeps the
+ *   ports busy.
+ * - Rare values are searched in the stored results, once per block: a value that is infinite or NaN, or was rounded to infinity,
+ *   has an exponent of ones, and no v is negative.  If there is one, the block is restored and the other loop processes it.
  */
 #ifndef QUERN_CPU_ADAM_BF16_H
 #define QUERN_CPU_ADAM_BF16_H
@@ -16,12 +19,12 @@
 #include "kernels/cpu/adam_arithmetic.h"
 #include "kernels/cpu/adam_arrays.h"
 
-/* What a block held, as far as it is overwritten. */
+/* The contents of a block before the step, of those arrays that it overwrites. */
 struct overwritten {
     _Alignas(64) uint16_t param[BLOCK], m[BLOCK], v[BLOCK];
 };
 
-/* The random bits of the next 64 elements, and the counters of those behind them. */
+/* The random bits of the next 64 elements, and the counters of the elements after them. */
 struct random_ahead {
     __m512i bits[2], counters;
 };
@@ -60,7 +63,7 @@ static inline __attribute__((always_inline)) void philox_round(
     state->word[3] = product0;
 }
 
-/* The words in the lower halves of the lanes of four vectors, put side by side. */
+/* Packs the words in the lower halves of the lanes of four vectors. */
 static inline void philox_end(const struct philox_state *state, __m512i bits[2]) {
     enum { EVEN_LANES = 0x88, ODD_LANES = 0xDD };
     const __m512 words01 = _mm512_shuffle_ps(_mm512_castsi512_ps(state->word[0]), _mm512_castsi512_ps(state->word[1]), EVEN_LANES);
@@ -70,7 +73,7 @@ static inline void philox_end(const struct philox_state *state, __m512i bits[2])
 }
 
 static inline void draw_ahead(const struct quern_philox *philox, int64_t element, struct random_ahead *ahead) {
-    const __m512i order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);  /* which philox_end undoes */
+    const __m512i order = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);  /* the order that philox_end undoes */
     const __m512i counters = _mm512_add_epi64(_mm512_set1_epi64(element / 8), order);
     struct philox_state state = philox_begin(philox, counters);
     for (int round = 2; round < QUERN_RANDOM_ROUNDS; round++) philox_round(philox, round, &state);
@@ -78,7 +81,7 @@ static inline void draw_ahead(const struct quern_philox *philox, int64_t element
     ahead->counters = _mm512_add_epi64(counters, _mm512_set1_epi64(GROUP / 8));
 }
 
-/* Keeps a compiler from gathering again what stands interleaved. */
+/* Keeps a compiler from regrouping interleaved instructions. */
 static inline void in_this_order(void) { __asm__ volatile(""); }
 
 /* ---- 32 elements ---- */
@@ -88,7 +91,7 @@ static inline struct vector_pair unpack_bf16(__m512i x) {
                                 _mm512_castsi512_ps(_mm512_unpackhi_epi16(_mm512_setzero_si512(), x))};
 }
 
-/* The halves at the places, and those `further` on, of the lanes of both vectors, in the order that unpack_bf16 undoes. */
+/* Packs the lower halves of both vectors' lanes or, with further = 1, the upper ones, in the order that unpack_bf16 undoes. */
 static inline __m512i pack_halves(struct vector_pair x, int16_t further) {
     const __m512i places = _mm512_set_epi16(62, 60, 58, 56, 30, 28, 26, 24, 54, 52, 50, 48, 22, 20, 18, 16,
                                             46, 44, 42, 40, 14, 12, 10, 8, 38, 36, 34, 32, 6, 4, 2, 0);
@@ -100,7 +103,7 @@ static inline __m512i pack_nearest(struct vector_pair x) {
     return halves_round(pack_halves(x, 1), pack_halves(x, 0));
 }
 
-/* Adds the random bits to what is cut off. */
+/* Adds the random bits to the cut-off part. */
 static inline __m512i pack_stochastic(struct vector_pair x, __m512i first, __m512i second) {
     x.first = _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(x.first), first));
     x.second = _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(x.second), second));
@@ -114,7 +117,7 @@ static inline vector usual_next_p(const struct constants *c, vector p, vector up
     return p - delta;
 }
 
-/* The sum makes +0 of -0, as which a zero m is to be taken; divided by zero it gives NaN, and that is looked for. */
+/* The addition turns -0 into +0, because a zero m counts as +0.  Zero divided by zero gives NaN, which the check below finds. */
 static inline struct vector_pair usual_updates(struct vector_pair m, struct vector_pair denominators) {
     const vector zero = vector_broadcast(0);
     return (struct vector_pair){(m.first + zero) / denominators.first, (m.second + zero) / denominators.second};
@@ -124,7 +127,7 @@ static inline struct vector_pair usual_updates(struct vector_pair m, struct vect
 
 static inline int is_finite(float x) { return x - x == 0; }
 
-/* Numbers, too: a NaN might have bits that rounding carries into a number. */
+/* These are numbers too: rounding might carry the bits of a NaN into a number. */
 static inline int is_usual(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct constants *c) {
     return step->stochastic_param && step->stochastic_v && !step->stochastic_m && !c->has_l2_decay && !c->eps_inside &&
            step->eps >= 0 && is_finite(step->eps) && is_finite(step->step_size * tensor->lr_multiplier) &&
@@ -132,7 +135,7 @@ static inline int is_usual(const struct quern_adam_step *step, const struct quer
            is_finite(step->grad_factor) && is_finite(step->inverse_sqrt_bias2);
 }
 
-/* The largest v and twice the largest magnitudes of the parameters, as they were stored. */
+/* The largest v and twice the largest magnitude of the parameters, as stored. */
 struct largest {
     __m512i v, param;
 };
@@ -142,13 +145,13 @@ static inline int is_rare(struct largest largest) {
     return _mm512_cmpge_epu16_mask(twice, _mm512_set1_epi16((int16_t)(0x7F80 << 1))) != 0;
 }
 
-/* So far ahead the hardware's own prefetching leaves something to be won, at any address. */
+/* Prefetching this far ahead is faster than the hardware's own prefetching, at any address. */
 static inline void prefetch(const uint16_t *at) {
     enum { AHEAD = 1024 };  /* elements */
     __builtin_prefetch((const char *)at + AHEAD * sizeof *at);
 }
 
-/* 64 elements; what they hold is left in `before`, from the same place on. */
+/* Takes the step for 64 elements and saves their old contents in `before`, at the same index. */
 static inline __attribute__((always_inline)) struct largest usual_group(
     const struct constants *c, const struct quern_philox *philox, struct random_ahead *ahead, int is_scaled, uint16_t *param,
     const uint16_t *grad, uint16_t *m, uint16_t *v, uint16_t *param_before, uint16_t *m_before, uint16_t *v_before,
@@ -211,8 +214,8 @@ static inline __attribute__((always_inline)) struct largest usual_group(
 }
 
 /*
- * Takes the step for whole blocks and the groups behind the last, up to one that has a rare value, and returns for how many
- * elements.  `first` is the place of the first in their tensor.
+ * Takes the step for the whole blocks and the groups after them, up to the first one that has a rare value.  Returns the number of
+ * elements done.  `first` is the index of the first one in the tensor.
  */
 static int64_t usual_blocks(const struct constants *c, struct quern_philox *philox, int is_scaled, uint16_t *param,
                             const uint16_t *grad, uint16_t *m, uint16_t *v, int64_t first, int64_t count) {

@@ -1,6 +1,6 @@
 /*
- * The further copy of the new parameters: from fp32 to nearest, in a type that is known when the kernel runs, and the largest
- * finite magnitude among them.  Included after one of narrow_*.h and adam_arithmetic.h.
+ * The further copy of the new parameters: rounded from fp32 to nearest, in a type that is chosen at run time, with the largest
+ * finite magnitude of the copied values.  Included by adam.h after narrow_vectors.h and adam_arithmetic.h.
  */
 #ifndef QUERN_CPU_ADAM_COPY_H
 #define QUERN_CPU_ADAM_COPY_H
@@ -12,8 +12,8 @@
 
 struct copying {
     int32_t dtype;         /* quern_dtype; 0: no copy */
-    vector scale;          /* of 8-bit copies */
-    float *raised;         /* where the largest magnitude goes; NULL: not wanted */
+    vector scale;          /* of an 8-bit copy */
+    float *raised;         /* receives the largest magnitude; NULL: not wanted */
     vector_magnitude largest;
 };
 
@@ -30,7 +30,7 @@ static inline struct copying open_copy(const struct quern_adam_step *step, const
     };
 }
 
-/* `count` values, whole groups, from x to the elements of `to`. */
+/* Copies `count` values, a multiple of a group, from x to the elements of `to`. */
 static inline void copy_values(struct copying *copying, void *to, const float *x, int64_t count) {
     enum { PAIR = 2 * VECTOR_LANES };
     if (copying->raised)
@@ -56,7 +56,7 @@ static inline void copy_values(struct copying *copying, void *to, const float *x
     }
 }
 
-/* Several threads may raise one number: as bits, which for magnitudes have the order of the values. */
+/* Several threads may raise one number.  They compare it as bits, which order magnitudes as their values do. */
 static inline void close_copy(const struct copying *copying) {
     if (!copying->raised) return;
     const uint32_t largest = magnitude_reduce(copying->largest);

@@ -1,6 +1,6 @@
 /*
- * What the Adam kernels need beside vector_portable.h: arithmetic that is IEEE to the last bit, and stochastic rounding.
- * adam_avx512.h says what each function does; the names are the same.
+ * The Adam kernels' operations beyond vector_portable.h: exact IEEE arithmetic and stochastic rounding.  Included by adam_vectors.h
+ * and narrow_portable.h.  adam_avx512.h describes each function; the names are the same.
  */
 #ifndef QUERN_CPU_ADAM_H
 #define QUERN_CPU_ADAM_H
@@ -18,9 +18,9 @@ typedef double vector_double __attribute__((vector_size(32)));
 typedef int64_t vector_double_mask __attribute__((vector_size(32)));
 
 /*
- * a * b + c, rounded once.  Where there is no instruction for it, the C library's fmaf is slow, so it is done in double: the
- * product of two fp32 values is exact, the error of the sum is known exactly (Knuth's TwoSum), and a sum whose last bit is
- * made odd when it is inexact rounds to fp32 as the exact value would (Boldo and Melquiond 2008).
+ * a * b + c, rounded once.  Without a hardware instruction the C library's fmaf is slow, so this uses double: the product of two
+ * fp32 values is exact, the error of the sum is known exactly (Knuth's TwoSum), and a sum whose last bit is made odd if it is
+ * inexact rounds to fp32 like the exact value (Boldo and Melquiond 2008).
  */
 static inline vector vector_fma(vector a, vector b, vector c) {
 #ifdef __FP_FAST_FMAF
@@ -33,12 +33,12 @@ static inline vector vector_fma(vector a, vector b, vector c) {
     vector_double sum = product + addend;
     vector_double rest = sum - product;
     vector_double error = (product - (sum - rest)) + (addend - rest);
-    /* Not error != 0: it is NaN where the sum is infinite, which is to stay. */
+    /* Not error != 0: if the sum is infinite the error is NaN, and the sum must not change. */
     vector_double_mask inexact = (vector_double_mask)(error < 0) | (vector_double_mask)(error > 0);
     vector_double_mask bits = (vector_double_mask)sum;
     vector_double_mask step = inexact & ~bits & 1;
     vector_double_mask toward_zero = (bits ^ (vector_double_mask)error) < 0;
-    bits += (step ^ toward_zero) - toward_zero;  /* minus the step where toward_zero */
+    bits += (step ^ toward_zero) - toward_zero;  /* minus the step if toward_zero */
     return __builtin_convertvector((vector_double)bits, vector);
 #endif
 }
@@ -100,15 +100,15 @@ static inline vector_bits vector_load_u16(const uint16_t *from) {
     return (vector_bits){from[0], from[1], from[2], from[3]};
 }
 
-/* What is in the lower halves of the lanes. */
+/* The lower halves of the lanes. */
 static inline void vector_store_u16(uint16_t *to, vector_bits rounded) {
     for (int lane = 0; lane < VECTOR_LANES; lane++)
         to[lane] = (uint16_t)rounded[lane];
 }
 
 /*
- * The sum may carry neither a finite value into infinity nor an infinity into NaN: it is held at FLT_MAX, or stays what it
- * is.
+ * The sum must not carry a finite value into infinity or an infinity into NaN: it is limited to FLT_MAX unless x is infinite or
+ * NaN.
  */
 static inline vector_bits magnitude_add_random(vector_bits magnitude, vector_bits random) {
     vector_mask finite = (vector_mask)magnitude < 0x7F800000;
@@ -137,7 +137,7 @@ static inline void ordered_round_bf16(uint16_t *to, struct vector_pair x, const 
     vector_store_u16(to + VECTOR_LANES, bf16_round(x.second, random ? random + VECTOR_LANES : NULL));
 }
 
-/* The bits of the even elements, which are in the first vector, are the lower halves of the random words. */
+/* The random bits of the even elements, which are in the first vector, are the lower halves of the random words. */
 static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uint16_t *random) {
     if (random) {
         vector_bits halves = vector_load_halves(random);
@@ -148,9 +148,9 @@ static inline void pair_round_bf16(uint16_t *to, struct vector_pair x, const uin
     }
 }
 
-/* ---- bf16 with a remainder: the parameter is one above the master's upper half where the remainder is more than a half ---- */
+/* ---- bf16 with a remainder: the parameter is one above the master's upper half if the remainder is more than a half ---- */
 
-/* -1 there, else 0. */
+/* -1 in such a lane, else 0. */
 static inline vector_bits remainder_is_above_half(vector_bits remainder) { return (vector_bits)((vector_mask)remainder > 0x8000); }
 
 static inline vector vector_from_remainder(vector_bits param, vector_bits remainder) {
@@ -164,7 +164,7 @@ static inline struct vector_pair ordered_load_remainder(const uint16_t *param, c
     };
 }
 
-/* What is to be the parameter in the lower halves; its upper halves are not zero. */
+/* The parameter is in the lower halves of the result; the upper halves are not zero. */
 static inline vector_bits remainder_param(vector x) {
     vector_bits bits = (vector_bits)x;
     return (bits >> 16) - remainder_is_above_half(bits & 0xFFFF);
@@ -199,7 +199,7 @@ static inline struct vector_pair ordered_load_f16(const uint16_t *from) {
     };
 }
 
-/* Of magnitudes that are no NaN. */
+/* For magnitudes that are not NaN. */
 static inline vector_bits f16_round_toward_zero(vector_bits magnitude) {
     vector_mask is_small = (vector_mask)magnitude < 0x38800000;
     vector small = (vector)(magnitude & (vector_bits)is_small) * vector_broadcast(0x1p24f);
@@ -211,8 +211,8 @@ static inline vector_bits f16_round_toward_zero(vector_bits magnitude) {
 }
 
 /*
- * Cuts 13 bits off the fp32; below f16's normal range, where the cut is at 2^-24 whatever the exponent, the random bits are
- * added as a number.  The conversion toward zero holds what overflows at 65504.
+ * Cuts 13 bits off the fp32.  Below f16's normal range the cut is at 2^-24 for every exponent, so the random bits are added as a
+ * number.  The conversion toward zero limits overflow to 65504.
  */
 static inline vector_bits f16_round_stochastic(vector x, const uint16_t *random) {
     vector_bits bits = (vector_bits)x, magnitude = bits & 0x7FFFFFFF, random13 = vector_load_u16(random) >> 3;
@@ -222,7 +222,7 @@ static inline vector_bits f16_round_stochastic(vector x, const uint16_t *random)
     return f16_round_toward_zero(sum) | (bits ^ magnitude) >> 16;
 }
 
-/* Neither conversion keeps a NaN's bits. */
+/* Neither conversion keeps the bits of a NaN. */
 static inline vector_bits f16_round(vector x, const uint16_t *random) {
     vector_bits rounded = random ? f16_round_stochastic(x, random) : vector_to_f16(x);
     return vector_select(x != x, vector_broadcast_bits(0x7FFF), rounded);

@@ -1,4 +1,4 @@
-/* The random bits of a tensor's stored values; one draw serves all three of an element. */
+/* The random bits that round a tensor's stored values; one draw serves all three values of an element.  Included by adam.h. */
 #ifndef QUERN_CPU_ADAM_RANDOM_H
 #define QUERN_CPU_ADAM_RANDOM_H
 
@@ -7,14 +7,14 @@
 
 #include "kernels/cpu/random.h"
 
-/* A value that is not rounded stochastically has no bits: NULL. */
+/* NULL for a value that is not rounded stochastically. */
 struct random_source {
     const uint16_t *param_bits, *m_bits, *v_bits;
     struct quern_philox philox;
     struct quern_random v, m, param;
 };
 
-/* What is stored with fewer bits than fp32 has. */
+/* The values that are stored with fewer bits than fp32. */
 struct rounded {
     int param, m, v;
 };
@@ -27,7 +27,7 @@ static inline void open_source(struct random_source *source, const struct quern_
     quern_philox_open(&source->philox, step->seed, step->step, place);
 }
 
-/* v's bits are those that are drawn, since their turn is 0. */
+/* v uses the bits as drawn, because its turn is 0. */
 static inline void draw(struct random_source *source, int64_t first, int count) {
     if (!source->param_bits && !source->m_bits && !source->v_bits) return;
     quern_philox_draw(&source->philox, (uint64_t)first / 8, count, &source->v);

@@ -1,15 +1,15 @@
 /*
- * The text of one step kernel of Adam; adam.h says how it works.  A source in generated/adam/ includes this once for each of its
- * kernels, after adam.h, and defines before
+ * The body of one step kernel of Adam; adam.h describes the algorithm.  A source in generated/adam/ includes adam.h and then this
+ * file once for each of its kernels.  Before each, it defines
  *
  *   STEP           the kernel's name without its target
- *   STEP_PARAM, STEP_GRAD, STEP_M, STEP_V   the dtypes, by how the names of their conversions end: bf16
+ *   STEP_PARAM, STEP_GRAD, STEP_M, STEP_V   the dtypes, as suffixes of their conversions: bf16
  *   STEP_MASTER    f32, remainder or none
- *   STEP_ORDER     ordered: the elements of a pair of vectors stand in their order; pair: in that of bf16's cheapest loads and
- *                  stores, which will do where all arrays are bf16
- *   STEP_IS_USUAL  1: adam_bf16_avx512.h has a faster way for the usual case; only where it is included
+ *   STEP_ORDER     ordered: a pair of vectors holds its elements in order; pair: in the order of bf16's cheapest loads and stores,
+ *                  for kernels whose arrays are all bf16
+ *   STEP_IS_USUAL  1: use adam_bf16_avx512.h for the usual case; defined only if that file is included
  *
- * All but STEP_PARAM and STEP_GRAD, which hold for the whole source, are undefined again at the end.
+ * All except STEP_PARAM and STEP_GRAD, which hold for the whole source, are undefined at the end.
  */
 
 #define GROUPS QUERN_JOIN(QUERN_KERNEL_NAME(STEP), _groups)
@@ -22,11 +22,11 @@
 #define TYPE(dtype) QUERN_JOIN(TYPE_, dtype)
 #define NAN_OF(dtype) QUERN_JOIN(NAN_, dtype)
 
-/* A pair of vectors from an array, and one into it. */
+/* Load a pair of vectors from an array, and store it. */
 #define LOAD(dtype) QUERN_JOIN(QUERN_JOIN(STEP_ORDER, _load_), dtype)
 #define ROUND(dtype) QUERN_JOIN(QUERN_JOIN(STEP_ORDER, _round_), dtype)
 
-/* The fp32 parameters: from the master where there is one. */
+/* The fp32 parameters: from the master if the tensor has one. */
 #if !HAS_MASTER
 #define MASTER_BYTES 0
 #define LOAD_PARAM(order) QUERN_JOIN(order, QUERN_JOIN(_load_, STEP_PARAM))(param + i)
@@ -44,7 +44,7 @@
 #define LOAD_M() LOAD(STEP_M)(m + i)
 #endif
 
-/* v and v_max have one type.  What is scaled waits until its block is complete. */
+/* v and v_max have one type.  Scaled moments are stored when their block is complete. */
 #if V_IS_SCALED
 #define LOAD_V(array) QUERN_JOIN(scaled_load_, STEP_V)(array + i, array##_scale + i / QUERN_SCALE_BLOCK)
 #define STORE_V(array, x, random) pair_store_f32(pending.array + (i - block), x)

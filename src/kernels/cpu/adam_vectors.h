@@ -1,4 +1,7 @@
-/* The vectors of Adam for the target that is compiled for; adam_avx512.h says what they offer. */
+/*
+ * Selects the vector operations of Adam for the present target; adam_avx512.h describes them.  Included by adam.h and by the
+ * gradient accumulation kernels.
+ */
 #ifndef QUERN_CPU_ADAM_VECTORS_H
 #define QUERN_CPU_ADAM_VECTORS_H
 

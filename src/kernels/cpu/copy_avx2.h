@@ -1,4 +1,7 @@
-/* Lines of memory with AVX2, for the copies between ranks.  copy_avx512.h says what each function does; the names are the same. */
+/*
+ * Copies of cache lines with AVX2, for the copies between ranks.  Included by ragged_copy.h.  copy_avx512.h describes each
+ * function; the names are the same.
+ */
 #ifndef QUERN_CPU_COPY_H
 #define QUERN_CPU_COPY_H
 
@@ -26,7 +29,7 @@ static inline void line_stream(char *to, line x) {
     _mm256_stream_si256((__m256i *)(to + 32), x.high);
 }
 
-/* By the bits of the number: each a copy of a fixed size, which is one load and one store. */
+/* One fixed-size copy for each bit of the count, which is one load and one store. */
 static inline void part_copy(char *to, const char *from, int64_t bytes) {
     int64_t done = 0;
 #pragma GCC unroll 6

@@ -1,8 +1,9 @@
 /*
- * Lines of memory with AVX-512, for the copies between ranks.  copy_avx512.h and copy_avx2.h define the same names.
+ * Copies of cache lines with AVX-512, for the copies between ranks.  Included by ragged_copy.h.  copy_avx512.h and copy_avx2.h
+ * define the same names:
  *
  *   line_load, line_store    at any address
- *   line_stream              at a multiple of LINE, past the caches: it must be fenced before anyone is told of it
+ *   line_stream              at a multiple of LINE, bypassing the caches: it must be fenced before another rank is notified
  *   part_copy                fewer bytes than a line
  */
 #ifndef QUERN_CPU_COPY_H

@@ -1,39 +1,37 @@
 /*
- * Softmax cross-entropy on a CPU: the sums of a row, and its gradient.  The kernels of generated/cross_entropy/ call run_rows,
- * run_stats and run_gradient; cross_entropy_elements.h says what they define before for their type of logits.
+ * Softmax cross-entropy on a CPU: the sums of a row, and its gradient.  The kernels of generated/cross_entropy/ include this file
+ * and call run_rows, run_stats and run_gradient; cross_entropy_elements.h lists what they define for their type of logits.
  *
- * DRAM is passed over once: 2 or 4 bytes are read and as many written per logit.  A row goes through two passes:
+ * A call reads and writes DRAM once: 2 or 4 bytes are read and as many written per logit.  A row goes through two passes:
  *
- *   forward    the exponentials, block by block of QUERN_CROSS_ENTROPY_BLOCK columns, are summed and kept as fp32 in the
- *              worker's scratch
- *   gradient   the exponentials times one factor per block, rounded to the logits' type
+ *   forward    sums the exponentials, in blocks of QUERN_CROSS_ENTROPY_BLOCK columns, and keeps them as fp32 in the worker's
+ *              scratch
+ *   gradient   multiplies the exponentials by one factor per block and rounds them to the logits' type
  *
- * So each exponential is evaluated once, and a row's scratch (4 bytes per column) stays in the L2 cache up to some
- * 200,000 columns.  There is no pass to find the maximum first: exponentials are taken relative to the maximum of an
- * earlier block, and a block is done over only if its own maximum, found on the way, lies so far above that fp32 could
- * overflow.  The factor of a block, exp(block's origin - row's origin) * what the row's sums come to, is computed in double, as
- * are all sums over blocks.
+ * So each exponential is evaluated once, and a row's scratch (4 bytes per column) stays in the L2 cache up to some 200,000 columns.
+ * No separate pass finds the maximum.  Exponentials are taken relative to the maximum of an earlier block.  The pass computes each
+ * block's own maximum, and the block is repeated only if that maximum is so much larger that fp32 could overflow.  The factor of a
+ * block, which is exp(block's origin - row's origin) times the row's coefficient, and all sums over blocks are computed in double.
  *
- * Blocks are summed in parts of QUERN_CPU_PART_COLUMNS, each as if it stood alone.  The rows kernels run a row's parts one after
- * another; the stats and gradient kernels do one part, the latter beginning with the same forward pass.  So a row has the same
- * bits whichever of them run.
+ * Blocks are summed in parts of QUERN_CPU_PART_COLUMNS, independently of each other.  A rows kernel processes all parts of a row.
+ * The stats and gradient kernels process one part; the latter begins with the same forward pass.  So the bits of a row are the same
+ * with either.
  *
- * With AVX-512, 16 columns cost 13 vector instructions forward and 4 in the gradient pass: on a core with four vector pipes
- * (AMD Zen 5) 5.2 cycles in the L1 cache, about as long as DRAM takes for the columns' bytes.  AVX2 needs twice that.  What
- * is left of the time is the scratch's way between L1 and L2.
+ * With AVX-512, 16 columns cost 13 vector instructions in the forward pass and 4 in the gradient pass.  On a core with four vector
+ * pipes (AMD Zen 5) this takes 5.2 cycles in the L1 cache, about as long as DRAM takes for the columns' bytes.  AVX2 needs twice as
+ * many.  The rest of the time is the transfer of the scratch between L1 and L2.
  *
- * The gradient of a row is written from its last part to its first: of a row whose scratch is larger than the L2 cache the last
- * parts are still there.
+ * The gradient of a row is written from its last part to its first, because the last parts of a scratch larger than the L2 cache
+ * are still in the cache.
  *
- * The label's column is no part of any block: the block that holds it becomes two pieces, before and after it.  So the
- * loops know nothing of labels, and the sum over the other columns, from which a confident row's loss and label gradient
- * get their precision, comes by itself.
+ * The label's column is in no block: the block that contains it is split into two pieces, before and after it.  So the loops need
+ * no test for the label, and the sum over the other columns is available directly.  A confident row's loss and label gradient get
+ * their precision from that sum.
  *
- * The full kernels know softcap, label smoothing, class weights, entropy and argmax.  They have loops of their own, in which the
- * options are asked for once for each group of columns; beside an exponential they keep the slope of the softcap.  Of the four
- * vector pipes two multiply, and these are what a softcap asks for: 8 multiplications (fused or not) for y and its slope beside the
- * 5 of the exponential, 1 for the smoothing and 3 in the gradient pass, so that 16 columns with all options take at least 8.5
- * cycles, where those without take 3.
+ * The full kernels support softcap, label smoothing, class weights, entropy and argmax.  They have separate loops, which test the
+ * options once per group of columns, and they keep the softcap's slope beside each exponential.  Two of the four vector pipes
+ * multiply, and they limit the softcap: y and its slope take 8 multiplications (fused or not), the exponential 5, the smoothing 1
+ * and the gradient pass 3.  So 16 columns with all options take at least 8.5 cycles, against 3 without options.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_H
 #define QUERN_CPU_CROSS_ENTROPY_H
@@ -42,7 +40,7 @@
 #include "kernels/cpu/cross_entropy_parts.h"
 #include "kernels/cross_entropy_row.h"
 
-/* label: among all columns, or -1 for a row to skip.  scratch: NULL where nothing is to be kept. */
+/* label: its column among all columns, or -1 for a skipped row.  scratch: NULL to keep nothing. */
 SPECIALISED struct row row_at(const struct quern_cross_entropy_problem *problem, int64_t index, int64_t label, void *scratch) {
     const int64_t room = quern_cross_entropy_scratch_columns(problem->vocab), here = label - problem->first_column;
     struct row row = {
@@ -71,7 +69,7 @@ SPECIALISED quern_row_stats sum_row(const struct row *row, bool full) {
     return stats;
 }
 
-/* Backwards: of a row too long for the cache it is the last parts that are still there. */
+/* Backwards: if a row exceeds the cache, its last parts are still there. */
 SPECIALISED void write_row(const struct row *row, const struct quern_row_gradient *gradient, bool full) {
     for (int64_t part = (row->vocab - 1) / QUERN_CPU_PART_COLUMNS; part >= 0; part--)
         write_part(row, part, gradient, cursor_of_part(part), full);

@@ -1,10 +1,11 @@
 /*
- * Elements: how logits come into fp32 vectors and gradients out of them, in whole pairs of vectors and in the part of a pair that
- * ends a piece; the largest and the least of many; and what sums over columns run in.  All else is the same for all types.
+ * Elements of logits: conversions to fp32 vectors and from gradients, for whole pairs of vectors and for the partial pair at the
+ * end of a piece; the range of many logits; the type of sums over columns.  The rest of the code is the same for all types.
+ * Included by cross_entropy_pieces.h.
  *
- * The source that includes this for a type of logits defines before
+ * A source includes this through cross_entropy.h.  For its type of logits it first defines
  *
- *   LOGITS          how the names of the type's conversions end: bf16 for pair_load_bf16
+ *   LOGITS          the suffix of the type's conversions: bf16 for pair_load_bf16
  *   LOGITS_TYPE     the C type of an element, a logit or its gradient
  *   LOGITS_BITS     the bits of an element
  *   MINUS_INFINITY  the element that adds nothing to a sum of exponentials
@@ -22,7 +23,7 @@
 #include "kernels/cpu/target.h"
 
 #if LOGITS_BITS == 16 && (QUERN_SIMD256 || QUERN_SIMD512)
-#define LOGITS_ARE_HALVES 1  /* their range is found by their bits */
+#define LOGITS_ARE_HALVES 1  /* their range is computed from their bits */
 #include "kernels/cpu/range_of_halves.h"
 #else
 #define LOGITS_ARE_HALVES 0
@@ -37,7 +38,9 @@ typedef LOGITS_TYPE element;
 
 enum { PAIR = 2 * VECTOR_LANES, UNROLL = 4, GROUP = UNROLL * PAIR };
 
-/* For functions whose bool arguments are constants, so that each call is a loop of its own, and for all within such loops. */
+/*
+ * For functions that take constant bool arguments, so that each call becomes a separate loop, and for functions inside such loops.
+ */
 #define SPECIALISED static inline __attribute__((always_inline))
 
 /* The conversions of the logits' type: pair_load_bf16 for bf16. */
@@ -47,7 +50,7 @@ enum { PAIR = 2 * VECTOR_LANES, UNROLL = 4, GROUP = UNROLL * PAIR };
 #define pair_load_ordered_element QUERN_JOIN(pair_load_ordered_, LOGITS)
 #define pair_store_ordered_element QUERN_JOIN(pair_store_ordered_, LOGITS)
 
-/* The last, partial pair of a piece, filled up with columns that add nothing. */
+/* The last, partial pair of a piece, padded with columns that add nothing. */
 static inline void fill_tail(element *tail, const element *logits, int64_t columns) {
     for (int i = 0; i < PAIR; i++)
         tail[i] = MINUS_INFINITY;
@@ -76,7 +79,7 @@ static void store_tail(element *grad, int64_t columns, struct vector_pair x) {
     memcpy(grad, tail, (size_t)columns * sizeof(element));
 }
 
-/* The class weights beside a pair of logits: 1 without any, 0 beyond the columns. */
+/* The class weights of a pair of logits: 1 if there are none, 0 beyond the columns. */
 static struct vector_pair load_weights(const float *weights, int64_t columns) {
     float tail[PAIR];
     if (weights && columns >= PAIR)
@@ -87,8 +90,8 @@ static struct vector_pair load_weights(const float *weights, int64_t columns) {
 }
 
 /*
- * Whole pairs that have class weights beside them are loaded and stored in the columns' order where that makes the work less;
- * what is kept of them is in the same order.
+ * With class weights, whole pairs are loaded and stored in the order of the columns if that is cheaper.  The kept values have the
+ * same order.
  */
 #if QUERN_JOIN(VECTOR_ORDERED_, LOGITS)
 SPECIALISED struct vector_pair load_beside_weights(const element *logits) {
@@ -137,7 +140,7 @@ static inline float largest_in_range(const struct range *range) {
     return first_lane(load_tail(&largest, 1).first);
 }
 
-/* Its bits, rounded down; of a negative one, those that nothing but 0 is within. */
+/* The bits of the limit, rounded down.  For a negative limit: the bits that only 0 satisfies. */
 static inline range_limit range_limit_of(float limit) {
     if (limit < 0)
         return 0;
@@ -179,9 +182,9 @@ SPECIALISED struct range range_of(const element *logits, int64_t columns) {
     return range;
 }
 
-/* What sums over columns run in. */
+/* The type of sums over columns. */
 #if LOGITS_BITS == 32
-typedef vector_wide total;  /* double: shards of a row then have its sums but for less than fp32 can tell */
+typedef vector_wide total;  /* double: the sums of shards then differ from those of whole rows by less than an fp32 shows */
 
 SPECIALISED total total_of(struct vector_pair x) {
     return vector_widen(x.first) + vector_widen(x.second);

@@ -1,8 +1,8 @@
 /*
- * The forward pass of full kernels over a piece: softcap, smoothing and entropy in the loop that takes the exponentials.  A logit
- * is read from DRAM once, as by the plain ones; beside it come 4 bytes of a class weight, and 4 of the softcap's slope go to the
- * scratch with the exponential's, all of them in the cache.  A group's logits are looked at before they are worked on: whether
- * the softcap's polynomial suffices is decided for all of them at once.
+ * The forward pass of full kernels over a piece, with softcap, smoothing and entropy in the loop that computes the exponentials.
+ * Included by cross_entropy_parts.h.  A logit is read from DRAM once, as in the plain kernels.  The class weights (4 bytes per
+ * column, read) and the softcap's slopes (4 bytes, written to the scratch with the exponentials) stay in the cache.  Each group of
+ * logits is examined first, to decide for the whole group whether the softcap's polynomial suffices.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_FULL_H
 #define QUERN_CPU_CROSS_ENTROPY_FULL_H
@@ -10,32 +10,32 @@
 #include "kernels/cpu/cross_entropy_pieces.h"
 #include "kernels/cpu/cross_entropy_plain.h"
 
-/* What is asked of a pass.  Where it is a constant, so are the branches that depend on it. */
+/* The options of a pass.  If the struct is a constant, so are the branches on it. */
 struct full_wants {
     bool centred, kept, softcap, smoothing, class_weights, entropy;
-    bool in_reach;             /* no y is below the lowest whose exponential counts: the softcap sees to it */
+    bool in_reach;             /* no y is below the lowest one with an exponential, because of the softcap */
 };
 
-/* A pass over a piece: what is asked for, and where things are. */
+/* A pass over a piece: its options, inputs and outputs. */
 struct full_pass {
     const element *logits;
     const float *class_weights;             /* of the piece's columns, or NULL */
-    float *exponentials, *slopes;           /* NULL: not to be kept */
+    float *exponentials, *slopes;           /* NULL: not kept */
     struct exponential_bounds bounds;
     struct softcap softcap;
-    range_limit near;                       /* of its polynomial */
-    vector reference, scaled_reference;     /* what y is measured from; with a minus and scaled, in the weighted sum */
-    float origin;                           /* the same */
+    range_limit near;                       /* the range of the softcap's polynomial */
+    vector reference, scaled_reference;     /* subtracted from y; the second is negated and scaled, for the weighted sum */
+    float origin;                           /* the reference as a scalar */
     struct full_wants wants;
 };
 
-/* Distances are summed in this scale, in which no sum over a piece can overflow. */
+/* The scale of summed distances.  With it no sum over a piece can overflow. */
 #define DISTANCE_SCALE 0x1p-24f
 
-/* Below it an exponential is 0, but not so far that 0 times it is no number. */
+/* Exponentials below this distance are 0, but it is finite, so that 0 times it is not NaN. */
 #define LEAST_DISTANCE (-1000.0f)
 
-/* Of a group, a run or a piece. */
+/* The sums of a group, a run or a piece. */
 struct full_sums {
     total exponentials, moment, weighted, weights;
 };
@@ -62,14 +62,14 @@ SPECIALISED struct vector_pair cap_pair(const struct full_pass *pass, struct vec
     return (struct vector_pair){first.value, second.value};
 }
 
-/* Takes the columns beyond a tail out again, which the softcap has made finite. */
+/* Sets the columns beyond a tail to -infinity again: the softcap has made them finite. */
 static struct vector_pair cut_off(struct vector_pair x, int64_t columns) {
     const element zeros[PAIR] = {0};
     const struct vector_pair mask = load_tail(zeros, columns);
     return (struct vector_pair){x.first + mask.first, x.second + mask.second};
 }
 
-/* Column by column in double: of a column without weight not even an infinite distance counts. */
+/* Sums column by column in double, and skips columns of weight 0 even at an infinite distance. */
 static void weigh_carefully(struct vector_pair y, struct vector_pair weights, float origin, double *weighted, double *sum) {
     float of_y[PAIR], of_weight[PAIR];
     store_pair(of_y, y);
@@ -81,7 +81,7 @@ static void weigh_carefully(struct vector_pair y, struct vector_pair weights, fl
     }
 }
 
-/* What is summed for the smoothing; scaled where y has no bound. */
+/* The distances for the smoothing's sum; scaled if y has no bound. */
 SPECIALISED struct vector_pair distances_of(const struct full_pass *pass, struct vector_pair y, bool bounded) {
     const vector scale = vector_broadcast(DISTANCE_SCALE);
     if (bounded)
@@ -102,7 +102,7 @@ SPECIALISED void weigh(const struct full_pass *pass, int64_t column, struct vect
     sums->weights += total_of(weights);
 }
 
-/* exp = 0 adds 0, however far away. */
+/* An exponential of 0 adds 0 at any distance. */
 SPECIALISED total moment_of(const struct full_pass *pass, struct vector_pair y, struct vector_pair exponentials) {
     const vector least = vector_broadcast(LEAST_DISTANCE);
     const struct vector_pair distances = {vector_max(least, y.first - pass->reference),
@@ -110,7 +110,7 @@ SPECIALISED total moment_of(const struct full_pass *pass, struct vector_pair y, 
     return total_of_products(distances, exponentials);
 }
 
-/* One pair, of which so many columns count; returns the sum of its exponentials. */
+/* One pair, of which `columns` columns exist; returns the sum of its exponentials. */
 SPECIALISED total add_pair(const struct full_pass *pass, int64_t column, int64_t columns, bool near, struct full_wants wants,
                             struct full_sums *sums) {
     struct vector_pair y = wants.class_weights && columns >= PAIR ? load_beside_weights(pass->logits + column)
@@ -147,7 +147,7 @@ SPECIALISED void add_pairs(const struct full_pass *pass, int64_t column, int64_t
     join_sums(run, &group, wants);
 }
 
-/* The far half of the softcap is computed only where one of the group's logits asks for it. */
+/* The far half of the softcap is computed only if one of the group's logits needs it. */
 SPECIALISED void add_group(const struct full_pass *pass, int64_t column, int64_t columns, struct full_wants wants,
                            struct range *range, struct full_sums *run) {
     const struct range group = range_of(pass->logits + column, columns);
@@ -163,7 +163,7 @@ static struct vector_pair capped_pair(const struct full_pass *pass, int64_t colu
     return pass->wants.softcap ? cap_pair(pass, x, false, NULL) : x;
 }
 
-/* The smoothing's sums from a column of a piece on. */
+/* The smoothing's sums of a piece, from a given column on. */
 static void weigh_rest(const struct full_pass *pass, int64_t column, int64_t columns, struct piece_sums *sums) {
     for (; column < columns; column += PAIR) {
         const float *weights = pass->class_weights ? pass->class_weights + column : NULL;
@@ -172,7 +172,7 @@ static void weigh_rest(const struct full_pass *pass, int64_t column, int64_t col
     }
 }
 
-/* From vectors' sums; a weighted sum that is NaN may only be so for a weight of 0 at an infinite distance. */
+/* Converts the vectors' sums.  A weighted sum may be NaN only because of a weight of 0 at an infinite distance. */
 static void finish_weighing(const struct full_pass *pass, int64_t columns, const struct full_sums *sums, struct piece_sums *piece) {
     const int64_t whole = columns / PAIR * PAIR;
     piece->weighted = total_value(sums->weighted) * (pass->wants.in_reach ? 1 : 1 / (double)DISTANCE_SCALE);
@@ -210,7 +210,7 @@ SPECIALISED struct piece_sums full_pass(struct full_pass pass, int64_t columns, 
     return piece;
 }
 
-/* What training asks for has loops of its own; one loop for all else. */
+/* The options of typical training have separate loops; one loop handles all other combinations. */
 static struct piece_sums full_sums(const struct full_pass *pass, int64_t columns) {
     const struct full_wants wants = pass->wants;
     if (wants.centred || wants.entropy || !wants.kept || wants.softcap != wants.in_reach)

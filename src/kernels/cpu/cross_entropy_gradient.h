@@ -1,6 +1,7 @@
 /*
- * The gradient of one part from what the forward pass has kept: 4 bytes of an exponential are read for a column, and 4 each of a
- * slope and a class weight where there are such, all from the cache; an element is written, which goes to DRAM.
+ * The gradient of one part from the values that the forward pass kept.  Included by cross_entropy.h.  Per column it reads 4 bytes
+ * of an exponential and, if they are used, 4 bytes each of a slope and a class weight, all from the cache.  It writes one element
+ * to DRAM.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_GRADIENT_H
 #define QUERN_CPU_CROSS_ENTROPY_GRADIENT_H
@@ -11,15 +12,15 @@
 
 #if LOGITS_BITS == 32
 /*
- * What exponentials are multiplied by: a power of two, which is 1 unless the factor would leave no room below it, and the factor
- * as a sum of two floats.  So each product is less than a unit in the last place from the real one, and rows whose sums differ in
- * their last bits only, as those of shards do, have gradients that are equal or neighbours.
+ * The factor of the exponentials, for fp32 gradients: a power of two, and a sum of two floats.  The power is 1 unless the factor is
+ * so small that the second float would be subnormal.  Each product is less than a unit in the last place from the exact one.  So
+ * rows whose sums differ only in their last bits, as those of shards do, have gradients that are equal or neighbours.
  */
 struct factor {
     vector power, high, low;
 };
 
-/* Whether the power counts: a small factor takes it, so that the second float is a normal one. */
+/* Whether the power is used: for a small factor, so that the second float is a normal number. */
 static inline bool is_twice(double factor) {
     return fabs(factor) < 0x1p-4;
 }
@@ -46,14 +47,14 @@ static inline vector times_factor(vector x, const struct factor *factor, bool tw
 
 #else
 /*
- * What exponentials are multiplied by, rounded once: the factor / 2^EXPONENTIAL_BIAS or, where that is no normal fp32, two normal
- * factors; the product with the power is exact, but for exponentials whose gradient vanishes anyway.
+ * The factor of the exponentials, rounded once: the factor / 2^EXPONENTIAL_BIAS or, if that is not a normal fp32, two normal
+ * factors.  The product with the power is exact unless the gradient vanishes.
  */
 struct factor {
     vector power, high;
 };
 
-/* Whether it takes both. */
+/* Whether both factors are used. */
 static inline bool is_twice(double factor) {
     return fabs(factor) * EXPONENTIAL_UNBIAS < FLT_MIN;
 }
@@ -83,14 +84,14 @@ SPECIALISED void plain_products(const float *exponentials, int64_t columns, stru
     }
 }
 
-/* What a full kernel's gradient takes beside the exponentials; the pointers may be NULL. */
+/* The inputs of a full kernel's gradient beside the exponentials; the pointers may be NULL. */
 struct beside {
     const float *slopes, *class_weights;
-    float uniform;             /* what is taken away for each class weight */
+    float uniform;             /* subtracted for each class weight */
     bool is_ordered;           /* whole pairs have been loaded by load_beside_weights() */
 };
 
-/* One pair, whose exponentials times their factor are given: (that - uniform * weight) * slope. */
+/* One pair, from its exponentials times their factor: (that - uniform * weight) * slope. */
 SPECIALISED struct vector_pair with_options(struct vector_pair x, int64_t column, int64_t columns, const struct beside *beside,
                                             bool ordered) {
     const vector uniform = vector_broadcast(-beside->uniform);
@@ -147,7 +148,7 @@ static void fill(element *grad, int64_t column, int64_t end, element value) {
         grad[column] = value;
 }
 
-/* The gradient of one part from what was kept of it. */
+/* The gradient of one part from its kept values. */
 SPECIALISED void write_part(const struct row *row, int64_t part, const struct quern_row_gradient *gradient, struct cursor at,
                             bool full) {
     const struct quern_cross_entropy_problem *problem = row->problem;

@@ -1,6 +1,7 @@
 /*
- * Parts: the sums of one part of a row, from those of its pieces and the label's column.  Columns are touched by the passes only,
- * but for the label and, if it is asked for, the search for the largest logit's column within the piece that has it.
+ * The sums of one part of a row, merged from those of its pieces and the label's column.  Included by cross_entropy.h and
+ * cross_entropy_gradient.h.  Only the passes read columns, except for the label and the argmax, which searches the piece with the
+ * largest logit.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_PARTS_H
 #define QUERN_CPU_CROSS_ENTROPY_PARTS_H
@@ -17,12 +18,15 @@ static struct softcapped cap_one(const struct row *row, float logit) {
     return softcap_any(x, &row->softcap);
 }
 
-/* Whether y lies too far above what a piece was measured with; distances of large exponentials must not cancel in the moment. */
+/*
+ * Whether y lies too far above a piece's reference.  For the entropy, distances of large exponentials must not cancel in the
+ * moment.
+ */
 SPECIALISED bool is_beyond(const struct row *row, struct origin origin, float maximum, bool full) {
     return maximum > origin.limit || (full && row->problem->entropy && maximum > origin.reference + 1.0f);
 }
 
-/* Above the limit an origin is taken anew; below it only the distances are. */
+/* A maximum above the limit gets a new origin; otherwise only the reference is raised. */
 static struct origin origin_raised(struct origin origin, float maximum) {
     if (maximum > origin.limit)
         return origin_at(maximum);
@@ -30,7 +34,7 @@ static struct origin origin_raised(struct origin origin, float maximum) {
     return origin;
 }
 
-/* Whether each column's work takes its class weight; without smoothing only the label's counts. */
+/* Whether every column needs its class weight; without smoothing only the label does. */
 static inline bool has_weights_beside(const struct quern_cross_entropy_problem *problem) {
     return problem->class_weights && problem->label_smoothing != 0.0f;
 }
@@ -84,7 +88,7 @@ static quern_row_stats piece_stats(struct origin origin, const struct piece_sums
     return stats;
 }
 
-/* The label's column alone. */
+/* The stats of the label's column alone. */
 SPECIALISED quern_row_stats label_stats(const struct row *row, bool full) {
     const struct quern_cross_entropy_problem *problem = row->problem;
     quern_row_stats stats = quern_row_nothing();
@@ -101,7 +105,7 @@ SPECIALISED quern_row_stats label_stats(const struct row *row, bool full) {
     return stats;
 }
 
-/* The first of the columns whose logit is a value that none exceeds; end when there is none. */
+/* The first column whose logit equals the value, which is the maximum; end if there is none. */
 static int64_t find_first(const element *logits, int64_t column, int64_t end, float value) {
     if (value == -INFINITY)
         return column;
@@ -118,13 +122,13 @@ static int64_t find_first(const element *logits, int64_t column, int64_t end, fl
     return column;
 }
 
-/* The largest logit of a part, and the piece in which it is found first. */
+/* The largest logit of a part, and the first piece that contains it. */
 struct largest {
     float logit;
     int64_t column, end;
 };
 
-/* Which column that is.  The label's counts as well, and comes before another of its value when it stands before it. */
+/* Finds the column of the largest logit.  The label's logit is compared too, and of equal logits the first column is taken. */
 static void state_argmax(const struct row *row, const struct largest *largest, quern_row_stats *stats) {
     const float label = stats->has_label ? first_lane(load_tail(row->logits + row->label, 1).first) : -INFINITY;
     int64_t column = find_first(row->logits, largest->column, largest->end, largest->logit);
@@ -134,7 +138,7 @@ static void state_argmax(const struct row *row, const struct largest *largest, q
     stats->argmax = row->problem->first_column + column;
 }
 
-/* The label's column, the origin, and the argmax if it is asked for. */
+/* Adds the label's column, the origin and, if requested, the argmax. */
 SPECIALISED quern_row_stats finish_part(const struct row *row, int64_t part, const struct largest *largest, quern_row_stats stats,
                                         bool full) {
     double origin = (double)(full ? first_lane(cap_one(row, largest->logit).value) : largest->logit);
@@ -153,9 +157,9 @@ SPECIALISED quern_row_stats finish_part(const struct row *row, int64_t part, con
 }
 
 /*
- * The sums of one part, relative to its largest y; fills what is kept of its pieces from the cursor on.
- * A piece is tried with the origin of the one before it, and once more with its own where its maximum lies too far above.
- * A NaN can get lost in the maxima, but never in the sums.
+ * The sums of one part, relative to its largest y; stores the kept values of its pieces from the cursor on.  A piece is first
+ * computed with the origin of the previous piece, and repeated with its own origin if its maximum is too far above.  A maximum may
+ * miss a NaN, but a sum never does.
  */
 SPECIALISED quern_row_stats sum_part(const struct row *row, int64_t part, struct cursor at, bool full) {
     const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);

@@ -1,7 +1,7 @@
 /*
- * Pieces: how a row falls into parts, blocks and pieces, where each has its place in the scratch, and what its exponentials are
- * taken relative to.  The scratch has 4 bytes for a column, 8 with a softcap, and a part of a row has its own stretch of it, so
- * that parts can be gone through in any order.
+ * Splits a row into parts, blocks and pieces, and determines the place of each in the scratch and the origin of its exponentials.
+ * Included by cross_entropy_full.h and cross_entropy_plain.h.  The scratch has 4 bytes per column, 8 with a softcap.  Each part of
+ * a row has its own range of it, so that parts can be processed in any order.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_PIECES_H
 #define QUERN_CPU_CROSS_ENTROPY_PIECES_H
@@ -10,7 +10,7 @@
 #include "kernels/cpu/softcap.h"
 #include "kernels/problem.h"
 
-/* One row, and where its intermediate results are kept. */
+/* One row, and the buffers of its intermediate results. */
 struct row {
     const struct quern_cross_entropy_problem *problem;
     const element *logits;
@@ -18,13 +18,13 @@ struct row {
     int64_t vocab;
     int64_t label;             /* its column here; -1: in another shard */
     struct softcap softcap;    /* if there is one */
-    struct softcapped capped;  /* the label's logit, in every lane */
-    float *exponentials;       /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: nothing is kept */
+    struct softcapped capped;  /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: not kept */
+    float *exponentials;       /* of the softcap, beside the exponentials; NULL: not kept, or no softcap */
     float *slopes;             /* of the softcap, beside them; NULL: nothing is kept, or there is no softcap */
     double *origins;           /* of the pieces' exponentials */
 };
 
-/* How far a pass over the pieces has come in what is kept of them. */
+/* The position of a pass over the pieces in the kept values. */
 struct cursor {
     int64_t column, piece;
 };
@@ -47,7 +47,7 @@ static inline int64_t part_end(const struct row *row, int64_t part) {
     return row->vocab - first < QUERN_CPU_PART_COLUMNS ? row->vocab : first + QUERN_CPU_PART_COLUMNS;
 }
 
-/* Where a part of a row begins: each has room for one piece more, the label's. */
+/* The start of a part of a row in the scratch.  Each part has room for one extra piece, because the label splits one. */
 static inline struct cursor cursor_of_part(int64_t part) {
     return (struct cursor){part * QUERN_CPU_SCRATCH_PART, part * (QUERN_CPU_PART_COLUMNS / QUERN_CROSS_ENTROPY_BLOCK + 1)};
 }
@@ -56,20 +56,20 @@ static inline struct cursor cursor_after(struct cursor at, int64_t columns) {
     return (struct cursor){at.column + (columns + PAIR - 1) / PAIR * PAIR, at.piece + 1};
 }
 
-/* Where the exponentials of a piece are taken relative to, and the largest y for which that is still right. */
+/* The origin of a piece's exponentials, and the largest y for which it is valid. */
 struct origin {
     struct exponential_origin of;
     float limit;
-    float reference;           /* what distances are measured from; not above limit */
+    float reference;           /* distances are measured from it; not above limit */
 };
 
-/* What one pass over a piece finds: the largest logit, and the sums of quern_row_stats relative to an origin. */
+/* The results of one pass over a piece: the largest logit, and the sums of quern_row_stats relative to an origin. */
 struct piece_sums {
     float maximum;
     double exponentials, moment, weighted, weights;
 };
 
-/* Exponentials up to exp(8) times 2^EXPONENTIAL_BIAS are far from overflow, also in a sum over a block. */
+/* Exponentials up to exp(8) times 2^EXPONENTIAL_BIAS are far from overflow, and so is their sum over a block. */
 static struct origin origin_at(float maximum) {
     struct origin origin = {{0.0f, 0.0f}, maximum + 8.0f, maximum};
     if (fabsf(maximum) <= EXPONENTIAL_REACH)
@@ -92,7 +92,7 @@ static float piece_maximum(const element *logits, int64_t columns) {
     return vector_reduce_max(maximum);
 }
 
-/* What the vectors of a pass over a piece are measured against. */
+/* The origin of a pass over a piece, as vectors. */
 struct exponential_bounds {
     vector centre, round, lowest;
 };
@@ -114,7 +114,7 @@ SPECIALISED struct vector_pair pair_exponentials(struct vector_pair x, const str
                                 exponential(x.second, bounds->round, bounds->lowest)};
 }
 
-/* The same of logits that are known to be neither centred nor below the lowest. */
+/* The same for logits that are not centred and not below the lowest. */
 SPECIALISED struct vector_pair pair_exponentials_in_reach(struct vector_pair x, const struct exponential_bounds *bounds) {
     return (struct vector_pair){exponential_in_reach(x.first, bounds->round), exponential_in_reach(x.second, bounds->round)};
 }

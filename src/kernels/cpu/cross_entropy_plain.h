@@ -1,16 +1,16 @@
 /*
- * The forward pass of plain kernels over a piece: the bytes of a logit are read, which come from DRAM, and 4 written, which stay
- * in the cache; the largest logit, the sum of the exponentials and the exponentials come from the same loop.
+ * The forward pass of plain kernels over a piece: one loop computes the largest logit, the exponentials and their sum.  Included by
+ * cross_entropy_full.h and cross_entropy_parts.h.  It reads each logit from DRAM and writes 4 bytes that stay in the cache.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_PLAIN_H
 #define QUERN_CPU_CROSS_ENTROPY_PLAIN_H
 
 #include "kernels/cpu/cross_entropy_pieces.h"
 
-/* Columns whose sums come together before they join those of the piece: so no chain of roundings is longer than some 20. */
+/* Columns that are summed separately before their sum joins that of the piece: this limits a chain of roundings to about 20. */
 enum { RUN = 512 };
 
-/* How far ahead of the forward pass logits are asked for, in bytes; across the row's end, into the next row. */
+/* The prefetch distance for logits in the forward pass, in bytes.  It crosses the row's end into the next row. */
 enum { AHEAD = 8192, CACHE_LINE = 64 };
 
 static inline void prefetch_ahead(const element *logits) {
@@ -54,7 +54,7 @@ SPECIALISED struct piece_sums plain_pass(const element *logits, int64_t columns,
     return (struct piece_sums){.maximum = vector_reduce_max(maximum), .exponentials = total_value(sum + run)};
 }
 
-/* One loop for each case, so that none pays for another. */
+/* One loop for each case, so that none has the cost of another. */
 static struct piece_sums plain_sums(const element *logits, int64_t columns, struct exponential_origin origin, float *exponentials) {
     if (origin.centre != 0.0f)
         return exponentials ? plain_pass(logits, columns, origin, exponentials, true, true)

@@ -1,6 +1,6 @@
 /*
- * exp(t) with AVX2 and FMA; exponential.h says how.  F = 3: a table of 8 values in one register, q of degree 3, error
- * 2.6e-8.
+ * exp(t) with AVX2 and FMA; exponential.h describes the algorithm.  F = 3: a table of 8 values in one register, q of degree 3,
+ * error 2.6e-8.  Included by exponential_vectors.h.
  */
 #ifndef QUERN_CPU_EXPONENTIAL_AVX2_H
 #define QUERN_CPU_EXPONENTIAL_AVX2_H
@@ -8,7 +8,7 @@
 #include "kernels/cpu/exponential.h"
 #include "kernels/cpu/vector_avx2.h"
 
-/* The bits of 2^(96 + k/8), less k * 2^20. */
+/* The bits of 2^(96 + k/8), minus k * 2^20. */
 static const uint32_t quern_power_table[8] = {
     0x6F800000, 0x6F7B95C2, 0x6F7837F0, 0x6F75FED7, 0x6F7504F3, 0x6F75672A, 0x6F7744FD, 0x6F7AC0C7,
 };
@@ -20,7 +20,7 @@ static const uint32_t quern_power_table[8] = {
 
 #define EXPONENTIAL_ROUND 0x1.8p20f
 
-/* round = EXPONENTIAL_ROUND - k; right where no x is below what exponential() calls lowest. */
+/* round = EXPONENTIAL_ROUND - k.  Valid only if no x is below the `lowest` of exponential(). */
 static inline __attribute__((always_inline)) vector exponential_in_reach(vector x, vector round) {
     vector sum = vector_fma(x, vector_broadcast(LOG2_E), round);
     vector r = vector_fma(sum - round, vector_broadcast(-LN_2), x);
@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) vector exponential_in_reach(vector 
     return vector_fma(power, q, power);
 }
 
-/* 0 below lowest. */
+/* The result is 0 below lowest. */
 static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
     return _mm256_and_ps(_mm256_cmp_ps(x, lowest, _CMP_NLT_UQ), exponential_in_reach(x, round));
 }

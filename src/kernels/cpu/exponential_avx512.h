@@ -1,6 +1,6 @@
 /*
- * exp(t) with AVX-512; exponential.h says how.  F = 5: a table of 32 values in two registers, q of degree 2, error
- * 5.4e-8.
+ * exp(t) with AVX-512; exponential.h describes the algorithm.  F = 5: a table of 32 values in two registers, q of degree 2, error
+ * 5.4e-8.  Included by exponential_vectors.h.
  */
 #ifndef QUERN_CPU_EXPONENTIAL_AVX512_H
 #define QUERN_CPU_EXPONENTIAL_AVX512_H
@@ -8,7 +8,7 @@
 #include "kernels/cpu/exponential.h"
 #include "kernels/cpu/vector_avx512.h"
 
-/* The bits of 2^(96 + k/32), less k * 2^18. */
+/* The bits of 2^(96 + k/32), minus k * 2^18. */
 static const uint32_t quern_power_table[32] = {
     0x6F800000, 0x6F7ECD87, 0x6F7DAAC3, 0x6F7C980F, 0x6F7B95C2, 0x6F7AA43A, 0x6F79C3D3, 0x6F78F4F0,
     0x6F7837F0, 0x6F778D3A, 0x6F76F532, 0x6F767043, 0x6F75FED7, 0x6F75A15B, 0x6F75583F, 0x6F7523F6,
@@ -23,7 +23,7 @@ static const uint32_t quern_power_table[32] = {
 
 #define EXPONENTIAL_ROUND 0x1.8p18f
 
-/* round = EXPONENTIAL_ROUND - k; right where no x is below what exponential() calls lowest. */
+/* round = EXPONENTIAL_ROUND - k.  Valid only if no x is below the `lowest` of exponential(). */
 static inline __attribute__((always_inline)) vector exponential_in_reach(vector x, vector round) {
     vector sum = vector_fma(x, vector_broadcast(LOG2_E), round);
     vector r = vector_fma(sum - round, vector_broadcast(-LN_2), x);
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) vector exponential_in_reach(vector 
     return vector_fma(power, q, power);
 }
 
-/* 0 below lowest. */
+/* The result is 0 below lowest. */
 static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, lowest, _CMP_NLT_UQ), exponential_in_reach(x, round));
 }

@@ -1,6 +1,6 @@
 /*
- * exp(t) in GNU C; exponential.h says how.  F = 0: no table, q of degree 6, error 2e-9.  Without a fused multiply-add, y
- * * ln 2 takes two terms, the first of which has few enough bits to be exact.
+ * exp(t) in GNU C; exponential.h describes the algorithm.  F = 0: no table, q of degree 6, error 2e-9.  Without a fused
+ * multiply-add, y * ln 2 takes two terms, the first of which has few enough bits to be exact.  Included by exponential_vectors.h.
  */
 #ifndef QUERN_CPU_EXPONENTIAL_PORTABLE_H
 #define QUERN_CPU_EXPONENTIAL_PORTABLE_H
@@ -8,14 +8,14 @@
 #include "kernels/cpu/exponential.h"
 #include "kernels/cpu/vector_portable.h"
 
-/* Up to here y has 11 bits, and its product with the 13 bits of ln_2_high is exact. */
+/* Up to this magnitude y has 11 bits, and its product with the 13 bits of ln_2_high is exact. */
 #define EXPONENTIAL_REACH 1024.0f
 
 #define EXPONENTIAL_LN_2 0x1.62e42fefa39efp-1
 
 #define EXPONENTIAL_ROUND 0x1.8p23f
 
-/* round = EXPONENTIAL_ROUND - k; right where no x is below what exponential() calls lowest. */
+/* round = EXPONENTIAL_ROUND - k.  Valid only if no x is below the `lowest` of exponential(). */
 static inline __attribute__((always_inline)) vector exponential_in_reach(vector x, vector round) {
     const float ln_2_high = 0x1.62ep-1f, ln_2_low = 0x1.0bfbe8p-15f;
     vector sum = x * LOG2_E + round;
@@ -30,7 +30,7 @@ static inline __attribute__((always_inline)) vector exponential_in_reach(vector 
     return (vector)power + (vector)power * q;
 }
 
-/* 0 below lowest. */
+/* The result is 0 below lowest. */
 static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
     vector_mask below = x < lowest;
     return (vector)((vector_bits)exponential_in_reach(x, round) & ~(vector_bits)below);

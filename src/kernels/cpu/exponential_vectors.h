@@ -1,4 +1,4 @@
-/* The exponentials for the target that is compiled for; exponential.h says what they are. */
+/* Selects the exponentials for the present target; exponential.h describes them.  Included by cross_entropy_elements.h. */
 #ifndef QUERN_CPU_EXPONENTIAL_VECTORS_H
 #define QUERN_CPU_EXPONENTIAL_VECTORS_H
 

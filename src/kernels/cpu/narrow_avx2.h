@@ -1,6 +1,6 @@
 /*
- * Conversions between fp32 and 8-bit floating point, beside adam_avx2.h.
- * narrow_avx512.h says what each function does; the names are the same.
+ * Conversions between fp32 and 8-bit floating point, in addition to adam_avx2.h.  Included by narrow_vectors.h.  narrow_avx512.h
+ * describes each function; the names are the same.
  */
 #ifndef QUERN_CPU_NARROW_AVX2_H
 #define QUERN_CPU_NARROW_AVX2_H
@@ -18,12 +18,12 @@ static inline struct vector_pair pair_from_halves(__m256i halves) {
 
 static inline __m256i load_bytes(const uint8_t *from) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from)); }
 
-/* Its bits are the upper ones of an f16. */
+/* The bits of an e5m2 are the upper ones of an f16. */
 static inline struct vector_pair ordered_load_e5m2(const uint8_t *from) {
     return pair_from_halves(_mm256_slli_epi16(load_bytes(from), 8));
 }
 
-/* An f16 with the same fields is 2^-8 of the value. */
+/* The f16 with the same fields is 2^-8 of the value. */
 static inline struct vector_pair ordered_load_e4m3(const uint8_t *from) {
     const __m256i fields = _mm256_set1_epi16(0x3F80), sign = _mm256_set1_epi16((int16_t)0x8000);
     __m256i bytes = load_bytes(from);
@@ -36,7 +36,7 @@ static inline struct vector_pair ordered_load_e4m3(const uint8_t *from) {
 
 /* ---- roundings: codes of 8 lanes, without their signs ---- */
 
-/* Of normal values; rebias is added to their bits. */
+/* For normal values; rebias is added to their bits. */
 static inline __m256i normal_nearest(__m256i magnitude, int32_t rebias, const struct narrow_format format) {
     const int cut = narrow_cut(format);
     __m256i odd = _mm256_and_si256(_mm256_srli_epi32(magnitude, cut), _mm256_set1_epi32(1));
@@ -94,7 +94,7 @@ static inline __m256i one_where_positive(vector x) {
     return _mm256_srli_epi32(_mm256_cmpgt_epi32(_mm256_castps_si256(x), _mm256_setzero_si256()), 31);
 }
 
-/* Any x; slow. */
+/* For any x; slow. */
 static inline __m256i narrow_scale(vector x, uint8_t scale, const __m256i *random, int keep_positive,
                                    const struct narrow_format format) {
     __m256i bits = _mm256_castps_si256(x * scale_inverse(scale));

@@ -1,18 +1,18 @@
 /*
- * Conversions between fp32 and 8-bit floating point, beside adam_avx512.h.
+ * Conversions between fp32 and 8-bit floating point, in addition to adam_avx512.h.  Included by narrow_vectors.h.
  *
  * narrow_avx512.h, narrow_avx2.h and narrow_portable.h define the same names and give the same bits:
  *
  *   ordered_load_e4m3, _e5m2      2 * VECTOR_LANES consecutive elements in their order
- *   ordered_scale_e4m3, _e5m2,    stores x * 2^(127 - scale), which lies in the format's range if it is finite, rounded as
- *   ordered_scale_f16             ordered_round_* do: to nearest, or stochastically with 16 random bits for each element.  With
- *                                 keep_positive what is above zero is stored as the smallest positive value at least.
- *   ordered_saturate_e4m3, _e5m2  stores x to nearest; what is too large becomes the largest finite value, NaN stays NaN
- *   magnitude_max, _reduce        the largest magnitude of what is given, as bits: NaN is above infinity
- *   magnitude_max_finite          the same without what is not finite
+ *   ordered_scale_e4m3, _e5m2,    stores x * 2^(127 - scale), which must be in the format's range if it is finite, rounded like
+ *   ordered_scale_f16             ordered_round_*: to nearest, or stochastically with 16 random bits for each element.  With
+ *                                 keep_positive, values above zero are stored as at least the smallest positive value.
+ *   ordered_saturate_e4m3, _e5m2  stores x to nearest; too large values become the largest finite value, NaN stays NaN
+ *   magnitude_max, _reduce        the largest magnitude, as bits: NaN is above infinity
+ *   magnitude_max_finite          the same, ignoring values that are not finite
  *
- * A normal value is rounded at a fixed place of the fp32's bits; a subnormal one, where the last place is fixed as a number, by an
- * addition.  In a block that is scaled by its largest value few are subnormal: they are looked for, and then done with care.
+ * A normal value is rounded at a fixed bit of the fp32.  A subnormal one is rounded by an addition, because its last place has a
+ * fixed value.  In a block that is scaled by its largest value few values are subnormal, so a slower path handles them.
  */
 #ifndef QUERN_CPU_NARROW_AVX512_H
 #define QUERN_CPU_NARROW_AVX512_H
@@ -30,12 +30,12 @@ static inline struct vector_pair pair_from_halves(__m512i halves) {
 
 static inline __m512i load_bytes(const uint8_t *from) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)from)); }
 
-/* Its bits are the upper ones of an f16. */
+/* The bits of an e5m2 are the upper ones of an f16. */
 static inline struct vector_pair ordered_load_e5m2(const uint8_t *from) {
     return pair_from_halves(_mm512_slli_epi16(load_bytes(from), 8));
 }
 
-/* An f16 with the same fields is 2^-8 of the value. */
+/* The f16 with the same fields is 2^-8 of the value. */
 static inline struct vector_pair ordered_load_e4m3(const uint8_t *from) {
     const __m512i fields = _mm512_set1_epi16(0x3F80), sign = _mm512_set1_epi16((int16_t)0x8000);
     __m512i bytes = load_bytes(from);
@@ -48,7 +48,7 @@ static inline struct vector_pair ordered_load_e4m3(const uint8_t *from) {
 
 /* ---- roundings: codes of 16 lanes, without their signs ---- */
 
-/* Of normal values; rebias is added to their bits. */
+/* For normal values; rebias is added to their bits. */
 static inline __m512i normal_nearest(__m512i magnitude, int32_t rebias, const struct narrow_format format) {
     const int cut = narrow_cut(format);
     __m512i odd = _mm512_and_si512(_mm512_srli_epi32(magnitude, cut), _mm512_set1_epi32(1));
@@ -100,7 +100,7 @@ static inline __m512i narrow_not_finite(__m512i codes, __m512i bits, __mmask16 n
     return _mm512_mask_mov_epi32(codes, is_nan, _mm512_set1_epi32(NARROW_NAN));
 }
 
-/* Any x; slow. */
+/* For any x; slow. */
 static inline __m512i narrow_scale(vector x, uint8_t scale, const __m512i *random, int keep_positive,
                                    const struct narrow_format format) {
     __m512i bits = _mm512_castps_si512(x * scale_inverse(scale));
@@ -115,7 +115,7 @@ static inline __m512i narrow_scale(vector x, uint8_t scale, const __m512i *rando
     return narrow_not_finite(codes, bits, not_finite, format);
 }
 
-/* Where the product is not both normal and finite. */
+/* Set in lanes whose product is not both normal and finite. */
 static inline __mmask16 needs_care(__m512i magnitude, uint8_t scale, const struct narrow_format format) {
     const int32_t least = narrow_least(format, scale);
     __m512i above = _mm512_sub_epi32(magnitude, _mm512_set1_epi32(least));

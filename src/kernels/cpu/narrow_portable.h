@@ -1,6 +1,6 @@
 /*
- * Conversions between fp32 and 8-bit floating point, beside adam_portable.h.
- * narrow_avx512.h says what each function does; the names are the same.
+ * Conversions between fp32 and 8-bit floating point, in addition to adam_portable.h.  Included by narrow_vectors.h.
+ * narrow_avx512.h describes each function; the names are the same.
  */
 #ifndef QUERN_CPU_NARROW_PORTABLE_H
 #define QUERN_CPU_NARROW_PORTABLE_H
@@ -15,7 +15,7 @@ static inline vector_bits vector_load_u8(const uint8_t *from) {
     return (vector_bits){from[0], from[1], from[2], from[3]};
 }
 
-/* Its bits are the upper ones of an f16. */
+/* The bits of an e5m2 are the upper ones of an f16. */
 static inline struct vector_pair ordered_load_e5m2(const uint8_t *from) {
     return (struct vector_pair){
         vector_from_f16(vector_load_u8(from) << 8),
@@ -23,7 +23,7 @@ static inline struct vector_pair ordered_load_e5m2(const uint8_t *from) {
     };
 }
 
-/* An fp32 with the same fields is 2^-120 of the value. */
+/* The fp32 with the same fields is 2^-120 of the value. */
 static inline vector vector_from_e4m3(vector_bits code) {
     vector_bits magnitude = code & 0x7F;
     vector value = (vector)(magnitude << 20) * vector_broadcast(0x1p120f);
@@ -55,7 +55,7 @@ static inline vector_bits narrow_nearest(vector_bits magnitude, const struct nar
     return vector_select(narrow_is_small(magnitude, format), small, normal);
 }
 
-/* The lanes of normal values, for which there may be no integer, are kept out of the conversion. */
+/* Excludes the lanes of normal values from the conversion, because they may exceed the integers. */
 static inline vector_bits narrow_stochastic(vector_bits magnitude, const uint16_t *random16, const struct narrow_format format) {
     const int cut = narrow_cut(format);
     vector_bits random = vector_load_u16(random16);
@@ -76,7 +76,7 @@ static inline void vector_store_u8(uint8_t *to, vector_bits codes) {
         to[lane] = (uint8_t)codes[lane];
 }
 
-/* codes, but 1 where they are 0 and x is above zero. */
+/* The codes, but 1 in lanes whose code is 0 and whose x is above zero. */
 static inline vector_bits codes_keep_positive(vector_bits codes, vector x) {
     return codes | ((vector_bits)((vector_mask)codes == 0) & (vector_bits)((vector_mask)x > 0) & 1);
 }

@@ -1,4 +1,4 @@
-/* The vectors of Adam with 8-bit types for the target that is compiled for; narrow_avx512.h says what they offer. */
+/* Selects the conversions of 8-bit types for the present target; narrow_avx512.h describes them.  Included by adam.h. */
 #ifndef QUERN_CPU_NARROW_VECTORS_H
 #define QUERN_CPU_NARROW_VECTORS_H
 

@@ -1,13 +1,14 @@
 /*
- * The copy of one slice of a ragged all-to-all between ranks on CPUs.
+ * The copy of one slice of a ragged all-to-all between ranks on CPUs.  Included by the kernel's source in
+ * generated/ragged_all_to_all/.
  *
- * With SIMD it goes by whole lines of the destination, some at a time, between ordinary stores for what stands before and behind
- * them.  A streaming copy writes past the caches: a line that is written whole is then not read first, so that a byte costs two
- * bytes of traffic instead of three, and what the caches hold stays there.  The copy asks for its source a page ahead, where the
- * processor does not look by itself; behind the end that is where the next slice is, as a rule.  It does not wait for its stores,
- * which would cost a slice of 4 KiB as much again: the caller does, once for many slices.
+ * With SIMD the copy stores whole lines of the destination, several at a time, and uses ordinary stores for the bytes before and
+ * after them.  A streaming copy bypasses the caches: a line that is written whole is not read first, so that a byte costs two bytes
+ * of traffic instead of three, and the contents of the caches stay.  The copy prefetches its source a page ahead, where the
+ * hardware does not; beyond the end this usually reaches the next slice.  It does not wait for its stores, which would double the
+ * cost of a slice of 4 KiB: the caller fences once for many slices.
  *
- * A target that knows nothing of its processor leaves the copy to libc, which does.
+ * The portable target uses libc's memcpy, which knows the processor.
  */
 #ifndef QUERN_CPU_RAGGED_COPY_H
 #define QUERN_CPU_RAGGED_COPY_H
@@ -40,7 +41,7 @@ static inline void stream_lines(char *to, const char *from) {
     for (int i = 0; i < LINES; i++) line_stream(to + i * LINE, lines[i]);
 }
 
-/* Whole lines; the destination is at a multiple of LINE. */
+/* Copies whole lines; the destination is at a multiple of LINE. */
 static inline void copy_aligned(char *to, const char *from, int64_t bytes, int streaming) {
     int64_t done = 0;
     if (streaming) {

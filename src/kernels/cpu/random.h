@@ -1,15 +1,16 @@
 /*
- * Random bits for stochastic rounding on CPUs: Philox4x32 with 7 rounds (Salmon et al. 2011, "Parallel random numbers: as
- * easy as 1, 2, 3"), a block cipher over counters, so that the bits of an element depend on its place alone.
+ * Random bits for stochastic rounding on CPUs: Philox4x32 with 7 rounds (Salmon et al. 2011, "Parallel random numbers: as easy as
+ * 1, 2, 3"), a block cipher over counters, so that the bits of an element depend only on its place.  Included by adam_random.h and
+ * adam_arrays.h.
  *
  * One counter gives 128 bits, the 16-bit values of 8 elements, and is
  *     {b, b >> 32, step, tensor's place in the list}   with b = element / 8
- * under a key that is the caller's seed.  Bits are drawn for up to 4 groups of 64 elements at once and lie in memory in the
- * order of the elements.
+ * under a key that is the caller's seed.  Bits are drawn for up to 4 groups of 64 elements at once and are stored in the order of
+ * the elements.
  *
- * The SIMD forms keep each 32-bit word in the lower half of a 64-bit lane, where the 32 x 32 -> 64 bit multiplication wants
- * it; what is left in the upper half is never looked at.  The counters enter the lanes in such an order that unpacking
- * 64-bit pairs at the end puts the words in their places without any further permutation.
+ * The SIMD forms keep each 32-bit word in the lower half of a 64-bit lane, as the 32 x 32 -> 64 bit multiplication requires; the
+ * upper half is ignored.  The counters enter the lanes in such an order that unpacking 64-bit pairs at the end puts the words in
+ * their places without a further permutation.
  */
 #ifndef QUERN_CPU_RANDOM_H
 #define QUERN_CPU_RANDOM_H
@@ -36,13 +37,13 @@ struct quern_random {
 };
 
 /*
- * What the groups of a tensor have in common: words 1 to 3 of the counter, the keys of the rounds (in 64 bits, as the SIMD
- * forms spread them), and the part of rounds 0 and 1 into which word 0 does not enter.
+ * Values that the groups of a tensor share: words 1 to 3 of the counter, the keys of the rounds (in 64 bits, as the SIMD forms use
+ * them), and the part of rounds 0 and 1 that does not depend on word 0.
  */
 struct quern_philox {
     uint32_t word1, word2, word3;
     uint64_t key0[QUERN_RANDOM_ROUNDS], key1[QUERN_RANDOM_ROUNDS];
-    uint64_t round0_word2, round1_word0, round1_word2;  /* still to be combined with what depends on word 0 */
+    uint64_t round0_word2, round1_word0, round1_word2;  /* still to be combined with the part that depends on word 0 */
     uint64_t word3_after_round1;
 };
 
@@ -73,16 +74,16 @@ static inline void quern_philox_enter(struct quern_philox *philox, uint64_t firs
 }
 
 /*
- * quern_philox_draw gives the bits of `count` elements, whole groups and at most a block; the first counter has `first` in
- * words 0 and 1.  Word 1 does not follow when word 0 wraps inside the block, which cannot happen when `first` is a multiple
- * of the block's counters.
+ * quern_philox_draw gives the bits of `count` elements, which are whole groups and at most a block; the first counter has `first`
+ * in words 0 and 1.  Word 1 is not incremented if word 0 wraps inside the block, which cannot happen if `first` is a multiple of
+ * the block's counters.
  *
- * quern_random_turn gives each element the value that is `turn` (even) places further on in the ring of its eight.
+ * quern_random_turn rotates the values of each eight elements by `turn` (even): an element gets the value `turn` places further on.
  */
 
 #if defined(__AVX512F__)
 
-/* Several vectors of 8 counters go through the rounds side by side: one alone would mostly wait for its multiplications. */
+/* Several vectors of 8 counters are processed side by side, because one alone would mostly wait for its multiplications. */
 static inline __attribute__((always_inline)) void quern_philox_vectors(
     const struct quern_philox *philox, uint32_t first, uint16_t *bits, const int vectors) {
     enum { XOR = 0x96, FIRST_SELECTS_SECOND_OR_THIRD = 0xEA, VECTORS_MAX = 4 };
@@ -191,7 +192,7 @@ static inline void quern_random_turn(const struct quern_random *from, int turn, 
 
 #else
 
-/* Round by round over all counters, which is what lets a compiler put them side by side. */
+/* Round by round over all counters, so that a compiler can vectorize them. */
 static inline void quern_philox_group(const struct quern_philox *philox, uint32_t first, uint16_t *bits) {
     enum { COUNTERS = QUERN_RANDOM_GROUP / 8 };
     uint32_t c0[COUNTERS], c1[COUNTERS], c2[COUNTERS], c3[COUNTERS];

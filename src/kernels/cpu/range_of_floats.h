@@ -1,4 +1,4 @@
-/* The largest and the least of many logits as fp32; included after the vectors of a target. */
+/* The largest and smallest of many logits as fp32.  Included by cross_entropy_elements.h, after the vectors of the target. */
 #ifndef QUERN_CPU_RANGE_OF_FLOATS_H
 #define QUERN_CPU_RANGE_OF_FLOATS_H
 
@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) void range_add(struct range *range,
 
 static inline float range_largest(const struct range *range) { return vector_reduce_max(range->largest); }
 
-/* Whether no magnitude is above the limit. */
+/* Whether no magnitude exceeds the limit. */
 static inline int range_is_within(const struct range *range, float limit) {
     return vector_all_at_most(vector_max(range->largest, -range->least), vector_broadcast(limit));
 }

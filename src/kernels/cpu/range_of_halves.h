@@ -1,9 +1,11 @@
 /*
- * The largest and the least of many f16 or bf16 logits, from their bits; included after the vectors of a target that has `halves`.
+ * The largest and smallest of many f16 or bf16 logits, computed from their bits.  Included by cross_entropy_elements.h, after the
+ * vectors of a target that has `halves`.
  *
- * The bits of numbers without a sign are in the order of the numbers, those with a sign in the opposite one.  So the largest number
- * is that of the signed integers or, where all have a sign, the least of the unsigned ones, and the least number, if it has a sign,
- * is the largest of the unsigned ones.  That is three instructions for a vector of 16-bit integers, without a conversion.
+ * The bits of positive numbers have the order of the numbers, those of negative ones the opposite order.  So the largest number is
+ * the largest of the signed integers or, if all numbers are negative, the smallest of the unsigned ones.  The smallest number, if
+ * it is negative, is the largest of the unsigned ones.  That takes three instructions for a vector of 16-bit integers, without a
+ * conversion.
  */
 #ifndef QUERN_CPU_RANGE_OF_HALVES_H
 #define QUERN_CPU_RANGE_OF_HALVES_H
@@ -14,7 +16,7 @@ struct range {
     halves top, bottom, least;
 };
 
-/* minus_infinity: its bits, which are the largest of nothing. */
+/* minus_infinity: its bits, the maximum of an empty range. */
 static inline struct range range_nothing(uint16_t minus_infinity) {
     return (struct range){halves_broadcast(0x8000), halves_broadcast(0), halves_broadcast(minus_infinity)};
 }
@@ -31,7 +33,7 @@ static inline __attribute__((always_inline)) void range_add(struct range *range,
     range_join(range, &(struct range){bits, bits, bits});
 }
 
-/* The bits of the largest. */
+/* The bits of the largest value. */
 static inline uint16_t range_largest(const struct range *range) {
     uint16_t top[2 * VECTOR_LANES], least[2 * VECTOR_LANES];
     halves_store(top, range->top);
@@ -43,7 +45,7 @@ static inline uint16_t range_largest(const struct range *range) {
     return top[0] < 0x8000 ? top[0] : least[0];
 }
 
-/* Whether no magnitude is above the limit, whose bits are given. */
+/* Whether no magnitude exceeds the limit, which is given as bits. */
 static inline int range_is_within(const struct range *range, uint16_t limit) {
     return halves_all_at_most(range->top, halves_broadcast(limit), range->bottom, halves_broadcast(limit | 0x8000));
 }

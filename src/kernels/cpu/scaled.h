@@ -1,12 +1,10 @@
 /*
- * Moments in F16, E4M3 and E5M2: each block of QUERN_SCALE_BLOCK elements shares a power of two, 2^(byte - 127), which is chosen
- * anew when the block is stored, by its largest finite magnitude, such that this one lies just below 2^(top + 1) and nothing
- * overflows.
+ * Moments in F16, E4M3 and E5M2.  Each block of QUERN_SCALE_BLOCK elements shares a power of two, 2^(byte - 127).  It is chosen
+ * whenever the block is stored: it brings the largest finite magnitude just below 2^(top + 1), so that nothing overflows.  Included
+ * by adam.h, after narrow_vectors.h and adam_arithmetic.h, whose names it uses.
  *
  *   scaled_load_*    2 * VECTOR_LANES elements of one block, whose scale is *scale
  *   scaled_store_*   a whole block from fp32, with its scale; `random` and `keep_positive` as in narrow_avx512.h
- *
- * Included after one of narrow_*.h and adam_arithmetic.h, whose names it uses.
  */
 #ifndef QUERN_CPU_SCALED_H
 #define QUERN_CPU_SCALED_H
@@ -20,7 +18,7 @@
 #define SCALED_e4m3 1
 #define SCALED_e5m2 1
 
-/* The exponent to which a block's largest magnitude is scaled: one below the type's own largest. */
+/* The exponent to which a block's largest magnitude is scaled: one below the type's own largest exponent. */
 enum { SCALED_TOP_F16 = 14, SCALED_TOP_E4M3 = 7, SCALED_TOP_E5M2 = 14 };
 
 /* ---- loads ---- */
@@ -41,7 +39,7 @@ static inline struct vector_pair scaled_load_e5m2(const uint8_t *from, const uin
 
 #define FOR_EACH_PAIR(i) for (int i = 0; i < QUERN_SCALE_BLOCK; i += 2 * VECTOR_LANES)
 
-/* Nearly always all are finite, so that asks first for the largest of all. */
+/* Nearly always all are finite, so this computes the largest of all values first. */
 static inline uint8_t scale_of(const float *x, int top) {
     vector_magnitude largest = magnitude_zero();
     FOR_EACH_PAIR(i) largest = magnitude_max(largest, pair_load_f32(x + i));

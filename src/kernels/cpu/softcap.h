@@ -1,18 +1,19 @@
 /*
- * The softcap of a vector, y = cap * tanh(x / cap), and its slope, dy/dx = 1 - tanh^2; included after the exponential of a target.
+ * The softcap of a vector, y = cap * tanh(x / cap), and its slope, dy/dx = 1 - tanh^2.  Included by cross_entropy_elements.h and
+ * cross_entropy_pieces.h, after the exponential of the target.
  *
  * With u = x / cap:
  *
  *   near   |u| <= 1/2: y = x * (1 + u^2 P(u^2)) with a minimax polynomial P, error 1.6e-8 of y; the slope is at least 0.78 and
  *          1 - tanh^2 does not cancel
  *   far    with q = exp(-2 |u|): tanh |u| = (1 - q) / (1 + q), and the slope 4 q / (1 + q)^2 keeps its relative precision where
- *          tanh itself has become 1; what rounding leaves of u is made up for, since it counts more the larger u is
+ *          tanh itself has become 1; the rounding error of u is compensated, because its effect grows with u
  *
- * Near needs no u: the powers of 1 / cap are in the coefficients of x^2, so that a logit costs six multiplications and its slope
- * two.  They are normal fp32 values where cap is neither huge nor tiny; elsewhere x and cap are scaled by a power of two first, and
- * every logit goes the far way.
+ * Near logits need no u: the coefficients of x^2 contain the powers of 1 / cap, so that a logit costs six multiplications and its
+ * slope two.  The coefficients are normal fp32 values if cap is neither huge nor tiny.  For other caps x and cap are first scaled
+ * by a power of two, and every logit takes the far path.
  *
- * Logits are nearly always near, so a caller looks first and computes the far half only where it is needed.  A vector gets the same
+ * Logits are nearly always near, so a caller tests first and computes the far path only if it is needed.  A vector gets the same
  * bits either way.
  */
 #ifndef QUERN_CPU_SOFTCAP_H
@@ -27,14 +28,16 @@ struct softcap {
     vector coefficients[4];     /* of (x^2)^1 ... (x^2)^4 */
     vector curvature;           /* -1 / cap^2 */
     vector scale, unscale;
-    float near_limit;           /* the largest |x| that is near, as it is; -1: none is */
+    float near_limit;           /* the largest |x| that is near, not scaled; -1: none is */
 };
 
 struct softcapped {
     vector value, slope;
 };
 
-/* 2^100 is the largest scale; of caps that it leaves tiny no logit is near, and what y has lost is nothing beside 1. */
+/*
+ * 2^100 is the largest scale.  For caps that are still tiny no logit is near, and the lost precision of y is negligible beside 1.
+ */
 static inline struct softcap softcap_at(float cap) {
     static const double minimax[4] = {-0x1.5554d6p-2, 0x1.10e9fcp-3, -0x1.b28c78p-5, 0x1.1a7c1p-6};
     int exponent = 0;
@@ -58,7 +61,7 @@ static inline struct softcap softcap_at(float cap) {
     return softcap;
 }
 
-/* Right for near logits only, where nothing is scaled.  It stands in the innermost loops, wherever the compiler would leave it. */
+/* For near logits only, and only without a scale.  Always inlined, because it is in the innermost loops. */
 static inline __attribute__((always_inline)) struct softcapped softcap_near(vector x, const struct softcap *of) {
     const vector one = vector_broadcast(1.0f), z = x * x;
     vector r = vector_multiply_add(z, of->coefficients[3], of->coefficients[2]);

@@ -1,8 +1,8 @@
 /*
- * Sums of squares in double, beside vector_avx512.h.
+ * Sums of squares in double, in addition to vector_avx512.h.  Included by squares_vectors.h.
  *
  * squares_avx512.h, squares_avx2.h and squares_portable.h define the same names: squares_add adds the squares of a pair of vectors
- * to several sums, squares_total brings these together.
+ * to several sums, and squares_total adds these sums.
  */
 #ifndef QUERN_CPU_SQUARES_AVX512_H
 #define QUERN_CPU_SQUARES_AVX512_H

@@ -1,6 +1,6 @@
 /*
- * Sums of squares in double, beside vector_portable.h.
- * squares_avx512.h says what each function does; the names are the same.
+ * Sums of squares in double, in addition to vector_portable.h.  Included by squares_vectors.h.  squares_avx512.h describes each
+ * function; the names are the same.
  */
 #ifndef QUERN_CPU_SQUARES_PORTABLE_H
 #define QUERN_CPU_SQUARES_PORTABLE_H

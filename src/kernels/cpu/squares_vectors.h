@@ -1,4 +1,4 @@
-/* The sums of squares for the target that is compiled for; squares_avx512.h says what they offer. */
+/* Selects the sums of squares for the present target; squares_avx512.h describes them.  Included by the gradient norm kernels. */
 #ifndef QUERN_CPU_SQUARES_VECTORS_H
 #define QUERN_CPU_SQUARES_VECTORS_H
 

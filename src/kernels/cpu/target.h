@@ -1,7 +1,7 @@
 /*
- * The target that a CPU kernel is compiled for.  Each source is compiled once for every target, with the definitions that the build
- * gives (generated/kernels.ninja): QUERN_TARGET is its name, QUERN_SIMD512 is 1 with AVX-512, QUERN_SIMD256 with AVX2, and both are
- * 0 in plain C.
+ * The target of a CPU kernel; included by every CPU kernel.  Each source is compiled once for every target, with definitions from
+ * the build (generated/kernels.ninja): QUERN_TARGET is the target's name, QUERN_SIMD512 is 1 with AVX-512, QUERN_SIMD256 is 1 with
+ * AVX2, and both are 0 in plain C.
  */
 #ifndef QUERN_CPU_TARGET_H
 #define QUERN_CPU_TARGET_H
@@ -10,11 +10,11 @@
 #error "a CPU kernel needs the definitions of a target: see generated/kernels.ninja"
 #endif
 
-/* Joins tokens after their macros are expanded. */
+/* Joins tokens after macro expansion. */
 #define QUERN_JOIN(a, b) QUERN_JOIN_EXPANDED(a, b)
 #define QUERN_JOIN_EXPANDED(a, b) a##b
 
-/* The function of a kernel: quern_<kernel>__<target>, the name that the tables have. */
+/* The function of a kernel: quern_<kernel>__<target>, as the tables name it. */
 #define QUERN_KERNEL_NAME(kernel) QUERN_JOIN(QUERN_JOIN(quern_, kernel), QUERN_JOIN(__, QUERN_TARGET))
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * fp32 vectors of 8 lanes with AVX2, FMA and F16C, and their conversions to and from f16 and bf16.
- * vector_avx512.h says what each function does; the names are the same.
+ * fp32 vectors of 8 lanes with AVX2, FMA and F16C, and their conversions to and from f16 and bf16.  Included by squares_avx2.h,
+ * adam_avx2.h and exponential_avx2.h.  vector_avx512.h describes each function; the names are the same.
  */
 #ifndef QUERN_CPU_VECTOR_H
 #define QUERN_CPU_VECTOR_H
@@ -25,7 +25,7 @@ static inline vector vector_fma(vector a, vector b, vector c) { return _mm256_fm
 
 static inline vector vector_multiply_add(vector a, vector b, vector c) { return vector_fma(a, b, c); }
 
-/* The larger of each; b where either is NaN. */
+/* The larger of each pair of lanes; b if either is NaN. */
 static inline vector vector_max(vector a, vector b) { return _mm256_max_ps(a, b); }
 
 static inline vector vector_min(vector a, vector b) { return _mm256_min_ps(a, b); }
@@ -116,7 +116,7 @@ static inline struct vector_pair pair_load_beside_f16(const float *from) { retur
 
 /* ---- bf16 ---- */
 
-/* Adds what makes the upper half the nearest bf16, ties to even. */
+/* Adds the increment that makes the upper half the nearest bf16, ties to even. */
 static inline __m256i vector_round_bf16(vector x) {
     __m256i bits = _mm256_castps_si256(x);
     __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));

@@ -1,19 +1,20 @@
 /*
- * fp32 vectors of 16 lanes with AVX-512 (F, BW, DQ, VL), and their conversions to and from f16 and bf16.
+ * fp32 vectors of 16 lanes with AVX-512 (F, BW, DQ, VL), and their conversions to and from f16 and bf16.  Included by
+ * squares_avx512.h, adam_avx512.h and exponential_avx512.h.
  *
- * vector_avx512.h, vector_avx2.h and vector_portable.h define the same names, so that one template serves all three; they
- * differ in VECTOR_LANES.  Beside these functions, the operators + - * / of GNU C work on `vector`.
+ * vector_avx512.h, vector_avx2.h and vector_portable.h define the same names, so that one template serves all three; they differ in
+ * VECTOR_LANES.  Besides these functions, the operators + - * / of GNU C work on `vector`.
  *
  *   vector_load_f32, vector_store_f32    VECTOR_LANES consecutive elements at any address.
  *   pair_load_*, pair_store_*            2 * VECTOR_LANES consecutive elements at any address, in an order that is the
  *                                        same in loads and stores but differs between types and targets: for work that
- *                                        does not care which lane holds which element.
+ *                                        does not depend on which lane holds which element.
  *   pair_load_beside_*                   2 * VECTOR_LANES consecutive fp32 values in the order of a type's pairs.
  *   pair_*_ordered_bf16                  the same in the order of the elements; AVX-512 only, which defines VECTOR_ORDERED_bf16.
  *   halves                               2 * VECTOR_LANES 16-bit integers; not portable.
  *
- * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It takes it for granted that a
- * NaN is one that arithmetic made from numbers (no low payload bits), so that rounding cannot carry it into a number.
+ * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It assumes that a NaN comes from
+ * arithmetic on numbers (no low payload bits), so that rounding cannot carry it into a number.
  */
 #ifndef QUERN_CPU_VECTOR_H
 #define QUERN_CPU_VECTOR_H
@@ -29,7 +30,7 @@ struct vector_pair {
     vector first, second;
 };
 
-/* Half as many lanes of double. */
+/* Doubles, half as many lanes. */
 typedef __m512d vector_wide;
 
 static inline vector vector_broadcast(float x) { return _mm512_set1_ps(x); }
@@ -40,17 +41,17 @@ static inline vector vector_fma(vector a, vector b, vector c) { return _mm512_fm
 /* The same, rounded once or twice, whichever is faster. */
 static inline vector vector_multiply_add(vector a, vector b, vector c) { return vector_fma(a, b, c); }
 
-/* The larger of each; b where either is NaN. */
+/* The larger of each pair of lanes; b if either is NaN. */
 static inline vector vector_max(vector a, vector b) { return _mm512_max_ps(a, b); }
 
 static inline vector vector_min(vector a, vector b) { return _mm512_min_ps(a, b); }
 
-/* x - q * d, rounded once: what a quotient q leaves. */
+/* x - q * d, rounded once: the remainder of a quotient q. */
 static inline vector vector_remainder(vector x, vector q, vector d) { return _mm512_fnmadd_ps(q, d, x); }
 
 static inline vector vector_abs(vector x) { return _mm512_abs_ps(x); }
 
-/* Whether every a is at most b; no NaN is. */
+/* Whether every a is at most b; false if any is NaN. */
 static inline int vector_all_at_most(vector a, vector b) { return _mm512_cmp_ps_mask(a, b, _CMP_NLE_UQ) == 0; }
 
 /* yes where a > b, else no. */
@@ -99,12 +100,12 @@ static inline halves halves_broadcast(int x) { return _mm512_set1_epi16((short)x
 
 static inline halves halves_max_signed(halves a, halves b) { return _mm512_max_epi16(a, b); }
 
-/* Without a sign. */
+/* Unsigned. */
 static inline halves halves_max(halves a, halves b) { return _mm512_max_epu16(a, b); }
 
 static inline halves halves_min(halves a, halves b) { return _mm512_min_epu16(a, b); }
 
-/* Whether every a is at most a's limit as signed integers, and every b at most b's without a sign. */
+/* Whether every a is at most a's limit as signed integers, and every b at most b's limit as unsigned ones. */
 static inline int halves_all_at_most(halves a, halves a_limit, halves b, halves b_limit) {
     return (_mm512_cmpgt_epi16_mask(a, a_limit) | _mm512_cmpgt_epu16_mask(b, b_limit)) == 0;
 }
@@ -154,7 +155,7 @@ static inline __m512i halves_round(__m512i kept, __m512i cut) {
     return _mm512_mask_add_epi16(kept, up, kept, _mm512_set1_epi16(1));
 }
 
-/* Takes the halves at the places and those behind them, of the elements of both vectors. */
+/* Selects the halves at the places of both vectors' elements, and those after them. */
 static inline void pair_store_halves(uint16_t *to, struct vector_pair x, __m512i lower) {
     const __m512i upper = _mm512_or_si512(lower, _mm512_set1_epi16(1));
     const __m512i first = _mm512_castps_si512(x.first), second = _mm512_castps_si512(x.second);
@@ -169,8 +170,8 @@ static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
 }
 
 /*
- * In the order of the elements, for work beside other arrays: one permutation for 16 elements, which is slower than a shift or a
- * mask but faster than these and a permutation of what lies beside.
+ * In the order of the elements, for work with other arrays.  One permutation for 16 elements is slower than a shift or a mask, but
+ * faster than these and a permutation of the other arrays.
  */
 #define VECTOR_ORDERED_bf16 1
 

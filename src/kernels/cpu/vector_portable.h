@@ -1,7 +1,8 @@
 /*
- * fp32 vectors of 4 lanes in GNU C, which gcc and clang compile for any CPU (SSE2, NEON, or scalar code), and their
- * conversions to and from f16 and bf16 by integer arithmetic. vector_avx512.h says what each function does; the names are
- * the same, but there is no vector_fma: without the instruction it would be a library call for each lane.
+ * fp32 vectors of 4 lanes in GNU C, which gcc and clang compile for any CPU (SSE2, NEON, or scalar code), and their conversions to
+ * and from f16 and bf16 by integer arithmetic.  Included by exponential_portable.h, adam_portable.h, squares_portable.h and
+ * src/cross_entropy/blas_cpu.c.  vector_avx512.h describes each function.  The names are the same, except that there is no
+ * vector_fma: without the instruction it would be a library call for each lane.
  */
 #ifndef QUERN_CPU_VECTOR_H
 #define QUERN_CPU_VECTOR_H
@@ -12,7 +13,7 @@
 typedef float vector __attribute__((vector_size(16)));
 typedef double vector_wide __attribute__((vector_size(16)));
 typedef uint32_t vector_bits __attribute__((vector_size(16)));
-typedef int32_t vector_mask __attribute__((vector_size(16)));  /* what a comparison gives: all bits or none */
+typedef int32_t vector_mask __attribute__((vector_size(16)));  /* a comparison's result: all bits set or none */
 
 enum { VECTOR_LANES = 4 };
 
@@ -24,14 +25,14 @@ static inline vector vector_broadcast(float x) { return (vector){x, x, x, x}; }
 
 static inline vector_bits vector_broadcast_bits(uint32_t x) { return (vector_bits){x, x, x, x}; }
 
-/* a where the mask has all bits, b where it has none. */
+/* a if the mask has all bits set, b if it has none. */
 static inline vector_bits vector_select(vector_mask mask, vector_bits a, vector_bits b) {
     return ((vector_bits)mask & a) | (~(vector_bits)mask & b);
 }
 
 static inline vector vector_multiply_add(vector a, vector b, vector c) { return a * b + c; }
 
-/* The larger of each; b where either is NaN. */
+/* The larger of each pair of lanes; b if either is NaN. */
 static inline vector vector_max(vector a, vector b) {
     return (vector)vector_select(a > b, (vector_bits)a, (vector_bits)b);
 }
@@ -93,7 +94,7 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
 
-/* ---- pairs of 16-bit elements in 32-bit lanes: the elements with even places in the lower halves ---- */
+/* ---- pairs of 16-bit elements in 32-bit lanes: elements at even places are in the lower halves ---- */
 
 static inline vector_bits vector_load_halves(const uint16_t *from) {
     vector_bits halves;
@@ -114,7 +115,7 @@ static inline struct vector_pair pair_load_beside_halves(const float *from) {
 
 /* ---- f16 ---- */
 
-/* Moves exponent and fraction to fp32's place; the product mends the exponent's bias, and makes subnormals normal. */
+/* Moves exponent and fraction to fp32's place.  The multiplication corrects the bias and normalizes subnormals. */
 static inline vector vector_from_f16(vector_bits half) {
     vector_bits magnitude = (half & 0x7FFF) << 13;
     vector_bits finite = (vector_bits)((vector)magnitude * vector_broadcast(0x1p112f));
@@ -149,7 +150,7 @@ static inline void pair_store_f16(uint16_t *to, struct vector_pair x) {
 
 /* ---- bf16 ---- */
 
-/* The upper half of each lane after adding what rounds to nearest, ties to even. */
+/* The upper half of each lane after adding the increment that rounds to nearest, ties to even. */
 static inline vector_bits vector_round_bf16(vector x) {
     vector_bits bits = (vector_bits)x;
     return (bits + (bits >> 16 & 1) + 0x7FFF) >> 16;

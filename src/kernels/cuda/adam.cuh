@@ -1,16 +1,17 @@
 /*
- * Adam, one step over a list of tensors: the warps of the grid take tile after tile.
+ * One step of Adam over a list of tensors: each warp of the grid processes one tile after another.  Included by the step kernels'
+ * sources in generated/adam/.
  *
- * One pass fuses the gradient's scaling, the moments, the bias correction, the weight decay, the parameter and the rounding of
- * all that is stored and, in full kernels and where they are asked for, AMSGrad, a copy of the parameters and zeros for the
- * gradients; moments of scaled types get new scales.  Each array is read once and written once.
+ * One pass fuses the gradient's scaling, the moments, the bias correction, the weight decay, the parameter update and the rounding
+ * of all stored values.  Full kernels add, if requested, AMSGrad, a copy of the parameters, zeroed gradients and new scales for
+ * moments of scaled types.  Each array is read once and written once.
  *
- * That is 14 bytes per element where everything is bf16, 18 with a remainder, 20 with an fp32 master, 28 where everything is fp32.
- * This traffic is the whole cost, so the layout serves it: a lane takes 8 or 16 consecutive elements, which are one access to a
+ * This is 14 bytes per element if everything is bf16, 18 with a remainder, 20 with an fp32 master, 28 if everything is fp32.  This
+ * traffic is the whole cost, so the layout is made for it: a lane takes 8 or 16 consecutive elements, which are one access to a
  * 16-bit array, and issues the loads before the arithmetic that waits for them.
  *
- * The unit of work is a tile of 2,048 elements of one tensor, for one warp.  As many blocks are launched as the GPU holds, and
- * their warps take tile after tile; each finds its tensor in a plan's table or, by the tile's number, in the kernel's parameters.
+ * The work item of a warp is a tile of 2,048 elements of one tensor.  The launch has as many blocks as fit on the GPU.  A warp
+ * finds the tensor of a tile in a plan's table or, by the tile's number, in the kernel's parameters.
  */
 #ifndef QUERN_DEVICE_ADAM_CUH
 #define QUERN_DEVICE_ADAM_CUH
@@ -18,7 +19,7 @@
 #include "kernels/cuda/adam_control.cuh"
 #include "kernels/cuda/adam_shares.cuh"
 
-/* By all lanes of the warp, which have no more use for the tile before. */
+/* Called by all lanes of the warp when they no longer need the previous tile. */
 template <class Shares>
 static __device__ __forceinline__ void open_tile(adam_tile &tile, const typename Shares::batch &batch, const quern_adam_step &step,
                                                  int64_t number) {
@@ -37,10 +38,10 @@ static __device__ __forceinline__ void open_tile(adam_tile &tile, const typename
     __syncwarp();
 }
 
-/* Where in a tile this lane begins. */
+/* The lane's first element in a tile. */
 template <class Shares> static __device__ __forceinline__ uint32_t lane_first() { return threadIdx.x % 32 * Shares::lane_elements; }
 
-/* What is left to do where found_inf skips the step. */
+/* The remaining work if found_inf skips the step. */
 template <class Shares> static __device__ __forceinline__ void skip_tile(const adam_tile &tile, const quern_adam_step &step) {
     if (step.zero_grads) {
 #pragma unroll 1
@@ -50,7 +51,7 @@ template <class Shares> static __device__ __forceinline__ void skip_tile(const a
     }
 }
 
-/* One step through the tile without options; `step` has what step control does not change, the tile has the rest. */
+/* One step through the tile without options.  `step` has the scalars that step control does not change; the tile has the rest. */
 template <class Shares> static __device__ __forceinline__ void step_plain_tile(const adam_tile &tile, const quern_adam_step &step) {
     constexpr uint32_t lane_elements = Shares::lane_elements;
 #pragma unroll 1
@@ -65,7 +66,7 @@ template <class Shares> static __device__ __forceinline__ void step_plain_tile(c
             shares.template store_soon<false>(tile, element);
             shares.next_group();
             element += 8;
-            asm("" : "+r"(element)); /* in one register: the compiler would keep its value before, too */
+            asm("" : "+r"(element)); /* in one register: the compiler would also keep the previous value */
         } while (element % lane_elements != 0);
         shares.template store_soon<true>(tile, element - lane_elements);
     }
@@ -86,7 +87,7 @@ template <class Shares> static __device__ __forceinline__ void step_full_tile(ad
             shares.replace_v_by_v_max(tile, first, step, values, scales);
         }
         shares.update(tile, first, step, values, scales, amsgrad);
-        shares.store_scales(tile, first, scales, amsgrad); /* before the moments: their registers are free then */
+        shares.store_scales(tile, first, scales, amsgrad); /* before the moments, to free the scales' registers */
         shares.template store_soon<false>(tile, first, amsgrad);
         if (step.copy_dtype) {
             shares.copy(tile, first, step.copy_dtype);
@@ -100,7 +101,7 @@ template <class Shares> static __device__ __forceinline__ void step_full_tile(ad
     }
 }
 
-/* THREADS of a block. */
+/* THREADS is the size of a block. */
 template <class Shares, int THREADS> static __device__ __forceinline__ void adam(const typename Shares::batch &batch) {
     __shared__ adam_block block;
     __shared__ adam_tile tiles[THREADS / 32];

@@ -1,6 +1,6 @@
 /*
- * The step that a block takes: the launch's own or, with step control, one that each block computes from the numbers in the memory
- * of the device, by the same source as the host.
+ * The scalars of the step for a block: the launch's own or, with step control, those that each block computes from the control in
+ * device memory, with the same source as the host.  Included by adam.cuh.
  */
 #ifndef QUERN_DEVICE_ADAM_CONTROL_CUH
 #define QUERN_DEVICE_ADAM_CONTROL_CUH
@@ -11,12 +11,12 @@
 /* In shared memory. */
 struct adam_block {
     quern_adam_step step;
-    bool skipped; /* found_inf says so */
+    bool skipped; /* found_inf is set */
 };
 
 /*
- * The last block that has read the control advances it: nobody needs it any more, and the ticket counts from 0 again.  Not before
- * the last, so that no block can see the next step.
+ * The last block that reads the control advances it and resets the ticket to 0.  No earlier block may do so: another block could
+ * then read the next step.
  */
 static __device__ __forceinline__ void advance(const quern_adam_launch &launch, uint64_t step, bool skipped) {
     __threadfence();

@@ -1,4 +1,4 @@
-/* The copy of the new parameters in a type of its own, and the largest magnitude of what was copied. */
+/* The copy of the new parameters in another type, and the largest magnitude of the copied values.  Included by adam_shares.cuh. */
 #ifndef QUERN_DEVICE_ADAM_COPY_CUH
 #define QUERN_DEVICE_ADAM_COPY_CUH
 
@@ -13,7 +13,7 @@ static __device__ __forceinline__ void store_copy(const float *x, char *copy, ui
     narrow.store(copy, first, count, by_vectors);
 }
 
-/* What is too large for an 8-bit type becomes its largest finite value, infinity too. */
+/* A value too large for an 8-bit type becomes its largest finite value; so does infinity. */
 template <class T>
 static __device__ __forceinline__ void store_scaled_copy(float *x, float scale, char *copy, uint32_t first, uint32_t count,
                                                          bool by_vectors) {
@@ -25,7 +25,7 @@ static __device__ __forceinline__ void store_scaled_copy(float *x, float scale, 
     store_copy<T>(x, copy, first, count, by_vectors);
 }
 
-/* Eight elements; x is used up. */
+/* Eight elements; x is overwritten. */
 static __device__ __forceinline__ void copy_group(float *x, int32_t dtype, float scale, char *copy, uint32_t first, uint32_t count,
                                                   bool by_vectors) {
     if (dtype == QUERN_BF16) {
@@ -39,7 +39,7 @@ static __device__ __forceinline__ void copy_group(float *x, int32_t dtype, float
     }
 }
 
-/* Raises *number in global memory, 0 or more, to what is larger: as integers such numbers have the same order. */
+/* Raises *number, which is in global memory and at least 0, to a larger value.  As integers such numbers have the same order. */
 static __device__ __forceinline__ void raise(float *number, float value) {
     if (value > 0.0f) {
         atomicMax((uint32_t *)number, __float_as_uint(value));

@@ -1,9 +1,9 @@
 /*
- * What a lane has in its registers of a tensor's arrays, and one step of Adam on it.
+ * A lane's registers of a tensor's arrays, and one step of Adam on them.  Included by adam.cuh.
  *
- * FULL says whether there may be AMSGrad, a copy and moments of scaled types; then a lane has one group of eight elements at a
- * time, since registers are too few for more.  A block of a scaled type is what four lanes have: they find its scale together, from
- * the new moments, before the first element is rounded.
+ * FULL allows AMSGrad, a copy and moments of scaled types.  A lane then holds one group of eight elements at a time, because there
+ * are too few registers for more.  A block of a scaled type is spread over four lanes.  They compute its scale together from the
+ * new moments, before the first element is rounded.
  */
 #ifndef QUERN_DEVICE_ADAM_SHARES_CUH
 #define QUERN_DEVICE_ADAM_SHARES_CUH
@@ -19,7 +19,7 @@ struct adam_values {
     float m[8], v[8], v_max[8];
 };
 
-/* A block's scale in each array that may be of a scaled type. */
+/* A block's scale in each array that may have a scaled type. */
 struct block_scales {
     uint32_t m, v, v_max;
 };
@@ -29,7 +29,7 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
     typedef share<Grad, GROUPS> grad_share;
     typedef share<M, GROUPS> m_share;
     typedef share<V, GROUPS> v_share;
-    /* Half a vector at a time of a fifth array of 16-bit elements: registers are too few for both groups of it. */
+    /* A fifth array of 16-bit elements is loaded half a vector at a time: registers do not suffice for both groups. */
     typedef share<Master, is_same<Master, remainder16> ? 1 : GROUPS> master_share;
     typedef share<typename either<FULL, V, nothing>::type, GROUPS> v_max_share;
     typedef random_words<GROUPS == 1> random_of_group;
@@ -49,14 +49,14 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
     /* ---- to and from memory ---- */
 
     /*
-     * Of the lane's arrays those that cannot be accessed by vectors at element `first` of the tile: all where the tensor ends.
-     * It is found anew wherever it is needed, rather than kept in a register.
+     * The lane's arrays that cannot be accessed by vectors at element `first` of the tile, as a bit mask; all of them at the end of
+     * the tensor.  Recomputed at each use, to save a register.
      */
     static __device__ __forceinline__ uint32_t barred_at(const adam_tile &tile, uint32_t first) {
         return first < tile.whole_count ? tile.unaligned : ~0u;
     }
 
-    /* The arrays that span the groups, or those that do not; `barred` is what barred_at() says. */
+    /* The arrays that span the groups, or those that do not; `barred` is the result of barred_at(). */
     template <bool SPANNING>
     __device__ __forceinline__ void load(const adam_tile &tile, uint32_t first, uint32_t barred) {
         if (grad_share::spans == SPANNING) grad.load(tile.grad, first, tile.count, !(barred & UNALIGNED_GRAD));
@@ -76,7 +76,7 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
         if (master_share::spans == SPANNING) master.store(tile.master, first, tile.count, !(barred & UNALIGNED_MASTER));
     }
 
-    /* As nearly always no array is barred, all loads are then on their way without a branch among them. */
+    /* Almost always no array is barred: then all loads are issued without a branch between them. */
     template <bool SPANNING>
     __device__ __forceinline__ void load_soon(const adam_tile &tile, uint32_t first) {
         const uint32_t barred = barred_at(tile, first);
@@ -105,7 +105,7 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
         master.next_group();
     }
 
-    /* The lane's gradients become zeros. */
+    /* Sets the lane's gradients to zero. */
     static __device__ __forceinline__ void zero_grads(const adam_tile &tile, uint32_t first) {
         const grad_share zeros = {};
         zeros.store(tile.grad, first, tile.count, !(barred_at(tile, first) & UNALIGNED_GRAD));
@@ -113,7 +113,7 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
 
     /* ---- the scales ---- */
 
-    /* Those of the block that the elements from `first` on belong to. */
+    /* The scales of the block that contains the elements from `first` on. */
     __device__ __forceinline__ block_scales load_scales(const adam_tile &tile, uint32_t first, bool amsgrad) const {
         block_scales scale = {};
         if (first < tile.count) {
@@ -124,7 +124,7 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
         return scale;
     }
 
-    /* By all lanes; one of each block's stores, when all have read the scales before. */
+    /* Called by all lanes.  One lane per block stores, after all lanes have read the old scales. */
     __device__ __forceinline__ void store_scales(const adam_tile &tile, uint32_t first, const block_scales &scale,
                                                  bool amsgrad) const {
         if (is_scaled<M> || is_scaled<V>) __syncwarp();
@@ -135,7 +135,7 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
         }
     }
 
-    /* By all lanes of the warp: the scales for the block's new moments. */
+    /* Called by all lanes of the warp: computes the scales for the block's new moments. */
     static __device__ __forceinline__ block_scales find_scales(const adam_values &values, bool amsgrad) {
         block_scales scale = {};
         if (is_scaled<M>) scale.m = scale_of<M>(largest_of_lanes<block_lanes>(largest_finite(values.m, 0.0f)));
@@ -157,8 +157,8 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
     }
 
     /*
-     * The new moments.  AMSGrad's v_max is loaded only here: nothing else of that size can be held in registers while the other
-     * arrays come in.
+     * The new moments.  AMSGrad's v_max is loaded only here, because no registers for it are free while the other arrays are
+     * loaded.
      */
     __device__ __forceinline__ adam_values take(const adam_tile &tile, uint32_t first, const block_scales &scale,
                                                 bool amsgrad = false) {
@@ -188,9 +188,7 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
         return values;
     }
 
-    /*
-     * One step from what take() gave.  Registers are few: so the parameters are widened late, and are the first to be narrow again.
-     */
+    /* One step from the results of take().  To save registers, the parameters are widened late and rounded first. */
     __device__ __forceinline__ void update(const adam_tile &tile, uint32_t first, const quern_adam_step &step, adam_values &values,
                                            const block_scales &scale, bool amsgrad = false) {
         const bool ordinary = are_ordinary(tile.scalars, values.m, values.v);
@@ -208,13 +206,13 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
         }
     }
 
-    /* AMSGrad: v, which has no more to say, and v_max are stored; then v_max takes its place. */
+    /* AMSGrad: stores v, which is no longer needed, and v_max; then v_max replaces v. */
     __device__ __forceinline__ void replace_v_by_v_max(const adam_tile &tile, uint32_t first, const quern_adam_step &step,
                                                        adam_values &values, const block_scales &scale) {
         const random_words<false> random(tile.random, first / 8, step.seed);
         round_v(values.v, scale.v, v.word, step.stochastic_v, false, random);
         v.store(tile.v, first, tile.count, !(barred_at(tile, first) & UNALIGNED_V));
-        v = {}; /* its registers are free */
+        v = {}; /* its registers are free now */
         round_v(values.v_max, scale.v_max, v_max.word, false, false, random);
         v_max.store(tile.v_max, first, tile.count, !(barred_at(tile, first) & UNALIGNED_V_MAX));
 #pragma unroll
@@ -242,7 +240,7 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
 
     /* ---- the copy ---- */
 
-    /* By all lanes: copies the master or, without one, the parameters as they are stored. */
+    /* Called by all lanes: copies the master or, without one, the parameters as stored. */
     __device__ __forceinline__ void copy(adam_tile &tile, uint32_t first, int32_t dtype) const {
         float p[8];
         widen_master(p);

@@ -1,7 +1,7 @@
 /*
- * A tile of Adam: what a warp must know of it, and one step through it.
+ * A tile of Adam: its description, and one step through it.  Included by adam_shares.cuh.
  *
- * The description lies in shared memory, and each part of it is read where it is used: so the registers are left to the elements.
+ * The description is in shared memory, and each member is read where it is used.  This leaves the registers to the elements.
  */
 #ifndef QUERN_DEVICE_ADAM_TILE_CUH
 #define QUERN_DEVICE_ADAM_TILE_CUH
@@ -11,7 +11,7 @@
 #include "kernels/cuda/tiles.cuh"
 #include "quern.h"
 
-/* Arrays that begin at no multiple of a vector, a bit each. */
+/* Arrays whose address is not a multiple of a vector, one bit each. */
 enum {
     UNALIGNED_PARAM = 1,
     UNALIGNED_GRAD = 2,
@@ -27,12 +27,12 @@ struct adam_tile {
     int64_t number;               /* among all tiles of the launch */
     char *param, *grad, *m, *v, *master;
     adam_scalars scalars;
-    uint32_t count;               /* elements that exist, */
-    uint32_t whole_count;         /* and those of them that fill the shares of lanes */
+    uint32_t count;               /* elements that exist, ... */
+    uint32_t whole_count;         /* ... and those that fill whole lanes */
     uint32_t unaligned;
     philox_words random;          /* the counter of the first group's random numbers */
 
-    /* What only full kernels look at. */
+    /* Members for full kernels only. */
     char *v_max, *copy;
     uint8_t *m_scale, *v_scale, *v_max_scale;
     float copy_scale;
@@ -57,7 +57,7 @@ static __device__ __forceinline__ adam_scalars scalars_of(const quern_adam_step 
     return scalars;
 }
 
-/* The bit where the array, of which this is a lane's share, begins at no multiple of a vector. */
+/* The bit for the array of this share: set if its address is not a multiple of a vector. */
 template <class Share> static __device__ __forceinline__ uint32_t unaligned(const void *array, uint32_t bit) {
     return (uintptr_t)array % Share::vector_bytes ? bit : 0;
 }

@@ -1,21 +1,22 @@
 /*
- * The barrier between ranks, for use inside a kernel: one block of each rank meets the same of every other.  Thread j of the block
- * deals with rank j, so the block needs as many threads as the group has ranks, and whole warps.
+ * The barrier between ranks, for use inside a kernel: one block of each rank meets one block of every other rank.  Included by
+ * ragged_metadata.cuh, slice_error.cuh and grid_gate.cuh.  Thread j of the block handles rank j, so the block needs at least as
+ * many threads as the group has ranks, in whole warps.
  *
- * A rank puts its signal into the pads of all members, then waits until theirs have come into its own: see src/kernels/collective.h.
- * Between the two it may do whatever needs no peer.
+ * A rank writes its signal into the pads of all members, then waits until their signals have arrived in its own pad: see
+ * src/kernels/collective.h.  Between the two it may do work that needs no peer.
  *
- * Order.  What any thread of the block wrote before put() comes before the __syncthreads inside, and so before thread j's release,
- * which orders all that thread j has learnt of, not only what it wrote itself.  What the grid wrote is included when its blocks
- * told this one, by release and acquire, that they were done; what earlier kernels of the stream wrote is there anyway.  The peer
- * reads the signal with an acquire in one thread and passes another __syncthreads.  So all that was written before put() on any
- * rank is there for all threads of every member's block after await().  The counts are the rank's own, and only one block of a
+ * Memory order.  Writes of any thread of the block before put() precede the __syncthreads inside, and so precede thread j's
+ * release. The release covers everything that thread j has observed, not only its own writes.  Writes of the grid are included if
+ * its blocks reported their end to this one by release and acquire; writes of earlier kernels of the stream are visible anyway.
+ * The peer reads the signal with an acquire in one thread and passes another __syncthreads.  So all writes before put() on any rank
+ * are visible to all threads of every member's block after await().  The counts are local to the rank, and only one block of a
  * launch at a time uses them.
  *
- * A wait never hangs.  Every so often a thread that still waits looks around: at the time, and at the group's poison in host
- * memory.  Whoever finds that the limit has passed, or that a peer has made another call, leaves an error record, poisons the group
- * and lets the block go on with the news; nothing traps.  The pad then says that this rank has ended, so that launches which are
- * already in the stream end at once and without a signal: no peer can take them for the meeting that failed.
+ * A wait never hangs.  A waiting thread regularly checks the time and the group's poison in host memory.  The thread that detects a
+ * timeout, or a peer in another call, records an error, poisons the group and lets the block exit normally; nothing traps.  The pad
+ * then says that this rank has ended, so launches that are already in the stream end at once, without a signal that a peer could
+ * mistake for the failed meeting.
  */
 #ifndef QUERN_DEVICE_BARRIER_CUH
 #define QUERN_DEVICE_BARRIER_CUH
@@ -62,8 +63,9 @@ static __device__ __forceinline__ bool by_multicast(const quern_links &links) {
 #endif
 }
 
-/* Ends the group, when the rest of the error record has been written: one thread of the block. */
-static __device__ __forceinline__ void poison(const quern_links &links, uint32_t tag, quern_kernel_error_kind kind, quern_status status) {
+/* Poisons the group after the rest of the error record has been written.  Called by one thread of the block. */
+static __device__ __forceinline__ void poison(const quern_links &links, uint32_t tag, quern_kernel_error_kind kind,
+                                              quern_status status) {
     links.error->tag = tag;
     store_release_system(&links.error->kind, (uint32_t)kind);
     if (load_relaxed_system(links.poison) == 0) {
@@ -71,10 +73,10 @@ static __device__ __forceinline__ void poison(const quern_links &links, uint32_t
     }
 }
 
-/* What a meeting came to, the same in all threads of the block. */
+/* The result of a meeting, the same in all threads of the block. */
 struct meeting_result {
-    bool ended;      /* there is nothing more to do: this rank has given up, or been told that another one has */
-    int dissenter;   /* the lowest rank, this one included, that came with bad news; -1: none */
+    bool ended;      /* there is no more work: this rank has given up, or knows that another one has */
+    int dissenter;   /* the lowest rank, this one included, that dissents; -1: none */
     bool unanimous;  /* all members dissent */
 };
 
@@ -82,8 +84,8 @@ struct meeting_result {
 struct meeting {
     const quern_links &links;
     const uint32_t tag;        /* of this meeting */
-    const bool dissents;       /* this rank comes with bad news */
-    uint32_t expected;         /* of thread j: the epoch at which rank j has come */
+    const bool dissents;       /* this rank dissents */
+    uint32_t expected;         /* for thread j: the epoch that rank j must reach */
 
     __device__ __forceinline__ meeting(const quern_links &links, quern_phase phase, bool dissents)
         : links(links), tag(links.tag | (uint32_t)phase << 16), dissents(dissents), expected(0) {}
@@ -132,7 +134,7 @@ struct meeting {
 
 private:
     enum news { CAME, DISSENTS, OTHER_CALL, EXPIRED, TOLD };
-    enum { LOOK_AROUND = 256, /* polls: looking at host memory takes longer than they do */ PAUSE = 100 /* nanoseconds */ };
+    enum { LOOK_AROUND = 256, /* polls; a look at host memory takes longer */ PAUSE = 100 /* nanoseconds */ };
 
     /* A bit for each rank. */
     struct masks {
@@ -140,9 +142,10 @@ private:
 
         __device__ __forceinline__ void gather(news mine) {
             for (uint32_t word = threadIdx.x / 32; word < QUERN_RANK_WORDS; word += blockDim.x / 32) {
-                const bool here = word == threadIdx.x / 32;  /* there are no ranks for threads that are not there */
-                const uint32_t bits[4] = {__ballot_sync(~0u, here && mine == DISSENTS), __ballot_sync(~0u, here && mine == OTHER_CALL),
-                                          __ballot_sync(~0u, here && mine == EXPIRED), __ballot_sync(~0u, here && mine == TOLD)};
+                const bool here = word == threadIdx.x / 32;  /* the block has no threads for further words */
+                const uint32_t bits[4] = {
+                    __ballot_sync(~0u, here && mine == DISSENTS), __ballot_sync(~0u, here && mine == OTHER_CALL),
+                    __ballot_sync(~0u, here && mine == EXPIRED), __ballot_sync(~0u, here && mine == TOLD)};
                 if (threadIdx.x % 32 == 0) {
                     dissenting[word] = bits[0], of_other_call[word] = bits[1], expired[word] = bits[2], told[word] = bits[3];
                 }
@@ -201,8 +204,8 @@ private:
     }
 
     /*
-     * A rank at the very epoch of this meeting must be in the same call.  One that is further has been through this meeting: past
-     * this rank's bad news nobody goes but when all have them.
+     * A rank at the epoch of this meeting must be in the same call.  A rank at a later epoch has already passed this meeting: if
+     * this rank dissents, that is possible only if all ranks do.
      */
     __device__ __forceinline__ news judge(quern_signal seen) {
         if (quern_signal_epoch(seen) != expected) {
@@ -215,8 +218,8 @@ private:
     }
 
     /*
-     * Meetings of all ranks and of some have signals of their own where multicast is mapped.  A rank that is further in the other
-     * kind than this one, and has still not come here, has made another call.
+     * With multicast, meetings of all ranks and meetings of some ranks have separate signals.  A rank that has advanced in the
+     * other kind beyond this rank, and has not come to this meeting, has made another call.
      */
     __device__ __forceinline__ bool came_elsewhere(const quern_signal *slot, quern_signal *seen) const {
 #if QUERN_MULTIMEM
@@ -233,7 +236,7 @@ private:
         return false;
     }
 
-    /* The other threads of the block see it when they look around. */
+    /* The other threads of the block see this flag at their next check. */
     __device__ __forceinline__ news give_up(news why) {
         store_relaxed_device(own_pad(links).grid(QUERN_GRID_ENDED), 1);
         return why;

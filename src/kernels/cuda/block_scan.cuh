@@ -1,4 +1,4 @@
-/* Running totals over the threads of a block, of two numbers at once. */
+/* Prefix sums over the threads of a block, of two numbers at once.  Included by ragged_metadata.cuh. */
 #ifndef QUERN_DEVICE_BLOCK_SCAN_CUH
 #define QUERN_DEVICE_BLOCK_SCAN_CUH
 
@@ -12,8 +12,8 @@ struct running_total {
 };
 
 /*
- * Adds up `mine` of all threads: *all is the sum, and the result is the sum over the threads before this one.  Begins with a
- * __syncthreads, so it may be called again at once.
+ * Adds `mine` over all threads: *all is the sum, and the result is the sum over the threads before this one.  It begins with a
+ * __syncthreads, so it may be called repeatedly.
  */
 template <int THREADS>
 static __device__ __forceinline__ running_total block_scan(running_total mine, running_total *all) {

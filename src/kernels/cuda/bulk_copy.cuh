@@ -1,4 +1,7 @@
-/* Copies of any size from global to shared memory by one instruction, whose end an mbarrier tells (sm_90 and later). */
+/*
+ * Copies of any size from global to shared memory by one instruction, whose completion an mbarrier signals (sm_90 and later).
+ * Included by cross_entropy_cluster.cuh.
+ */
 #ifndef QUERN_DEVICE_BULK_COPY_CUH
 #define QUERN_DEVICE_BULK_COPY_CUH
 
@@ -8,18 +11,18 @@ __device__ __forceinline__ uint32_t shared_address(const void *shared) {
     return (uint32_t)__cvta_generic_to_shared(shared);
 }
 
-/* For one arrival; made_mbarriers() and a barrier of the block must follow before anyone else uses it. */
+/* Initialises for one arrival.  Before other threads use it, call made_mbarriers() and a barrier of the block. */
 __device__ __forceinline__ void make_mbarrier(uint64_t *mbarrier) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(shared_address(mbarrier)) : "memory");
 }
 
-/* Shows new mbarriers to the copies. */
+/* Makes new mbarriers visible to the copies. */
 __device__ __forceinline__ void made_mbarriers() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* Sets bytes, a multiple of 16 between addresses that are too, on their way; the mbarrier's only arrival. */
+/* Starts a copy.  The number of bytes and both addresses are multiples of 16.  It is the mbarrier's only arrival. */
 __device__ __forceinline__ void bulk_copy(void *shared, const void *global, uint32_t bytes, uint64_t *mbarrier) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(mbarrier)), "r"(bytes) : "memory");
     if (bytes > 0) {
@@ -28,7 +31,7 @@ __device__ __forceinline__ void bulk_copy(void *shared, const void *global, uint
     }
 }
 
-/* Waits for the arrival and its bytes, which this thread can read then. */
+/* Waits for the arrival and its bytes, which this thread can then read. */
 __device__ __forceinline__ void wait_mbarrier(uint64_t *mbarrier) {
     uint32_t done;
     do {

@@ -1,4 +1,7 @@
-/* The blocks of a cluster: their ranks, their barrier, and the shared memory of one another (sm_90 and later). */
+/*
+ * The blocks of a cluster: their ranks, their barrier, and access to each other's shared memory (sm_90 and later).  Included by
+ * cross_entropy_cluster.cuh.
+ */
 #ifndef QUERN_DEVICE_CLUSTER_CUH
 #define QUERN_DEVICE_CLUSTER_CUH
 
@@ -17,8 +20,8 @@ __device__ __forceinline__ uint32_t blocks_of_cluster() {
 }
 
 /*
- * All threads of all blocks arrive, then wait for one another.  Who has waited sees what the others wrote before they arrived, and
- * may no longer touch the shared memory of a block that may since have exited, unless another arrival is still to come.
+ * All threads of all blocks arrive, then wait for each other.  After the wait, a thread sees the writes that the others made before
+ * they arrived.  It must not access the shared memory of another block, which may have exited, unless another arrival follows.
  */
 __device__ __forceinline__ void cluster_arrive() {
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
@@ -28,7 +31,7 @@ __device__ __forceinline__ void cluster_wait() {
     asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
 }
 
-/* What lies in the shared memory of another block where the pointer is in one's own. */
+/* Translates a pointer into this block's shared memory to the same place in another block's. */
 template <class T> __device__ __forceinline__ const T *in_block(const T *own, uint32_t rank) {
     const T *there;
     asm volatile("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(own), "r"(rank));

@@ -1,28 +1,29 @@
 /*
- * Softmax cross-entropy of logits of one type, with all options or without (see cross_entropy_layout.cuh).
+ * Softmax cross-entropy of logits of one type, with all options or without (see cross_entropy_layout.cuh).  Included by the sources
+ * in generated/cross_entropy/, whose kernels call run_<variant>.
  *
- * A row is read twice: the first pass finds the sums of its columns, the second turns each logit into its gradient.
+ * A row is read twice: the first pass computes the sums of its columns, the second the gradient of each logit.
  *
- *   resident   one block per row; keeps the row in shared memory between the passes, so that DRAM sees each logit read once and
+ *   resident   one block per row; keeps the row in shared memory between the passes, so that each logit is read once from DRAM and
  *              each gradient written once;
- *   streamed   one block per row; takes rows that do not fit there and reads them twice, the second time backwards, so that it
- *              begins with the bytes that the L2 cache saw last;
- *   cluster    the blocks of a cluster for each row, of which each keeps some parts: as resident, for rows far longer;
+ *   streamed   one block per row; for rows that do not fit there.  It reads them twice, the second time backwards, to begin with
+ *              the bytes that the L2 cache saw last;
+ *   cluster    the blocks of a cluster per row, each of which keeps some parts: like resident, for far longer rows;
  *   stats      the first pass for one part of a row;
  *   gradient   the second pass for one part of a row.
  *
- * The bits of a row's sums depend on the row alone, not on where it lies or on which kernel sums it: a part of QUERN_GPU_PART_BYTES
- * is summed by the THREADS threads of a block, the columns dealt out to them by their index in groups of VECTOR_BYTES; those
- * that fill no group go one each to the first threads.  Where the row is aligned, a group is one vector; elsewhere it is loaded
- * 4 bytes at a time and put together in registers.  A warp finds the largest of its columns of a part first and then the sum of the
- * exponentials relative to it; the sums of the warps, and those of the parts, are brought to one origin (row_stats.cuh).
+ * The bits of a row's sums depend on the row alone, not on its address or on the kernel.  The THREADS threads of a block sum one
+ * part of QUERN_GPU_PART_BYTES.  They get the columns by their index, in groups of VECTOR_BYTES; the columns that fill no group go
+ * one each to the first threads.  If the row is aligned, a group is one vector; otherwise it is loaded 4 bytes at a time and
+ * assembled in registers.  A warp first finds the largest of its columns of a part and then the sum of the exponentials relative to
+ * it.  The sums of the warps, and those of the parts, are rescaled to one origin (row_stats.cuh).
  *
- * The second pass treats each column for itself, so it goes by the vectors that are aligned in memory: those of the gradient
- * where the row lies in shared memory, else those of the logits.  The columns before the first of them and after the last
- * are the edge, again one column for each of the first threads.
+ * The second pass treats columns independently, so it uses the vectors that are aligned in memory: those of the gradient if the row
+ * is in shared memory, otherwise those of the logits.  The columns before the first vector and after the last are the edge, again
+ * one column for each of the first threads.
  *
- * The label's column is kept out of the sums, and its gradient comes from that of the others: -(sum of the others) / (sum of all)
- * keeps its precision where probability - 1 would cancel.
+ * The label's column is left out of the sums.  Its gradient comes from the other columns: -(sum of the others) / (sum of all) keeps
+ * its precision where probability - 1 would cancel.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_CUH
@@ -33,7 +34,7 @@
 #include "kernels/cuda/cross_entropy_row.cuh"
 #include "kernels/cuda/cross_entropy_steps.cuh"
 
-/* Each kernel by its variant: a block's work. */
+/* The work of a block, by kernel variant. */
 
 static __device__ __forceinline__ int64_t block_of_grid() { return blockIdx.x + blockIdx.y * (int64_t)gridDim.x; }
 

@@ -1,6 +1,7 @@
 /*
  * A row by the blocks of a cluster, each of which keeps some parts in its shared memory: rows far longer than a block can hold are
- * still read once.  The blocks exchange one quern_row_stats for each part, 64 bytes for 32 KiB of logits.
+ * still read once.  Included by cross_entropy.cuh.  The blocks exchange one quern_row_stats for each part, 64 bytes for 32 KiB of
+ * logits.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_CLUSTER_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_CLUSTER_CUH
@@ -9,10 +10,10 @@
 #include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/cross_entropy_row.cuh"
 
-/* The parts of a row that a block of a cluster keeps: each block but the last ones has as many. */
+/* The parts of a row that a block of a cluster keeps: each block has the same number, except the last ones. */
 struct cluster_share {
     unsigned each, first;
-    int count; /* 0: the row has fewer parts than that */
+    int count; /* 0: no parts are left for this block */
 
     __device__ __forceinline__ explicit cluster_share(const quern_cross_entropy_problem &problem) {
         const unsigned parts = (unsigned)problem.part_count, blocks = blocks_of_cluster();
@@ -27,7 +28,7 @@ struct cluster_share {
     }
 };
 
-/* Sets the parts of this block on their way to shared memory, if they are aligned. */
+/* Starts the copies of this block's parts to shared memory, if they are aligned. */
 static __device__ __forceinline__ void copy_share(const quern_cross_entropy_problem &problem, const cluster_share &share,
                                                   const char *logits, uint4 *kept) {
     if (threadIdx.x == 0 && can_be_copied(logits)) {
@@ -41,10 +42,10 @@ static __device__ __forceinline__ void copy_share(const quern_cross_entropy_prob
                       &sums_of(i).arrived);
         }
     }
-    __syncthreads(); /* the mbarriers can be waited for */
+    __syncthreads(); /* from here on all threads may wait for the mbarriers */
 }
 
-/* The row's stats from those of all parts, wherever they are, in the same order as a single block merges them. */
+/* The row's stats from those of all parts in all blocks, merged in the same order as by a single block. */
 static __device__ __forceinline__ void merge_cluster(const quern_cross_entropy_problem &problem, const cluster_share &share) {
     const unsigned lane = threadIdx.x, parts = (unsigned)problem.part_count;
     if (lane < 32) {
@@ -65,7 +66,10 @@ static __device__ __forceinline__ void merge_cluster(const quern_cross_entropy_p
     }
 }
 
-/* The stats of a row, the same in all threads of all blocks.  A cluster_wait must follow: the others read this block's stats. */
+/*
+ * The stats of a row, the same in all threads of all blocks.  A cluster_wait must follow, because the others read this block's
+ * stats.
+ */
 static __device__ __forceinline__ quern_row_stats sum_row_in_cluster(const quern_cross_entropy_problem &problem,
                                                                      const row_options &options, const cluster_share &share,
                                                                      int64_t row, uint4 *kept) {

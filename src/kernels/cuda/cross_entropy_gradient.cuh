@@ -1,14 +1,14 @@
 /*
- * The second pass: each logit becomes its gradient, from what the row's sums come to.  It reads a logit, from shared memory or
- * once more from global memory, and writes its gradient once, rounded once.  Columns are independent here, so they are taken by
- * the vectors that are aligned where the traffic is: in the gradient, or in logits that are streamed.
+ * The second pass: computes each logit's gradient from the row's sums.  Included by cross_entropy_resident.cuh.  It reads a logit,
+ * from shared memory or once more from global memory, and writes its gradient once, rounded once.  Columns are independent here, so
+ * they are grouped by the vectors that are aligned in the gradient or, for streamed rows, in the logits.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_GRADIENT_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_GRADIENT_CUH
 
 #include "kernels/cuda/cross_entropy_sums.cuh"
 
-/* How the columns of a row or part are dealt out to the threads where each is treated for itself: by aligned vectors. */
+/* How the columns of a row or part are divided among the threads when they are independent: by aligned vectors. */
 struct row_layout {
     int head;           /* columns before the first aligned vector */
     int edge;           /* columns outside the vectors; fewer than there are threads */
@@ -25,7 +25,7 @@ struct row_layout {
     __device__ __forceinline__ int64_t edge_column(int i) const { return i < head ? i : i + vectors * VECTOR; }
 };
 
-/* The root of exp(y - origin): of 16-bit logits as they lie in memory by direct_exponentials. */
+/* The square root of exp(y - origin): by direct_exponentials for unscaled 16-bit logits. */
 struct direct_roots {
     direct_exponentials exponential;
 
@@ -41,8 +41,8 @@ struct shifted_roots {
 };
 
 /*
- * What turns logits into their gradients: coefficient * exp(y - origin), as the square of a root, which is never so small that it
- * would be flushed to 0.  Columns count from the first of the row or part that it is for.
+ * Computes gradients from logits: coefficient * exp(y - origin).  The exponential is the square of a root, which is never so small
+ * that it is flushed to 0.  Columns count from the first one of the row or part.
  */
 struct row_gradient {
     row_factors factors;
@@ -67,7 +67,7 @@ struct row_gradient {
     }
 #endif
 
-    /* COUNT logits from a column on become their gradients. */
+    /* Replaces COUNT logits, from a column on, by their gradients. */
     template <int COUNT> __device__ __forceinline__ void apply(float *x, int64_t column) const {
 #if QUERN_FULL
         float slope[COUNT], smoothed[COUNT];
@@ -99,7 +99,7 @@ struct row_gradient {
 #else
             const float other = root;
 #endif
-            /* What the roundings of half and of the coefficient have cut off, so that an fp32 product is rounded once. */
+            /* Adds the rounding errors of half and of the coefficient, so that an fp32 product is rounded once. */
             const float rest = __fmaf_rn(root, factors.coefficient, -half) + root * factors.coefficient_rest;
 #if QUERN_FULL
             x[i] = __fmaf_rn(half, other, element::bytes < 4 ? smoothed[i] : __fmaf_rn(rest, other, smoothed[i]));
@@ -113,7 +113,7 @@ struct row_gradient {
             for (int i = 0; i < COUNT; i++) {
 #if QUERN_FULL
                 float own_slope = slope[i];
-                asm("" : "+f"(own_slope)); /* else it may become slope[own], and registers have no index */
+                asm("" : "+f"(own_slope)); /* otherwise it may become slope[own], and registers cannot be indexed */
                 x[i] = i == (int)own ? __fmaf_rn(factors.label, own_slope, factors.label_rest * own_slope) : x[i];
 #else
                 x[i] = i == (int)own ? factors.label : x[i];
@@ -154,7 +154,7 @@ static __device__ __forceinline__ void store_edge(const row_gradient &gradient, 
     }
 }
 
-/* From logits in global memory, backwards.  A thread reads the columns that it writes, so grad may be the logits. */
+/* From logits in global memory, backwards.  A thread reads only the columns that it writes, so grad may alias the logits. */
 static __device__ __forceinline__ void store_streamed_gradient(const row_gradient &gradient, const char *logits, char *grad,
                                                                int64_t columns) {
     const row_layout layout(logits, columns);
@@ -194,7 +194,7 @@ static __device__ __forceinline__ const char *row_of(const quern_cross_entropy_p
     return (const char *)problem.logits + row * problem.logits_stride * element::bytes;
 }
 
-/* Outside [0, vocab): in another shard. */
+/* Outside [0, vocab) if it is in another shard. */
 static __device__ __forceinline__ int64_t label_column(const quern_cross_entropy_problem &problem, int64_t row) {
     return label_of(problem, row) - problem.first_column;
 }

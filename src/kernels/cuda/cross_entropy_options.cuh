@@ -1,6 +1,6 @@
 /*
- * The options that cost something for each column: a softcap, class weights.  Only the full kernels have them; to the others a
- * logit is what lies in memory, and nothing is tested or loaded for each column beside it.
+ * The options that have a cost per column: a softcap and class weights.  Included by cross_entropy_sums.cuh.  Only the full kernels
+ * have them; the others use the stored logit and test or load nothing else per column.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_OPTIONS_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_OPTIONS_CUH
@@ -11,7 +11,7 @@
 #if QUERN_FULL
 #include "kernels/cuda/softcap.cuh"
 
-/* What of the options is not in the problem as it is needed. */
+/* Values derived from the problem's options. */
 struct row_options {
     softcap cap;
 
@@ -19,7 +19,7 @@ struct row_options {
     __device__ __forceinline__ float capped(float x) const { return cap.cap != 0 ? cap(x) : x; }
 };
 
-/* COUNT class weights from a column on; without class weights 1 each. */
+/* COUNT class weights from a column on; all 1 without class weights. */
 template <int COUNT>
 static __device__ __forceinline__ void load_weights(const quern_cross_entropy_problem &problem, int64_t column, float *weight) {
     const float *first = problem.class_weights + column;

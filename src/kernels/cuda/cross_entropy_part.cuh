@@ -1,7 +1,7 @@
 /*
- * A part of a row, its columns dealt out to the threads of a block: full vectors first, then the rest, a column for each thread.
- * The map counts columns from the row's beginning, not from an address, so that the bits of the sums do not depend on where a row
- * lies; an unaligned row is put together in registers, by loads that never leave it.
+ * A part of a row and its columns, divided among the threads of a block: full vectors first, then the rest, one column per thread.
+ * Included by cross_entropy_sums.cuh.  The map counts columns from the row's beginning, not from an address, so that the bits of
+ * the sums do not depend on the row's address.  An unaligned row is assembled in registers, by loads that stay inside it.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_PART_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_PART_CUH
@@ -9,11 +9,14 @@
 #include "kernels/cuda/cross_entropy_layout.cuh"
 #include "kernels/cuda/unaligned.cuh"
 
-/* Columns [first(), first() + columns) of a row, by their index in the row; a row of 2^32 parts would fill all memory there is. */
+/*
+ * Columns [first(), first() + columns) of a row, by their index in the row.  An unsigned index suffices: 2^32 parts exceed any
+ * memory.
+ */
 struct row_part {
     unsigned index;
     int columns;
-    int label;  /* its column, counted from the first; -1: not here */
+    int label;  /* its column, relative to first(); -1: not here */
 
     __device__ __forceinline__ row_part(const quern_cross_entropy_problem &problem, unsigned part, int64_t label_column) {
         index = part;
@@ -22,7 +25,7 @@ struct row_part {
     }
     __device__ __forceinline__ int64_t first() const { return (int64_t)index * PART_COLUMNS; }
     __device__ __forceinline__ bool has_label() const { return label >= 0; }
-    /* Full vectors; what is left is the rest. */
+    /* The number of full vectors; the columns after them are the rest. */
     __device__ __forceinline__ int groups() const { return columns / VECTOR; }
     __device__ __forceinline__ int rest_column() const { return columns / VECTOR * VECTOR + threadIdx.x; }
 };
@@ -34,7 +37,7 @@ static __device__ __forceinline__ void clear_vector(uint32_t *word) {
     }
 }
 
-/* Makes the label's logit -infinity, whose exponential adds nothing, if it is one of COUNT from a column on. */
+/* Sets the label's logit to -infinity, whose exponential adds nothing, if it is one of COUNT from a column on. */
 template <int COUNT> static __device__ __forceinline__ void leave_out_label(float *x, int label, int column) {
     const unsigned own = (unsigned)(label - column);
     if (own < COUNT) {
@@ -51,7 +54,7 @@ static __device__ __forceinline__ void load_unaligned(const char *vector, uint32
     join_parts<element>(piece, shift, word);
 }
 
-/* The thread's vectors from global memory; logits is where the part begins. */
+/* Loads the thread's vectors from global memory; logits is the beginning of the part. */
 template <bool ALIGNED>
 static __device__ __forceinline__ void load_vectors(const char *logits, const row_part &part,
                                                     uint32_t (&word)[PART_VECTORS][VECTOR_WORDS]) {
@@ -69,9 +72,9 @@ static __device__ __forceinline__ void load_vectors(const char *logits, const ro
     }
 }
 
-/* The columns of one thread; those that do not exist are -infinity, and the label's in the rest is too. */
+/* The columns of one thread.  Missing columns are -infinity, and so is the label's if it is in the rest. */
 struct part_in_registers {
-    static constexpr int unrolled = PART_VECTORS; /* registers have no index */
+    static constexpr int unrolled = PART_VECTORS; /* unrolled, because registers cannot be indexed */
     const row_part &part;
     float rest;
     uint32_t word[PART_VECTORS][VECTOR_WORDS];
@@ -82,7 +85,7 @@ struct part_in_registers {
             out[j] = word[i][j];
         }
     }
-    /* What was made of the vectors is not kept in registers beside them. */
+    /* Prevents the compiler from keeping results of the first reading in registers. */
     __device__ __forceinline__ void read_again() {
 #pragma unroll
         for (int i = 0; i < PART_VECTORS; i++) {

@@ -1,6 +1,7 @@
 /*
- * A row that stays in shared memory between the passes, so that global memory gives each logit once.  Each thread reads back in
- * the first pass what itself has copied, which needs no barrier; copies of the next parts are under way while a part is summed.
+ * A row that stays in shared memory between the passes, so that each logit is read once from global memory.  Included by
+ * cross_entropy_row.cuh.  In the first pass each thread reads only what it copied itself, which needs no barrier; copies of the
+ * next parts are in flight while a part is summed.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_RESIDENT_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_RESIDENT_CUH
@@ -10,9 +11,9 @@
 #include "kernels/cuda/async_copy.cuh"
 #endif
 
-/* The columns of one thread, in shared memory.  A thread reads there only what it stored or copied itself. */
+/* The columns of one thread, in shared memory.  A thread reads only what it stored or copied itself. */
 struct part_in_shared {
-    static constexpr int unrolled = 1; /* which costs the fewest registers */
+    static constexpr int unrolled = 1; /* uses the fewest registers */
     const uint4 *first; /* of the part */
     const row_part &part;
     float rest;
@@ -27,16 +28,16 @@ struct part_in_shared {
     __device__ __forceinline__ void read_again() {}
 };
 
-/* Where a part lies that is the index-th of those that are kept. */
+/* The place of the index-th part that is kept. */
 static __device__ __forceinline__ uint4 *part_place(uint4 *kept, unsigned index) {
     return kept + index * (QUERN_GPU_PART_BYTES / sizeof(uint4));
 }
 
 #if QUERN_ASYNC_COPY
-/* Whether copies can take a part to shared memory; else its vectors are put together in registers. */
+/* Whether copies can move a part to shared memory; otherwise its vectors are assembled in registers. */
 static __device__ __forceinline__ bool can_be_copied(const char *logits) { return (uintptr_t)logits % 16 == 0; }
 
-/* Sets a part's vectors on their way to shared memory. */
+/* Starts the copies of a part's vectors to shared memory. */
 static __device__ __forceinline__ void copy_part(uint4 *place, const char *logits, const row_part &part) {
     char *to = (char *)place;
 #pragma unroll
@@ -52,7 +53,7 @@ static __device__ __forceinline__ void copy_part(uint4 *place, const char *logit
 }
 
 #endif
-/* Takes the thread's columns of a part to shared memory, but for vectors that have been copied there. */
+/* Stores the thread's columns of a part in shared memory, except vectors that are copied there. */
 template <bool RESIDENT>
 static __device__ __forceinline__ part_in_shared keep_part(uint4 *to, const char *logits, const row_part &part) {
     if ((uintptr_t)logits % 16) {
@@ -76,13 +77,13 @@ static __device__ __forceinline__ part_in_shared keep_part(uint4 *to, const char
     }
 #endif
     const int column = part.rest_column();
-    if (RESIDENT && column < part.columns) { /* where the part before lay, another thread may still be reading */
+    if (RESIDENT && column < part.columns) { /* another thread may still be reading the previous part there */
         store_element<element>(to, column, load_element<element>(logits, column));
     }
     return {to, part, load_rest(logits, part)};
 }
 
-/* The gradient from a row in shared memory. */
+/* Computes the gradient from a row in shared memory. */
 static __device__ __forceinline__ void store_resident_gradient(const row_gradient &gradient, const uint4 *kept, char *grad,
                                                                int64_t columns) {
     const row_layout layout(grad, columns);

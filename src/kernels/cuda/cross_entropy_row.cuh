@@ -1,6 +1,7 @@
 /*
- * A whole row by one block: the loop over its parts, the merging of what they come to, the row's outputs and gradient.  The parts'
- * sums are merged eight at a time in a fixed tree, which all kernels share, so that the bits are those of any other path.
+ * A whole row by one block: the loop over its parts, the merging of their sums, the row's outputs and gradient.  Included by
+ * cross_entropy.cuh, cross_entropy_cluster.cuh and cross_entropy_steps.cuh.  The sums of the parts are merged eight at a time in a
+ * fixed tree, which all kernels share, so that every path gives the same bits.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_ROW_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_ROW_CUH
@@ -13,7 +14,7 @@ static __device__ __forceinline__ void store_warp_sums(int place, const warp_sum
     }
 }
 
-/* The stats of parts [first, first + count), whose sums are at places from 0 on, by one warp for each part; a barrier before. */
+/* The stats of parts [first, first + count), whose sums are at places from 0 on, by one warp per part.  Needs a barrier before. */
 static __device__ __forceinline__ void sum_warps(const quern_cross_entropy_problem &problem, const row_options &options,
                                                  const char *logits, unsigned first, int count, int64_t label) {
     const int place = threadIdx.x / 32;
@@ -27,7 +28,9 @@ static __device__ __forceinline__ void sum_warps(const quern_cross_entropy_probl
     }
 }
 
-/* Merges the stats of those parts, of which the first is a multiple of MERGED_AT_ONCE, with the parts before; a barrier before. */
+/*
+ * Merges the stats of those parts into those of the earlier parts; first is a multiple of MERGED_AT_ONCE.  Needs a barrier before.
+ */
 static __device__ __forceinline__ void merge_parts(const quern_cross_entropy_problem &problem, unsigned first, int count) {
     const int lane = threadIdx.x;
     __syncthreads();
@@ -46,7 +49,7 @@ static __device__ __forceinline__ void merge_parts(const quern_cross_entropy_pro
     }
 }
 
-/* The stats of a row, the same in all threads.  kept is where its parts go; those of a streamed row one after the other. */
+/* The stats of a row, the same in all threads.  kept receives the row's parts; a streamed row puts them all in one place. */
 template <bool RESIDENT>
 static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entropy_problem &problem, const row_options &options,
                                                           int64_t row, uint4 *kept) {
@@ -78,7 +81,7 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
         uint4 *to = part_place(kept, RESIDENT ? index : 0);
         store_warp_sums(slot, sum_warp(problem, options, part, keep_part<RESIDENT>(to, place, part)));
         if (!RESIDENT) {
-            copy(index + 1); /* to where the thread itself has read this part */
+            copy(index + 1); /* overwrites a part that this thread itself has finished reading */
         }
 #else
         if (RESIDENT) {
@@ -100,7 +103,9 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
 
 /* ---- the end of a row ---- */
 
-/* The columns of a row that a block writes; the first of a row's shares writes its outputs, the last the padding of its gradient. */
+/*
+ * The columns of a row that one block writes.  The first share of a row writes its outputs, the last the padding of its gradient.
+ */
 struct row_share {
     int64_t first, columns;
     bool is_first, is_last;
@@ -125,10 +130,10 @@ static __device__ __forceinline__ void skip_row(const quern_cross_entropy_proble
     }
 }
 
-/* STORE writes the gradient of the share's columns, which begin where it is told. */
+/* STORE writes the gradient of the share's columns, from the address that it is given. */
 template <class STORE>
-static __device__ __forceinline__ void finish_row(const quern_cross_entropy_problem &problem, const row_options &options, int64_t row,
-                                                  const quern_row_stats &stats, const row_share &share, STORE store) {
+static __device__ __forceinline__ void finish_row(const quern_cross_entropy_problem &problem, const row_options &options,
+                                                  int64_t row, const quern_row_stats &stats, const row_share &share, STORE store) {
     if (share.is_first && threadIdx.x == 0) {
         if (problem.stats) {
             problem.stats[row] = stats;

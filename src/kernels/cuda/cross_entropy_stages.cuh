@@ -1,9 +1,10 @@
 /*
- * The stages around the logits of a cross-entropy: they touch only stats, labels and losses, a thousandth of the traffic.
+ * The stages of a cross-entropy that touch only stats, labels and losses, a thousandth of the traffic.  Included by the stages'
+ * source in generated/cross_entropy/.
  *
- *   cross_entropy_combine  merges the stats of the parts of each row, or of its shards; one warp for each row
+ *   cross_entropy_combine  merges the stats of the parts of each row, or of its shards; one warp per row
  *   cross_entropy_labels   counts the rows by their labels, for the mean and the report; one block
- *   cross_entropy_reduce   sums the rows' losses in an order that depends on nothing but their number; one block
+ *   cross_entropy_reduce   sums the rows' losses in an order that depends only on their number; one block
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_STAGES_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_STAGES_CUH
@@ -31,7 +32,7 @@ template <int THREADS, class T, bool SMALLEST> static __device__ __forceinline__
     return result;
 }
 
-/* What the label of a counted row weighs in the mean. */
+/* The weight of a counted row's label in the mean. */
 static __device__ __forceinline__ double label_weight(const quern_cross_entropy_problem &problem, int64_t row, int64_t label) {
     if (problem.weights_in_stats) {
         return problem.stats[row].label_weight;
@@ -71,7 +72,7 @@ static __device__ __forceinline__ void combine_row(const quern_cross_entropy_pro
     }
 }
 
-/* Each kernel by its variant: the work of a block of THREADS. */
+/* The work of a block of THREADS, by kernel variant. */
 
 template <int THREADS> static __device__ __forceinline__ void run_combine(const quern_cross_entropy_problem problem) {
     const int64_t block = blockIdx.x + blockIdx.y * (int64_t)gridDim.x, row = block * (THREADS / 32) + threadIdx.x / 32;
@@ -104,7 +105,7 @@ template <int THREADS> static __device__ __forceinline__ void run_labels(const q
         if (problem.divisor) {
             problem.divisor[0] = weights;
         }
-        if (problem.report) { /* whose infinite rows are counted as the rows are finished */
+        if (problem.report) { /* infinite rows are counted when the rows are finished */
             problem.report->counted_rows = counted;
             problem.report->ignored_rows = ignored;
             problem.report->bad_labels = bad;

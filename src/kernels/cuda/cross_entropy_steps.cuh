@@ -1,6 +1,6 @@
 /*
- * One part of a row by one block, for rows that are fewer than the multiprocessors and for shards: the first pass writes a
- * quern_row_stats for each part, which the combine stage merges; the second reads the logits again.
+ * One part of a row by one block, for shards and for batches with fewer rows than multiprocessors.  Included by cross_entropy.cuh.
+ * The first pass writes a quern_row_stats for each part, which the combine stage merges; the second reads the logits again.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_STEPS_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_STEPS_CUH
@@ -10,7 +10,7 @@
 static __device__ __forceinline__ void sum_part(const quern_cross_entropy_problem &problem, const row_options &options, int64_t row,
                                                 unsigned part) {
     if (is_skipped(problem, label_of(problem, row))) {
-        return; /* whoever combines the parts knows it too */
+        return; /* the combine stage skips the row too */
     }
     const char *logits = row_of(problem, row);
     const int64_t label = label_column(problem, row);

@@ -1,7 +1,7 @@
 /*
- * The first pass: one thread's columns, a warp's and a part's become one quern_row_stats.  It reads each logit once from where the
- * part lies (registers, shared memory) and writes nothing; the largest is found before the exponentials are taken, so that none
- * overflows and none that counts is lost.
+ * The first pass: merges the columns of a thread, a warp and a part into one quern_row_stats.  Included by
+ * cross_entropy_gradient.cuh. It reads each logit once from the part's copy in registers or shared memory and writes nothing.  It
+ * finds the largest before it computes exponentials, so that none overflows and none that counts is lost.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_SUMS_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_SUMS_CUH
@@ -11,14 +11,14 @@
 #include "kernels/cuda/cross_entropy_shared.cuh"
 
 /*
- * The exponentials near a value, the largest of a warp: they are divided by a power of two, and whichever that is, their bits are the
- * same but for the exponent.  So the sum of a row does not depend on how its columns are spread over warps, parts and shards, other
- * than by what sums lose, and these lose less than an fp32 value can show.  Where y * log2(e) would be too large for that, y is taken
- * relative to the largest.
+ * Exponentials relative to a value near the warp's largest.  They are divided by a power of two; its choice changes only the
+ * exponent of the results, not their other bits.  So the sum of a row does not depend on how its columns are divided among warps,
+ * parts and shards, except for the rounding of sums, which is less than an fp32 value shows.  If y * log2(e) would be too large for
+ * that, y is taken relative to the largest.
  */
 static __device__ __forceinline__ float shift_of(float largest) {
     constexpr float limit = DIRECT ? 65536 : 4096;
-    return fabsf(largest) > limit ? fmaxf(largest, -FLT_MAX) : 0.0f; /* not -infinity, which less itself is NaN */
+    return fabsf(largest) > limit ? fmaxf(largest, -FLT_MAX) : 0.0f; /* finite, because -infinity - -infinity is NaN */
 }
 
 static __device__ __forceinline__ float scale_of(float largest) {
@@ -26,8 +26,8 @@ static __device__ __forceinline__ float scale_of(float largest) {
 }
 
 /*
- * Of 16-bit logits as they lie in memory one operation is enough: exp((y - shift) * c) * 2^-scale, where exp(c) is 2^LOG2_E instead
- * of e.  That does not matter once the origin is taken off likewise.
+ * For stored 16-bit logits one operation suffices: exp((y - shift) * c) * 2^-scale, where exp(c) is 2^LOG2_E instead of e.  That
+ * cancels, because the origin is subtracted in the same way.
  */
 struct direct_exponentials {
     float slope, bias; /* 1 and a shift, or LOG2_E and a scale; beyond 2^16 no two logits are less than 256 apart */
@@ -52,26 +52,26 @@ struct shifted_exponentials {
             const float power = (y - shift) * LOG2_E;
             const float lost = __fmaf_rn(y - shift, LOG2_E_REST, __fmaf_rn(y - shift, LOG2_E, -power));
             const float e = exp2_flushed(power - scale);
-            return e != 0 ? __fmaf_rn(e, lost * LN_2, e) : 0.0f; /* of -infinity nothing is lost */
+            return e != 0 ? __fmaf_rn(e, lost * LN_2, e) : 0.0f; /* no correction for -infinity */
         }
     }
 };
 
 typedef either<DIRECT, direct_exponentials, shifted_exponentials>::type exponentials_near;
 
-/* log2 of what a sum of exponentials near the largest is multiplied with to be that of exponentials relative to an origin. */
+/* log2 of the factor that rescales a sum of exponentials near the largest to another origin. */
 static __device__ __forceinline__ double log2_to_origin(float largest, float origin) {
     constexpr double log2_e = element::bytes < 4 ? (double)LOG2_E : LOG2_E_F64;
     return scale_of(largest) + ((double)shift_of(largest) - origin) * log2_e;
 }
 
-/* What one thread knows of its columns of a part. */
+/* One thread's sums over its columns of a part. */
 struct lane_sums {
-    static constexpr float beginning = 4; /* of the sum: no addend is larger, so that what a rounding cuts off is known exactly */
+    static constexpr float beginning = 4; /* of the sum: no addend is larger, so that its rounding error is known exactly */
     exponentials_near exponential;
-    float sum, lost; /* lost: what the roundings of the sum have cut off */
+    float sum, lost; /* lost: the sum of its rounding errors */
 #if QUERN_FULL
-    float offset; /* what moment and weighted are relative to */
+    float offset; /* the reference of moment and weighted */
     float moment, weighted, weights, maximum;
     int argmax;
 #endif
@@ -93,7 +93,7 @@ struct lane_sums {
         lost += e - (sum - before);
     }
 
-    /* COUNT columns from one on, a power of two. */
+    /* Adds COUNT columns from one on; COUNT is a power of two. */
     template <int COUNT>
     __device__ __forceinline__ void add(const quern_cross_entropy_problem &problem, const row_options &options,
                                         const row_part &part, float *x, int column) {
@@ -166,7 +166,7 @@ struct lane_sums {
     }
 };
 
-/* The sums of a warp over its columns of a part; PART gives a thread its vectors, and its column of the rest. */
+/* The sums of a warp over its columns of a part.  PART supplies a thread's vectors and its column of the rest. */
 template <class PART>
 static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_problem &problem, const row_options &options,
                                                      const row_part &part, PART mine) {
@@ -209,8 +209,8 @@ static __device__ __forceinline__ warp_sums sum_warp(const quern_cross_entropy_p
 }
 
 /*
- * The stats of a part from the sums of its warps, which one warp brings to one origin: the largest y, be it the label's.  logits is
- * where the row begins.
+ * The stats of a part, from the sums of its warps.  One warp rescales them to one origin, which is the largest y, the label's
+ * included.  logits is the beginning of the row.
  */
 static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_entropy_problem &problem, const row_options &options,
                                                              const row_part &part, const warp_sums *of_warp, const char *logits) {
@@ -224,7 +224,7 @@ static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_e
         mine = of_warp[lane];
     }
     quern_row_stats stats = empty_stats();
-    stats.argmax = 0; /* not asked for */
+    stats.argmax = 0; /* not requested */
     float label_logit = -INFINITY_F32;
     if (part.has_label()) {
         label_logit = element::widen(load_element<element>(logits, part.first() + part.label));
@@ -255,7 +255,7 @@ static __device__ __forceinline__ quern_row_stats part_stats(const quern_cross_e
         place.reduce_warp();
         place.take(label_logit, label_logit > -INFINITY_F32 ? part.label : -1);
         if (place.column < 0 && problem.softcap != 0) {
-            place = {-INFINITY_F32, 0}; /* what every y of the part is, is finite */
+            place = {-INFINITY_F32, 0}; /* all logits are -infinity, but the softcap makes y finite */
         }
         stats.argmax = place.column < 0 ? -1 : problem.first_column + part.first() + place.column;
         stats.maximum = place.column < 0 ? 0.0f : place.value;

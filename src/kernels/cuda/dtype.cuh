@@ -1,8 +1,8 @@
 /*
- * The element types: how their bits lie in 32-bit words, and their rounding to nearest.
+ * The element types: their layout in 32-bit words, and their rounding to nearest.  Included by cross_entropy_layout.cuh,
+ * remainder.cuh, fp8.cuh and stochastic.cuh.
  *
- * Written with shifts and single instructions instead of the toolkit's headers, which double the time a file takes to
- * compile.
+ * It uses shifts and single instructions instead of the toolkit's headers, which double a file's compile time.
  */
 #ifndef QUERN_DEVICE_DTYPE_CUH
 #define QUERN_DEVICE_DTYPE_CUH
@@ -13,7 +13,7 @@
 #error QUERN_BF16_CONVERT must be 1 where one instruction rounds a pair of fp32 values, else 0
 #endif
 
-#define QUERN_NAN16 0x7fffu /* the one NaN that is ever stored in 16 bits */
+#define QUERN_NAN16 0x7fffu /* the only NaN that is stored in 16 bits */
 
 struct f32 {
     typedef uint32_t bits;
@@ -65,7 +65,7 @@ struct bf16 {
     }
     static __device__ __forceinline__ bits nearest(float x) { return (bits)nearest_pair(x, 0.0f); }
 #else
-    /* The rounded value in the upper half, anything in the lower. */
+    /* The rounded value in the upper half; the lower half is undefined. */
     static __device__ __forceinline__ uint32_t nearest_upper(float x) {
         uint32_t wide = __float_as_uint(x);
         return x != x ? QUERN_NAN16 << 16 : wide + 0x7fffu + (wide >> 16 & 1);
@@ -83,7 +83,7 @@ template <class A> constexpr bool is_same<A, A> = true;
 template <bool FIRST, class A, class B> struct either { typedef A type; };
 template <class A, class B> struct either<false, A, B> { typedef B type; };
 
-/* What an element's bits are multiplied with to fill a word with them. */
+/* The factor that repeats an element's bits over a word. */
 template <class T> constexpr uint32_t in_all_places = T::bytes == 4 ? 1u : T::bytes == 2 ? 0x10001u : 0x1010101u;
 
 /* COUNT elements (even) from words to floats and back. */
@@ -119,7 +119,7 @@ template <int COUNT> struct packing<f32, COUNT> {
     }
 };
 
-/* One element at a time, for what is not aligned or does not fill a vector. */
+/* Access to one element, if it is unaligned or does not fill a vector. */
 
 template <class T> __device__ __forceinline__ typename T::bits load_element(const void *base, int64_t index) {
     return ((const typename T::bits *)base)[index];

@@ -1,4 +1,4 @@
-/* Exponentials, infinity, and the reductions of a warp that a softmax needs. */
+/* Exponentials, infinity, and the warp reductions of a softmax.  Included by row_stats.cuh and softcap.cuh. */
 #ifndef QUERN_DEVICE_EXPONENTIAL_CUH
 #define QUERN_DEVICE_EXPONENTIAL_CUH
 
@@ -19,14 +19,14 @@ __device__ __forceinline__ float exp2_flushed(float x) {
     return y;
 }
 
-/* 1 / x for an x that is neither tiny nor huge, good to one unit in the last place. */
+/* 1 / x, within one unit in the last place, for an x that is neither tiny nor huge. */
 __device__ __forceinline__ float reciprocal_approximate(float x) {
     float y;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
 
-/* Trees over the lanes of a warp: the same bits in every lane. */
+/* Reductions as trees over the lanes of a warp: the same bits in every lane. */
 
 __device__ __forceinline__ float largest_of_warp(float mine) {
 #pragma unroll
@@ -44,7 +44,7 @@ template <class T> __device__ __forceinline__ T sum_of_warp(T mine) {
     return mine;
 }
 
-/* A column and its value: the largest value, and of several the first column; column -1: none. */
+/* A value and its column.  The reduction finds the largest value and, of equal values, the first column; column -1: none. */
 struct place_of_largest {
     float value;
     int64_t column;

@@ -1,32 +1,32 @@
 /*
  * The 8-bit types of the OCP's specification (2023): E4M3, which has no infinity, and E5M2, whose codes are the upper halves of
- * f16's.
+ * f16's.  Included by share.cuh and scale.cuh.
  *
- * By integer arithmetic and f16, and so the same on every generation: the conversions that some have round to nearest only and make
- * the largest finite value of infinity.  With so few bytes an element these kernels are near to waiting for the arithmetic: so what
- * nearly all values need is kept short.
+ * They are converted by integer arithmetic and f16, so the results are the same on every generation.  The conversion instructions
+ * of some generations only round to nearest, and turn infinity into the largest finite value.  At so few bytes per element
+ * arithmetic nearly limits these kernels, so the path that nearly all values take is short.
  */
 #ifndef QUERN_DEVICE_FP8_CUH
 #define QUERN_DEVICE_FP8_CUH
 
 #include "kernels/cuda/dtype.cuh"
 
-#define QUERN_NAN8 0x7fu /* the one NaN that is ever stored in 8 bits */
+#define QUERN_NAN8 0x7fu /* the only NaN that is stored in 8 bits */
 
-/* A type with so many bits of fraction and so large an exponent's bias. */
+/* A type with FRACTION bits of fraction and an exponent bias of BIAS. */
 template <int FRACTION, int BIAS> struct fp8 {
     typedef uint8_t bits;
     enum { bytes = 1 };
 
     static constexpr int bias = BIAS;
-    static constexpr int cut = 23 - FRACTION;                               /* the bits that fp32 has more */
-    static constexpr uint32_t rebias = (127 - BIAS) << FRACTION;            /* of an exponent in its new place */
+    static constexpr int cut = 23 - FRACTION;                               /* fraction bits that fp32 has more */
+    static constexpr uint32_t rebias = (127 - BIAS) << FRACTION;            /* moves an exponent to the type's bias */
     static constexpr uint32_t smallest_normal = (128 - BIAS) << 23;         /* as fp32 */
-    /* Added to a subnormal value, this leaves its code in the last bits: their step is that of the subnormal codes. */
+    /* Added to a subnormal value, this leaves its code in the last bits, because both have the same step. */
     static constexpr uint32_t aligner = (151 - BIAS - FRACTION) << 23;
-    static constexpr uint32_t random_step = (112 - BIAS - FRACTION) << 23;  /* 2^-16 of that */
+    static constexpr uint32_t random_step = (112 - BIAS - FRACTION) << 23;  /* 2^-16 of that step */
 
-    /* The code of a magnitude; finite, and not so large that it would round to more than the largest one. */
+    /* The code of a magnitude.  It must be finite and must not round to more than the largest code. */
     static __device__ __forceinline__ uint32_t nearest(float magnitude) {
         const uint32_t wide = __float_as_uint(magnitude);
         const uint32_t normal = ((wide + ((1u << (cut - 1)) - 1) + (wide >> cut & 1)) >> cut) - rebias;
@@ -34,7 +34,7 @@ template <int FRACTION, int BIAS> struct fp8 {
         return wide >= smallest_normal ? normal : subnormal;
     }
 
-    /* The same, rounded up with the probability of what is cut off. */
+    /* The same, rounded up with the probability of the cut-off part. */
     static __device__ __forceinline__ uint32_t stochastic(float magnitude, uint32_t random16) {
         const uint32_t wide = __float_as_uint(magnitude);
         const uint32_t normal = ((wide + (random16 << (cut - 16))) >> cut) - rebias;
@@ -48,12 +48,12 @@ struct e4m3 : fp8<3, 7> {
     static constexpr float largest = 448.0f;
     static constexpr uint32_t infinity = QUERN_NAN8;
 
-    /* Two codes, in the upper bytes of two f16's; their values there are 2^-8 times what they are meant to be, subnormals too. */
+    /* Two codes as the upper bytes of two f16's.  The f16's are 2^-8 times the codes' values, also for subnormals. */
     static __device__ __forceinline__ uint32_t as_halves(uint32_t codes) {
         return (codes & 0x80008000u) | (codes >> 1 & 0x3f803f80u);
     }
     static constexpr float of_halves = 0x1p8f;
-    static constexpr float largest_factor = 0x1p119f; /* that can be multiplied with that */
+    static constexpr float largest_factor = 0x1p119f; /* the largest factor that can be multiplied by 2^8 */
 
     static __device__ __forceinline__ bool has_nan(uint32_t word) { return ((word & 0x7f7f7f7fu) + 0x01010101u) & 0x80808080u; }
     static __device__ __forceinline__ bool is_nan(uint32_t code) { return (code & 0x7fu) == QUERN_NAN8; }
@@ -63,16 +63,16 @@ struct e5m2 : fp8<2, 15> {
     static constexpr float largest = 57344.0f;
     static constexpr uint32_t infinity = 0x7cu;
 
-    /* Two codes, in the upper bytes of two f16's, are these f16's. */
+    /* Two codes as the upper bytes of two f16's, which have the codes' values. */
     static __device__ __forceinline__ uint32_t as_halves(uint32_t codes) { return codes; }
     static constexpr float of_halves = 1.0f;
     static constexpr float largest_factor = 0x1p127f;
 
-    static __device__ __forceinline__ bool has_nan(uint32_t) { return false; } /* f16 has it, too */
+    static __device__ __forceinline__ bool has_nan(uint32_t) { return false; } /* f16 has the same NaNs */
     static __device__ __forceinline__ bool is_nan(uint32_t) { return false; }
 };
 
-/* Eight codes, their values multiplied with a power of two. */
+/* Eight codes, their values multiplied by a power of two. */
 template <class T> static __device__ __forceinline__ void widen_fp8(const uint32_t *word, float factor, float *x) {
     const float whole_factor = __fmul_rn(factor, T::of_halves);
 #pragma unroll
@@ -92,7 +92,7 @@ template <class T> static __device__ __forceinline__ void widen_fp8(const uint32
 }
 
 /*
- * Four values to a word of codes where all become normal ones, whatever the rounding.  They come multiplied with
+ * Packs four values into a word of codes, if all become normal ones with any rounding.  The values are already multiplied by
  * 2^(T::bias - 127), which makes their exponents those of the codes.
  */
 template <class T, bool STOCHASTIC>
@@ -110,7 +110,7 @@ static __device__ __forceinline__ uint32_t narrow_to_normal_fp8(const float *x, 
     return codes | (signs & 0x80808080u);
 }
 
-/* Four values to a word of codes; `random` has 16 bits for each, unless they are rounded to nearest. */
+/* Packs four values into a word of codes.  `random` has 16 bits for each value, unless they are rounded to nearest. */
 template <class T, bool STOCHASTIC>
 static __device__ __forceinline__ uint32_t narrow_to_fp8(const float *x, const uint32_t *random) {
     uint32_t code[4];

@@ -1,15 +1,16 @@
 /*
- * main_grad = main_grad + scale * grad over a list of gradients, in fp32, rounded once.
+ * main_grad = main_grad + scale * grad over a list of gradients, in fp32, rounded once.  Included by the accumulation kernels'
+ * source in generated/adam/.
  *
- * It moves 10 bytes per 16-bit element, 12 where the gradient becomes zero in the same pass, and computes one instruction: a lane
- * takes 8 or 16 consecutive elements, which are one access to a 16-bit array, and issues the loads before the arithmetic.
+ * It moves 10 bytes per 16-bit element, 12 if the same pass zeroes the gradient, for one arithmetic instruction.  A lane takes 8 or
+ * 16 consecutive elements, which are one access to a 16-bit array, and issues the loads before the arithmetic.
  */
 #ifndef QUERN_DEVICE_GRADIENT_ACCUMULATE_CUH
 #define QUERN_DEVICE_GRADIENT_ACCUMULATE_CUH
 
 #include "kernels/cuda/gradient_tile.cuh"
 
-/* Of eight elements, which a lane has at once. */
+/* Groups of eight elements that a lane has at once. */
 enum { GROUPS = VECTOR_BYTES / 16 };
 
 /* The lane's elements from `first` on. */

@@ -1,28 +1,29 @@
 /*
- * The sum of the squares of each tile of a list of gradients: the first half of their global norm.
+ * The sum of the squares of each tile of a list of gradients: the first half of their global norm.  Included by the norm kernels'
+ * source in generated/adam/.
  *
- * It reads 2 or 4 bytes per element and computes next to nothing, so all that counts is that enough loads are under way: a lane
- * issues several before it adds up what the first one brought.  The elements of a tile are always added in the same order,
- * whichever warp does it: the same bits from run to run.
+ * It reads 2 or 4 bytes per element for almost no arithmetic, so its speed depends on the number of loads in flight: a lane issues
+ * several before it uses the first.  The elements of a tile are always added in the same order, by any warp: the bits are the same
+ * from run to run.
  *
- * Eight squares are summed in fp32, where they lose next to nothing, and these sums in double, which no list of fp32 values can
- * overflow.  Only where fp32 would overflow, or lose small squares, are the squares themselves computed in double.
+ * Eight squares are summed in fp32, where they lose almost nothing.  These sums are added in double, which no list of fp32 values
+ * can overflow.  Only if fp32 would overflow, or lose small squares, are the squares themselves computed in double.
  */
 #ifndef QUERN_DEVICE_GRADIENT_NORM_CUH
 #define QUERN_DEVICE_GRADIENT_NORM_CUH
 
 #include "kernels/cuda/gradient_tile.cuh"
 
-/* Of eight elements, which a lane has at once. */
+/* Groups of eight elements that a lane has at once. */
 enum { GROUPS = VECTOR_BYTES / 16 };
 
-/* Of eight values; infinite or NaN if one of them is, and never else. */
+/* The sum for eight values; it is infinite or NaN if and only if one of them is. */
 static __device__ __forceinline__ double sum_of_squares(const float *x) {
     float sum[4], largest = 0.0f;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         sum[i] = __fmaf_rn(x[i], x[i], __fmul_rn(x[i + 4], x[i + 4]));
-        largest = fmaxf(largest, fmaxf(fabsf(x[i]), fabsf(x[i + 4]))); /* which passes over NaN, but the sum does not */
+        largest = fmaxf(largest, fmaxf(fabsf(x[i]), fabsf(x[i + 4]))); /* skips NaN, but the sum does not */
     }
     const float total = __fadd_rn(__fadd_rn(sum[0], sum[1]), __fadd_rn(sum[2], sum[3]));
     if (largest < 0x1p60f && (largest == 0.0f || !(total < 0x1p-90f))) {

@@ -1,11 +1,12 @@
 /*
- * From the sums of squares of all tiles to the norm, the clip coefficient and found_inf: the second half of the global norm.
+ * Computes the norm, the clip coefficient and found_inf from the sums of squares of all tiles: the second half of the global norm.
+ * Included by the combining kernel's source in generated/adam/.
  *
- * It reads 8 bytes for every 2,048 gradients.  Each thread adds its own sums, always the same ones and in the same order, and then
- * the threads' totals are added by pairs: the same bits from run to run.
+ * It reads 8 bytes for every 2,048 gradients.  Each thread adds its sums in a fixed order, and then the threads' totals are added
+ * pairwise: the bits are the same from run to run.
  *
- * One block alone, which cannot keep the memory busy, would spend a tenth of the norm's time on a large model's.  So several blocks
- * take a part each and leave its total; a launch of one block takes all there is, and ends the norm.
+ * A single block cannot saturate the memory and would take a tenth of the norm's time for a large model.  So several blocks sum a
+ * part each and store its total.  A launch of one block sums all inputs and computes the norm.
  */
 #ifndef QUERN_DEVICE_GRADIENT_NORM_COMBINE_CUH
 #define QUERN_DEVICE_GRADIENT_NORM_COMBINE_CUH
@@ -20,7 +21,7 @@ static __device__ __forceinline__ double sum_of_warp(double sum) {
     return sum;
 }
 
-/* The thread's share of the sums; a part's are on their way at once. */
+/* The thread's share of the sums; the loads of a part are issued together. */
 template <int THREADS> static __device__ __forceinline__ double sum_of_thread(const double *squares, int64_t count) {
     enum { AT_ONCE = 8 };
     double sum[AT_ONCE] = {};
@@ -35,7 +36,7 @@ template <int THREADS> static __device__ __forceinline__ double sum_of_thread(co
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-/* The total is right in thread 0. */
+/* The total is valid in thread 0. */
 template <int THREADS> static __device__ __forceinline__ double sum_of_block(const double *squares, int64_t count) {
     __shared__ double of_warp[THREADS / 32];
     const double mine = sum_of_warp(sum_of_thread<THREADS>(squares, count));

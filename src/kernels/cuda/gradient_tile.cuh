@@ -1,5 +1,6 @@
 /*
- * The tiles of a list of gradients, for the kernels that work on nothing else: the list of the launch or that of a plan.
+ * The tiles of a list of gradients, from the launch's parameters or from a plan.  Included by gradient_norm.cuh and
+ * gradient_accumulate.cuh.
  */
 #ifndef QUERN_DEVICE_GRADIENT_TILE_CUH
 #define QUERN_DEVICE_GRADIENT_TILE_CUH

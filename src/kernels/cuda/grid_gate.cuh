@@ -1,6 +1,7 @@
 /*
- * How the blocks of one launch wait for each other: the first block lets the others go on, and the last one to finish learns that
- * it is.  The words lie in the rank's pad and are never reset by the host, so that a graph can be replayed: they count launches.
+ * How the blocks of one launch wait for each other: the first block releases the others, and the last one to finish learns that it
+ * is the last.  Included by ragged_all_to_all.cuh.  The words are in the rank's pad.  They count launches and the host never resets
+ * them, so that a graph can be replayed.
  *
  * All blocks of the launch must be able to run at once.  The first block's own waits are bounded, so these are too.
  */
@@ -14,7 +15,7 @@ struct grid_gate {
 
     __device__ __forceinline__ explicit grid_gate(const quern_links &links) : links(links) {}
 
-    /* The first block: what it has written is there for all that were released. */
+    /* Called by the first block: its earlier writes are visible to all released blocks. */
     __device__ __forceinline__ void release() const {
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -22,7 +23,7 @@ struct grid_gate {
         }
     }
 
-    /* Every other block; false: the rank has given up. */
+    /* Called by every other block; false: the rank has given up. */
     __device__ __forceinline__ bool await_release() const {
         __shared__ bool released;
         if (threadIdx.x == 0) {
@@ -36,8 +37,8 @@ struct grid_gate {
     }
 
     /*
-     * Every block at its end; true in the last one, for which all that the grid has written is there.  The order is the system's:
-     * the last block tells other GPUs of writes that this one has sent them.
+     * Called by every block at its end; true in the last one, to which all writes of the grid are visible.  The order has system
+     * scope, because the last block then reports writes of this block to other GPUs.
      */
     __device__ __forceinline__ bool is_last_to_finish() const {
         __shared__ bool last;
@@ -55,7 +56,7 @@ struct grid_gate {
     }
 
 private:
-    /* The number of this launch: it stays the same until the last block has asked. */
+    /* The number of this launch.  It does not change until the last block has read it. */
     __device__ __forceinline__ uint32_t launch() const { return load_relaxed_device(own_pad(links).grid(QUERN_GRID_LAUNCHES)) + 1; }
 };
 

@@ -1,4 +1,4 @@
-/* Accesses to global memory that are narrower than a vector: half of one, or a single element where no vector fits. */
+/* Accesses to global memory shorter than a vector: half a vector, or a single element that fills none.  Included by share.cuh. */
 #ifndef QUERN_DEVICE_NARROW_CUH
 #define QUERN_DEVICE_NARROW_CUH
 

@@ -1,11 +1,11 @@
 /*
- * Square root and division, correctly rounded, of operands that are neither tiny nor huge: for
+ * Square root and division, correctly rounded, of operands that are neither tiny nor huge.  Included by adam_step.cuh.  They
+ * require
  *
  *   x in [2^-100, 2^100]; |numerator| in [2^-60, 2^60], denominator in [2^-60, 2^60].
  *
- * These are the very sequences that the compiler emits for sqrt.rn and div.rn on every generation, without its test for
- * other operands, which costs a branch per operation and keeps neighbouring elements from overlapping.  The caller tests
- * many operands at once.
+ * These are the sequences that the compiler emits for sqrt.rn and div.rn on every generation, without its test for other operands.
+ * That test costs a branch per operation and keeps neighbouring elements from overlapping.  The caller tests many operands at once.
  */
 #ifndef QUERN_DEVICE_ORDINARY_CUH
 #define QUERN_DEVICE_ORDINARY_CUH

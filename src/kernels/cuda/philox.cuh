@@ -1,6 +1,7 @@
 /*
- * Philox4x32 with 7 rounds (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): random
- * words as a pure function of a counter and a key, so that they do not depend on how the work is split.
+ * Philox4x32 with 7 rounds (Salmon, Moraes, Dror and Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): random words as a
+ * pure function of a counter and a key, so that they do not depend on how the work is split.  Included by adam_tile.cuh and
+ * random_words.cuh.
  */
 #ifndef QUERN_DEVICE_PHILOX_CUH
 #define QUERN_DEVICE_PHILOX_CUH
@@ -12,7 +13,7 @@
 struct philox_words {
     uint32_t word[4];
 
-    /* The 16-bit values, moved down by TURN (even) places around the ring of eight. */
+    /* Rotates the 16-bit values of a group of eight down by TURN (even) places. */
     template <int TURN> __device__ __forceinline__ philox_words turned() const {
         return {{word[TURN / 2 % 4], word[(TURN / 2 + 1) % 4], word[(TURN / 2 + 2) % 4], word[(TURN / 2 + 3) % 4]}};
     }

@@ -1,14 +1,14 @@
 /*
- * A ragged all-to-all in one launch on each GPU.
+ * A ragged all-to-all in one launch on each GPU.  Included by the kernel's source in generated/ragged_all_to_all/.
  *
- *   first block    offers to the members what it will send, meets them (entry), checks what it is offered, meets them again
- *                  (vote) and lets the other blocks go on; with a plan it only meets them
- *   all blocks     copy; bytes, not slices, are divided among the warps of the grid, so that a few large slices are as
- *                  good as many small ones
+ *   first block    offers its slices to the members, meets them (entry), checks their offers, meets them again (vote) and releases
+ *                  the other blocks; with a plan it only meets them
+ *   all blocks     copy; bytes, not slices, are divided among the warps of the grid, so that a few large slices take as long as
+ *                  many small ones
  *   last to finish meets the members again (exit): all outputs are complete
  *
- * A rank that has found a fault comes to the vote with a fault.  Then every member reports the fault of the lowest such rank,
- * and nothing has been written into any output.
+ * A rank that has found a fault dissents from the vote.  Then every member reports the fault of the lowest such rank, and no output
+ * has been written.
  */
 #ifndef QUERN_DEVICE_RAGGED_ALL_TO_ALL_CUH
 #define QUERN_DEVICE_RAGGED_ALL_TO_ALL_CUH
@@ -58,7 +58,7 @@ static __device__ __forceinline__ bool pass_vote(const quern_ragged_problem &pro
     return !result.ended && result.dissenter < 0;
 }
 
-/* The first block: true when the copy may begin. */
+/* Called by the first block; true when the copy may begin. */
 static __device__ __forceinline__ bool agree(const quern_ragged_problem &problem) {
     __shared__ ragged_faults faults;
     if (has_ended(problem.links)) {
@@ -85,7 +85,7 @@ static __device__ __forceinline__ bool agree(const quern_ragged_problem &problem
 
 /* ---- copying ---- */
 
-/* The last slice that begins at or before a byte of the work: the lanes look at 32 places at a time. */
+/* The last slice that begins at or before a byte of the work.  The lanes test 32 places at a time. */
 static __device__ __forceinline__ uint64_t find_slice(const quern_ragged_work *work, uint64_t byte) {
     uint64_t first = 0, count = work->count;
     while (count > 1) {
@@ -98,7 +98,7 @@ static __device__ __forceinline__ uint64_t find_slice(const quern_ragged_work *w
     return first;
 }
 
-/* Where a cut through the work falls inside a slice: shares end at whole cache lines of the destination. */
+/* Rounds a cut inside a slice: shares end at whole cache lines of the destination. */
 static __device__ __forceinline__ uint64_t cut_inside(const quern_ragged_slice &slice, uint64_t cut) {
     const uint64_t to = (uint64_t)slice.to, line = 128;
     if (cut <= slice.begin) {
@@ -122,7 +122,7 @@ static __device__ __forceinline__ void copy_between(const quern_ragged_work *wor
     }
 }
 
-/* An even part, rounded up to what keeps every lane of a warp busy. */
+/* An even share, rounded up to keep every lane of a warp busy. */
 static __device__ __forceinline__ uint64_t part(uint64_t bytes, uint32_t parts) {
     const uint64_t unit = WARP * 16, even = (bytes + parts - 1) / parts;
     return (even + unit - 1) / unit * unit;

@@ -1,6 +1,6 @@
 /*
- * The metadata of a ragged all-to-all on the device: what this rank offers to the others and has to copy, and whether what it is
- * offered is what it expects.  One block does all of it.
+ * The metadata of a ragged all-to-all on the device: a rank's offers to the others and its list of slices to copy, and the check of
+ * received offers against this rank's expectation.  One block does all of it.  Included by ragged_overlap.cuh.
  */
 #ifndef QUERN_DEVICE_RAGGED_METADATA_CUH
 #define QUERN_DEVICE_RAGGED_METADATA_CUH
@@ -8,7 +8,7 @@
 #include "kernels/cuda/barrier.cuh"
 #include "kernels/cuda/block_scan.cuh"
 
-/* The first of the faults of each kind, by the place or the index in the metadata at which it lies: in shared memory. */
+/* The first fault of each kind, by its place or its index in the metadata.  In shared memory. */
 struct ragged_faults {
     enum : uint32_t { NONE = ~0u };
     uint32_t own, header, receipt, overlap;
@@ -40,7 +40,7 @@ static __device__ __forceinline__ quern_slice_report blank_report(const quern_ra
     return {(int32_t)fault, (int32_t)problem.links.rank, problem.rank_at[index / updates], (int32_t)(index % updates), 0, 0, 0, 0};
 }
 
-/* ---- what this rank says itself ---- */
+/* ---- this rank's own metadata ---- */
 
 static __device__ __forceinline__ int64_t number(const quern_ragged_problem &problem, const void *array, uint32_t index) {
     return problem.metadata_is_int64 ? ((const int64_t *)array)[index] : ((const int32_t *)array)[index];
@@ -75,10 +75,11 @@ struct ragged_entry {
 };
 
 /*
- * Writes the header and the offers, and lists the slices to copy: peer after peer, beginning with the next place and ending with
- * this one, so that not all ranks begin with the same peer.
+ * Writes the header and the offers, and lists the slices to copy.  The list goes peer by peer, from the next place to this one, so
+ * that not all ranks begin with the same peer.
  */
-template <int THREADS> static __device__ __forceinline__ void make_offers(const quern_ragged_problem &problem, ragged_faults &faults) {
+template <int THREADS>
+static __device__ __forceinline__ void make_offers(const quern_ragged_problem &problem, ragged_faults &faults) {
     quern_ragged_header *header = problem.header[problem.place];
     const uint32_t updates = problem.updates, places = problem.places, count = places * updates;
     running_total before = {0, 0};
@@ -94,7 +95,7 @@ template <int THREADS> static __device__ __forceinline__ void make_offers(const 
             } else {
                 slice.bytes = (uint64_t)entry.size * (uint64_t)problem.row_bytes;
                 slice.from = problem.input + entry.input_offset * problem.row_bytes;
-                /* Unsigned, because nobody has looked at the offset yet; its receiver will. */
+                /* Unsigned, because the offset has not been checked yet; its receiver checks it. */
                 slice.to = (char *)((uint64_t)problem.output[place] + (uint64_t)entry.output_offset * (uint64_t)problem.row_bytes);
             }
         }
@@ -118,17 +119,18 @@ template <int THREADS> static __device__ __forceinline__ void make_offers(const 
     }
 }
 
-/* ---- what this rank receives ---- */
+/* ---- the received slices ---- */
 
 struct ragged_receipt {
     quern_ragged_offer offer;
     int64_t expected;
 
     __device__ __forceinline__ ragged_receipt(const quern_ragged_problem &problem, uint32_t index)
-        : offer(problem.header[index / (uint32_t)problem.updates]->offer[(uint32_t)(problem.place * problem.updates) + index % (uint32_t)problem.updates]),
+        : offer(problem.header[index / (uint32_t)problem.updates]
+                    ->offer[(uint32_t)(problem.place * problem.updates) + index % (uint32_t)problem.updates]),
           expected(number(problem, problem.recv_sizes, index)) {}
 
-    /* What either side can see in its own numbers it has found itself. */
+    /* Skips faults that either side can see in its own numbers: that side reports them. */
     __device__ __forceinline__ quern_slice_fault fault(const quern_ragged_problem &problem) const {
         return offer.size < 0 || offer.output_offset < 0 || expected < 0              ? QUERN_SLICE_FINE
                : offer.size != expected                                               ? QUERN_SLICE_DISAGREEMENT
@@ -156,7 +158,7 @@ struct ragged_counterpart {
           output_offset(header->output_offset), row_bytes(header->row_bytes), updates(header->updates),
           epoch(header->epoch[problem.links.rank]) {}
 
-    /* Where a rank has its workspace elsewhere, there is no header, or one that was not written for this call. */
+    /* If a rank's workspace is elsewhere, its header is missing or was not written for this call. */
     __device__ __forceinline__ quern_slice_fault fault(const quern_ragged_problem &problem, uint32_t expected, bool gives) const {
         return epoch != expected || workspace_id != problem.workspace_id || workspace_offset != problem.workspace_offset
                    ? QUERN_SLICE_WORKSPACE_PLACE
@@ -167,7 +169,8 @@ struct ragged_counterpart {
     }
 };
 
-static __device__ __forceinline__ quern_slice_report header_report(const quern_ragged_problem &problem, const ragged_faults &faults) {
+static __device__ __forceinline__ quern_slice_report header_report(const quern_ragged_problem &problem,
+                                                                  const ragged_faults &faults) {
     const ragged_counterpart peer(problem, problem.header[faults.header]);
     const uint32_t rank = problem.rank_at[faults.header];
     const bool gives = faults.giving[faults.header / 32] >> faults.header % 32 & 1;
@@ -177,7 +180,7 @@ static __device__ __forceinline__ quern_slice_report header_report(const quern_r
             updates ? peer.updates : peer.row_bytes};
 }
 
-/* After the entry: looks at all headers and offers at once, since each look at a peer takes a microsecond. */
+/* After the entry: reads all headers and offers at once, because each access to a peer takes a microsecond. */
 static __device__ __forceinline__ void check_receipts(const quern_ragged_problem &problem, ragged_faults &faults) {
     const uint32_t updates = problem.updates, places = problem.places, count = places * updates;
     const ragged_counterpart peer(problem, problem.header[threadIdx.x < places ? threadIdx.x : problem.place]);

@@ -1,4 +1,7 @@
-/* Whether two slices that a rank receives would write the same row: they are sorted by their first rows, by one block. */
+/*
+ * Checks whether two slices that a rank receives would write the same row: one block sorts them by their first rows.  Included by
+ * ragged_all_to_all.cuh.
+ */
 #ifndef QUERN_DEVICE_RAGGED_OVERLAP_CUH
 #define QUERN_DEVICE_RAGGED_OVERLAP_CUH
 
@@ -8,7 +11,7 @@ static __device__ __forceinline__ bool comes_before(const quern_ragged_receipt &
     return a.begin != b.begin ? a.begin < b.begin : a.index < b.index;
 }
 
-/* Fills the list up to the next power of two; slices without rows come last. */
+/* Pads the list to the next power of two; slices without rows come last. */
 static __device__ __forceinline__ uint32_t list_receipts(const quern_ragged_problem &problem) {
     const uint32_t count = problem.places * problem.updates, room = count < 2 ? count : 2u << (31 - __clz(count - 1));
     for (uint32_t index = threadIdx.x; index < room; index += blockDim.x) {
@@ -25,7 +28,7 @@ static __device__ __forceinline__ uint32_t list_receipts(const quern_ragged_prob
     return room;
 }
 
-/* Bitonic (Batcher 1968). */
+/* Bitonic sort (Batcher 1968). */
 static __device__ __forceinline__ void sort_receipts(quern_ragged_receipt *list, uint32_t room) {
     for (uint32_t width = 2; width && width <= room; width *= 2) {
         for (uint32_t distance = width / 2; distance > 0; distance /= 2) {
@@ -42,7 +45,7 @@ static __device__ __forceinline__ void sort_receipts(quern_ragged_receipt *list,
     }
 }
 
-/* When all receipts are fine by themselves. */
+/* Called if every receipt is valid by itself. */
 static __device__ __forceinline__ void check_overlaps(const quern_ragged_problem &problem, ragged_faults &faults) {
     const uint32_t room = list_receipts(problem);
     sort_receipts(problem.receipts, room);

@@ -1,4 +1,7 @@
-/* Random words for the roundings of one group of eight elements, and the rounding of what is stored with or without them. */
+/*
+ * Random words for the roundings of one group of eight elements, and the rounding of stored values with or without them.  Included
+ * by adam_shares.cuh.
+ */
 #ifndef QUERN_DEVICE_RANDOM_WORDS_CUH
 #define QUERN_DEVICE_RANDOM_WORDS_CUH
 
@@ -7,8 +10,8 @@
 #include "kernels/cuda/stochastic.cuh"
 
 /*
- * The random words of a group: drawn once and kept through all its roundings, or drawn again for each where registers are too
- * few to keep them.  `first` is the counter of the tile's first group, in shared memory.
+ * The random words of a group.  They are drawn once and kept for all its roundings, or drawn again for each rounding if registers
+ * are too few to keep them.  `first` is the counter of the tile's first group, in shared memory.
  */
 template <bool KEPT> struct random_words {
     const philox_words &first;
@@ -20,7 +23,7 @@ template <bool KEPT> struct random_words {
         : first(first), group(group), seed(seed), kept{} {}
 
     __device__ __forceinline__ philox_words draw() const {
-        asm volatile("" ::: "memory"); /* nothing of the draws before is kept for this one: it would take registers too */
+        asm volatile("" ::: "memory"); /* keeps the compiler from reusing results of earlier draws, which would take registers */
         philox_words counter = first;
         counter.word[0] += group;
         return philox4x32(counter, seed);
@@ -35,7 +38,7 @@ template <bool KEPT> struct random_words {
     __device__ __forceinline__ philox_words get() const { return KEPT ? kept : draw(); }
 };
 
-/* Rounds the eight values of a group into the words that are stored; `finite` says that none is huge, infinite or NaN. */
+/* Rounds the eight values of a group into the stored words; `finite` promises that none is huge, infinite or NaN. */
 template <class T, int TURN, bool KEPT>
 static __device__ __forceinline__ void round_group(const float *x, uint32_t *word, bool is_stochastic, bool finite,
                                                    const random_words<KEPT> &random) {
@@ -49,7 +52,7 @@ static __device__ __forceinline__ void round_group(const float *x, uint32_t *wor
     packing<T, 8>::nearest(x, word);
 }
 
-/* The same for a moment, which may be of a scaled type and then, if it is POSITIVE, does not become zero. */
+/* The same for a moment, which may have a scaled type.  If it is POSITIVE, it does not become zero there. */
 template <class T, int TURN, bool POSITIVE, bool KEPT>
 static __device__ __forceinline__ void round_moment(const float *x, uint32_t scale, uint32_t *word, bool is_stochastic, bool finite,
                                                     const random_words<KEPT> &random) {

@@ -1,13 +1,14 @@
 /*
  * An fp32 master copy in two parts: the bf16 parameter, which is the master rounded to nearest, ties toward zero, and the low 16
- * bits of the master.  Above one half of the parameter's last place the parameter was rounded up, which is undone here.
+ * bits of the master.  Included by adam_shares.cuh.  If the low bits are more than half of the parameter's last place, the
+ * parameter was rounded up, and loading undoes this.
  */
 #ifndef QUERN_DEVICE_REMAINDER_CUH
 #define QUERN_DEVICE_REMAINDER_CUH
 
 #include "kernels/cuda/dtype.cuh"
 
-/* Eight elements; words hold two each. */
+/* Eight elements; each word holds two of them. */
 static __device__ __forceinline__ void join_remainder(const uint32_t *param, const uint32_t *remainder, float *x) {
 #pragma unroll
     for (int i = 0; i < 8; i++) {

@@ -1,9 +1,9 @@
 /*
- * What the sums of a row come to: quern_row_stats of its parts or shards become those of the row, and these its loss, its other
- * outputs and the factors of its gradient.
+ * Merges quern_row_stats of parts or shards into those of the row, and derives the row's loss, other outputs and gradient factors
+ * from them.  Included by cross_entropy_stages.cuh, cross_entropy_shared.cuh and cross_entropy_options.cuh.
  *
- * Whoever sums a row merges its parts by merge_in_warp, MERGED_AT_ONCE at a time from the first on, so that all get the same bits.
- * A merge of one is that one.
+ * All kernels merge a row's parts with merge_in_warp, MERGED_AT_ONCE at a time from the first on, so that they get the same bits.
+ * A merge of a single part returns it unchanged.
  */
 #ifndef QUERN_DEVICE_ROW_STATS_CUH
 #define QUERN_DEVICE_ROW_STATS_CUH
@@ -26,7 +26,7 @@ __device__ __forceinline__ bool is_skipped(const quern_cross_entropy_problem &pr
 
 /* ---- merging ---- */
 
-/* Of a skipped row, or of no columns. */
+/* The stats of a skipped row, or of no columns. */
 __device__ __forceinline__ quern_row_stats empty_stats() {
     quern_row_stats stats = {};
     stats.origin = -INFINITY_F64;
@@ -35,19 +35,19 @@ __device__ __forceinline__ quern_row_stats empty_stats() {
     return stats;
 }
 
-/* What the exponentials of one origin are multiplied with to be those of another that is as large or larger. */
+/* The factor that rescales exponentials from one origin to another that is at least as large. */
 __device__ __forceinline__ double origin_factor(double origin, double common) {
     return origin == common ? 1.0 : exp(origin - common);
 }
 
 /*
- * Every lane's stats become one, the same in all lanes; lanes that have none bring empty ones.  FULL: the options may be on, of
- * which the problem tells.
+ * Merges the stats of all lanes; the result is the same in all lanes.  Lanes without a part pass empty stats.  FULL: the problem's
+ * options may be on.
  */
 template <bool FULL>
 __device__ __forceinline__ quern_row_stats merge_in_warp(const quern_cross_entropy_problem &problem, quern_row_stats mine) {
     quern_row_stats all = empty_stats();
-    all.argmax = 0; /* not asked for */
+    all.argmax = 0; /* not requested */
     all.origin = largest_of_warp((float)mine.origin); /* every origin is an fp32 value */
     const double factor = origin_factor(mine.origin, all.origin);
     all.others = sum_of_warp(mine.others * factor);
@@ -77,18 +77,18 @@ __device__ __forceinline__ quern_row_stats merge_in_warp(const quern_cross_entro
     return all;
 }
 
-/* ---- what a row's stats say ---- */
+/* ---- quantities of a row's stats ---- */
 
 /* Every y is -infinity. */
 __device__ __forceinline__ bool is_all_infinite(const quern_row_stats &stats) {
     return stats.origin == -INFINITY_F64 && stats.others == 0 && stats.label_value == -INFINITY_F32;
 }
 
-/* The exponentials' sums; all of them are NaN when the row is. */
+/* The sums of the exponentials; if the row has a NaN, all of them are NaN. */
 struct row_sums {
-    float above;  /* the label's y less the origin */
+    float above;  /* the label's y minus the origin */
     float own;    /* its exponential */
-    double sum;   /* that and all others' */
+    double sum;   /* the sum over all columns */
 
     __device__ __forceinline__ explicit row_sums(const quern_row_stats &stats) {
         above = stats.label_value - (float)stats.origin;
@@ -97,7 +97,7 @@ struct row_sums {
     }
 };
 
-/* A factor of 0 leaves out what it multiplies, be it infinite; NaN stays NaN. */
+/* The product, but 0 if the factor is 0 and the other is infinite; NaN stays NaN. */
 template <class T> __device__ __forceinline__ T product_or_zero(float factor, T x) {
     return factor != 0 || x != x ? factor * x : 0;
 }
@@ -138,7 +138,7 @@ __device__ __forceinline__ void write_row_outputs(const quern_cross_entropy_prob
         return;
     }
     const row_sums sums(stats);
-    /* lse - origin; of a confident row from the others alone, since 1 + others would lose them. */
+    /* lse - origin; for a confident row from the other columns alone, because 1 + others would lose them. */
     const double log_sum = sums.above == 0 ? log1p(stats.others) : log(sums.sum);
     const double surprise = log_sum - sums.above; /* -log p of the label */
     const double lse = stats.origin + log_sum;
@@ -157,12 +157,13 @@ __device__ __forceinline__ void write_row_outputs(const quern_cross_entropy_prob
     if (problem.z_loss != 0) {
         loss += problem.z_loss * lse * lse;
     }
-    write_outputs(problem, row, (float)loss, (float)lse, (float)-surprise, (float)entropy, sums.sum == sums.sum ? stats.argmax : -1);
+    write_outputs(problem, row, (float)loss, (float)lse, (float)-surprise, (float)entropy,
+                  sums.sum == sums.sum ? stats.argmax : -1);
 }
 
 /* ---- the gradient ---- */
 
-/* What a row's gradient is multiplied with. */
+/* The factor that multiplies a row's gradient. */
 __device__ __forceinline__ float gradient_scale(const quern_cross_entropy_problem &problem, int64_t row) {
     const float scale = problem.grad_scale * (problem.grad_loss ? problem.grad_loss[row * problem.grad_loss_stride] : 1.0f);
     if (!problem.divisor) {
@@ -172,17 +173,17 @@ __device__ __forceinline__ float gradient_scale(const quern_cross_entropy_proble
     return divisor != 0 ? __fdiv_rn(scale, divisor) : 0.0f;
 }
 
-/* A value as two fp32 values. */
+/* A value as the sum of two fp32 values. */
 __device__ __forceinline__ void split(double x, float *value, float *rest) {
     *value = (float)x;
     *rest = (float)(x - *value);
 }
 
-/* The factors of a row's gradient with respect to y; the scale is in all of them. */
+/* The factors of a row's gradient with respect to y, including the scale. */
 struct row_factors {
     float origin;
     float coefficient, coefficient_rest;  /* of exp(y - origin) */
-    float smoothing;                      /* of a column's class weight, to be taken off */
+    float smoothing;                      /* of a column's class weight, to be subtracted */
     float label, label_rest;              /* the gradient of the label's column */
 
     __device__ __forceinline__ row_factors(const quern_cross_entropy_problem &problem, const quern_row_stats &stats, float scale,
@@ -191,7 +192,7 @@ struct row_factors {
         const float approximate = __frcp_rn((float)sums.sum);
         const double inverse = approximate * (2.0 - sums.sum * approximate); /* Newton's step, good to 2^-46 */
         const double confidence = full ? (double)((1.0f - problem.label_smoothing) * stats.label_weight) : 1.0;
-        double rest = 0.0, own_smoothing = 0.0; /* rest: what the exponentials are multiplied with beside the confidence */
+        double rest = 0.0, own_smoothing = 0.0; /* rest: the factor of the exponentials without the confidence term */
         origin = (float)stats.origin;
         smoothing = 0.0f;
         if (full && problem.label_smoothing != 0) {
@@ -208,7 +209,7 @@ struct row_factors {
     }
 
 private:
-    /* log(sum), by fp32 logarithms, which every thread can afford, and a Taylor step from what they are of. */
+    /* log(sum), from fp32 logarithms, which are cheap enough for every thread, and a Taylor step. */
     static __device__ __forceinline__ double log_of(const quern_row_stats &stats, const row_sums &sums) {
         const float others = (float)stats.others, sum = (float)sums.sum;
         return sums.above == 0 ? log1pf(others) + (double)__fdiv_rn((float)(stats.others - others), sum)

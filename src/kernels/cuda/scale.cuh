@@ -1,8 +1,9 @@
 /*
- * Scaled types: 32 elements of F16, E4M3 or E5M2 share a power of two, kept in one byte beside them (E8M0).  The scale is chosen
- * anew whenever a block is stored, by its largest finite magnitude, which then lies just below what the type holds.
+ * Scaled types: 32 elements of F16, E4M3 or E5M2 share a power of two, which is stored in one byte beside them (E8M0).  Included by
+ * adam_copy.cuh and random_words.cuh.  The scale is chosen whenever a block is stored, so that its largest finite magnitude is just
+ * below the type's largest value.
  *
- * A block is what a few neighbouring lanes of a warp hold; they find its largest magnitude together.
+ * A block is spread over a few neighbouring lanes of a warp, which compute its largest magnitude together.
  */
 #ifndef QUERN_DEVICE_SCALE_CUH
 #define QUERN_DEVICE_SCALE_CUH
@@ -18,12 +19,12 @@ template <> struct scaled_top<e5m2> { static constexpr int value = 14; };
 
 template <class T> constexpr bool is_scaled = scaled_top<T>::value >= 0;
 
-/* The largest finite magnitude of eight values, if it is larger than `sofar`. */
+/* The largest finite magnitude of eight values, or `sofar` if that is larger. */
 static __device__ __forceinline__ float largest_finite(const float *x, float sofar) {
     float largest = sofar;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        largest = fmaxf(largest, fabsf(x[i])); /* which passes over NaN */
+        largest = fmaxf(largest, fabsf(x[i])); /* skips NaN */
     }
     if (largest == __uint_as_float(0x7f800000u)) { /* rare */
         largest = sofar;
@@ -36,7 +37,7 @@ static __device__ __forceinline__ float largest_finite(const float *x, float sof
     return largest;
 }
 
-/* That of LANES neighbouring lanes; all lanes of the warp must be there. */
+/* The largest over LANES neighbouring lanes; all lanes of the warp must take part. */
 template <int LANES> static __device__ __forceinline__ float largest_of_lanes(float largest) {
 #pragma unroll
     for (int distance = 1; distance < LANES; distance *= 2) {
@@ -49,7 +50,7 @@ template <class T> static __device__ __forceinline__ uint32_t scale_of(float lar
     return max((int)(__float_as_uint(largest) >> 23) - scaled_top<T>::value, 0);
 }
 
-/* 2^(scale - 127), which is subnormal at 0 and infinite at 255, and one over that, for a scale that scale_of has made. */
+/* 2^(scale - 127), which is subnormal at 0 and infinite at 255, and its inverse, for a scale from scale_of. */
 static __device__ __forceinline__ float scale_factor(uint32_t scale) {
     return __uint_as_float(scale == 0 ? 0x00400000u : scale << 23);
 }
@@ -67,7 +68,7 @@ template <class T> static __device__ __forceinline__ void widen_scaled(const uin
     }
 }
 
-/* What is above zero keeps the smallest code at least. */
+/* A value above zero gets at least the smallest code. */
 template <class T> static __device__ __forceinline__ uint32_t keep_positive(const float *x, uint32_t word) {
     constexpr int bits = 8 * T::bytes;
 #pragma unroll
@@ -78,7 +79,7 @@ template <class T> static __device__ __forceinline__ uint32_t keep_positive(cons
     return word;
 }
 
-/* Whether eight finite values of 8 bits become normal codes, as nearly all do, and the factor for that is a normal number. */
+/* Whether eight finite values become normal 8-bit codes, as nearly all do, and the factor for that is a normal number. */
 template <class T> static __device__ __forceinline__ bool become_normal(const float *x, uint32_t scale) {
     float smallest = fabsf(x[0]);
 #pragma unroll
@@ -89,8 +90,8 @@ template <class T> static __device__ __forceinline__ bool become_normal(const fl
 }
 
 /*
- * Eight values of a block with this scale, as they are stored: to nearest or with the random bits, 16 for each.  It goes word by
- * word, since registers are few.  `finite` says that none is infinite or NaN.
+ * Rounds eight values of a block with this scale, to nearest or with 16 random bits for each.  It works word by word, to save
+ * registers.  `finite` promises that none is infinite or NaN.
  */
 template <class T, bool STOCHASTIC, bool POSITIVE>
 static __device__ __forceinline__ void narrow_scaled(const float *x, uint32_t scale, const uint32_t *random, uint32_t *word,

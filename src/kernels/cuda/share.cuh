@@ -1,8 +1,9 @@
 /*
- * A lane's registers of one array: the elements that it loads at once, 8 or 16 of them, which it then works on in groups of eight.
+ * A lane's registers of one array: the elements that it loads at once, 8 or 16 of them, which it processes in groups of eight.
+ * Included by adam_shares.cuh, gradient_tile.cuh and adam_copy.cuh.
  *
- * Where there are two groups, which is of use with vectors of 32 bytes only, an array of 16-bit elements spans them: all of them
- * come and go with one vector.  An array of 32-bit elements comes and goes group by group.
+ * Two groups are useful only with vectors of 32 bytes.  Then an array of 16-bit elements spans both groups: one vector loads or
+ * stores all its elements.  An array of 32-bit elements is loaded and stored group by group.
  */
 #ifndef QUERN_DEVICE_SHARE_CUH
 #define QUERN_DEVICE_SHARE_CUH
@@ -27,9 +28,9 @@ template <class T, int GROUPS> struct share {
     static constexpr int vector_words = words < VECTOR_BYTES / 4 ? words : VECTOR_BYTES / 4;
     static constexpr int per_word = 4 / T::bytes;
     static constexpr uint32_t element_bytes = T::bytes, vector_bytes = 4 * vector_words;
-    uint32_t word[words]; /* the present group's come first */
+    uint32_t word[words]; /* the present group's words come first */
 
-    /* From element `first` of what has `count` of them; those beyond are zeros. */
+    /* Loads the elements from `first` on of an array of `count`; elements beyond the end are zeros. */
     __device__ __forceinline__ void load(const void *base, uint32_t first, uint32_t count, bool by_vectors) {
         const char *from = (const char *)base + first * T::bytes;
         if (by_vectors) {
@@ -65,7 +66,7 @@ template <class T, int GROUPS> struct share {
         }
     }
 
-    /* The next group comes to the front; after the last one the first is there again, unless they are only passing by. */
+    /* Brings the next group to the front.  The present one moves behind it or, if it is only passing, is replaced by zeros. */
     __device__ __forceinline__ void next_group(bool passing = false) {
         if (GROUPS == 2 && spans) {
 #pragma unroll

@@ -1,9 +1,9 @@
 /*
- * The softcap of logits: y = cap * tanh(x / cap) and its derivative, 1 - (y / cap)^2.
+ * The softcap of logits: y = cap * tanh(x / cap) and its derivative, 1 - (y / cap)^2.  Included by cross_entropy_options.cuh.
  *
  * With q = exp(-2 |x / cap|) these are cap * (1 - q) / (1 + q) and 4 q / (1 + q)^2.  The latter does not cancel where tanh
- * saturates; the former is written cap - 2 cap q / (1 + q), whose error is relative to the small part, and gives way to a polynomial
- * near 0, where 1 - q would cancel.
+ * saturates.  The former is computed as cap - 2 cap q / (1 + q), whose error is relative to the small part.  Near 0, where 1 - q
+ * would cancel, a polynomial replaces it.
  */
 #ifndef QUERN_DEVICE_SOFTCAP_CUH
 #define QUERN_DEVICE_SOFTCAP_CUH
@@ -15,10 +15,10 @@ struct softcap {
     float inverse;
 
     __device__ __forceinline__ explicit softcap(float wanted) : cap(wanted) {
-        inverse = wanted != 0 ? fminf(__frcp_rn(wanted), FLT_MAX) : 0.0f; /* not infinity, which times 0 is NaN */
+        inverse = wanted != 0 ? fminf(__frcp_rn(wanted), FLT_MAX) : 0.0f; /* finite, because infinity * 0 is NaN */
     }
 
-    /* Only where there is a cap. */
+    /* Valid only if there is a cap. */
     __device__ __forceinline__ float operator()(float x, float *slope) const {
         const float t = x * inverse;
         const float q = exp2_flushed(fabsf(t) * (-2.0f * LOG2_E));

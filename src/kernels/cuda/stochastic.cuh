@@ -1,12 +1,13 @@
 /*
- * Stochastic rounding of fp32 values to 16 bits: random bits are added below the last bit that is kept, and the rest is cut
- * off. Infinity stays infinity, NaN becomes the one stored NaN, and a finite value never becomes infinite.
+ * Stochastic rounding of fp32 values to 16 bits: random bits are added below the last kept bit, and the rest is cut off.  Included
+ * by scale.cuh and random_words.cuh.  Infinity stays infinity, NaN becomes the one stored NaN, and a finite value never becomes
+ * infinite.
  *
  * A word of random bits serves two elements, the lower half the first.
  *
- * sm_100a and sm_103a have an instruction for it, cvt.rs.  For bf16 it takes the word as it is meant here, a half for each element,
- * added below the last bit that is kept; but large values and infinity need the same care, and of 46 instructions for an element,
- * in a kernel that waits for memory, it would save two.  To 8 bits it is of no use: there elements share random bits.
+ * sm_100a and sm_103a have the instruction cvt.rs for this.  It is not used.  For bf16 it takes the random word in this layout, but
+ * large values and infinity would need the same tests, and it would save two of 46 instructions per element in a kernel that waits
+ * for memory.  For 8-bit types it is unsuitable, because its elements share random bits.
  */
 #ifndef QUERN_DEVICE_STOCHASTIC_CUH
 #define QUERN_DEVICE_STOCHASTIC_CUH
@@ -18,7 +19,10 @@ template <class T> struct stochastic;
 template <> struct stochastic<bf16> {
     static constexpr float largest = 0x1.fep127f; /* finite bf16 */
 
-    /* From the largest finite value on, infinity and NaN included, there is nothing to round up to: rare, so asked once. */
+    /*
+     * Values from the largest finite one on, including infinity and NaN, are not rounded up.  They are rare, so one test covers
+     * them.
+     */
     template <int COUNT> static __device__ __forceinline__ bool has_large(const float *x) {
         float total = 0.0f;
 #pragma unroll
@@ -28,7 +32,7 @@ template <> struct stochastic<bf16> {
         return !(total < largest);
     }
 
-    /* COUNT elements, from x to the words of out; `finite` says that all lie below the largest finite value. */
+    /* COUNT elements, from x to the words of out; `finite` promises that all are below the largest finite value. */
     template <int COUNT>
     static __device__ __forceinline__ void round(const float *x, uint32_t *random, uint32_t *out, bool finite) {
         uint32_t bits[COUNT];
@@ -55,7 +59,7 @@ template <> struct stochastic<f16> {
     static __device__ __forceinline__ uint32_t one(float x, uint32_t random13) {
         const float magnitude = fabsf(x);
         const uint32_t sign = __float_as_uint(x) >> 16 & 0x8000u;
-        /* The step between subnormal values of f16 does not shrink: there the bits are added as a number. */
+        /* The step between subnormal f16 values is constant, so there the bits are added as a number. */
         const float normal = __uint_as_float(__float_as_uint(magnitude) + random13);
         const float subnormal = __fadd_rn(magnitude, __fmul_rn((float)random13, 0x1p-37f));
         /* A carry into NaN becomes 65504 too. */

@@ -1,9 +1,10 @@
 /*
- * Accesses that order others, between the threads of one GPU or of all GPUs and the host.
+ * Memory accesses with acquire and release order, between the threads of one GPU or of all GPUs and the host.  Included by
+ * barrier.cuh.
  *
- * A release makes everything that its thread wrote before, and everything that this thread has learnt of (through a barrier of its
- * block, or an acquire), visible to whoever reads the released value with an acquire.  So one thread can release what a whole
- * block has written, after the block's barrier, and one block what a grid has written.
+ * A release makes visible everything that its thread wrote or observed before (through a barrier of its block, or an acquire) to a
+ * thread that reads the released value with an acquire.  So one thread can release the writes of a whole block, after the block's
+ * barrier, and one block those of a grid.
  */
 #ifndef QUERN_DEVICE_SYSTEM_MEMORY_CUH
 #define QUERN_DEVICE_SYSTEM_MEMORY_CUH
@@ -58,7 +59,7 @@ static __device__ __forceinline__ uint32_t load_acquire_device(const uint32_t *a
     return value;
 }
 
-/* Gives the value before. */
+/* Returns the previous value. */
 static __device__ __forceinline__ uint32_t add_acquire_release_system(uint32_t *address, uint32_t value) {
     uint32_t before;
     asm volatile("atom.acq_rel.sys.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(address), "r"(value) : "memory");
@@ -66,13 +67,13 @@ static __device__ __forceinline__ uint32_t add_acquire_release_system(uint32_t *
 }
 
 #if QUERN_MULTIMEM
-/* To the same place of every rank's memory. */
+/* Stores to the same place in every rank's memory. */
 static __device__ __forceinline__ void multicast_release_system(uint64_t *address, uint64_t value) {
     asm volatile("multimem.st.release.sys.global.u64 [%0], %1;" :: "l"(address), "l"(value) : "memory");
 }
 #endif
 
-/* Nanoseconds since some moment. */
+/* Nanoseconds since an arbitrary moment. */
 static __device__ __forceinline__ uint64_t global_time() {
     uint64_t time;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time) :: "memory");

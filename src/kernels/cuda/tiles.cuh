@@ -1,13 +1,14 @@
 /*
- * Tiles: the elements of one tensor that a warp works on at a time.  All tiles of a launch are numbered; a plan's table or, without
- * one, the numbers at which the tensors in the kernel's parameters begin say which is which.
+ * Tiles: the elements of one tensor that a warp processes at a time.  Included by gradient_tile.cuh and adam_tile.cuh.  All tiles
+ * of a launch are numbered.  A plan's table, or without one the first tile number of each tensor in the kernel's parameters, maps a
+ * number to its tensor.
  */
 #ifndef QUERN_DEVICE_TILES_CUH
 #define QUERN_DEVICE_TILES_CUH
 
 #include "kernels/problem.h"
 
-/* The last tensor that begins at or before the tile: where several do, all but the last are empty. */
+/* The last tensor that begins at or before the tile: if several begin at the same one, all but the last are empty. */
 static __device__ __forceinline__ quern_adam_tile find_tile(const uint32_t *first_tile, uint32_t tensor_count, uint32_t tile) {
     uint32_t low = 0, high = tensor_count;
     while (high - low > 1) {
@@ -21,17 +22,19 @@ static __device__ __forceinline__ quern_adam_tile find_tile(const uint32_t *firs
     return {low, tile - first_tile[low]};
 }
 
-/* The first tile of this warp, and the distance to its next one: the blocks share first, then the warps of each. */
+/*
+ * The first tile of this warp, and the distance to its next one.  Tiles are dealt to the blocks first, then to the warps of each.
+ */
 static __device__ __forceinline__ int64_t first_tile_of_warp() { return (int64_t)(threadIdx.x / 32) * gridDim.x + blockIdx.x; }
 static __device__ __forceinline__ int64_t warps_of_grid() { return (int64_t)(blockDim.x / 32) * gridDim.x; }
 
-/* How many elements of the tensor's are in its tile of this number. */
+/* The number of elements in the tile of this number of a tensor. */
 static __device__ __forceinline__ uint32_t tile_elements(int64_t count, uint32_t number) {
     const int64_t rest = count - (int64_t)number * QUERN_ADAM_TILE;
     return rest < QUERN_ADAM_TILE ? (uint32_t)rest : QUERN_ADAM_TILE;
 }
 
-/* Where the tile begins in an array of elements of so many bytes. */
+/* The beginning of the tile in an array with this element size. */
 static __device__ __forceinline__ char *tile_begin(const void *array, uint32_t number, uint32_t element_bytes) {
     return (char *)array + (uint64_t)number * (QUERN_ADAM_TILE * element_bytes);
 }

@@ -1,17 +1,17 @@
 /*
- * Vectors that begin at any element, read 4 bytes at a time, and not one byte beyond: that may be another row's, or another
- * thread may just be writing it.
+ * Vectors that begin at any element.  Included by cross_entropy_part.cuh.  They are read 4 bytes at a time, without reading a byte
+ * outside them: that byte may belong to another row, or another thread may be writing it.
  *
- * A vector of 16-bit elements that begins between two words is a half, words, and a half.  One that begins at a word takes
- * the same loads, its last word as two halves, so that nothing branches and the loads of several vectors can be under way
- * together.  What they bring is one word more than the vector has, until join_parts shifts it into place.
+ * A vector of 16-bit elements that begins between two words is a half, words, and a half.  One that begins at a word uses the same
+ * loads, its last word as two halves, so that there is no branch and the loads of several vectors can overlap.  The loads return
+ * one word more than the vector has, until join_parts shifts it into place.
  */
 #ifndef QUERN_DEVICE_UNALIGNED_CUH
 #define QUERN_DEVICE_UNALIGNED_CUH
 
 #include <stdint.h>
 
-/* Issued where they are written, as in vector.cuh. */
+/* Volatile, so that loads keep their order, as in vector.cuh. */
 struct from_global {
     static __device__ __forceinline__ uint32_t word(const char *address) {
         uint32_t x;
@@ -30,7 +30,7 @@ struct from_shared {
     static __device__ __forceinline__ uint32_t half(const char *address) { return *(const uint16_t *)address; }
 };
 
-/* By how many bits the parts of a vector are shifted that begins here, or any number of words from here. */
+/* The shift in bits for the parts of a vector that begins here, or any number of words from here. */
 template <class T> __device__ __forceinline__ uint32_t parts_shift(const void *address) {
     return T::bytes == 2 && (uintptr_t)address % 4 ? 16 : 32;
 }

@@ -1,8 +1,8 @@
 /*
- * Accesses to global memory as wide as the generation allows.
+ * Accesses to global memory as wide as the generation allows.  Included by cross_entropy_layout.cuh, narrow.cuh and warp_copy.cuh.
  *
- * A vector is an array of 32-bit words in registers.  "once" says that nobody will want these bytes soon, so that they do
- * not drive out of the L2 cache what somebody will.
+ * A vector is an array of 32-bit words in registers.  "once" marks bytes that are not used again soon, so that they do not evict
+ * other data from the L2 cache.
  */
 #ifndef QUERN_DEVICE_VECTOR_CUH
 #define QUERN_DEVICE_VECTOR_CUH
@@ -15,7 +15,7 @@
 
 enum { VECTOR_BYTES = QUERN_WIDE_VECTOR ? 32 : 16 };
 
-/* All loads are volatile for the compiler: they are issued where they are written, ahead of the arithmetic. */
+/* All loads are volatile for the compiler: they are issued in program order, ahead of the arithmetic. */
 
 template <int BYTES> __device__ __forceinline__ void load_vector(const void *address, uint32_t *word);
 template <int BYTES> __device__ __forceinline__ void load_vector_once(const void *address, uint32_t *word);
@@ -58,7 +58,7 @@ template <> __device__ __forceinline__ void store_vector_once<32>(void *address,
                     "r"(word[4]), "r"(word[5]), "r"(word[6]), "r"(word[7]) : "memory");
 }
 
-/* Somebody will want these soon. */
+/* For data that is used again soon. */
 template <int BYTES> __device__ __forceinline__ void store_vector(void *address, const uint32_t *word);
 
 template <> __device__ __forceinline__ void store_vector<16>(void *address, const uint32_t *word) {
@@ -72,7 +72,7 @@ template <> __device__ __forceinline__ void store_vector<32>(void *address, cons
                     "r"(word[4]), "r"(word[5]), "r"(word[6]), "r"(word[7]) : "memory");
 }
 
-/* Shared memory has accesses of 16 bytes at most; WORDS is 4 or 8. */
+/* Accesses to shared memory have at most 16 bytes; WORDS is 4 or 8. */
 
 template <int WORDS>
 __device__ __forceinline__ void load_shared(const uint4 *base, int64_t vector, uint32_t (&word)[WORDS]) {

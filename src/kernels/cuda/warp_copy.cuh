@@ -1,12 +1,13 @@
 /*
- * How a warp copies bytes, whatever their number and wherever they begin.
+ * Copies bytes by one warp, with any count and at any addresses.  Included by ragged_all_to_all.cuh.
  *
- * All but the edges goes in vectors that are aligned where they are stored.  Where the source is aligned in the same way a vector
- * is one load.  Otherwise two aligned loads hold it, of which the second is the neighbouring lane's first and so comes from the L1
- * cache, and a funnel shift cuts it out.  Nothing outside the source is read, not even in the same word: it may be another's.
+ * All but the edges is copied in vectors that are aligned at the destination.  If the source has the same alignment, a vector is
+ * one load.  Otherwise two aligned loads contain it, and a funnel shift extracts it.  The second load is the neighbouring lane's
+ * first and so hits the L1 cache.  Nothing outside the source is read, not even in the same word, which may belong to another
+ * thread.
  *
- * A lane has DEPTH vectors under way at once.  With the 1024 threads that a multiprocessor holds that is 64 KiB, more than memory
- * and links need to be kept busy (3 TB/s for a microsecond are 3 MB, 23 KiB for each of 132 multiprocessors).
+ * A lane has DEPTH vectors in flight.  With the 1024 threads that a multiprocessor holds that is 64 KiB, more than is needed to
+ * saturate memory and links (3 TB/s for a microsecond are 3 MB, 23 KiB for each of 132 multiprocessors).
  */
 #ifndef QUERN_DEVICE_WARP_COPY_CUH
 #define QUERN_DEVICE_WARP_COPY_CUH
@@ -15,7 +16,7 @@
 
 enum { WARP = 32, BYTES_UNDER_WAY = 64 /* of one lane */ };
 
-/* A vector from its two halves of aligned bytes, of which it begins `shift` bytes after the beginning. */
+/* A vector from the two aligned vectors that contain it; it begins `shift` bytes after the first one. */
 static __device__ __forceinline__ void cut_out(const uint32_t (&pair)[8], uint32_t shift, uint32_t (&word)[4]) {
     uint32_t by_two[6], by_one[5];
 #pragma unroll
@@ -32,7 +33,7 @@ static __device__ __forceinline__ void cut_out(const uint32_t (&pair)[8], uint32
     }
 }
 
-/* How vectors are loaded when the source is aligned as the destination is. */
+/* Loads vectors if the source is aligned like the destination. */
 template <int BYTES> struct aligned_source {
     static constexpr int vector_bytes = BYTES, depth = BYTES_UNDER_WAY / BYTES;
     uint32_t word[BYTES / 4];
@@ -41,7 +42,7 @@ template <int BYTES> struct aligned_source {
     __device__ __forceinline__ void store(char *to, uint32_t) const { store_vector<BYTES>(to, word); }
 };
 
-/* And when it is not: `from` is where the aligned bytes begin that hold the vector's first. */
+/* Loads them if it is not: `from` is the beginning of the aligned bytes that contain the vector's first byte. */
 struct shifted_source {
     static constexpr int vector_bytes = 16, depth = BYTES_UNDER_WAY / 2 / 16;
     uint32_t pair[8];
@@ -93,7 +94,7 @@ static __device__ __forceinline__ void copy_vectors(char *to, const char *from, 
     }
 }
 
-/* Fewer bytes than a warp has lanes. */
+/* Copies fewer bytes than a warp has lanes. */
 static __device__ __forceinline__ void copy_edge(char *to, const char *from, int64_t bytes) {
     const int lane = threadIdx.x % WARP;
     if (lane < bytes) {
@@ -120,7 +121,7 @@ static __device__ __forceinline__ void copy_shifted(char *to, const char *from, 
     copy_edge(to + tail, from + tail, bytes - tail);
 }
 
-/* All lanes of a warp together. */
+/* Called by all lanes of a warp. */
 static __device__ __forceinline__ void warp_copy(char *to, const char *from, int64_t bytes) {
     const uint64_t difference = (uint64_t)to - (uint64_t)from;
     if (difference % 16) {
