@@ -1,10 +1,11 @@
+/* Causal self-attention, forward and backward, one task per head and sequence.  Called by model.c. */
 #include <math.h>
 
 #include "blas.h"
 #include "layers.h"
 #include "threads.h"
 
-/* One head of one sequence: where its matrices begin, and how far apart their rows are. */
+/* The data of a task: one head of one sequence. */
 struct attention_task {
     struct attention_shape shape;
     const float *qkv, *weights, *out_grad;

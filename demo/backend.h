@@ -23,7 +23,7 @@ struct thread_pool;
 /* The choices of a run. */
 struct optimizer {
     double beta2;
-    quern_dtype moments;         /* of m and v: F32 or BF16; plain loops have F32 */
+    quern_dtype moments;         /* of m and v: F32 or BF16; plain loops use F32 */
     quern_rounding v_rounding;
 };
 
@@ -35,16 +35,16 @@ struct step_times {
 struct backend {
     char name[224];
     struct logits logits;
-    struct step_times times;  /* of the current step: each operation sets its own and adds its copies */
+    struct step_times times;  /* of the current step: each operation sets its own time and adds its copies */
     int64_t moment_bytes;                        /* m and v */
     int64_t parameter_bytes;                     /* the parameters with their master copy */
 
     /*
-     * The part of these rows in the mean loss over the rows of all ranks, of the logits against labels [rows]; with `gradient`, the
+     * The part of these rows in the mean loss over the rows of all ranks, for logits against labels [rows]; with `gradient`, the
      * logits become their gradient.
      */
     bool (*cross_entropy)(struct backend *backend, const int32_t *labels, bool gradient, float *loss);
-    /* From the model's gradients to its next parameters; step counts from 1. */
+    /* Computes the next parameters from the model's gradients; step counts from 1. */
     bool (*adam)(struct backend *backend, int64_t step, double lr);
     void (*destroy)(struct backend *backend);
 };
@@ -54,7 +54,7 @@ struct backend *quern_backend(struct model *model, struct thread_pool *pool, str
                               uint64_t seed);
 #define BACKEND_OPERATIONS (QUERN_CROSS_ENTROPY | QUERN_ADAM)
 
-/* For a model that is on one rank. */
+/* For a model on a single rank. */
 struct backend *plain_backend(struct model *model, struct thread_pool *pool, struct optimizer optimizer);
 
 #endif

@@ -12,7 +12,7 @@ static inline float bf16_to_float(uint16_t value) {
     return result;
 }
 
-/* Rounds to nearest, ties to even; a NaN stays one. */
+/* Rounds to nearest, ties to even; a NaN stays a NaN. */
 static inline uint16_t bf16_from_float(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);

@@ -9,7 +9,7 @@ typedef void sgemm(int order, int transpose_a, int transpose_b, int m, int n, in
                    const float *b, int b_stride, float beta, float *c, int c_stride);
 typedef void set_threads(int threads);
 
-/* The reference BLAS comes last: it is there on many machines, and slow. */
+/* In order of preference: the reference BLAS is common but slow, so it comes last. */
 static const char *const libraries[] = {"libopenblas.so.0", "libblis.so.4", "libmkl_rt.so.2", "libcblas.so.3", "libblas.so.3"};
 
 enum { LIBRARIES = sizeof libraries / sizeof *libraries };
@@ -17,7 +17,7 @@ enum { LIBRARIES = sizeof libraries / sizeof *libraries };
 static sgemm *multiply;
 static const char *found;
 
-/* A function of a library; false: it has none of this name. */
+/* Loads a function of a library; false if the library does not have it. */
 static bool find_function(void *library, const char *name, void *function, size_t size) {
     void *address = dlsym(library, name);
     if (address != NULL) memcpy(function, &address, size);
@@ -33,7 +33,7 @@ bool blas_open(void) {
             continue;
         }
         found = libraries[i];
-        /* The engine's own threads share out the products. */
+        /* The engine's own threads divide the products. */
         set_threads *set;
         if (find_function(library, "openblas_set_num_threads", &set, sizeof set) ||
             find_function(library, "MKL_Set_Num_Threads", &set, sizeof set))

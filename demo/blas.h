@@ -1,13 +1,13 @@
-/* The one function of BLAS that the engine calls, from a library that is found when the demo starts: building needs none. */
+/* The one function of BLAS that the engine calls, from a library that is found at run time; building needs no BLAS. */
 #ifndef BLAS_H
 #define BLAS_H
 
 #include <stdbool.h>
 
 enum { BLAS_ROW_MAJOR = 101 };
-enum blas_transpose { BLAS_AS_IS = 111, BLAS_TRANSPOSED = 112 };  /* the numbers of cblas.h */
+enum blas_transpose { BLAS_AS_IS = 111, BLAS_TRANSPOSED = 112 };  /* the values of cblas.h */
 
-/* Opens the first BLAS that this machine has and keeps it on one thread; false after a message on stderr when there is none. */
+/* Opens the first BLAS found on this machine and limits it to one thread; false after a message on stderr if none is found. */
 bool blas_open(void);
 
 /* The file name of the library. */

@@ -1,4 +1,7 @@
-/* Opens a BLAS as the demo does and multiplies with it, then prints the library's name: `./quern` asks it whether there is one. */
+/*
+ * Opens a BLAS as the demo does, tests it with one product and prints the library's name.  `./quern` runs this to check that a
+ * BLAS works.
+ */
 #include <stdio.h>
 
 #include "blas.h"

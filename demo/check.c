@@ -1,4 +1,4 @@
-/* Reports a failed call of Quern.  Called by all files that call the library. */
+/* Reports a failed call of Quern.  Used by all files that call the library. */
 #include "check.h"
 
 #include <stdio.h>

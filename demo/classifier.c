@@ -10,7 +10,7 @@
 #include "model.h"
 #include "threads.h"
 
-enum { TILE_ROWS = 128, TILE_COLUMNS = 256 };  /* 128 KiB, on the stack of the thread that works on it */
+enum { TILE_ROWS = 128, TILE_COLUMNS = 256 };  /* 128 KiB, on the stack of the worker thread */
 
 struct classifier_task {
     struct model *model;
@@ -84,7 +84,7 @@ static void backward_columns(void *context, int64_t column_tile) {
     }
 }
 
-/* The embedding is the first tensor, so its values and gradients begin where the model's do. */
+/* The embedding is the first tensor, so its values and gradients begin at the start of the model's arrays. */
 void classifier_forward(struct model *model, struct logits logits) {
     int64_t vocab = model->shape.vocab, width = model->shape.width;
     if (logits.is_bf16) {

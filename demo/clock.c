@@ -1,4 +1,4 @@
-/* The monotonic clock.  Called by all that measures time. */
+/* The monotonic clock.  Called by all files that measure time. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "clock.h"

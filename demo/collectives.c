@@ -46,7 +46,7 @@ static int64_t slice_first(int64_t count, int rank, int ranks) {
     return rank == ranks ? count : share_first(count, rank, ranks) / 16 * 16;
 }
 
-/* Scatter: the peer's slice, to this rank's place among its parts.  Gather: this rank's slice, to where it belongs. */
+/* Scatter: from the peer's slice to this rank's row among the peer's parts.  Gather: this rank's slice, to its final position. */
 static void describe(struct all_reduce *reduce, const struct rank *rank) {
     for (int peer = 0; peer < rank->ranks; peer++) {
         int64_t first = slice_first(reduce->count, peer, rank->ranks);

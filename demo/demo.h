@@ -14,7 +14,7 @@ struct demo {
     struct tokenizer text;
     struct model_shape shape;
     struct training training;
-    char group[64];  /* where the ranks meet */
+    char group[64];  /* the name under which the ranks meet */
 };
 
 #endif

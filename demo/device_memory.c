@@ -12,7 +12,7 @@
 
 #include "memory.h"
 
-/* The driver's functions that the demo needs; 0 is success, a device pointer is 64 bits. */
+/* The driver functions that the demo needs; 0 is success, a device pointer is 64 bits. */
 static struct {
     int (*init)(unsigned flags);
     int (*device_get)(int *device, int ordinal);
@@ -46,7 +46,7 @@ static const struct {
     {"cuMemcpyDtoHAsync_v2", &driver.download},
 };
 
-enum { NON_BLOCKING = 1 };  /* a stream that does not wait for the default one */
+enum { NON_BLOCKING = 1 };  /* a stream that does not wait for the default stream */
 
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 static bool driver_is_open;

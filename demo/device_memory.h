@@ -1,6 +1,6 @@
 /*
- * Memory where a quern_device works: the host's own for a CPU, and for a GPU the CUDA driver's, which is opened at run time
- * so that the program links and runs without it.
+ * Memory on a quern_device: host memory for a CPU; for a GPU memory of the CUDA driver, which is opened at run time so that the
+ * program links and runs without it.
  */
 #ifndef DEVICE_MEMORY_H
 #define DEVICE_MEMORY_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One buffer as the host sees it and as the device does: the same memory on a CPU. */
+/* One buffer, with its host and device addresses: the same memory on a CPU. */
 struct mirrored {
     void *host;
     void *device;
@@ -20,18 +20,18 @@ struct device_memory {
     bool is_cuda;
     int device;
     void *context;
-    void *stream;  /* this rank's own: on the default one, ranks that share a GPU would wait for each other */
+    void *stream;  /* a separate stream per rank: on the default stream, ranks that share a GPU would wait for each other */
 };
 
 /* On failure false, after a message on stderr. */
 bool device_memory_open(struct device_memory *memory, bool is_cuda, int ordinal);
 void device_memory_close(struct device_memory *memory);
 
-/* A zeroed buffer; `host` is the host's side of it, or NULL to have one made. */
+/* A zeroed buffer; `host` is its host side, or NULL to allocate one. */
 bool device_memory_create(const struct device_memory *memory, struct mirrored *buffer, void *host, size_t bytes);
 void device_memory_free(const struct device_memory *memory, struct mirrored *buffer);
 
-/* Copies in the order of the stream, done on return; nothing to do on a CPU. */
+/* Copies in the order of the stream and waits; does nothing on a CPU. */
 bool device_memory_upload(const struct device_memory *memory, const struct mirrored *buffer);
 bool device_memory_download(const struct device_memory *memory, const struct mirrored *buffer);
 

@@ -39,10 +39,10 @@ void dispatch_free(struct dispatch *dispatch) {
     *dispatch = (struct dispatch){0};
 }
 
-/* Counts this rank's rows for each expert, and sorts them by it: a counting sort that keeps the order of the tokens. */
+/* Counts this rank's rows for each expert and sorts them by expert: a counting sort that keeps the order of the tokens. */
 static void sort(struct dispatch *dispatch, int64_t rows, const int32_t *chosen) {
     int32_t *counts = dispatch->counts.own.host;
-    int64_t *next = dispatch->loads;  /* filled in anew once all counts are known */
+    int64_t *next = dispatch->loads;  /* computed again once all counts are known */
     dispatch->sent = rows * CHOICES;
     memset(counts, 0, (size_t)dispatch->experts * sizeof *counts);
     for (int64_t i = 0; i < dispatch->sent; i++) counts[chosen[i]]++;
@@ -71,7 +71,7 @@ static void locate(struct dispatch *dispatch) {
     dispatch->received = dispatch->first[dispatch->own_experts];
 }
 
-/* Entry i of the metadata: the rows that this rank's tokens send to, and get back from, one expert. */
+/* Entry i of the metadata: the rows that this rank's tokens send to one expert and get back from it. */
 static void describe_sent(struct dispatch *dispatch, int64_t i, bool exists, int64_t expert) {
     int64_t at = dispatch->rank->rank * dispatch->experts + expert;
     const int32_t *counts = dispatch->counts.rows.host;
@@ -80,7 +80,7 @@ static void describe_sent(struct dispatch *dispatch, int64_t i, bool exists, int
     dispatch->there.send_sizes[i] = dispatch->back.recv_sizes[i] = exists ? counts[at] : 0;
 }
 
-/* The rows that one of this rank's experts gets from, and returns to, a peer. */
+/* The rows that one of this rank's experts receives from a peer and returns to it. */
 static void describe_received(struct dispatch *dispatch, int64_t i, bool exists, int64_t expert, int peer) {
     int64_t at = peer * dispatch->experts + expert;
     const int32_t *counts = dispatch->counts.rows.host;

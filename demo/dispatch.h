@@ -1,8 +1,8 @@
 /*
- * Dispatch and combine: the rows of all ranks' tokens go to the experts that the router chose, on whichever rank these are, and
- * the results come back.  An expert takes as many rows as arrive; none is dropped or padded.
+ * Dispatch and combine: the rows of all ranks' tokens go to the experts that the router chose, on any rank, and the results come
+ * back.  An expert takes as many rows as arrive; none is dropped or padded.
  *
- * The experts are dealt out to the ranks in order, and an expert's rows arrive in the order of the ranks and of their tokens: the
+ * The experts are assigned to the ranks in order, and an expert's rows arrive in the order of the ranks and of their tokens: the
  * order on a single rank.
  */
 #ifndef DISPATCH_H
@@ -32,7 +32,7 @@ void dispatch_free(struct dispatch *dispatch);
 /* Makes the plan from chosen [rows, CHOICES]; on failure, here as below, false after a message on stderr. */
 bool dispatch_plan(struct dispatch *dispatch, int64_t rows, const int32_t *chosen);
 
-/* Rows in the order of `place` to the experts, and the experts' rows back into that order. */
+/* Sends rows to the experts in the order of `place`, and brings the experts' rows back into that order. */
 bool dispatch_run(struct dispatch *dispatch, const struct mirrored *sent, const struct mirrored *received);
 bool combine_run(struct dispatch *dispatch, const struct mirrored *processed, const struct mirrored *returned);
 

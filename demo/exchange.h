@@ -16,12 +16,12 @@ struct exchange {
     struct mirrored workspace;
 };
 
-/* On every rank at the same call.  input_rows: the most that a run may have. */
+/* Collective: every rank creates its exchanges in the same order.  input_rows: the maximum of a run. */
 bool exchange_create(struct exchange *exchange, struct rank *rank, enum purpose purpose, int64_t input_rows, int64_t row_bytes,
                      int64_t updates);
 void exchange_free(struct exchange *exchange);
 
-/* The exchange that the metadata describe, of the first rows of both buffers; on failure false, after a message on stderr. */
+/* Exchanges the first rows of both buffers as the metadata describe; on failure false, after a message on stderr. */
 bool exchange_run(struct exchange *exchange, const struct mirrored *input, int64_t input_rows, const struct mirrored *output,
                   int64_t output_rows);
 

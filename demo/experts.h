@@ -1,5 +1,5 @@
 /*
- * The experts of this rank: an MLP each (down squared_relu(up x)), over rows that are grouped by expert.  A token's two experts
+ * The experts of this rank: one MLP each (down squared_relu(up x)), over rows that are grouped by expert.  A token's two experts
  * together cost as much as the dense MLP.
  */
 #ifndef EXPERTS_H
@@ -28,7 +28,7 @@ void experts_free(struct experts *experts);
 /* Expert e has rows [first[e], first[e + 1]) of in and out, both [rows, width]. */
 void experts_forward(struct thread_pool *pool, struct experts *experts, const int64_t *first, const float *in, float *out);
 
-/* out_grad to in_grad and to the gradients of the weights, all overwritten. */
+/* From out_grad to in_grad and the gradients of the weights; all are overwritten. */
 void experts_backward(struct thread_pool *pool, struct experts *experts, const int64_t *first, const float *in,
                       const float *out_grad, float *in_grad);
 

@@ -1,4 +1,4 @@
-/* Continues the text that is held out with tokens drawn from the model.  Called by run.c after the training. */
+/* Continues a held-out text with tokens drawn from the model.  Called by run.c after the training. */
 #include "generate.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static int32_t draw(const float *logits, int32_t vocab, double uniform) {
     return vocab - 1;
 }
 
-/* The token after `written`, of which the model sees as many as its context holds.  Later rows cannot touch earlier ones. */
+/* The token after `written`.  The model sees the last tokens that fit its context; later rows cannot affect earlier ones. */
 static bool next_token(struct model *model, const int32_t *written, int count, int32_t *window, float *logits,
                        double uniform, int32_t *next) {
     int seen = count < model->shape.context ? count : model->shape.context;
@@ -47,7 +47,7 @@ static void print_wrapped(const struct tokenizer *text, const int32_t *tokens, i
             char c = token.bytes[j];
             bool breaks = c == '\n' || (c == ' ' && *column >= LINE_WIDTH - 10);
             if (breaks) printf("\n    ");
-            else putchar(c >= ' ' && c <= '~' ? c : '?');  /* an untrained model also draws bytes that are no text */
+            else putchar(c >= ' ' && c <= '~' ? c : '?');  /* an untrained model also draws bytes that are not text */
             *column = breaks ? 0 : *column + 1;
         }
     }

@@ -47,7 +47,7 @@ static void rms_norm_backward_rows(void *context, int64_t task) {
     for (int64_t r = task * ROWS_PER_TASK; r < end_of_task(task, ROWS_PER_TASK, t->rows); r++) {
         const float *out = t->out + r * t->width, *out_grad = t->out_grad + r * t->width;
         float *in_grad = t->result + r * t->width;
-        float along = 0;  /* the gradient's share along `out`, which the normalisation takes away */
+        float along = 0;  /* the component of the gradient along `out`, which the normalisation removes */
         for (int64_t i = 0; i < t->width; i++) along += out_grad[i] * out[i];
         along /= (float)t->width;
         for (int64_t i = 0; i < t->width; i++) in_grad[i] += t->inverse_rms[r] * (out_grad[i] - along * out[i]);

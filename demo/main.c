@@ -1,6 +1,6 @@
 /*
- * Trains a small language model on real text with Quern's kernels, and again with plain loops, or first on several ranks and then
- * on one, and compares the two.  What is Quern's is in quern_backend.c and exchange.c; the rest is the engine around it.
+ * Trains a small language model on real text with Quern's kernels, then again with plain loops (or first on several ranks, then
+ * on one), and compares the two runs.  quern_backend.c and exchange.c call Quern; the rest is the engine around it.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -28,7 +28,7 @@ static void on_interrupt(int signal) {
     interrupted = 1;
 }
 
-/* The first Ctrl-C ends the run after the step at hand, the second one ends the program at once. */
+/* The first Ctrl-C ends the run after the current step, the second one ends the program at once. */
 static void catch_interrupt(void) {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
     sigemptyset(&action.sa_mask);
@@ -78,7 +78,7 @@ static bool compare(const struct demo *demo, const struct run_report *first) {
     return run.is_plain ? report_comparison(first, &second) : report_ranks(first, &second, (int)options->ranks);
 }
 
-/* In a process that is one of several ranks, its part of the first run; rank 0 also has the second. */
+/* A process that is one of several ranks runs its part of the first run; rank 0 also does the second run. */
 static bool train_and_compare(const struct demo *demo) {
     const struct options *options = &demo->options;
     bool talks = options->rank <= 0, compares = talks && options->comparison && options->ranks != 1;

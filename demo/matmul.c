@@ -1,3 +1,4 @@
+/* Matrix products: cuts a product into pieces of rows for the pool's threads.  Called by model.c, experts.c and classifier.c. */
 #include "matmul.h"
 
 #include "blas.h"

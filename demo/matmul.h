@@ -6,7 +6,7 @@
 
 struct thread_pool;
 
-/* A matrix as it lies in memory; `stride` counts elements from one row to the next. */
+/* A matrix in memory; `stride` is the number of elements from one row to the next. */
 struct matrix {
     const float *data;
     int64_t stride;

@@ -1,4 +1,4 @@
-/* Zeroed host memory, or the end of the program.  Called everywhere. */
+/* Zeroed host memory; ends the program if there is not enough.  Called everywhere. */
 #include "memory.h"
 
 #include <stdio.h>

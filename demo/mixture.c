@@ -66,7 +66,7 @@ static int64_t end_of_task(const struct mixture_task *t, int64_t task) {
     return (task + 1) * ROWS_PER_TASK < t->rows ? (task + 1) * ROWS_PER_TASK : t->rows;
 }
 
-/* Where entry i of [rows, CHOICES] lies in a buffer that is sorted by expert. */
+/* The position of entry i of [rows, CHOICES] in a buffer that is sorted by expert. */
 static float *sorted_row(const struct mixture *mixture, const struct mirrored *buffer, int64_t i) {
     return (float *)buffer->host + mixture->dispatch.place[i] * mixture->width;
 }
@@ -89,7 +89,7 @@ static void add_gated_rows(void *context, int64_t task) {
     }
 }
 
-/* Of a gate: out_grad . expert's output.  Of the expert's output: gate * out_grad. */
+/* The gradient of a gate: out_grad . expert's output.  The gradient of the expert's output: gate * out_grad. */
 static void gate_rows_backward(void *context, int64_t task) {
     const struct mixture_task *t = context;
     struct mixture *mixture = t->mixture;

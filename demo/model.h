@@ -1,9 +1,9 @@
 /*
- * A small transformer (pre-norm, causal attention, squared ReLU, the embedding shared with the classifier) with its forward
- * and backward pass.  It ends at the last hidden state: the classifier and the loss are classifier.h's and the backend's.
+ * A small transformer (pre-norm, causal attention, squared ReLU, the embedding shared with the classifier) with its forward and
+ * backward pass.  It ends at the last hidden state: classifier.h has the classifier, the backend has the loss.
  *
- * With experts, each block has a mixture of them in place of its MLP, and the model may be spread over ranks: each has its share
- * of a step's sequences and of every block's experts, and a copy of everything else (the shared parameters).
+ * With experts, each block has a mixture of experts in place of its MLP, and the model may be spread over ranks: each rank has
+ * its part of a step's sequences and of every block's experts, and a copy of everything else (the shared parameters).
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -20,12 +20,12 @@ struct model_shape {
     int experts;  /* per block; 0: one dense MLP instead */
 };
 
-/* Places in the list of tensors; then come those of each block, and then two per expert. */
+/* Positions in the list of tensors; those of each block follow, then two per expert. */
 enum { EMBEDDING, POSITIONS, FIRST_OF_BLOCKS };
 
 /* The parameters of one tensor inside the model's arrays. */
 struct tensor {
-    int64_t offset, count;  /* count 0: an expert that lives on another rank */
+    int64_t offset, count;  /* count 0: an expert on another rank */
     int64_t first_random;   /* which random numbers its initial values are, wherever it lives */
     double deviation;       /* of its initial values */
 };
@@ -48,11 +48,11 @@ struct model {
     int64_t rows, all_rows;        /* tokens of one step: of this rank, of all */
 
     int tensor_count;
-    struct tensor *tensors;        /* see EMBEDDING */
+    struct tensor *tensors;        /* indexed from EMBEDDING on */
     int64_t parameter_count;
-    int64_t shared_count;          /* the first of them: what is not in experts */
+    int64_t shared_count;          /* number of leading tensors that are not experts */
     int64_t random_count;
-    float *parameters;             /* what the matrix products read */
+    float *parameters;             /* read by the matrix products */
     float *gradients;              /* as long */
     struct mirrored gradients_memory;
     struct all_reduce gradient_sum;
@@ -65,18 +65,19 @@ struct model {
 };
 
 /*
- * Everything below is collective over the ranks, and on failure false after a message on stderr; without experts none can fail.
- * The same seed gives the same model, whatever the number of ranks.  model_free also frees what a failed model_create leaves.
+ * All functions below are collective over the ranks and return false after a message on stderr on failure; without experts none
+ * can fail.  The same seed gives the same model for any number of ranks.  model_free also frees what a failed model_create
+ * leaves.
  */
 bool model_create(struct model *model, struct model_shape shape, struct thread_pool *pool, struct rank *rank, uint64_t seed);
 void model_free(struct model *model);
 
-/* tokens [rows] to hidden [rows, width]. */
+/* From tokens [rows] to hidden [rows, width]. */
 bool model_forward(struct model *model, const int32_t *tokens);
 
 /*
- * hidden_grad to gradients; the classifier's share of the embedding's gradient is already there and is added to.  The gradients of
- * the shared parameters are then sums over all ranks' tokens, as those of the experts are by themselves.
+ * From hidden_grad to gradients.  The classifier's part of the embedding's gradient is already in place and is added to.  The
+ * gradients of the shared parameters become sums over all ranks' tokens; those of the experts are such sums already.
  */
 bool model_backward(struct model *model, const int32_t *tokens);
 
@@ -85,7 +86,7 @@ enum { MODEL_SUMS = 4 };
 /* values[i] becomes its sum over the ranks. */
 bool model_sum(struct model *model, double values[MODEL_SUMS]);
 
-/* Whether the shared parameters are the same to the bit on all ranks; if not, false after a message on stderr. */
+/* Whether the shared parameters have the same bits on all ranks; if not, false after a message on stderr. */
 bool model_is_consistent(struct model *model);
 
 #endif

@@ -26,7 +26,7 @@ static void create_block(struct model *model, struct block *block) {
     int64_t width = model->shape.width;
     int64_t weights_per_row = (int64_t)model->shape.heads * model->shape.context;
     double deviation = 1 / sqrt((double)width);
-    double residual_deviation = deviation / sqrt(2.0 * model->shape.layers);  /* the residual shall not grow with depth */
+    double residual_deviation = deviation / sqrt(2.0 * model->shape.layers);  /* the residual must not grow with depth */
     *block = (struct block){
         .in = rows_of(model, width),
         .in_norm = rows_of(model, width),
@@ -50,7 +50,10 @@ static void create_block(struct model *model, struct block *block) {
     block->activated = rows_of(model, 4 * width);
 }
 
-/* All experts have their places in the list, so that a tensor has the same place, and random numbers, for any number of ranks. */
+/*
+ * All experts have their positions in the list, so that a tensor's position and random numbers do not depend on the number of
+ * ranks.
+ */
 static bool create_mixture(struct model *model, struct block *block) {
     int64_t width = model->shape.width, rows = model->rows, all_rows = model->all_rows;
     block->mixture = allocate(sizeof *block->mixture);
@@ -72,7 +75,7 @@ static bool create_mixture(struct model *model, struct block *block) {
     return true;
 }
 
-/* Where a block's mixture finds its weights. */
+/* Points a block's mixture to its weights. */
 static void bind_mixture(struct model *model, struct mixture *mixture, const struct tensor *router, const struct tensor *experts) {
     mixture->router.weight = model->parameters + router->offset;
     mixture->router.weight_grad = model->gradients + router->offset;
@@ -106,7 +109,7 @@ static void create_scratch(struct model *model) {
     model->weights_grad = rows_of(model, (int64_t)model->shape.heads * model->shape.context);
 }
 
-/* The experts, and what the ranks share. */
+/* The experts, and the parts that the ranks share. */
 static bool create_shared(struct model *model) {
     for (int b = 0; b < model->shape.layers; b++)
         if (!create_mixture(model, &model->blocks[b])) return false;

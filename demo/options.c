@@ -44,7 +44,7 @@ static const struct argp_option OPTIONS[] = {
     {0},
 };
 
-/* The options that are numbers: where each goes and what it may be. */
+/* The numeric options: the destination and the range of each. */
 static const struct number {
     int key;
     const char *name;
@@ -129,7 +129,7 @@ static void set_default(int64_t *value, int64_t fallback) {
     if (*value == 0) *value = fallback;
 }
 
-/* What depends on other options. */
+/* Checks that involve several options. */
 static void complete(struct argp_state *state, struct options *options) {
     bool has_ranks = options->ranks > 0;
     set_default(&options->threads, usable_cores());

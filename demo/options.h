@@ -20,7 +20,7 @@ struct options {
     int64_t ranks;             /* 0: the run is not spread over ranks */
     int64_t timeout;
     bool processes;
-    int64_t rank;              /* of this process, which was started as one of them; else -1 */
+    int64_t rank;              /* of this process, if it was started as one rank; else -1 */
     const char *group;         /* where the ranks meet */
 };
 

@@ -1,5 +1,5 @@
 /*
- * The loss and AdamW as straightforward loops over fp32, as an engine has them before it has kernels.  The build compiles them with
+ * The loss and AdamW as straightforward loops over fp32, like those of an engine without kernels.  The build compiles them with
  * the flags that make such loops fastest, and they run on as many threads as Quern.
  */
 #ifndef PLAIN_LOOPS_H

@@ -21,9 +21,9 @@ struct processes {
     int count, running;
     pid_t *ids;             /* 0: has ended */
     sigset_t waited_for, mask_before;
-    int signal;             /* the last one passed on, or 0 */
+    int signal;             /* the last signal passed on, or 0 */
     bool has_failed;
-    double deadline;        /* once one has failed */
+    double deadline;        /* set once a rank has failed */
 };
 
 /*
@@ -88,7 +88,7 @@ static void reap(struct processes *processes, double seconds) {
     }
 }
 
-/* Kills ranks that a failure has not ended: stopped ones, for instance. */
+/* Kills ranks that did not end after a failure, such as stopped ones. */
 static void end_stragglers(struct processes *processes, double seconds) {
     if (!processes->has_failed || processes->running == 0 || seconds_now() < processes->deadline) return;
     fprintf(stderr, "language_model: %d ranks have not ended within %.0f s after the first and are killed\n", processes->running,

@@ -43,7 +43,7 @@ void progress_step(struct progress *progress, int done, double loss) {
         progress->last_drawn = now;
         draw_bar(progress, done);
         print_numbers(progress, done, now - progress->start);
-        printf("\033[K");  /* erases the rest of an earlier, longer line */
+        printf("\033[K");  /* erases the rest of a longer previous line */
     } else {
         int64_t tenths = 10 * (int64_t)done / progress->steps, tenths_before = 10 * (int64_t)(done - 1) / progress->steps;
         if (tenths == tenths_before && done > 1) return;

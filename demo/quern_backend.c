@@ -28,7 +28,7 @@ static quern_cross_entropy_args cross_entropy_args(const struct quern *quern, bo
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     args.logits_dtype = QUERN_BF16;
     args.labels_dtype = QUERN_INT32;
-    args.reduction = QUERN_REDUCTION_SUM;  /* the other ranks' rows belong to the mean as well */
+    args.reduction = QUERN_REDUCTION_SUM;  /* the mean includes the other ranks' rows */
     args.rows = quern->model->rows;
     args.vocab = quern->model->shape.vocab;
     args.logits = quern->logits.device;
@@ -171,7 +171,7 @@ static bool create_workspace(struct quern *quern) {
     return device_memory_create(&quern->device->memory, &quern->workspace, NULL, bytes);
 }
 
-/* The initial parameters go to the master, and rounded to bf16 to the copy that the model computes with. */
+/* The initial parameters go to the master and, rounded to bf16, to the copy that the model computes with. */
 static bool load_parameters(struct quern *quern) {
     struct model *model = quern->model;
     float *master = quern->master.host;

@@ -1,4 +1,4 @@
-/* Joins a rank to its group and allocates symmetric memory.  Called by run.c and by all that the ranks exchange. */
+/* Joins a rank to its group and allocates symmetric memory.  Called by run.c and by all files that exchange data between ranks. */
 #include "ranks.h"
 
 #include <stdlib.h>

@@ -11,16 +11,16 @@
 
 #include "device.h"
 
-/* The purposes of exchanges, whose times are counted apart. */
+/* The purposes of exchanges; each has its own times. */
 enum purpose { TOKENS, GRADIENTS, NUMBERS, PURPOSES };
 
 /* Since the beginning of the training. */
 struct exchange_totals {
-    double seconds[PURPOSES];  /* of this rank, waiting for the others included */
+    double seconds[PURPOSES];  /* of this rank, including the wait for other ranks */
     int64_t bytes[PURPOSES];   /* from this rank to others */
 };
 
-/* How the ranks of a run find each other. */
+/* The settings by which the ranks of a run find each other. */
 struct meeting {
     int rank, ranks;
     const char *name;  /* of the group; free again once all have met */
@@ -38,19 +38,19 @@ struct rank {
 /* Waits for all ranks; the device must be prepared for EXCHANGE_OPERATIONS.  On failure false, after a message on stderr. */
 bool rank_join(struct rank *rank, struct device *device, const struct meeting *meeting);
 
-/* A rank that did not join is fine.  Ranks that still wait for this one get an error that names it. */
+/* Also accepts a rank that did not join.  Ranks that still wait for this one get an error that names it. */
 void rank_leave(struct rank *rank);
 
 #define EXCHANGE_OPERATIONS (QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL)
 
 /*
- * Zeroed memory, on every rank at the same call, that the others can write into: the device's side of it is symmetric, and is freed
- * when the rank leaves.
+ * Collective.  Zeroed memory that the other ranks can write: its device side is symmetric memory, which is freed when the rank
+ * leaves.
  */
 bool rank_memory_create(struct rank *rank, struct mirrored *buffer, size_t bytes);
 void rank_memory_free(struct mirrored *buffer);
 
-/* Where a rank's part of `count` items begins; items are dealt to the ranks in order. */
+/* The first of `count` items that belongs to a rank; items are assigned to the ranks in order. */
 static inline int64_t share_first(int64_t count, int rank, int ranks) { return count * rank / ranks; }
 
 #endif

@@ -1,4 +1,4 @@
-/* Prints what a run reached and compares two runs.  Called by main.c and run.c. */
+/* Prints the results of a run and compares two runs.  Called by main.c and run.c. */
 #include "report.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ void report_title(const struct run *run) {
     else printf("\n%d ranks, each a %s\n", run->ranks, options->processes ? "process" : "thread");
 }
 
-/* The share of a block's tokens that each of its experts had. */
+/* The fraction of a block's tokens that each of its experts had. */
 static void print_loads(const struct mixture *mixture, int block) {
     int experts = mixture->dispatch.experts;
     int64_t sum = 0, least = mixture->loads[0], most = 0;

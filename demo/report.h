@@ -8,7 +8,7 @@
 #include "run.h"
 #include "training.h"
 
-/* The result of a run, and the memory that it took. */
+/* The result of a run and its memory. */
 struct run_report {
     struct outcome outcome;
     int64_t moment_bytes, parameter_bytes, logits_bytes;

@@ -38,7 +38,7 @@ struct router_task {
 /* The logits are divided by sqrt(width): a step of Adam moves every weight and must not change all choices of the router. */
 static float logit_scale(const struct router *router) { return 1 / sqrtf((float)router->width); }
 
-/* Of scale * values. */
+/* The softmax of scale * values. */
 static void softmax(int count, float *values, float scale) {
     float maximum = values[0], sum = 0;
     for (int i = 1; i < count; i++) maximum = fmaxf(maximum, values[i]);
@@ -46,7 +46,7 @@ static void softmax(int count, float *values, float scale) {
     for (int i = 0; i < count; i++) values[i] /= sum;
 }
 
-/* The most probable experts, first among equals the one with the smaller number. */
+/* The most probable experts; the lower index wins a tie. */
 static void choose(int experts, const float *probabilities, int32_t *chosen) {
     for (int choice = 0; choice < CHOICES; choice++) {
         int32_t best = choice > 0 && chosen[0] == 0 ? 1 : 0;

@@ -64,7 +64,7 @@ static void close_part(struct part *part) {
     threads_stop(part->pool);
 }
 
-/* Where the first whole paragraph of the text held out begins: a line's end is a token of its own. */
+/* The start of the first whole paragraph of the held-out text: a line's end is a token of its own. */
 static int64_t held_out_paragraph(const struct demo *demo) {
     int64_t first = demo->training.train_tokens, last = demo->text.encoded_count - PROMPT_TOKENS;
     for (int64_t i = first; i < last; i++)

@@ -18,7 +18,7 @@ struct run {
 /* The run on all its ranks, as threads of this process.  On failure, here as below, false after a message on stderr. */
 bool run_threads(const struct run *run, struct run_report *report);
 
-/* One rank's part of it; rank 0 prints, and fills the report of the run. */
+/* One rank's part of the run; rank 0 prints, and fills the report of the run. */
 bool run_rank(const struct run *run, int rank, struct run_report *report);
 
 #endif

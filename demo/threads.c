@@ -1,4 +1,4 @@
-/* The engine's thread pool.  Called by all that computes, and by Quern's CPU kernels through quern_set_threads. */
+/* The engine's thread pool.  Called by all files that compute, and by Quern's CPU kernels through quern_set_threads. */
 #include "threads.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ struct thread_pool {
     void (*task)(void *, int64_t);
     void *context;
     int64_t tasks;
-    atomic_int_least64_t next; /* the first task that nobody has taken */
+    atomic_int_least64_t next; /* the first task that no thread has taken */
 
     int workers;
     pthread_t worker[];

@@ -1,6 +1,6 @@
 /*
- * A pool of threads that runs the independent pieces of a loop.  Its signature is that of quern_parallel_for, so that Quern
- * runs its kernels on the same threads as the rest of the engine.
+ * A pool of threads that runs the independent pieces of a loop.  threads_for has the signature of quern_parallel_for, so that
+ * Quern runs its kernels on the same threads as the rest of the engine.
  */
 #ifndef THREADS_H
 #define THREADS_H
@@ -9,7 +9,7 @@
 
 struct thread_pool;
 
-/* A pool of `threads` threads, the calling one included; NULL when they cannot be started. */
+/* A pool of `threads` threads, including the calling one; NULL if they cannot be started. */
 struct thread_pool *threads_start(int threads);
 void threads_stop(struct thread_pool *pool);
 

@@ -20,7 +20,7 @@ struct pair {
     int64_t count;      /* 0: an empty slot */
 };
 
-/* The words as they are spelt so far, each in the place of its bytes. */
+/* The words in their current spelling, each in the place of its bytes. */
 struct spelling {
     uint16_t *symbols;
     int64_t *start;     /* [words] */

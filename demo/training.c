@@ -17,7 +17,7 @@ enum { HELD_OUT_BATCHES = 8 };
 
 static const double PEAK_LR = 3e-3;
 
-/* The tokens of one step and, shifted by one, what each should be followed by. */
+/* The tokens of one step and, shifted by one, the token that follows each. */
 struct batch {
     int32_t *tokens, *labels;
 };
@@ -30,7 +30,7 @@ static double learning_rate(int step, int steps) {
     return PEAK_LR * (0.55 + 0.45 * cos(3.141592653589793 * progress));
 }
 
-/* This rank's sequences of a step, from random places of tokens [first, end) that seed and number alone choose. */
+/* This rank's sequences of a step, from random positions of tokens [first, end) that depend only on seed and step number. */
 static void fill_batch(struct batch *batch, const struct model *model, const struct training *training, int64_t first,
                        int64_t end, uint64_t seed, uint64_t number) {
     int length = model->shape.context;
@@ -65,7 +65,7 @@ static struct step_times fastest(struct step_times a, struct step_times b) {
                                fmin(a.whole, b.whole)};
 }
 
-/* The ranks agree on the loss, and on whether one of them was interrupted: all stop after the same step. */
+/* The ranks agree on the loss and on whether any was interrupted: all stop after the same step. */
 static bool agree(struct model *model, float *loss, bool *interrupted) {
     double sums[MODEL_SUMS] = {*loss, *interrupted};
     if (!model_sum(model, sums)) return false;

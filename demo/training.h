@@ -14,7 +14,7 @@ struct tokenizer;
 
 struct training {
     const struct tokenizer *text;
-    int64_t train_tokens;  /* the beginning of the text is learnt, the rest is held out */
+    int64_t train_tokens;  /* the model learns the text up to here; the rest is held out */
     int steps;
     uint64_t seed;
     volatile sig_atomic_t *interrupted;  /* set by the signal handler: stop after the current step */
@@ -23,12 +23,12 @@ struct training {
 };
 
 struct outcome {
-    int steps;              /* done */
+    int steps;              /* steps done */
     bool interrupted;       /* on some rank, as all ranks know */
     double seconds;
     double loss;            /* mean over the last tenth of the steps done */
     double held_out_loss;
-    struct step_times times;  /* the fastest of each, which other programs on the machine disturb least */
+    struct step_times times;  /* the fastest of each, which is least disturbed by other programs */
     int64_t tokens;           /* of all ranks */
     struct exchange_totals totals;  /* this rank's seconds; the bytes of all ranks */
 };

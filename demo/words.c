@@ -51,7 +51,7 @@ static uint32_t hash(const char *start, int32_t length) {  /* FNV-1a */
     return value ^ value >> 15;
 }
 
-/* The place of a word in `distinct`, which grows when it is new.  Slots hold place + 1; they are a power of two. */
+/* The index of a word in `distinct`; a new word is appended.  Slots hold index + 1; their number is a power of two. */
 static int32_t find_or_add(struct words *words, int32_t *slots, uint32_t slot_mask, const char *start, int32_t length) {
     uint32_t slot = hash(start, length) & slot_mask;
     for (; slots[slot] != 0; slot = (slot + 1) & slot_mask) {

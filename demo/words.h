@@ -1,4 +1,4 @@
-/* A text cut into words: the distinct ones with their counts, and the text as a sequence of them. */
+/* A text cut into words: the distinct words with their counts, and the text as a sequence of them. */
 #ifndef WORDS_H
 #define WORDS_H
 
@@ -16,7 +16,7 @@ struct words {
     int64_t text_bytes;
     struct word *distinct;
     int32_t distinct_count;
-    int32_t *sequence;  /* places in `distinct` */
+    int32_t *sequence;  /* indices in `distinct` */
     int64_t sequence_count;
 };
 

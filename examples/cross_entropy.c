@@ -19,7 +19,7 @@ static void check(quern_status status) {
 int main(void) {
     enum { ROWS = 4, VOCAB = 32000 };
     static uint16_t logits[ROWS * VOCAB];                /* bf16; all 0, so every token is equally likely */
-    int32_t labels[ROWS] = {1, 17, -100, 31999};         /* -100: a row that does not count */
+    int32_t labels[ROWS] = {1, 17, -100, 31999};         /* -100: an ignored row */
     float loss;
     size_t bytes;
     quern_device *device;

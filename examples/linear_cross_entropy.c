@@ -1,6 +1,6 @@
 /*
- * The last layer of a language model and its loss, without the logits of all rows: the library asks for products of matrices, here
- * by plain loops, and holds the logits of two rows at a time.  An engine passes its own BLAS, or quern_blas_gemm.
+ * The last layer of a language model and its loss, without the logits of all rows: the library calls back for matrix products,
+ * here plain loops, and holds the logits of two rows at a time.  An engine passes its own BLAS, or quern_blas_gemm.
  *
  *   cc linear_cross_entropy.c $(pkg-config --cflags --libs quern) -o linear_cross_entropy
  */
@@ -19,7 +19,7 @@ static void check(quern_status status) {
 
 static int products;
 
-/* An element of a matrix that lies row by row, or transposed. */
+/* An element of a matrix that is stored by rows, or transposed. */
 static float element(const void *matrix, int transposed, int64_t stride, int64_t row, int64_t column) {
     return ((const float *)matrix)[transposed ? column * stride + row : row * stride + column];
 }
@@ -43,7 +43,7 @@ static quern_status multiply(void *user, const quern_gemm_args *args, void *stre
 int main(void) {
     enum { ROWS = 4, VOCAB = 1000, WIDTH = 16 };
     static float hidden[ROWS][WIDTH], weight[VOCAB][WIDTH], d_hidden[ROWS][WIDTH], d_weight[VOCAB][WIDTH];
-    int32_t labels[ROWS] = {1, 17, -100, 999};           /* -100: a row that does not count */
+    int32_t labels[ROWS] = {1, 17, -100, 999};           /* -100: an ignored row */
     float loss;
     size_t bytes;
     quern_device *device;

@@ -17,7 +17,7 @@ static void check(quern_status status) {
     exit(EXIT_FAILURE);
 }
 
-/* What each rank sends to ranks 0 and 1: from which row of its input, how many, and to which row of the receiver's output. */
+/* For ranks 0 and 1: the first row to send of the rank's input, the number of rows, and the first row of the receiver's output. */
 static const int32_t INPUT[2][3] = {{1, 2, 2}, {3, 4, 0}};
 static const int32_t INPUT_OFFSETS[2][2] = {{0, 1}, {0, 1}}, SEND_SIZES[2][2] = {{1, 2}, {1, 1}};
 static const int32_t OUTPUT_OFFSETS[2][2] = {{0, 0}, {1, 2}}, RECV_SIZES[2][2] = {{1, 1}, {2, 1}};

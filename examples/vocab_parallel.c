@@ -12,7 +12,7 @@
 
 enum { RANKS = 2, ROWS = 3, VOCAB = 8 };
 
-/* Rank 0 has columns 0 to 4, rank 1 columns 5 to 7: the shards need not be equal. */
+/* Rank 0 has columns 0 to 4, rank 1 has columns 5 to 7: shards may differ in size. */
 static const int FIRST[RANKS + 1] = {0, 5, VOCAB};
 static const float LOGITS[ROWS][VOCAB] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 1, 1, 1, 1, 1, 1, 1}, {9, 0, 0, 0, 0, 0, 0, 0}};
 static const int32_t LABELS[ROWS] = {6, 2, -100};              /* the last row is ignored */

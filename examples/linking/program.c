@@ -1,4 +1,4 @@
-/* Calls both operations and prints their results.  Valid C11 and C++20; README.md beside the examples says how it is linked. */
+/* Calls both operations and prints their results.  Valid C11 and C++20; ../README.md shows how to link it. */
 #include <quern.h>
 #include <stdio.h>
 

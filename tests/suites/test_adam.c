@@ -74,7 +74,7 @@ Test(adam, one_step_in_every_mode_and_rounding) {
 
 /* ---- many steps ---- */
 
-/* Each step is exact from the state before it, so that one bf16 rounding near a tie does not spoil the rest. */
+/* Each step starts from the exact state before it, so that one bf16 rounding near a tie does not spoil the later steps. */
 static void check_many_steps(const struct test_device *device, const struct quern_kernel *row) {
     static const int64_t counts[] = {33, 10};
     for (int mode = 0; mode <= QUERN_ADAM_L2; mode++) {
@@ -100,7 +100,7 @@ Test(adam, many_steps_with_weight_decay) {
     for_each_adam_row(check_many_steps);
 }
 
-/* fp32 states run free of the oracle for 100 steps and must end at the same place. */
+/* fp32 states run without the oracle for 100 steps and must reach the same result. */
 static void check_free_run(const struct test_device *device, const struct quern_kernel *row) {
     if (row->key.adam.param != QUERN_F32 || row->key.adam.m != QUERN_F32 || row->key.adam.v != QUERN_F32) return;
     enum { SIZE = 64, STEPS = 100 };
@@ -139,7 +139,7 @@ Test(adam, a_hundred_free_steps_in_fp32) {
 
 /* ---- shapes ---- */
 
-/* Tensors of 0 to 257 elements in one list; each misses alignment in its own way (see adam_make). */
+/* Tensors of 0 to 257 elements in one list, each with a different misalignment (see adam_make). */
 static void check_sizes(const struct test_device *device, const struct quern_kernel *row) {
     int64_t counts[2 * 258];
     for (int64_t i = 0; i < (int64_t)COUNT(counts); i++) counts[i] = i % 258;
@@ -154,7 +154,7 @@ Test(adam, every_small_size_at_every_alignment) {
     for_each_adam_row(check_sizes);
 }
 
-/* Longer than any block, and not a multiple of anything. */
+/* Longer than any block, and no multiple of a block. */
 static void check_long_tensors(const struct test_device *device, const struct quern_kernel *row) {
     const int64_t counts[] = {test_size(70001, 9001), 0, 4096, 4097, 1, 2048, 8191};
     quern_adam_args args = adam_args_of(row);
@@ -168,7 +168,7 @@ Test(adam, long_tensors) {
     for_each_adam_row(check_long_tensors);
 }
 
-/* More tensors than one GPU launch takes, with empty ones among them: their places count all the same. */
+/* More tensors than one GPU launch takes, with empty ones among them: empty tensors keep their position in the list. */
 static void check_many_tensors(const struct test_device *device, const struct quern_kernel *row) {
     enum { FULL = 8193, SMALL = QUERN_ADAM_BATCH + 9 };
     static int64_t counts[FULL];
@@ -214,16 +214,16 @@ static void check_scalars(const struct test_device *device, const struct quern_k
     } scalars[] = {
         {1e-3, 0.9, 0.999, 1e-8, 0, 1, 0},
         {1e-3, 0.9, 0.95, 1e-8, 0.1, 1, ~(uint64_t)0},
-        {0, 0.9, 0.999, 1e-8, 0.1, 10, 1},                       /* nothing moves but the moments */
+        {0, 0.9, 0.999, 1e-8, 0.1, 10, 1},                       /* only the moments change */
         {1, 0, 0, 1e-8, 0.01, 1, 2},                             /* sign descent */
         {1e-3, 0, 0.999, 0, 0.1, 2, (uint64_t)1 << 63},          /* eps 0 */
         {1e-3, 0.9, 0.9999999, 1e-15, 0.1, 1, 3},                /* bias correction near cancellation */
         {1e-3, 0.999999, 0.999999, 1e-8, 0.1, 3, 4},
-        {1e-2, 0.9, 0.999, 1e-8, 0.1, 1000000, 5},               /* no bias left */
+        {1e-2, 0.9, 0.999, 1e-8, 0.1, 1000000, 5},               /* no bias correction left */
         {1e-2, 0.9, 0.999, 1e-8, 0.1, ((int64_t)1 << 32) + 7, 6}, /* a step beyond 32 bits */
         {1e-2, 0.9, 0.999, 1e-8, 0.1, ((int64_t)1 << 31) - 1, 7},
         {3e-5, 0.9, 0.98, 1e-6, 10, 17, 8},
-        {1e-2, 0.9, 0.999, 1e30, 0.1, 3, 9},                     /* eps swallows everything */
+        {1e-2, 0.9, 0.999, 1e30, 0.1, 3, 9},                     /* eps dominates */
     };
     static const int64_t counts[] = {65};
     for (size_t i = 0; i < COUNT(scalars); i++) {
@@ -245,7 +245,7 @@ Test(adam, unusual_scalars) {
     for_each_adam_row(check_scalars);
 }
 
-/* The initialiser's betas are those of the papers, and bias correction is done in double: the first step has size lr. */
+/* The initialiser's betas are those of the papers. Bias correction uses double: the first step has size lr. */
 Test(adam, first_step_has_the_size_of_the_learning_rate) {
     const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, false);
     struct test_device device;
@@ -274,9 +274,9 @@ static const double special[] = {
     (double)NAN, (double)INFINITY, (double)-INFINITY, 0.0, -0.0, 0x1p-149, 0x1p-133, 0x1p-127, 0x1p-24, 0x1p-25, 65504,
     65520, -65504, 1e30, 0x1.FEp127, 0x1.FFFFFEp127, -0x1.FFFFFEp127, 1e-20, 1e-30, 1.0, -1.0,
 };
-enum { NOT_FINITE = 3 };  /* of them, the first */
+enum { NOT_FINITE = 3 };  /* the first special element */
 
-/* The elements between the special ones, one in four, must be those of a run without special values. */
+/* The elements between the special ones (three in four) must equal those of a run without special values. */
 static void check_neighbours(const struct adam_problem *got, const struct adam_problem *clean, const char *what) {
     static const int arenas[] = {ARENA_PARAM, ARENA_M, ARENA_V};
     for (size_t a = 0; a < COUNT(arenas); a++)
@@ -286,8 +286,8 @@ static void check_neighbours(const struct adam_problem *got, const struct adam_p
 }
 
 /*
- * Special values in one array at a time: each reaches its own element, and all others are as they would have been.  In a scaled
- * type a large finite value is its block's business, so there only the others are without effect.
+ * Special values in one array at a time: each affects its own element, and all others are unchanged.  In a scaled type a large
+ * finite value changes its block's scale, so there the neighbours are compared for infinities and NaN only.
  */
 static void check_special_values(const struct test_device *device, const struct quern_kernel *row, quern_rounding rounding) {
     static const int64_t counts[] = {96};
@@ -315,7 +315,7 @@ static void check_special_values(const struct test_device *device, const struct 
     adam_free(&clean_after);
 }
 
-/* Random bits make nothing else of NaN, infinity and the largest values. */
+/* Random bits produce no other NaN, infinity or largest value. */
 static void check_special_values_rounded(const struct test_device *device, const struct quern_kernel *row) {
     check_special_values(device, row, QUERN_ROUND_NEAREST);
     check_special_values(device, row, QUERN_ROUND_STOCHASTIC);
@@ -330,7 +330,7 @@ static void set_all(struct adam_problem *problem, int arena, double value) {
     for (int64_t i = 0; i < problem->tensors[0].count; i++) adam_set_value(problem, 0, arena, i, value);
 }
 
-/* Everything zero and eps zero: 0 / 0 is defined as no step. */
+/* Everything zero and eps zero: 0 / 0 is defined as a step of zero. */
 static void check_zeros(const struct test_device *device, const struct quern_kernel *row) {
     static const int64_t counts[] = {50};
     quern_adam_args args = adam_args_of(row);
@@ -352,7 +352,7 @@ Test(adam, nothing_moves_where_all_is_zero) {
     for_each_adam_row(check_zeros);
 }
 
-/* Tiny gradients: the moments have their own range, not the parameter's, and a scaled type keeps v of 1e-11. */
+/* Tiny gradients: the moments have their own range, independent of the parameter's, and a scaled type keeps v of 1e-11. */
 static void check_tiny_gradients(const struct test_device *device, const struct quern_kernel *row) {
     static const int64_t counts[] = {64};
     quern_adam_args args = adam_args_of(row);
@@ -372,7 +372,7 @@ Test(adam, tiny_gradients_reach_v) {
     for_each_adam_row(check_tiny_gradients);
 }
 
-/* An m that falls below the smallest number becomes a zero with its sign, and a parameter of -0 stays what it is. */
+/* An m that underflows becomes a zero with its sign, and a parameter of -0 remains -0. */
 static void check_vanishing_moments(const struct test_device *device, const struct quern_kernel *row) {
     static const int64_t counts[] = {320};
     quern_adam_args args = adam_args_of(row);

@@ -1,6 +1,6 @@
 /*
- * What is wrong with Adam's options, plans, gradients and saved states is refused with a detail that names the culprit, and
- * nothing is written.  The first fields of its arguments: test_arguments.c; damaged saved states: test_adam_saved.c.
+ * Adam refuses invalid options, plans, gradients and saved states with a detail that names the bad field, and writes nothing. The
+ * first fields of its arguments: test_arguments.c.  Damaged saved states: test_adam_saved.c.
  *
  * Runs on: cpu, every emulated, gpu.
  */
@@ -24,12 +24,12 @@ static void check_refused(quern_status status, quern_status expected, const char
     check(strstr(error_detail(), culprit), "the detail does not name %s: %s", culprit, error_detail());
 }
 
-/* So many bytes further on. */
+/* Advances a pointer by this many bytes. */
 static void *moved(const void *pointer, int bytes) {
     return (char *)(uintptr_t)pointer + bytes;
 }
 
-/* ---- a call that uses everything ---- */
+/* ---- a call with every option ---- */
 
 struct call {
     struct test_device device;
@@ -66,7 +66,7 @@ static void close_call(struct call *call) {
     device_close(&call->device);
 }
 
-/* a: the arguments, t: their tensors, of which the second is empty. */
+/* a: the arguments.  t: their tensors; the second is empty. */
 #define MISTAKE(change, status, culprit) \
     do { \
         struct call call; \
@@ -121,7 +121,7 @@ Test(adam_arguments, numbers) {
     MISTAKE(a->step = 0; a->control.step = NULL, QUERN_INVALID_ARGUMENT, "step");
 }
 
-/* What would be infinite in fp32, or one over it, and make NaN of parameters. */
+/* Values that are infinite in fp32, or whose reciprocal is, and would turn parameters into NaN. */
 Test(adam_arguments, numbers_beyond_fp32) {
     static const double large[] = {3.5e38, 1e300};
     for (size_t i = 0; i < COUNT(large); i++) {
@@ -141,7 +141,7 @@ Test(adam_arguments, numbers_beyond_fp32) {
     close_call(&call);
 }
 
-/* A field that the control replaces is not looked at. */
+/* A field that the control replaces is ignored. */
 Test(adam_arguments, replaced_numbers) {
     struct call call;
     open_call(&call);
@@ -171,7 +171,7 @@ Test(adam_arguments, pointers) {
     MISTAKE(a->control.found_inf = moved(a->control.found_inf, 2), QUERN_INVALID_ARGUMENT, "control.found_inf");
 }
 
-/* Only copies of eight bits have a scale. */
+/* Only 8-bit copies have a scale. */
 Test(adam_arguments, scale_of_a_wide_copy) {
     struct call call;
     open_call(&call);
@@ -189,7 +189,7 @@ Test(adam_arguments, scale_of_a_wide_copy) {
     close_call(&call);
 }
 
-/* What the arguments do not ask for may hold anything. */
+/* Fields that the arguments do not select may hold anything. */
 Test(adam_arguments, what_is_not_asked_for_is_ignored) {
     static const int64_t one[] = {40};
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
@@ -218,7 +218,7 @@ Test(adam_arguments, what_is_not_asked_for_is_ignored) {
 
 /* ---- programs that were compiled against the first header ---- */
 
-/* Their structs end earlier; what they do not have is not asked for, whatever lies behind. */
+/* Their structs are shorter: the missing fields count as zero, and the bytes behind the struct are not read. */
 Test(adam_arguments, older_structs) {
     enum { OLD_TENSOR = offsetof(quern_adam_tensor, m_scale), OLD_ARGS = offsetof(quern_adam_args, amsgrad) };
     static const int64_t three[] = {40, 0, 33};
@@ -250,7 +250,10 @@ Test(adam_arguments, older_structs) {
     device_close(&device);
 }
 
-/* Sizes that no header has had, and tensors without the multipliers that are asked for: a step with 0 of each would freeze them. */
+/*
+ * Struct sizes that no header has had, and tensors without the requested multipliers: reading those as 0 would freeze the
+ * tensors.
+ */
 Test(adam_arguments, sizes_of_structs) {
     MISTAKE(a->size = offsetof(quern_adam_args, plan) + 4, QUERN_INVALID_STRUCT_SIZE, "args.size");
     MISTAKE(a->size = offsetof(quern_adam_args, amsgrad) - 8, QUERN_INVALID_STRUCT_SIZE, "args.size");
@@ -330,7 +333,7 @@ Test(adam_arguments, plan) {
     close_call(&call);
 }
 
-/* No kernel of a legal request: the detail says how it would be had. */
+/* A legal request without a kernel: the detail says how to generate one. */
 Test(adam_arguments, a_kernel_that_is_not_built) {
     static const int64_t one[] = {40};
     struct test_device device;
@@ -465,9 +468,9 @@ Test(adam_arguments, null_of_gradients_and_saved_states) {
     close_call(&call);
 }
 
-/* ---- nonsense ---- */
+/* ---- random bytes ---- */
 
-/* Anything in the options: an answer with a reason, and no crash. */
+/* Random bytes in the options: the call returns a status with a reason and does not crash. */
 Test(adam_arguments, fuzzed_options) {
     static const int64_t some[] = {0, 1, 2, 3, 4, 5, 6, 7, 16, 17, -1, INT32_MIN, INT32_MAX};
     static const double doubles[] = {0, 1, 0.5, -1, (double)NAN, (double)INFINITY, 1e-300, 1e300};
@@ -488,7 +491,7 @@ Test(adam_arguments, fuzzed_options) {
         if ((which & 48) == 48) a->copy_dtype = (quern_dtype)SOME(2);
         if ((which & 192) == 192) a->eps_mode = (quern_adam_eps_mode)SOME(3);
         if ((which & 768) == 768) a->m_dtype = (quern_dtype)SOME(4);
-        if (a->m_dtype == QUERN_BF16) a->m_dtype = good.m_dtype;  /* a kernel would write more than there is room for */
+        if (a->m_dtype == QUERN_BF16) a->m_dtype = good.m_dtype;  /* a kernel would write beyond the buffer */
         if ((which & 3072) == 3072) a->master_dtype = (quern_dtype)SOME(5);
         if (which >> 12 & 1) a->use_multipliers = SOME(6);
         if (which >> 13 & 1) a->grad_scale = doubles[which >> 40 & 7];

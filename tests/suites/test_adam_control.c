@@ -1,6 +1,6 @@
 /*
- * Adam's step control in the memory of the device: what found_inf leaves alone, who counts the steps, and a captured graph whose
- * numbers change from replay to replay.
+ * Adam's step control in device memory: which values found_inf leaves unchanged, how steps are counted on the device, and a
+ * captured graph whose numbers change from replay to replay.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
@@ -16,7 +16,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* All numbers of step control, with values that the fields of the arguments do not have. */
+/* All numbers of step control, with values that differ from the fields of the arguments. */
 static const int64_t steps_taken = 6;
 static const float lr = 0.03125f, grad_scale = 1024, clip = 0.75f, all_finite = 0;
 
@@ -27,7 +27,7 @@ static quern_adam_control every_number(const float *found_inf) {
 
 /* ---- found_inf ---- */
 
-/* Byte for byte what was there, but for gradients that are to be zeroed. */
+/* With found_inf set, all bytes are unchanged except gradients that are to be zeroed. */
 static void check_untouched(const struct adam_problem *after, const struct adam_problem *before, const char *what) {
     for (int a = 0; a < ARENAS; a++) {
         if (!before->arena[a] || (a == ARENA_GRAD && before->args.zero_grads)) continue;
@@ -56,7 +56,7 @@ Test(adam_control, found_inf_leaves_every_byte) {
     for_each_adam_row(check_found_inf);
 }
 
-/* Zero of either sign is no reason to skip. */
+/* Zero of either sign does not skip the step. */
 static void check_all_finite(const struct test_device *device, const struct quern_kernel *row) {
     static const float zeros[] = {0, -0.0f};
     static const int64_t counts[] = {40};
@@ -104,7 +104,7 @@ Test(adam_control, each_number_alone) {
     for_each_adam_row(check_each_number);
 }
 
-/* What is counted on the device gives the same bits as what the host counts, beyond 32 bits as well. */
+/* A step counter on the device gives the same bits as one on the host, also beyond 32 bits. */
 static void check_same_scalars(const struct test_device *device, const struct quern_kernel *row) {
     static const int64_t taken[] = {0, 1, 2, 99, 999999, ((int64_t)1 << 32) + 4, ((int64_t)1 << 40) - 1};
     static const double betas[] = {0, 0.9, 0.999, 0.9999999, 0.999999999999};
@@ -140,7 +140,7 @@ Test(adam_control, scalars_of_the_device_are_those_of_the_host) {
 
 /* ---- one step for each call ---- */
 
-/* However many tensors and launches there are, none included. */
+/* Independent of the number of tensors and launches; also with no tensors at all. */
 static void check_counted(const struct test_device *device, const struct quern_kernel *row) {
     enum { MANY = 2 * QUERN_ADAM_BATCH + 5 };
     static int64_t many[MANY], empty[MANY];
@@ -155,7 +155,7 @@ static void check_counted(const struct test_device *device, const struct quern_k
         quern_adam_args args = adam_args_of(row);
         int64_t taken = 0;
         args.control.step = &taken;
-        args.step = 0;  /* is ignored */
+        args.step = 0;  /* ignored */
         struct adam_problem problem, expected;
         adam_make(&problem, &args, lists[i / 2].counts, lists[i / 2].tensors);
         problem.with_plan = i % 2;
@@ -179,7 +179,7 @@ Test(adam_control, a_call_is_one_step) {
     for_each_adam_row(check_counted);
 }
 
-/* ---- the same call again and again: from a graph, on a GPU ---- */
+/* ---- the same call repeated; on a GPU, replayed from a graph ---- */
 
 /* A stream that replays one captured step, or a CPU that is called each time. */
 struct replay {

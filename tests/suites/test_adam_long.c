@@ -1,7 +1,8 @@
 /*
- * Adam's long runs: what nearest rounding does to v and to parameters, and stochastic rounding does not, on every row that rounds.
- * On CPUs over as many steps as a training run has; in the short form, on GPUs too, over a few steps of many elements, whose mean
- * tells as much.
+ * Adam's long runs, on every row that rounds: nearest rounding freezes v and parameters, and stochastic rounding does not.
+ *
+ * CPUs take as many steps as a training run.  The short form, which GPUs run too, takes a few steps of many elements and compares
+ * their mean.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
@@ -38,7 +39,7 @@ static double mean_of(const struct adam_problem *problem, int arena) {
     return mean;
 }
 
-/* ---- long: gradients from a table, which on a CPU the tensor can point into ---- */
+/* ---- long: gradients from a table, to which the tensor can point directly on a CPU ---- */
 
 enum { SIZE = 256, TABLE = 512 };
 
@@ -50,7 +51,7 @@ static void *make_table(quern_dtype dtype, double size) {
     return table;
 }
 
-/* The mean of v after so many steps with gradients of a size. */
+/* The mean of v after the given number of steps with gradients of the given size. */
 static double mean_v_after(const struct test_device *device, const struct quern_kernel *row, quern_rounding rounding,
                            double first_v, double size, int64_t steps) {
     static const int64_t counts[] = {SIZE};
@@ -71,7 +72,7 @@ static double mean_v_after(const struct test_device *device, const struct quern_
     return mean;
 }
 
-/* In eight bits v has three of fraction or two, and its mean over 256 elements spreads as much wider. */
+/* In eight bits v has two or three fraction bits, and its mean over 256 elements has a correspondingly larger deviation. */
 static double spread_of(quern_dtype v) {
     return quern_dtype_bytes(v) == 1 ? 0.12 : 0.05;
 }
@@ -88,7 +89,7 @@ Test(adam_long, v_follows_the_gradients) {
     for_each_adam_row(check_v);
 }
 
-/* Gradients a tenth of what they were: v must come down to a hundredth. */
+/* Gradients fall to a tenth: v must fall to a hundredth. */
 static void check_falling_v(const struct test_device *device, const struct quern_kernel *row) {
     const int64_t steps = test_size(10000, 4000);
     const double expected = 0.01 + 0.99 * pow(0.999, (double)steps);
@@ -102,7 +103,7 @@ Test(adam_long, v_falls_with_the_gradients) {
     for_each_adam_row(check_falling_v);
 }
 
-/* What stochastic rounding is the default for, and the documentation says so. */
+/* The states for which stochastic rounding is the documented default. */
 Test(adam_long, nearest_rounding_freezes_v) {
     if (test_kind() == QUERN_CUDA) cr_skip_test("20,000 steps: on CPUs; the bits are the same on GPUs");
     const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
@@ -161,12 +162,12 @@ Test(adam_long, nearest_rounding_stops_weight_decay) {
 
 enum { MANY = 2048, FEW_STEPS = 64 };
 
-/* How far the mean of MANY elements may be off that have moved by whole last places of a type: four standard deviations. */
+/* How far the mean of MANY elements may be off when each moved by whole ulps of a type: four standard deviations. */
 static double four_sigma(double ulp, double distance) {
     return 4 * sqrt(distance * ulp / MANY) + 1e-6;
 }
 
-/* Without gradients v falls from 1 by 0.001 of itself in each step. */
+/* Without gradients v starts at 1 and falls by 0.1 % in each step. */
 static void check_short_v(const struct test_device *device, const struct quern_kernel *row) {
     static const int64_t counts[] = {MANY};
     if (row->key.adam.v == QUERN_F32) return;

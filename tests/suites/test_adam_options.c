@@ -1,6 +1,6 @@
 /*
- * Adam's options: each alone on every row that has it, against the model bit for bit and against the exact formula, and what each
- * promises beside that.  All at once: test_adam_random.c.  Step control: test_adam_control.c.
+ * Adam's options: each alone on every row that supports it, against the model bit for bit and against the exact formula; then the
+ * further promises of each.  All at once: test_adam_random.c.  Step control: test_adam_control.c.
  *
  * Runs on: cpu, every emulated, gpu; kernels of adam.
  */
@@ -16,7 +16,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- each alone ---- */
+/* ---- each option alone ---- */
 
 static void maximize(quern_adam_args *args) { args->maximize = 1; }
 static void l2_mode(quern_adam_args *args) { args->mode = QUERN_ADAM_L2; }
@@ -33,7 +33,7 @@ static void copy_e5m2(quern_adam_args *args) { args->copy_dtype = QUERN_E5M2; }
 
 static const struct {
     const char *name;
-    bool is_full;       /* asks for a full row */
+    bool is_full;       /* needs a full row */
     void (*set)(quern_adam_args *args);
 } options[] = {
     {"maximize", false, maximize}, {"L2", false, l2_mode}, {"eps inside", false, eps_inside}, {"multipliers", false, multipliers},
@@ -51,7 +51,7 @@ static quern_adam_args plain_args_of(const struct quern_kernel *row) {
 }
 
 static void check_options(const struct test_device *device, const struct quern_kernel *row) {
-    static const int64_t counts[] = {37, 70, 33, 40};  /* four: the multipliers differ by their place */
+    static const int64_t counts[] = {37, 70, 33, 40};  /* four tensors: the multipliers differ by position */
     for (size_t i = 0; i < COUNT(options); i++) {
         if (options[i].is_full && !row->key.adam.full) continue;
         char what[256];
@@ -72,7 +72,7 @@ Test(adam_options, each_alone) {
     for_each_adam_row(check_options);
 }
 
-/* ---- what each promises ---- */
+/* ---- the promises of each option ---- */
 
 static const struct quern_kernel *f32_row(bool full) {
     return find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, full);
@@ -108,7 +108,7 @@ Test(adam_options, maximize_goes_the_other_way) {
     }
 }
 
-/* beta1 = beta2 = 0: the step is lr * g / sqrt(g^2 + eps) or lr * g / (|g| + eps). */
+/* With beta1 = beta2 = 0 the step is lr * g / sqrt(g^2 + eps) or lr * g / (|g| + eps). */
 Test(adam_options, eps_stands_where_it_is_said_to) {
     static const int64_t counts[] = {40};
     for (int inside = 0; inside < 2; inside++) {
@@ -127,7 +127,7 @@ Test(adam_options, eps_stands_where_it_is_said_to) {
     }
 }
 
-/* A large gradient once, then small ones: AMSGrad's steps stay small, Adam's grow again. */
+/* One large gradient, then small ones: AMSGrad's steps stay small, Adam's grow again. */
 Test(adam_options, amsgrad_remembers) {
     static const int64_t counts[] = {40};
     double moved[2];
@@ -153,7 +153,7 @@ Test(adam_options, amsgrad_remembers) {
     check(moved[0] > 0.9e-2 && moved[1] < 1e-5, "the last steps were %g and %g", moved[0], moved[1]);
 }
 
-/* A multiplier of 0 freezes the tensor, though not its moments; of the weight decay it leaves the rest. */
+/* A multiplier of 0 freezes the tensor but not its moments; a weight decay multiplier of 0 disables the decay alone. */
 Test(adam_options, multipliers_belong_to_their_tensor) {
     static const int64_t counts[] = {33, 33, 33, 33};
     quern_adam_args args = plain_args_of(f32_row(false));
@@ -201,7 +201,7 @@ Test(adam_options, gradients_are_zeroed_also_when_the_step_is_skipped) {
 
 /* ---- copies ---- */
 
-/* What must become of a parameter in a copy with a scale of 2. */
+/* The expected value of a parameter in a copy with a scale of 2. */
 static double copied(quern_dtype dtype, double value) {
     const double largest = dtype_largest(dtype);
     if (isnan(value)) return value;
@@ -246,7 +246,7 @@ Test(adam_options, copies_are_the_new_parameters) {
     for_each_adam_row(check_copies);
 }
 
-/* The largest of a tensor of many tiles, wherever it stands; one that was there and is larger stays. */
+/* The maximum of a tensor of many tiles, at any position; a larger previous value stays. */
 Test(adam_options, the_largest_parameter_is_found_anywhere) {
     static const int64_t counts[] = {20000, 300, 5000, 0};
     const struct quern_kernel *row = f32_row(true);

@@ -1,6 +1,6 @@
 /*
- * Adam's bits on a GPU and on this CPU, side by side.  All suites compare with one model, so equal bits follow from them; this one
- * looks without the model: the state of some steps on one device is that of the other, and a run can change devices on the way.
+ * Compares Adam's bits on a GPU and on this CPU directly.  All suites compare with one model, so equal bits follow from them;
+ * this suite does not use the model: after some steps both devices hold the same state, and a run can change devices midway.
  *
  * Runs on: emulated, gpu; kernels of adam.
  */
@@ -15,7 +15,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* This machine's CPU, with the kernels that it prefers. */
+/* This machine's CPU, with its preferred kernels. */
 static void open_cpu(struct test_device *cpu) {
     unsetenv("QUERN_KERNEL");
     *cpu = (struct test_device){.kind = QUERN_CPU};
@@ -23,7 +23,7 @@ static void open_cpu(struct test_device *cpu) {
     check_ok(quern_prepare(cpu->quern, QUERN_ADAM));
 }
 
-/* Everything that rounds does so stochastically, and a full row does all it can. */
+/* All rounding is stochastic, and a full row uses all its options. */
 static quern_adam_args args_of(const struct quern_kernel *row, uint64_t seed) {
     quern_adam_args args = adam_args_of(row);
     adam_set_rounding(&args, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC);

@@ -1,6 +1,6 @@
 /*
- * Adam's lists of tensors, as a plan made once and as a list in each call: the same bits, any number of tensors of any size, the
- * fewest launches, several threads.
+ * Adam's lists of tensors, as a plan made once and as a list passed to each call: the same bits, any number of tensors of any
+ * size, the fewest launches, several threads.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
@@ -18,7 +18,7 @@
 
 /* ---- the same bits ---- */
 
-/* Steps with a plan, with the list, and of the model. */
+/* Steps with a plan, with the list, and with the model. */
 static void check_plan(const struct test_device *device, const struct quern_kernel *row) {
     static const int64_t counts[] = {0, 300, 2048, 0, 0, 2049, 1, 7, 4100, 0};
     const quern_adam_args args = adam_args_of(row);
@@ -94,7 +94,7 @@ static long long launches_of(const struct test_device *device, const struct quer
     return launched;
 }
 
-/* With a plan always one, for a list one for each so many tensors. */
+/* A plan always takes one launch; a list takes one per batch of tensors. */
 Test(adam_plan, launches_are_few) {
     if (test_kind() != QUERN_CUDA || cuda_launches() < 0) cr_skip_test("the emulator counts launches");
     for (int form = 0; form < 2; form++) {
@@ -118,7 +118,7 @@ Test(adam_plan, launches_are_few) {
 
 enum { THREADS = 4, STEPS = 6 };
 
-/* Threads of one device, each with its own tensors: as many plans, or lists. */
+/* Threads that share one device, each with its own tensors, as plans or as lists. */
 struct worker {
     const struct test_device *device;
     struct adam_session session;
@@ -172,7 +172,7 @@ Test(adam_plan, several_threads) {
     }
 }
 
-/* One plan, used by a thread after the other: where it was made does not matter. */
+/* One plan, used by one thread after another: any thread may use it. */
 Test(adam_plan, a_plan_goes_from_thread_to_thread) {
     static const int64_t counts[] = {500, 0, 33};
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
@@ -200,7 +200,7 @@ Test(adam_plan, a_plan_goes_from_thread_to_thread) {
     device_close(&device);
 }
 
-/* A plan with other numbers of CPU threads than it was made with. */
+/* A plan used with other numbers of CPU threads than at its creation. */
 Test(adam_plan, threads_change_after_the_plan) {
     if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
     static const int64_t counts[] = {200000, 3, 0, 70001};

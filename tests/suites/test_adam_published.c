@@ -1,7 +1,9 @@
 /*
- * The cases and tolerances with which others test their Adam, but with weight decay, which most of them leave at 0.  The
- * reference is Adam in double, which runs freely from the same start with gradients that nobody has rounded; so the storage
- * types' errors add up as they do for a user.  Tensors are theirs but for the longest, which are cut to what a test has time for.
+ * The cases and tolerances of other projects' Adam tests, but with weight decay, which most of them leave at 0.
+ *
+ * The reference is Adam in double. It runs independently from the same start with unrounded gradients, so the errors of the
+ * storage types accumulate as in training.  Tensor sizes are the original ones, except that the longest are shortened to bound
+ * the time.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
@@ -28,7 +30,7 @@ struct published {
     double lr, beta1, beta2, eps;
     int32_t amsgrad, maximize;
     int steps;
-    int64_t counts[MOST_TENSORS];   /* 0: no further one */
+    int64_t counts[MOST_TENSORS];   /* 0: end of the list */
     bool is_normal;                 /* values N(0, 1), else from [0, 1) */
     double relative, absolute;      /* of what the step computes: the master or, without one, the parameter */
     bool of_norm;                   /* the norm is compared, not each element */
@@ -43,7 +45,7 @@ struct published {
 #define L2 QUERN_ADAM_L2
 #define ADAMW QUERN_ADAMW
 
-/* Types of param, grad, m, v and master, and whether a full row has them. */
+/* Types of param, grad, m, v and master, and whether a full row supports them. */
 #define ALL_F32 F32, F32, F32, F32, NONE, false
 #define FULL_F32 F32, F32, F32, F32, NONE, true
 
@@ -52,19 +54,19 @@ struct published {
 #define OPTION 0.6, 0.9, 3e-6
 #define SHORT 0.1, 0.25, 1e-8
 
-/* The attention block of TransformerEngine's precision-aware tests, a list that apex has too, and DeepSpeed's tensors. */
+/* The attention block of TransformerEngine's precision-aware tests, a list that apex also uses, and DeepSpeed's tensors. */
 #define ATTENTION {3 * 1024 * 1024, 3 * 1024, 1024 * 1024, 1024}
 #define MULTIPLE {4096 * 1024, 4096, 4096 * 2048, 32320 * 1024, 1}
 #define SIZES {64, 22, 128, 1024, 1048576}
 
-/* relative, absolute: torch.testing.assert_close's for fp32, and those that TransformerEngine gives 16-bit states. */
+/* relative, absolute: the defaults of torch.testing.assert_close for fp32, and TransformerEngine's for 16-bit states. */
 #define CLOSE 1.3e-6, 1e-5
 #define LOOSE 2e-3, 2e-3
 
 #define TE "TransformerEngine"
 
 static const struct published published[] = {
-    /* test_fused_optimizer.py.  A step of 1 with short memories, so that every rounding of a state shows. */
+    /* test_fused_optimizer.py.  A step of 1 with short memories, so that every rounding of a state is visible. */
     {TE, "float", ALL_F32, L2, 5e-4, USUAL, 0, 0, 7, {278011}, false, CLOSE, false},
     {TE, "multi_params", ALL_F32, L2, 5e-4, USUAL, 0, 0, 7, MULTIPLE, false, CLOSE, false},
     {TE, "adam_option", ALL_F32, L2, 0.01, OPTION, 0, 0, 7, {1}, false, CLOSE, false},
@@ -76,14 +78,14 @@ static const struct published published[] = {
     {TE, "bf16 exp_avg_sq", BF16, F32, F32, BF16, F32, false, ADAMW, 1, SHORT, 0, 0, 14, ATTENTION, false, LOOSE, false},
     {TE, "bf16 both", BF16, F32, BF16, BF16, F32, false, ADAMW, 1, SHORT, 0, 0, 14, ATTENTION, false, LOOSE, false},
     {TE, "fp16 both", BF16, F32, F16, F16, F32, true, ADAMW, 1, SHORT, 0, 0, 14, ATTENTION, false, LOOSE, false},
-    /* Theirs compares nothing where exp_avg_sq is fp8; the tolerance is five times that of an fp8 exp_avg. */
+    /* The original compares nothing where exp_avg_sq is fp8; the tolerance is five times that of an fp8 exp_avg. */
     {TE, "fp8 exp_avg_sq", BF16, F32, BF16, E4M3, F32, true, ADAMW, 1, SHORT, 0, 0, 14, ATTENTION, false, 5e-2, 5e-2, false},
     /* test_adam.py: absolute 1e-3. */
     {"apex", "float", ALL_F32, L2, 5e-4, USUAL, 0, 0, 7, {278011}, false, 0, 1e-3, false},
     {"apex", "half", F16, F16, F32, F32, F32, false, L2, 5e-4, USUAL, 0, 0, 7, {278011}, false, 0, 1e-3, false},
     {"apex", "multi_params", ALL_F32, ADAMW, 5e-4, USUAL, 0, 0, 7, MULTIPLE, false, 0, 1e-3, false},
     {"apex", "adam_option", ALL_F32, ADAMW, 0.01, OPTION, 0, 0, 7, {1}, false, 0, 1e-3, false},
-    /* test_optim.py and common_optimizers.py: the options of Adam and AdamW, by the default tolerances of fp32. */
+    /* test_optim.py and common_optimizers.py: the options of Adam and AdamW, with the default tolerances of fp32. */
     {"PyTorch", "Adam", ALL_F32, L2, 0.01, USUAL, 0, 0, 20, {140, 5, 1}, true, CLOSE, false},
     {"PyTorch", "Adam maximize", ALL_F32, L2, 0.001, USUAL, 0, 1, 20, {140, 5, 1}, true, CLOSE, false},
     {"PyTorch", "Adam amsgrad", FULL_F32, L2, 0.01, USUAL, 1, 0, 20, {140, 5, 1}, true, CLOSE, false},
@@ -107,7 +109,7 @@ static double value(const struct published *p, uint64_t seed, int64_t i) {
     return (double)(float)(p->is_normal ? random_normal(seed, (uint64_t)i) : random_uniform(seed, (uint64_t)i));
 }
 
-/* Both begin with parameters of the storage type and moments of zero; the reference has all tensors one after the other. */
+/* Both start with parameters of the storage type and moments of zero; the reference stores all tensors consecutively. */
 static void begin(const struct published *p, struct adam_problem *problem, struct adam_element *element) {
     const quern_adam_args *args = &problem->args;
     static const int zeros[] = {ARENA_M, ARENA_V, ARENA_M_SCALE, ARENA_V_SCALE, ARENA_V_MAX};
@@ -120,7 +122,7 @@ static void begin(const struct published *p, struct adam_problem *problem, struc
         }
 }
 
-/* One step of the reference; the same gradients, rounded, for the device. */
+/* One step of the reference; the device gets the same gradients, rounded. */
 static void advance(const struct published *p, struct adam_problem *problem, struct adam_element *element, int64_t step) {
     problem->args.step = step;
     for (int64_t place = 0; place < problem->args.tensor_count; place++)

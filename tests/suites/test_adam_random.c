@@ -14,7 +14,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* The numbers of one case, drawn one after the other. */
+/* The random numbers of one case, drawn in order. */
 struct dice {
     uint64_t seed, thrown;
 };
@@ -58,7 +58,7 @@ static void draw_choices(struct dice *dice, quern_adam_args *args, bool is_full)
     args->copy_dtype = is_full ? ONE_OF(dice, copies) : QUERN_NO_DTYPE;
 }
 
-/* numbers: what the control may point to. */
+/* numbers: the values that the control may point to. */
 static void draw_control(struct dice *dice, quern_adam_args *args, struct adam_numbers *numbers) {
     static const float found[] = {0, 0, 0, 0, 0, 1, NAN};
     *numbers = (struct adam_numbers){.step = args->step - 1, .lr = (float)args->lr, .grad_scale = 0.5f, .clip = 0.3f,
@@ -81,7 +81,7 @@ static int64_t draw_counts(struct dice *dice, int64_t counts[MOST]) {
     return tensors;
 }
 
-/* Some elements become special, whatever their neighbours; v stays without sign. */
+/* Some elements become special, independent of their neighbours; v stays non-negative. */
 static void edit_values(struct dice *dice, struct adam_problem *problem, int64_t place) {
     static const double special[] = {
         (double)NAN, (double)INFINITY, 0, 0x1p-149, 0x1p-133, 0x1p-127, 0x1p-24, 65504, 1e30, 0x1.FFFFFEp127, 1e-20, 1e-30, 1, 448,
@@ -96,7 +96,7 @@ static void edit_values(struct dice *dice, struct adam_problem *problem, int64_t
     }
 }
 
-/* Scales that no step has chosen. */
+/* Scales that no step would choose. */
 static void edit_scales(struct dice *dice, const quern_adam_tensor *t) {
     uint8_t *scales[] = {t->m_scale, t->v_scale, t->v_max_scale};
     for (size_t k = 0; k < COUNT(scales); k++)
@@ -104,7 +104,7 @@ static void edit_scales(struct dice *dice, const quern_adam_tensor *t) {
             if (one_in(dice, 4)) scales[k][b] = (uint8_t)below(dice, 256);
 }
 
-/* ---- a case ---- */
+/* ---- one case ---- */
 
 static void check_random(const struct test_device *device, const struct quern_kernel *row, uint64_t seed) {
     struct dice dice = {seed, 0};

@@ -1,6 +1,6 @@
 /*
- * A master in two halves: a bf16 parameter and its remainder.  Whatever is done to an fp32 master must be done to them, on every
- * row that has one beside it.
+ * A master in two halves: a bf16 parameter and its remainder.  On every row with such a pair, the result must equal that of the
+ * same row with an fp32 master.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
@@ -15,7 +15,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* The row with the same types but for an fp32 master; NULL: there is none. */
+/* The row with the same types but an fp32 master; NULL if the table has no such row. */
 static const struct quern_kernel *with_whole_master(const struct quern_kernel *remainder) {
     for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row))
         if (row->key.adam.param == QUERN_BF16 && row->key.adam.grad == remainder->key.adam.grad
@@ -31,7 +31,7 @@ static void set_grads(struct adam_problem *problem, int64_t step) {
             adam_set_value(problem, place, ARENA_GRAD, i, random_normal((uint64_t)(50 * step + place), (uint64_t)i));
 }
 
-/* The halves and the whole, each on its row: the same masters and moments, to the bit, after every step. */
+/* The halves and the whole master, each on its row: the same masters and moments, bit for bit, after every step. */
 static void check_lossless(const struct test_device *device, const struct quern_kernel *row) {
     const struct quern_kernel *other = row->key.adam.master == QUERN_REMAINDER ? with_whole_master(row) : NULL;
     if (!other) return;
@@ -67,7 +67,7 @@ Test(adam_remainder, many_steps_lose_nothing) {
 
 /* ---- every value ---- */
 
-/* Values around all that rounding and joining may stumble over, then random bits. */
+/* Values around all boundaries of rounding and joining, then random bits. */
 static const uint32_t special[] = {
     0x00000000, 0x80000000, 0x3F808000, 0x3F818000, 0x3F808001, 0x3F807FFF, 0xBF808000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F7F8000,
     0x7F7F8001, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FC00000, 0x7F808000, 0x7F808001, 0x00000001,
@@ -81,7 +81,7 @@ static float value_of(uint32_t bits) {
     return value;
 }
 
-/* A learning rate of 0: the master must come back as it is, but for a zero, whose sign x - 0 may change, and NaN's payload. */
+/* With a learning rate of 0 the master must be unchanged, except the sign of a zero (x - 0 may change it) and a NaN's payload. */
 static void check_values(const struct test_device *device, const struct quern_kernel *row) {
     if (row->key.adam.master != QUERN_REMAINDER) return;
     const int64_t counts[] = {test_size(20000, 2500)};
@@ -93,7 +93,7 @@ static void check_values(const struct test_device *device, const struct quern_ke
     for (int64_t i = 0; i < counts[0]; i++) {
         const uint32_t bits = i < (int64_t)COUNT(special) ? special[i] : (uint32_t)random_bits(5, (uint64_t)i);
         adam_split_master(value_of(bits), &param[i], &remainder[i]);
-        if (isnan(value_of(bits))) param[i] = (uint16_t)(bits >> 16), remainder[i] = (uint16_t)bits & 0x7FFF;  /* as it comes */
+        if (isnan(value_of(bits))) param[i] = (uint16_t)(bits >> 16), remainder[i] = (uint16_t)bits & 0x7FFF;  /* unchanged */
     }
     adam_copy(&before, &problem);
     adam_check_step(device, &problem, row->name);
@@ -110,7 +110,7 @@ Test(adam_remainder, every_value_comes_back) {
     for_each_adam_row(check_values);
 }
 
-/* Halves that no step has written, such as a remainder above a half beside zero, are still joined as documented. */
+/* Halves that no step has written, such as a remainder above a half next to zero, are joined as documented. */
 static void check_any_halves(const struct test_device *device, const struct quern_kernel *row) {
     if (row->key.adam.master != QUERN_REMAINDER) return;
     static const int64_t counts[] = {1000, 0, 31};
@@ -131,7 +131,7 @@ Test(adam_remainder, any_halves) {
     for_each_adam_row(check_any_halves);
 }
 
-/* Parameters without anything beside them start with remainders of zero: the same as a master that begins as the parameter. */
+/* Parameters without a master start with remainders of zero: the same as a master that starts as the parameter. */
 static void check_fresh(const struct test_device *device, const struct quern_kernel *row) {
     if (row->key.adam.master != QUERN_REMAINDER) return;
     static const int64_t counts[] = {70};

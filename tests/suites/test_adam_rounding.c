@@ -1,7 +1,7 @@
 /*
- * Adam's rounding: that of every 16-bit value at its boundaries, and its statistics.  The values are brought to the rounding
- * unchanged: master to param with a learning rate of 0, gradient to m with beta1 = 0.  Scaled moments: test_adam_scaled.c; what
- * rounding does to a long run: test_adam_long.c.
+ * Adam's rounding: every 16-bit value at its boundaries, and the statistics of stochastic rounding.  The values reach the
+ * rounding unchanged: master to param with a learning rate of 0, gradient to m with beta1 = 0.  Scaled moments:
+ * test_adam_scaled.c; the effect of rounding on a long run: test_adam_long.c.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
@@ -16,12 +16,12 @@
 #include "oracle/adam.h"
 #include "oracle/dtype.h"
 
-/* fp32 values around everything that rounding may stumble over: ties, carries, subnormals, the ends of the ranges. */
+/* fp32 values around all boundaries of rounding: ties, carries, subnormals, the ends of the ranges. */
 static int64_t make_boundaries(float *values, int64_t room) {
     int64_t count = 0;
     for (int exponent = -150; exponent <= 127 && count + 64 <= room; exponent += exponent < -20 && exponent > -120 ? 7 : 1) {
         for (int k = 0; k < 16; k++) {
-            /* 1.k, then half an ulp of bf16 or f16 beside it, exactly and almost */
+            /* 1.k, then half an ulp of bf16 or f16 next to it, exactly and almost */
             static const double beside[] = {0, 0x1p-8, 0x1.0001p-8, 0x1.FFFEp-9, 0x1p-11, 0x1.002p-11, 0x1.FFCp-12, 0x1p-16};
             double value = ldexp(1 + (k / 8) * (1 - 0x1p-7) + beside[k % 8], exponent);
             values[count++] = (float)value;
@@ -56,7 +56,7 @@ static void check_boundaries(quern_dtype dtype, quern_rounding rounding) {
     struct test_device device;
     device_open_row(&device, 0, row);
     adam_check_step(&device, &problem, row->name);
-    /* What the model's own oracle would overlook: the values must have come through unchanged but for the rounding. */
+    /* The model's own oracle would miss this: apart from the rounding, the values must arrive unchanged. */
     for (int64_t i = 0; i < counts[0]; i++) {
         double got = dtype_load(dtype, t->param, i), value = (double)values[i];
         double nearest = dtype_round(dtype, value);
@@ -79,7 +79,7 @@ Test(adam_rounding, boundaries_stochastic) {
     check_boundaries(QUERN_F16, QUERN_ROUND_STOCHASTIC);
 }
 
-/* The share of values rounded up is the fraction cut off, within four standard deviations. */
+/* The fraction of values rounded up equals the fraction cut off, within four standard deviations. */
 static void check_share(quern_dtype dtype, double value, uint64_t seed) {
     const struct quern_kernel *row = find_adam_row(dtype, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, false);
     const int64_t counts[] = {test_size(100000, 10000)};
@@ -114,7 +114,7 @@ Test(adam_rounding, stochastic_shares) {
     }
 }
 
-/* Neighbours, steps, tensors, seeds and the three values of an element have unrelated random bits. */
+/* Neighbours, steps, tensors, seeds and the three values of an element have independent random bits. */
 Test(adam_rounding, random_bits_are_unrelated) {
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_F32, QUERN_BF16, QUERN_BF16, 0, false);
     enum { SIZE = 4096, RUNS = 5 };
@@ -147,7 +147,7 @@ Test(adam_rounding, random_bits_are_unrelated) {
         for (int b = a; b < 2 * RUNS; b++) {
             int same = 0;
             for (int i = 0; i < SIZE; i++) same += up[a][i] == up[b][a == b ? (i + 1) % SIZE : i];
-            bool repeated = b == a + 2 * RUNS - 2;  /* the last run is the first one again */
+            bool repeated = b == a + 2 * RUNS - 2;  /* the last run repeats the first one */
             check(repeated ? same == SIZE : abs(same - SIZE / 2) < 5 * 32, "lists %d and %d agree in %d of %d", a, b, same,
                   SIZE);
         }

@@ -1,6 +1,6 @@
 /*
- * Saved states of Adam: the documented bytes, the same on every device; what is loaded is what was saved, through any change of
- * precision; what is damaged is refused and nothing is written.
+ * Saved states of Adam: the documented bytes, the same on every device; loading restores what was saved, through any change of
+ * precision; damaged data is refused and nothing is written.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
@@ -20,7 +20,7 @@
 
 static const int64_t counts[] = {70, 0, 1, 2100, 32, 33, 0};
 
-/* Saves what a session has, when its steps are done; *bytes is what the library says it needs. */
+/* Saves the state of a session after its steps; *bytes is the size that the library asks for. */
 static unsigned char *save(struct adam_session *session, size_t *bytes) {
     device_synchronize(session->device);
     check_ok(quern_adam_saved_bytes(session->device->quern, &session->args, bytes));
@@ -60,7 +60,7 @@ Test(adam_saved, every_byte_is_as_documented) {
     for_each_adam_row(check_layout);
 }
 
-/* The same by hand, so that the oracle's own idea of the layout is looked at too. */
+/* The same by hand, so that the oracle's own layout is checked too. */
 Test(adam_saved, a_small_state_by_hand) {
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_REMAINDER, true);
     static const int64_t two[] = {2};
@@ -95,7 +95,7 @@ Test(adam_saved, a_small_state_by_hand) {
 
 /* ---- loading ---- */
 
-/* Another state of the same shape: everything must be replaced. */
+/* Another state of the same shape: the load must replace all of it. */
 static void spoil(struct adam_problem *problem) {
     static const int arenas[] = {ARENA_M, ARENA_V, ARENA_MASTER, ARENA_M_SCALE, ARENA_V_SCALE, ARENA_V_MAX, ARENA_V_MAX_SCALE};
     for (size_t a = 0; a < COUNT(arenas); a++)
@@ -103,14 +103,14 @@ static void spoil(struct adam_problem *problem) {
     if (problem->args.master_dtype) fill_pattern(problem->arena[ARENA_PARAM], problem->bytes[ARENA_PARAM]);
 }
 
-/* Loads into a session of `to` and compares with the oracle's conversion; gives back what the session has then. */
+/* Loads into a session of `to` and compares with the oracle's conversion; returns the resulting state. */
 static void check_loaded(const struct test_device *device, struct adam_problem *to, const unsigned char *saved, size_t bytes,
                          int64_t step, uint64_t seed, const char *what) {
     struct adam_problem expected;
     struct adam_session session;
     int64_t loaded_step = -1;
     uint64_t loaded_seed = 0;
-    unsigned char *aligned = malloc(bytes);  /* which only the oracle needs */
+    unsigned char *aligned = malloc(bytes);  /* needed by the oracle only */
     check(aligned, "no memory");
     memcpy(aligned, saved, bytes);
     adam_copy(&expected, to);
@@ -126,7 +126,7 @@ static void check_loaded(const struct test_device *device, struct adam_problem *
     adam_free(&expected);
 }
 
-/* After a few steps: save, load elsewhere, save again: the same bytes. */
+/* After a few steps: save, load elsewhere, save again; both saved states are equal. */
 static void check_round_trip(const struct test_device *device, const struct quern_kernel *row) {
     const quern_adam_args args = adam_args_of(row);
     struct adam_problem problem, other;
@@ -157,7 +157,7 @@ Test(adam_saved, what_is_loaded_is_saved_as_it_was) {
 
 /* ---- conversions ---- */
 
-/* Steps on one row, saved; loaded into the types of every other row with the same parameters. */
+/* Steps on one row, saved, then loaded into the types of every other row with the same parameters. */
 static void check_conversion(const struct test_device *device, const struct quern_kernel *from, const struct quern_kernel *to) {
     char what[512];
     snprintf(what, sizeof what, "%s loaded into %s", from->name, to->name);
@@ -182,7 +182,7 @@ static void check_conversion(const struct test_device *device, const struct quer
     adam_free(&other);
 }
 
-/* Conversion is host code, the same for all rows of a device: of those with bf16 parameters one for each state and master. */
+/* Conversion is host code and the same for all rows of a device: one bf16 row per type of state and master is enough. */
 static bool stands_for_others(const struct quern_kernel *row) {
     if (row->key.adam.param != QUERN_BF16) return false;
     return row->key.adam.grad == QUERN_BF16 || (row->key.adam.master == QUERN_F32 && row->key.adam.full);
@@ -204,7 +204,7 @@ Test(adam_saved, any_precision_into_any_other) {
     device_close(&device);
 }
 
-/* Tensors longer than what is converted at once, from and to memory at odd addresses. */
+/* Tensors longer than one conversion chunk, from and to memory at odd addresses. */
 Test(adam_saved, long_tensors_and_odd_addresses) {
     static const int64_t longs[] = {65536 + 100, 65536, 5, 131072 + 33};
     static const struct {
@@ -240,7 +240,7 @@ Test(adam_saved, long_tensors_and_odd_addresses) {
     device_close(&device);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused states ---- */
 
 struct refusal {
     struct adam_session session;
@@ -307,7 +307,7 @@ Test(adam_saved, damage_is_noticed) {
     close_refusal(&r, &device);
 }
 
-/* Sound to the hash, and yet wrong: each change is sealed anew. */
+/* The hash is valid but the content is wrong: each change gets a new hash. */
 Test(adam_saved, lies_are_noticed) {
     static const struct {
         const char *what;
@@ -339,7 +339,7 @@ Test(adam_saved, lies_are_noticed) {
     close_refusal(&r, &device);
 }
 
-/* Tensors of other sizes than those saved. */
+/* Tensors of other sizes than the saved ones. */
 Test(adam_saved, other_tensors_are_refused) {
     struct refusal r = {0};
     struct test_device device;
@@ -354,9 +354,9 @@ Test(adam_saved, other_tensors_are_refused) {
     close_refusal(&r, &device);
 }
 
-/* ---- by a plan ---- */
+/* ---- with a plan ---- */
 
-/* A plan stands for its list; the rest of the arguments must be those that it was made with. */
+/* A plan replaces its list; the other arguments must equal those of its creation. */
 Test(adam_saved, a_plan_stands_for_its_list) {
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, true);
     const quern_adam_args args = adam_args_of(row);
@@ -391,9 +391,9 @@ Test(adam_saved, a_plan_stands_for_its_list) {
     device_close(&device);
 }
 
-/* ---- room, and going on ---- */
+/* ---- buffer size, and resuming ---- */
 
-/* Too small a buffer to save into is refused before anything is written. */
+/* A buffer too small to save into is refused before anything is written. */
 Test(adam_saved, room_is_checked) {
     struct refusal r = {0};
     struct test_device device;
@@ -408,7 +408,7 @@ Test(adam_saved, room_is_checked) {
     close_refusal(&r, &device);
 }
 
-/* Training goes on as if it had not been interrupted, with the step and seed that come back. */
+/* Training continues as if uninterrupted, with the step and seed that the load returns. */
 static void check_resumed(const struct test_device *device, const struct quern_kernel *row) {
     quern_adam_args args = adam_args_of(row);
     args.step = 1;

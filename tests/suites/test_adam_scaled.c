@@ -1,7 +1,6 @@
 /*
  * Scaled moments: the scale of a block, its rounding at every boundary, the statistics of stochastic rounding, and v that never
- * becomes zero.  Values are brought to the rounding unchanged: with beta1 = 0 from the gradient to m, with beta2 = 0 its square
- * to v.
+ * becomes zero.  Values reach the rounding unchanged: with beta1 = 0 m becomes the gradient, with beta2 = 0 v becomes its square.
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
@@ -25,7 +24,7 @@ static const struct quern_kernel *scaled_row(quern_dtype dtype) {
     return find_adam_row(QUERN_F32, QUERN_F32, dtype, dtype, QUERN_NO_DTYPE, true);
 }
 
-/* m becomes the gradient, v its square, and nothing else is asked for. */
+/* m becomes the gradient and v its square; no further option is set. */
 static quern_adam_args direct_args(const struct quern_kernel *row, quern_rounding rounding) {
     quern_adam_args args = adam_args_of(row);
     args.amsgrad = args.zero_grads = 0, args.copy_dtype = QUERN_NO_DTYPE;
@@ -56,20 +55,20 @@ static void run_direct(const struct quern_kernel *row, struct adam_problem *prob
 
 /* ---- boundaries ---- */
 
-/* Blocks whose largest values are of every size, with ties, almost ties, tiny and infinite values beside them. */
+/* Blocks whose maxima have every magnitude, next to ties, almost ties, tiny and infinite values. */
 static int64_t make_blocks(float *values) {
     static const double beside[] = {1, 0x1.08p0, 0x1.18p0, 0x1.08001p0, 0x1.17FFFp0, 0x1.1p0, 0x1.3p0, 0x1.FFFFFEp0, 0x1.002p0,
                                     0x1.006p0, 0x1.F8p0, 0x1.Fp0};
     int64_t count = 0;
     for (int exponent = -150; exponent <= 127; exponent += 3) {
         for (int k = 0; k < QUERN_SCALE_BLOCK; k++) {
-            const int down = k < 12 ? 0 : k < 24 ? k - 4 : 2 * k;  /* below the block's top */
+            const int down = k < 12 ? 0 : k < 24 ? k - 4 : 2 * k;  /* below the block's maximum */
             const double value = ldexp(beside[k % 12], exponent - down);
             values[count++] = (float)(k % 3 == 1 ? -value : value);
         }
         if (exponent % 2) values[count - 1] = exponent % 4 == 1 ? INFINITY : NAN, values[count - 2] = -INFINITY;
     }
-    values[count++] = 3;  /* a block of one */
+    values[count++] = 3;  /* a block of one element */
     return count;
 }
 
@@ -83,7 +82,7 @@ static void check_boundaries(quern_dtype dtype, quern_rounding rounding) {
     struct adam_problem problem;
     make_direct(&problem, &args, count, values);
     run_direct(row, &problem);
-    /* What the model's own oracle would overlook: each value must have come through but for the rounding. */
+    /* The model's own oracle would miss this: apart from the rounding, each value must arrive unchanged. */
     for (int64_t i = 0; i < count; i++) {
         const double value = (double)values[i], got = adam_value_at(&problem, 0, ARENA_M, i);
         if (!isfinite(value)) {
@@ -108,8 +107,8 @@ Test(adam_scaled, boundaries_stochastic) {
 /* ---- statistics ---- */
 
 /*
- * One value in all elements but the first of each block, which is larger by a power of two and so decides how much of the value is
- * cut off.  The share rounded up is the fraction cut off, within four standard deviations.
+ * One value in all elements except the first of each block.  The first is larger by a power of two and so determines how much of
+ * the value is cut off.  The fraction rounded up equals the fraction cut off, within four standard deviations.
  */
 static void check_share(quern_dtype dtype, float value, int power, uint64_t seed) {
     const struct quern_kernel *row = scaled_row(dtype);
@@ -153,7 +152,7 @@ Test(adam_scaled, stochastic_shares) {
 
 /* ---- v above zero ---- */
 
-/* A v that is far too small for its block is kept as the smallest there is, so that the next step is no jump. */
+/* A v that is far too small for its block is stored as the smallest positive value, so that the next step does not jump. */
 static void check_small_v(const struct test_device *device, const struct quern_kernel *row) {
     if (!adam_is_scaled(row->key.adam.v)) return;
     static const int64_t counts[] = {64};
@@ -183,8 +182,8 @@ Test(adam_scaled, v_above_zero_stays_there) {
 /* ---- any state ---- */
 
 /*
- * Every code under every scale is read as what it is, and a scale of 255 as infinity, which NaN and infinity follow from.  Beside
- * any gradient but zero nobody would see what a scale of 0 stands for.
+ * Every code under every scale decodes to its value; a scale of 255 decodes to infinity, which leads to NaN or infinity.  The
+ * gradient is zero: any other would hide the value of a scale of 0.
  */
 static void check_every_code(const struct test_device *device, const struct quern_kernel *row) {
     const quern_dtype m = row->key.adam.m, v = row->key.adam.v;
@@ -217,7 +216,7 @@ Test(adam_scaled, every_code_under_every_scale) {
     for_each_adam_row(check_every_code);
 }
 
-/* All bytes zero is a state of zeros: a first step from it is that from zeros in fp32. */
+/* All bytes zero is a state of zeros: a first step from it equals one from zeros in fp32. */
 Test(adam_scaled, zero_bytes_are_zeros) {
     static const int64_t counts[] = {100};
     for (size_t d = 0; d < COUNT(scaled); d++) {

@@ -1,5 +1,5 @@
 /*
- * What a caller can get wrong: each mistake has its status, a detail that names the field, and no effect.
+ * Mistakes in a caller's arguments: each has its status and a detail that names the field, and the call writes nothing.
  *
  * Runs on: cpu, every emulated, gpu.
  */
@@ -22,7 +22,7 @@ static void open_all(struct test_device *device) {
     check_ok(quern_prepare(device->quern, QUERN_CROSS_ENTROPY | QUERN_ADAM));
 }
 
-/* The call failed as expected and its detail names the culprit. */
+/* The call failed as expected and its detail names the bad field. */
 static void check_refused(quern_status status, quern_status expected, const char *culprit) {
     check(status == expected, "%s: %s instead of %s: %s", culprit, quern_status_string(status),
           quern_status_string(expected), error_detail());
@@ -115,7 +115,7 @@ static void free_cross_entropy_call(struct cross_entropy_call *call) {
     for (size_t i = 0; i < COUNT(all); i++) buffer_close(all[i]);
 }
 
-/* One mistake in a call of one of the functions that would succeed without it. */
+/* One mistake in an otherwise valid call of one of the functions. */
 #define STEP_MISTAKE(run, change, status, culprit)    \
     do {                                              \
         struct cross_entropy_call call;               \
@@ -234,7 +234,7 @@ Test(arguments, cross_entropy_shards) {
     device_close(&device);
 }
 
-/* What one step needs and another ignores; the options are checked by all. */
+/* Fields that one step needs and another ignores; all steps check the options. */
 Test(arguments, cross_entropy_steps) {
     struct test_device device;
     open_all(&device);
@@ -264,7 +264,7 @@ Test(arguments, cross_entropy_steps) {
     device_close(&device);
 }
 
-/* Pointers that a step has no use for may be anything: they are not looked at. */
+/* Pointers that a step does not use may hold anything: they are not read. */
 Test(arguments, cross_entropy_steps_ignore_the_rest) {
     struct test_device device;
     struct cross_entropy_call call;
@@ -303,7 +303,7 @@ Test(arguments, cross_entropy_null) {
     device_close(&device);
 }
 
-/* Pointers may be NULL when the workspace is asked for, and where nothing is read or wanted. */
+/* Pointers may be NULL in a workspace query, and where nothing is read or requested. */
 Test(arguments, cross_entropy_without_pointers) {
     struct test_device device;
     open_all(&device);
@@ -470,7 +470,7 @@ Test(arguments, an_operation_must_be_prepared) {
     device_close(&device);
 }
 
-/* ---- nonsense ---- */
+/* ---- random bytes ---- */
 
 /* A scalar of a random kind: tiny, huge, negative, plausible. */
 static int64_t random_scalar(uint64_t seed, uint64_t i) {
@@ -480,7 +480,7 @@ static int64_t random_scalar(uint64_t seed, uint64_t i) {
     return kind % 4 ? some[kind / 4 % COUNT(some)] : (int64_t)random_bits(seed, 2 * i + 1);
 }
 
-/* Any bytes in the scalar fields, NULL or a small valid buffer in the pointers: an answer, and no crash. */
+/* Any bytes in the scalar fields, NULL or a small valid buffer in the pointers: the call returns a status and does not crash. */
 static float random_option(uint64_t i) {
     static const float some[] = {0, 0.1f, 1, -1, 1.5f, 30, (float)INFINITY, (float)NAN, 1e-30f, 3e38f};
     return some[random_bits(3, i) % COUNT(some)];
@@ -502,7 +502,7 @@ static void spoil_options(quern_cross_entropy_args *a, uint64_t i) {
     if (which & 8192) a->stats = NULL;
 }
 
-/* One of the functions; those for shards only where the shape fits the buffers, since not all of them need a workspace. */
+/* One of the functions; those for shards only if the shape fits the buffers, since not all of them need a workspace. */
 static quern_status run_any(struct cross_entropy_call *call, uint64_t i, bool fits) {
     quern_status (*const functions[])(struct cross_entropy_call *call) = {run_cross_entropy, run_stats, run_combine, run_gradient};
     call->shard_count = random_bits(7, i) % 16 ? SHARDS : random_scalar(7, i);
@@ -540,7 +540,7 @@ Test(arguments, fuzzed_cross_entropy) {
         if (i % 2) spoil_options(&a, (uint64_t)i);
         size_t bytes = 0;
         quern_status status = quern_cross_entropy_workspace(device.quern, &a, &bytes);
-        /* Anything that fits the buffers may run; the rest must be refused for lack of workspace or a reason of its own. */
+        /* A call that fits the buffers may run; all others must be refused for lack of workspace or another reason. */
         bool fits = a.rows >= 0 && a.rows <= ROWS && a.vocab >= 0 && a.vocab <= VOCAB && a.logits_stride <= VOCAB
                  && a.grad_stride <= VOCAB && a.padded_vocab <= VOCAB;
         bool given = fits && bytes <= workspace_bytes;

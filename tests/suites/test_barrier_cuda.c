@@ -1,8 +1,8 @@
 /*
- * Barriers of GPU ranks that one thread drives: on as many GPUs as there are ranks, and many ranks on one.
+ * Barriers of GPU ranks that one thread drives: one GPU per rank, and many ranks on one GPU.
  *
- * That a barrier holds is seen by copies: before it, each rank's stream writes a number into every rank's memory; after it each
- * rank's stream reads its own, where all numbers must be.
+ * Copies prove that a barrier holds: before it, each rank's stream writes a number into every rank's memory; after it each rank's
+ * stream reads its own memory, which must hold all the numbers.
  *
  * Runs on: every emulated, gpu; kernels of barrier.
  */
@@ -32,7 +32,7 @@ static double now(void) {
 
 enum { MOST_ROUNDS = 256 };
 
-/* What a rank read in each round, of each writer. */
+/* The value that a rank read in each round, for each writer. */
 typedef uint32_t history[MOST_ROUNDS][MOST_GPU_RANKS];
 
 struct board {
@@ -66,7 +66,7 @@ static bool takes_part(const struct board *board, int round, int rank) {
     return !~board->members[round] || board->members[round] >> rank & 1;
 }
 
-/* One rank's share of a round: writes to the members, meets them, reads, and meets them again before anything is written anew. */
+/* One rank's part of a round: writes to the members, barrier, reads, and a second barrier before the next writes. */
 static void enqueue_share(struct board *board, int round, int rank) {
     const struct gpu_group *group = board->group;
     void *stream = group->device[rank].stream;
@@ -130,7 +130,7 @@ static void run_rounds(struct gpu_group *group, int rounds, bool subsets) {
     board_close(&board);
 }
 
-/* ---- ranks that all come ---- */
+/* ---- all ranks arrive ---- */
 
 static const int few[] = {1, 2, 3, 4, 8};
 
@@ -166,7 +166,7 @@ Test(barrier_cuda, a_subset_does_not_wait_for_the_others) {
     struct board board;
     board_open(&board, &group);
     for (int round = 0; round < 10; round++) enqueue_round(&board, 5);
-    check_board(&board);  /* ranks 1 and 3 have called nothing */
+    check_board(&board);  /* ranks 1 and 3 have made no call */
     for (int round = 0; round < 10; round++) enqueue_round(&board, ~0ull);
     check_board(&board);
     board_close(&board);
@@ -180,7 +180,7 @@ Test(barrier_cuda, counters_wrap_around) {
     gpu_group_close(&group);
 }
 
-/* Without a second barrier in the round, whoever is first through one comes to the next while others still wait in it. */
+/* Without a second barrier in the round, the first rank through one barrier reaches the next while others still wait in it. */
 Test(barrier_cuda, a_rank_may_be_a_phase_ahead) {
     struct gpu_group group;
     gpu_group_open(&group, .ranks = 4, .first_epoch = 0xFFFFFFF0);
@@ -210,13 +210,13 @@ Test(barrier_cuda, a_captured_barrier_is_replayed) {
     gpu_group_replay(&group, &replay, 100);
     gpu_group_close_replay(&group, &replay);
     check_board(&board);
-    enqueue_round(&board, ~0ull);  /* the counts go on where the replays left them */
+    enqueue_round(&board, ~0ull);  /* the counters continue from where the replays left them */
     check_board(&board);
     board_close(&board);
     gpu_group_close(&group);
 }
 
-/* ---- ranks that do not come ---- */
+/* ---- missing ranks ---- */
 
 static void expect_poison(const struct gpu_group *group, quern_status status, const char *const *texts) {
     for (int rank = 0; rank < group->ranks; rank++) {
@@ -230,7 +230,7 @@ static void expect_poison(const struct gpu_group *group, quern_status status, co
     gpu_group_synchronize(group);
 }
 
-/* The process, its contexts and its devices are none the worse. */
+/* The process, its contexts and its devices remain usable. */
 static void expect_health(struct gpu_group *group) {
     gpu_group_synchronize(group);
     gpu_group_destroy(group);
@@ -273,7 +273,7 @@ Test(barrier_cuda, a_call_has_a_limit_of_its_own) {
     gpu_group_close(&group);
 }
 
-/* What is in the stream already when the wait expires must not expire one after the other. */
+/* When the wait expires, the calls already in the stream must fail at once, without waiting for a time limit each. */
 Test(barrier_cuda, what_follows_a_failure_ends_at_once) {
     struct gpu_group group;
     gpu_group_open(&group, .ranks = 3, .timeout = 0.4);
@@ -343,9 +343,9 @@ Test(barrier_cuda, abort_ends_a_wait) {
     gpu_group_close(&group);
 }
 
-/* ---- places that are taken ---- */
+/* ---- ranks that are taken ---- */
 
-/* One thread's handle of the next group, whose other handles are another's. */
+/* One handle of the next group is created by one thread, the other handles by another. */
 static quern_group_args next_args(const struct gpu_group *group, int rank) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     args.rank = rank;
@@ -376,7 +376,7 @@ static bool name_exists(const char *path) {
     return stat(path, &file) == 0;
 }
 
-/* A thread gets the place of rank 0 and not that of rank 1, which has it already: nobody waits for what cannot become complete. */
+/* A thread gets rank 0 but not rank 1, which the thread has already: no rank waits for a group that cannot become complete. */
 Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
     struct gpu_group group;
     gpu_group_open_with(&group, (struct gpu_group_options){.ranks = 3});

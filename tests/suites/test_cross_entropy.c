@@ -46,7 +46,7 @@ Test(cross_entropy, every_row_is_reachable) {
     for_each_row(check_row_is_chosen);
 }
 
-/* A kernel for every type, and among them one that takes any vocabulary. */
+/* Every type has a kernel, and at least one that takes any vocab. */
 Test(cross_entropy, table_serves_every_dtype_and_vocab) {
     static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
     for (size_t d = 0; d < COUNT(dtypes); d++) {
@@ -70,7 +70,7 @@ static void check_options(const struct test_device *device, const struct quern_k
     } upstream[] = {{false, 1}, {true, 1}, {true, 0}, {true, 3}, {true, -2}};
     int reductions = QUERN_REDUCTION_MEAN + 1, placements = NO_GRAD + 1;
     int total = 2 * reductions * placements * (int)COUNT(ignored) * (int)COUNT(upstream);
-    /* A step without a common factor with the numbers of choices still meets every pair of them. */
+    /* A step coprime to the numbers of choices still meets every pair of them. */
     for (int i = 0; i < total; i += test_is_small() ? 7 : 1) {
         int n = i;
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtype_of(row), .rows = 7, .vocab = 83, .seed = 5);
@@ -160,7 +160,7 @@ Test(cross_entropy, a_million_columns) {
     for_each_row(check_huge_vocab);
 }
 
-/* Every misalignment of rows and arrays: the stride moves each row by another remainder. */
+/* Every misalignment of rows and arrays: the stride shifts each row by another remainder. */
 static void check_alignments(const struct test_device *device, const struct quern_kernel *row) {
     for (int64_t offset = 0; offset < 16; offset++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(
@@ -179,7 +179,7 @@ Test(cross_entropy, every_alignment) {
     for_each_row(check_alignments);
 }
 
-/* More rows than a GPU has room for at once, than a block of the label stage and than a CPU's share. */
+/* More rows than fit a GPU at once, a block of the label stage, or a CPU thread's part. */
 static void check_row_counts(const struct test_device *device, const struct quern_kernel *row) {
     static const int64_t full[] = {1, 2, 31, 257, 1023, 1025, 5000}, small[] = {1, 2, 33, 260};
     const int64_t *counts = test_is_small() ? small : full;
@@ -248,11 +248,11 @@ Test(cross_entropy, flat_peaked_and_shifted_logits) {
     for_each_row(check_distributions);
 }
 
-/* The gradient against the kernel's own loss: no formula of the oracle's takes part. */
+/* The gradient against the kernel's own loss, without the oracle's formulas. */
 static void check_slopes(const struct test_device *device, const struct quern_kernel *row) {
     if (dtype_of(row) != QUERN_F32) return;
     enum { VOCAB = 21, LABEL = 4 };
-    /* Row 2j has logit j raised, row 2j + 1 has it lowered, the last row neither. */
+    /* Row 2j has logit j raised, row 2j + 1 has it lowered, the last row is unchanged. */
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 2 * VOCAB + 1, .vocab = VOCAB);
     struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs outputs;

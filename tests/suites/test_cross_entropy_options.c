@@ -1,6 +1,6 @@
 /*
- * Cross-entropy with label smoothing, z-loss, softcap, class weights, padding and further outputs: on every row of the table, each
- * with what its kernel knows.
+ * Cross-entropy with label smoothing, z-loss, softcap, class weights, padding and further outputs: on every row of the table,
+ * each with the options that its kernel supports.
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
@@ -29,7 +29,7 @@ static bool is_full(const struct quern_kernel *row) {
 
 /* ---- every combination ---- */
 
-/* The next of a few choices, by a number that is used up on the way. */
+/* The next of a few choices, from a number that is consumed step by step. */
 static int choose(int *n, int choices) {
     const int choice = *n % choices;
     *n /= choices;
@@ -47,7 +47,7 @@ static struct cross_entropy_case combination(const struct quern_kernel *row, int
     if (is_full(row)) c.has_weights = choose(&n, 2);
     c.reduction = (quern_reduction)choose(&n, 3);
     c.placement = (enum placement)choose(&n, 3);
-    /* What follows goes round at a pace of its own. */
+    /* The following options cycle at a different rate. */
     c.shards = i % 5 > 2 ? 1 + i % 4 : 0;
     c.split = (uint64_t)i;
     c.later = i % 7 == 0;
@@ -62,7 +62,7 @@ static struct cross_entropy_case combination(const struct quern_kernel *row, int
 
 static void check_combinations(const struct test_device *device, const struct quern_kernel *row) {
     const int total = is_full(row) ? 2 * 3 * 3 * 2 * 3 * 3 : 2 * 3 * 3;
-    /* A step without a common factor with the numbers of choices still meets every pair of them. */
+    /* A step coprime to the numbers of choices still meets every pair of them. */
     for (int i = 0; i < total; i += test_is_small() && is_full(row) ? 13 : 1) {
         const struct cross_entropy_case c = combination(row, i);
         cross_entropy_check_case(device, &c);
@@ -73,7 +73,7 @@ Test(cross_entropy_options, every_combination) {
     for_each_row(check_combinations);
 }
 
-/* ---- distributions: each option keeps its precision wherever the logits lie ---- */
+/* ---- distributions: each option keeps its precision for any range of logits ---- */
 
 static void set_option(struct cross_entropy_case *c, int option) {
     c->label_smoothing = option == 0 || option == 4 ? 0.2f : 0;
@@ -95,14 +95,14 @@ static void check_distributions(const struct test_device *device, const struct q
         {-1e4, 30, 0},
         {40, 10, 20},   /* in the bend of a softcap, and beyond */
         {-60, 20, 60},
-        {0, 200, 0},    /* one column takes all; a softcap is saturated on both sides */
+        {0, 200, 0},    /* one column dominates; a softcap is saturated on both sides */
         {0, 1e-4, 0},   /* a softcap does nothing */
         {150, 10, 0},   /* a whole row far into a softcap: no larger gradient hides how exact the small slopes are */
         {1e6, 3, 0},    /* a larger offset */
     };
     for (size_t i = 0; i < COUNT(distributions); i++) {
         for (int option = is_full(row) ? 0 : 1; option < (is_full(row) ? 5 : 2); option++) {
-            /* On the emulator they take turns. */
+            /* On the emulator the rows of the table share the cases. */
             if (test_is_small() && is_full(row) && (option + (int)i) % 5 > 1) continue;
             struct cross_entropy_case c = CROSS_ENTROPY_CASE(
                 .logits_dtype = row->key.cross_entropy.logits, .rows = 4, .vocab = option % 2 ? 50 : test_size(1500, 600),
@@ -146,7 +146,7 @@ Test(cross_entropy_options, vocabs_and_alignments) {
     for_each_row(check_shapes);
 }
 
-/* Several parts to a row, with the label in each, and so many rows that each worker has some. */
+/* Several parts per row, with the label in each, and enough rows for each worker. */
 static void check_long_rows(const struct test_device *device, const struct quern_kernel *row) {
     const int64_t longest = row->key.cross_entropy.vocab_max, wanted = test_size(100003, 20011);
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(
@@ -165,7 +165,7 @@ Test(cross_entropy_options, long_rows) {
     for_each_row(check_long_rows);
 }
 
-/* ---- one output at a time: none depends on another's being wanted ---- */
+/* ---- one output at a time: no output depends on another being requested ---- */
 
 static void check_outputs(const struct test_device *device, const struct quern_kernel *row) {
     const unsigned known = is_full(row) ? WANT_EVERYTHING : WANT_WHAT_IS_FREE;
@@ -184,9 +184,9 @@ Test(cross_entropy_options, each_output_alone) {
     for_each_row(check_outputs);
 }
 
-/* ---- argmax: the first of several ---- */
+/* ---- argmax: the first of equal maxima ---- */
 
-/* The largest value stands in two to four places, the first of them in each row elsewhere. */
+/* The maximum occurs at two to four positions; the first one differs from row to row. */
 static void check_ties(const struct test_device *device, const struct quern_kernel *row) {
     if (!is_full(row)) return;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits,
@@ -211,7 +211,7 @@ Test(cross_entropy_options, argmax_is_the_first) {
 
 /* ---- weights ---- */
 
-/* Counted rows that weigh nothing: no division by zero, in the loss or the gradient. */
+/* Counted rows with weight zero: no division by zero, in the loss or the gradient. */
 static void check_weightless(const struct test_device *device, const struct quern_kernel *row) {
     if (!is_full(row)) return;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 4, .vocab = 60,
@@ -234,7 +234,7 @@ Test(cross_entropy_options, rows_that_weigh_nothing) {
     for_each_row(check_weightless);
 }
 
-/* ---- the gradient against the kernel's own loss: no formula of the oracle's takes part ---- */
+/* ---- the gradient against the kernel's own loss, without the oracle's formulas ---- */
 
 enum { SLOPES = 21, LABEL = 4 };
 
@@ -243,7 +243,7 @@ static void check_slope(const struct test_device *device, struct cross_entropy_c
     struct cross_entropy_outputs outputs;
     const double h = 0x1p-6;
     cross_entropy_make_inputs(c, &inputs);
-    /* Row 2j has logit j raised, row 2j + 1 has it lowered, the last row neither. */
+    /* Row 2j has logit j raised, row 2j + 1 has it lowered, the last row is unchanged. */
     for (int64_t r = 0; r < c->rows; r++) {
         cross_entropy_set_label(c, &inputs, r, LABEL);
         for (int64_t j = 0; j < SLOPES; j++)

@@ -1,6 +1,6 @@
 /*
- * The oracle of cross-entropy against closed forms, against the formula of quern.h written down once more, and its gradient against
- * finite differences of its loss: before a kernel is measured with it.
+ * The oracle of cross-entropy against closed forms, against a second implementation of the formula of quern.h, and its gradient
+ * against finite differences of its loss.
  *
  * Runs on: oracle.
  */
@@ -42,7 +42,7 @@ Test(cross_entropy_oracle, entropy_of_two_columns) {
     }
 }
 
-/* All columns alike: log vocab, whatever they are, and every option has its closed form. */
+/* All columns equal: the loss is log vocab for any value, and every option has its closed form. */
 Test(cross_entropy_oracle, flat_rows) {
     static const double values[] = {0, 1, -7, 1e4, -1e4};
     enum { VOCAB = 11 };
@@ -62,7 +62,7 @@ Test(cross_entropy_oracle, flat_rows) {
     }
 }
 
-/* ---- the formula of quern.h once more, term by term and without care: good enough where nothing is large ---- */
+/* ---- the formula of quern.h again, term by term and without scaling: accurate enough where no value is large ---- */
 
 enum { VOCAB = 37 };
 
@@ -80,7 +80,7 @@ static double loss_by_definition(const double *x, int64_t label, const struct cr
 static const double weights[VOCAB] = {0.5, 1, 0, 2, 0.25, 1.5, 1, 1, 3, 0.125, 1, 0, 1, 1, 2, 1, 0.5, 1, 1, 1,
                                       4, 1,   1, 1, 0.75, 1, 1, 0, 2, 1, 1, 1, 0.5, 1, 1, 1, 1.25};
 
-/* Each option alone, each with each, and all of them; the smoothing and the cap also at their ends. */
+/* Each option alone, each pair, and all of them; smoothing and softcap also at the ends of their ranges. */
 static const struct cross_entropy_options options[] = {
     {0, 0, 0, 0},          {0.1, 0, 0, 0},     {1, 0, 0, 0},      {0, 1e-2, 0, 0},        {0, 0, 3, 0},
     {0, 0, 50, 0},         {0, 0, 0, weights}, {0.1, 1e-2, 0, 0}, {0.1, 0, 3, 0},         {0.3, 0, 0, weights},
@@ -128,7 +128,7 @@ Test(cross_entropy_oracle, gradient_is_the_slope_of_the_loss) {
     }
 }
 
-/* The other outputs, by their definitions; and a common offset of all logits moves nothing but lse and z-loss. */
+/* The other outputs, by their definitions; a common offset of all logits changes only lse and z-loss. */
 Test(cross_entropy_oracle, outputs_are_their_definitions) {
     double logits[VOCAB], moved[VOCAB];
     for (size_t i = 0; i < COUNT(options); i++) {
@@ -193,7 +193,7 @@ Test(cross_entropy_oracle, rows_of_nan) {
     }
 }
 
-/* A cap makes infinities finite, and their slope 0. */
+/* A softcap makes infinities finite, with slope 0. */
 Test(cross_entropy_oracle, capped_infinities) {
     const double logits[] = {(double)INFINITY, 0, (double)-INFINITY};
     const struct cross_entropy_options capped = {0, 0, 2, NULL};
@@ -215,7 +215,7 @@ Test(cross_entropy_oracle, one_column) {
     check(row.loss.exact == 12.5 && grad[0].exact == 5, "z-loss");
 }
 
-/* ---- the comparison must not be blunt: what others' tests let pass fails here ---- */
+/* ---- the comparison must be sharp: errors that other projects' tests accept fail here ---- */
 
 Test(cross_entropy_oracle, comparison_is_sharp) {
     static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
@@ -234,7 +234,7 @@ Test(cross_entropy_oracle, comparison_is_sharp) {
     }
 }
 
-/* With all options the tolerances stay within a hundred-thousandth: of the outputs, and of the largest gradient. */
+/* With all options the tolerances are at most a hundred-thousandth of the outputs and of the largest gradient. */
 Test(cross_entropy_oracle, tolerances_are_small) {
     double logits[VOCAB];
     struct cross_entropy_value grad[VOCAB];

@@ -1,7 +1,7 @@
 /*
- * The shapes and options with which others test their cross-entropy, under tolerances that are stricter (oracle/cross_entropy.c):
- * theirs are absolute ones that a gradient of zero outside the label's column passes.  Rows are left out where there would be more
- * columns in all than a test has time for; vocabularies are theirs.
+ * The shapes and options of other projects' cross-entropy tests, under stricter tolerances (oracle/cross_entropy.c): theirs are
+ * absolute ones that a gradient of zero outside the label's column would pass.  Rows are left out to bound the time; the vocab
+ * sizes are the original ones.
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
@@ -23,7 +23,7 @@ struct published {
     int64_t ignore_index, ignored_every;
     float label_smoothing, z_loss, softcap;
     bool has_weights;
-    int shards;  /* 0: the vocab is not spread */
+    int shards;  /* 0: the vocab is not split into shards */
 };
 
 #define NONE QUERN_REDUCTION_NONE
@@ -31,7 +31,10 @@ struct published {
 #define MEAN QUERN_REDUCTION_MEAN
 
 static const struct published published[] = {
-    /* TransformerEngine, test_parallel_cross_entropy.py: 64,000 or 128,000 columns, smoothing, z-loss, ignored rows, mean or none. */
+    /*
+     * TransformerEngine, test_parallel_cross_entropy.py: 64,000 or 128,000 columns, smoothing, z-loss, ignored rows, mean or
+     * none.
+     */
     {"TransformerEngine", F32 | BF16, 128, 64000, MEAN, IN_PLACE, -100, 0, 0, 0, 0, false, 0},
     {"TransformerEngine", F32 | BF16, 256, 128000, MEAN, IN_PLACE, -100, 0, 0.1f, 0, 0, false, 2},
     {"TransformerEngine", F32 | BF16, 64, 128000, NONE, IN_PLACE, -100, 25, 0, 0, 0, false, 4},
@@ -90,7 +93,7 @@ static bool is_for(const struct published *p, const struct quern_kernel *row) {
         && p->vocab <= row->key.cross_entropy.vocab_max;
 }
 
-/* Normal logits, where each row has its own loss and upstream gradient a tenth as large, as quack has them. */
+/* Normal logits; each row has its own loss and an upstream gradient a tenth as large, as in quack. */
 static void check_published(const struct test_device *device, const struct quern_kernel *row, const struct published *p,
                             uint64_t seed) {
     const int64_t most = test_size(300000, 40000) / p->vocab;
@@ -109,7 +112,7 @@ Test(cross_entropy_published, everyones_shapes_and_options) {
         struct test_device device;
         device_open_row(&device, 0, row);
         for (size_t i = 0; i < COUNT(published); i++) {
-            /* On the emulator each row of the table takes a share. */
+            /* On the emulator the rows of the table share the cases. */
             if (!is_for(&published[i], row) || (test_is_small() && (int)i % 4 != place % 4)) continue;
             check_published(&device, row, &published[i], i + 1);
         }

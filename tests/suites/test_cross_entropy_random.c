@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* The numbers of one case, drawn one after the other. */
+/* The random numbers of one case, drawn in order. */
 struct dice {
     uint64_t seed, thrown;
 };
@@ -26,7 +26,7 @@ static bool one_in(struct dice *dice, int64_t n) {
     return below(dice, n) == 0;
 }
 
-/* From 1 to 2^bits, each power of two as likely. */
+/* From 1 to 2^bits; each power of two is equally likely. */
 static int64_t any_size(struct dice *dice, int64_t bits) {
     const int64_t power = (int64_t)1 << below(dice, bits);
     return power + below(dice, power) + (power > 1 ? below(dice, 2) : 0);
@@ -88,7 +88,7 @@ static struct cross_entropy_case draw(struct dice *dice, const struct quern_kern
     return c;
 }
 
-/* A few rows become special: masked, spoilt, mislabelled. */
+/* A few rows become special: -infinity, NaN or infinity in some columns, or an invalid label. */
 static void edit(struct dice *dice, const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     static const double values[] = {(double)-INFINITY, (double)-INFINITY, (double)-INFINITY, (double)NAN, (double)INFINITY};
     for (int64_t r = 0; r < c->rows; r++) {

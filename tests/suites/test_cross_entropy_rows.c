@@ -1,5 +1,5 @@
 /*
- * Cross-entropy over rows that are special: skipped, infinite, NaN; each beside ordinary rows, which must not notice.
+ * Cross-entropy over special rows: skipped, infinite, NaN; each next to ordinary rows, which must not change.
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
@@ -11,7 +11,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Changes the inputs of a case, which then must give what the oracle says. */
+/* Changes the inputs of a case; the result must match the oracle. */
 typedef void edit(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs);
 
 static void check_edited(const struct test_device *device, const struct cross_entropy_case *c, edit *change) {
@@ -26,8 +26,8 @@ static void check_edited(const struct test_device *device, const struct cross_en
 }
 
 /*
- * For every row of the table: several vocabularies, each reduction, each placement; as they are, and with all options that the row
- * knows, in one call, with the gradient later, and in shards.
+ * For every row of the table: several vocab sizes, each reduction, each placement; without options and with all that the row
+ * supports; in one call, with the gradient later, and in shards.
  */
 static void check_everywhere(edit *change) {
     static const int64_t full[] = {5, 64, 777, 2100}, small[] = {5, 777};
@@ -41,7 +41,7 @@ static void check_everywhere(edit *change) {
                     .logits_dtype = row->key.cross_entropy.logits, .rows = 7, .vocab = vocabs[i], .padding = 2,
                     .reduction = (quern_reduction)(k % 3), .placement = (enum placement)(k / 3),
                     .labels_dtype = k % 4 < 2 ? QUERN_INT32 : QUERN_INT64, .has_upstream = k == 4, .seed = i + 3);
-                /* The emulator takes turns. */
+                /* On the emulator the rows of the table share the cases. */
                 const bool is_plain_turn = (k / 2 + i) % 2;
                 if (!test_is_small() || is_plain_turn) check_edited(&device, &c, change);
                 if (test_is_small() && is_plain_turn) continue;
@@ -86,7 +86,7 @@ Test(cross_entropy_rows, nothing_but_bad_labels) {
     check_everywhere(spoil_all_labels);
 }
 
-/* Labels that a kernel would take for valid if it looked at their low 32 bits only. */
+/* Labels that would look valid to a kernel that reads only their low 32 bits. */
 static void widen_labels(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     if (c->labels_dtype != QUERN_INT64) return;
     cross_entropy_set_label(c, inputs, 0, (int64_t)1 << 32);
@@ -98,7 +98,7 @@ Test(cross_entropy_rows, labels_beyond_32_bits) {
     check_everywhere(widen_labels);
 }
 
-/* ignore_index is compared as 64 bits, whatever the labels' type. */
+/* ignore_index is compared as 64 bits for any label type. */
 Test(cross_entropy_rows, every_ignore_index) {
     static const int64_t indices[] = {-100, -1, 0, 3, 63, 64, 1000, INT32_MIN, ((int64_t)1 << 32) + 3, INT64_MIN, INT64_MAX};
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
@@ -117,7 +117,7 @@ Test(cross_entropy_rows, every_ignore_index) {
     }
 }
 
-/* A skipped row's gradient is exactly zero, whatever is in the row and however large its upstream gradient is. */
+/* A skipped row's gradient is exactly zero for any content of the row and any upstream gradient. */
 static void spoil_skipped_rows(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     static const double values[] = {(double)NAN, (double)INFINITY, (double)-INFINITY};
     for (int64_t r = 1; r <= 4; r++) {
@@ -133,7 +133,7 @@ Test(cross_entropy_rows, skipped_rows_may_hold_anything) {
 
 /* ---- infinities ---- */
 
-/* -infinity in single columns, in whole tiles, at the row's ends, everywhere but in one column. */
+/* -infinity in single columns, in whole tiles, at the row's ends, in all columns except one. */
 static void mask_columns(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     for (int64_t r = 0; r < c->rows; r++) {
         int64_t label = cross_entropy_get_label(c, inputs, r);
@@ -171,7 +171,7 @@ Test(cross_entropy_rows, masked_labels) {
     check_everywhere(mask_labels);
 }
 
-/* ---- NaN and +infinity: the row is NaN, the others do not notice ---- */
+/* ---- NaN and +infinity: the row is NaN, the others are unchanged ---- */
 
 static void put_in_odd_rows(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs, double value) {
     for (int64_t r = 1; r < c->rows; r += 2) {
@@ -188,7 +188,7 @@ Test(cross_entropy_rows, nan_stays_in_its_row) {
     check_everywhere(put_nan);
 }
 
-/* The maximum must not lose a NaN among -infinities, and a negative NaN counts as well. */
+/* The maximum must not lose a NaN among -infinities; this includes a negative NaN. */
 static void put_nan_among_infinities(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     mask_rows(c, inputs);
     for (int64_t r = 1; r < c->rows; r += 2)
@@ -207,7 +207,7 @@ Test(cross_entropy_rows, positive_infinity_is_nan) {
     check_everywhere(put_infinity);
 }
 
-/* Every single column of a row in turn: no lane, tail or tile may lose it. */
+/* NaN or +infinity in every single column in turn: no lane, tail or tile may lose it. */
 Test(cross_entropy_rows, nan_in_every_column) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         struct test_device device;
@@ -228,7 +228,7 @@ Test(cross_entropy_rows, nan_in_every_column) {
     }
 }
 
-/* The label in every column in turn, where most probability lies elsewhere. */
+/* The label in every column in turn, where another column has most of the probability. */
 Test(cross_entropy_rows, label_in_every_column) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         struct test_device device;

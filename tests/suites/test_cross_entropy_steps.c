@@ -1,6 +1,6 @@
 /*
- * Cross-entropy in steps: stats, combine and gradient give the bits of the one call where there is one shard, and its neighbours
- * where there are several; and whichever way the library takes within a call never shows.
+ * Cross-entropy in steps: stats, combine and gradient give the bits of the one call with one shard, and values within one ulp
+ * with several; the result does not depend on how the library splits a call.
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
@@ -28,8 +28,8 @@ static void for_each_row(body *check_row) {
 }
 
 /*
- * A case with something of everything, with the options of the row or, for a plain one, without: left to choose, the library has
- * plain kernels for a request without options.  At most as long as the row can take.
+ * A case with a bit of everything, with the options of the row or, for a plain row, without: for a request without options the
+ * library prefers plain kernels.  Limited to the longest row that the kernel supports.
  */
 static struct cross_entropy_case case_of(const struct quern_kernel *row, int64_t rows, int64_t vocab, int i) {
     const int64_t longest = row->key.cross_entropy.vocab_max;
@@ -112,9 +112,9 @@ Test(cross_entropy_steps, several_shards_are_neighbours_of_the_whole) {
     for_each_row(check_splits);
 }
 
-/* ---- shards in which a row has nothing ---- */
+/* ---- shards without finite logits in a row ---- */
 
-/* All but one shard of a row are -infinity; of the last row all are, and in one the label's shard is. */
+/* All but one shard of a row are -infinity; in the last row all are, including the label's shard. */
 static void check_empty_shards(const struct test_device *device, const struct quern_kernel *row) {
     for (int i = 0; i < 8; i++) {
         struct cross_entropy_case c = case_of(row, 4, 200 + 31 * i, i);
@@ -156,7 +156,7 @@ static void check_far_columns(const struct test_device *device, const struct que
     struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs near_outputs, far_outputs;
     c.labels_dtype = QUERN_INT64;
-    c.label_smoothing = 0;  /* is over all columns */
+    c.label_smoothing = 0;  /* counts all columns */
     c.outputs &= ~(unsigned)WANT_STATS;
     c.shards = 3;
     cross_entropy_make_inputs(&c, &inputs);
@@ -181,7 +181,7 @@ Test(cross_entropy_steps, columns_beyond_2_32) {
 
 /* ---- stats ---- */
 
-/* A shard's stats are what combine needs and nothing else: that of the label is in one, and the skipped rows are in none. */
+/* A shard's stats hold exactly what combine needs: the label's logit is in one shard, and skipped rows are in none. */
 static void check_shard_stats(const struct test_device *device, const struct quern_kernel *row) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 7, .vocab = 90,
                                                      .outputs = WANT_STATS, .ignored_every = 3);
@@ -225,7 +225,7 @@ Test(cross_entropy_steps, zero_rows) {
     for_each_row(check_no_rows);
 }
 
-/* ---- the number of rows: few rows with several parts are split, many are not, and each has the bits it has alone ---- */
+/* ---- the number of rows: few rows with several parts are split, many are not, and each row has the bits it has alone ---- */
 
 static void check_row_among(const struct test_device *device, struct cross_entropy_case *c,
                             const struct cross_entropy_inputs *inputs, const struct cross_entropy_outputs *all, int64_t place) {
@@ -270,9 +270,9 @@ Test(cross_entropy_steps, a_row_alone_and_among_many) {
     for_each_row(check_row_numbers);
 }
 
-/* ---- whichever kernels serve a call ---- */
+/* ---- any choice of kernels for a call ---- */
 
-/* On a device that is left to choose, and may split the rows, each kernel of the table would have given the same bits. */
+/* On a device with a free choice that may split rows, each kernel of the table would have given the same bits. */
 static void check_choice(const struct quern_kernel *row, const struct cross_entropy_case *c) {
     struct cross_entropy_inputs inputs;
     struct cross_entropy_outputs forced, chosen;
@@ -301,7 +301,7 @@ Test(cross_entropy_steps, any_kernel_gives_the_same_bits) {
     }
 }
 
-/* ---- threads: a single row of several parts goes to several of them ---- */
+/* ---- threads: a single row of several parts is divided among several threads ---- */
 
 static void check_threads(const struct test_device *device, const struct quern_kernel *row) {
     static const int threads[] = {2, 3, 7, 64};

@@ -1,5 +1,5 @@
 /*
- * The same bits, whatever surrounds the work: from run to run, in any batch, with any threads.
+ * The same bits in every run, in any batch and with any number of threads.
  *
  * Runs on: cpu, emulated, gpu.
  */
@@ -16,7 +16,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- hooks: an engine's own ways to run tasks ---- */
+/* ---- hooks: an engine's own task runner ---- */
 
 static void run_backwards(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
     ++*(int *)user;
@@ -85,8 +85,8 @@ Test(determinism, cross_entropy_from_run_to_run) {
 }
 
 /*
- * Row `place` of what was run as `all`, alone and `offset` elements beyond a 256-byte boundary: another alignment, another
- * place, and without a gradient if so wanted, but the same bits.
+ * Row `place` of the batch `all`, run alone and `offset` elements beyond a 256-byte boundary: another alignment and position,
+ * without a gradient if requested, but the same bits.
  */
 static void check_row_alone(const struct test_device *device, const struct cross_entropy_case *c,
                             const struct cross_entropy_inputs *inputs, const struct cross_entropy_outputs *all,
@@ -113,8 +113,8 @@ static void check_row_alone(const struct test_device *device, const struct cross
 }
 
 /*
- * The batch's rows are without gaps, so that each lies at another alignment where the vocab is odd.  With steps, different vocabs
- * take different offsets, so that together they take all.
+ * The batch's rows have no gaps, so each has another alignment if the vocab is odd.  With steps, different vocab sizes use
+ * different offsets and together cover all.
  */
 static void check_every_place(const struct test_device *device, const struct quern_kernel *row, int64_t rows, int64_t vocab,
                               int64_t offset_step) {
@@ -134,7 +134,7 @@ static void check_every_place(const struct test_device *device, const struct que
     cross_entropy_free_inputs(&inputs);
 }
 
-/* A row has the same bits alone as in a batch, whatever the remainder of its address. */
+/* A row has the same bits alone as in a batch, for any alignment. */
 Test(determinism, cross_entropy_in_any_batch) {
     static const int64_t vocabs[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 127, 1000, 1031, 2051};
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
@@ -146,7 +146,7 @@ Test(determinism, cross_entropy_in_any_batch) {
     }
 }
 
-/* Many groups for each thread, and the longest row that a kernel can hold. */
+/* Many groups per thread, and the longest row that a kernel can hold. */
 Test(determinism, cross_entropy_of_long_rows_in_any_batch) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         struct test_device device;
@@ -207,7 +207,7 @@ Test(determinism, cross_entropy_with_any_threads) {
 
 /* ---- Adam ---- */
 
-/* One tensor far longer than a task's share, several short ones, stochastic rounding everywhere. */
+/* One tensor far longer than one task, several short ones, stochastic rounding everywhere. */
 static void make_long_problem(const struct quern_kernel *row, struct adam_problem *problem) {
     const int64_t counts[] = {3, test_size(300011, 20011), 17, 0, test_size(70000, 3000)};
     quern_adam_args args = adam_args_of(row);
@@ -215,7 +215,7 @@ static void make_long_problem(const struct quern_kernel *row, struct adam_proble
     adam_make(problem, &args, counts, COUNT(counts));
 }
 
-/* The types that differ most in how they are loaded and stored; all rows run in test_adam. */
+/* The types that differ most in loading and storing; all rows run in test_adam. */
 static bool is_typical(const struct quern_kernel *row) {
     quern_dtype p = row->key.adam.param, m = row->key.adam.m;
     return row->key.adam.grad == p && row->key.adam.v == QUERN_BF16 && (p == QUERN_BF16 || m == QUERN_BF16);
@@ -281,7 +281,7 @@ static float norm_of(const struct test_device *device, const struct adam_problem
     return norm;
 }
 
-/* The engine's own arithmetic may be set to round otherwise; it finds that as it was. */
+/* The engine may set another rounding mode; the library restores it. */
 Test(determinism, adam_in_any_rounding_mode) {
     static const int modes[] = {FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
     if (test_kind() != QUERN_CPU) cr_skip_test("the emulator itself must round to nearest");
@@ -311,7 +311,7 @@ Test(determinism, adam_in_any_rounding_mode) {
     }
 }
 
-/* A long tensor in one call, or only up to an element of it: what is done is the same. */
+/* A long tensor in one call, or only its first elements: the common part is the same. */
 Test(determinism, adam_of_a_prefix) {
     for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row)) {
         if (!is_typical(row)) continue;
@@ -356,7 +356,7 @@ static void *call_adam(void *user) {
     return NULL;
 }
 
-/* CPU only: with a GPU the threads would have to share a stream, or not share the device. */
+/* CPU only: with a GPU the threads would have to share a stream or use separate devices. */
 Test(determinism, several_threads_call_at_once) {
     if (test_kind() != QUERN_CPU) cr_skip_test("concurrent calls are compared on CPUs");
     enum { CALLERS = 4 };

@@ -1,5 +1,5 @@
 /*
- * Devices: counted, opened, described; several at once; the two that give the same bits.
+ * Counts, opens and describes devices; several at once; two devices that give the same bits.
  *
  * Runs on: cpu, every emulated, gpu.
  */
@@ -118,7 +118,7 @@ Test(device, opens_and_closes_again_and_again) {
     }
 }
 
-/* Two handles on one device live independently. */
+/* Two handles of one device are independent. */
 Test(device, may_be_opened_twice) {
     struct test_device a, b;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 3, .vocab = 70);
@@ -133,7 +133,7 @@ Test(device, may_be_opened_twice) {
     device_close(&b);
 }
 
-/* Every device of the machine computes the same bits, and works while another one is current. */
+/* Every device of the machine computes the same bits, also while another one is current. */
 Test(device, all_devices_agree) {
     if (device_count() < 2) cr_skip_test("there is only one device");
     struct test_device devices[2];

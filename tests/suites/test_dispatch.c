@@ -1,5 +1,5 @@
 /*
- * Choosing a kernel: what QUERN_KERNEL leaves, what the walk says, which row comes first.
+ * The choice of a kernel: the rows that QUERN_KERNEL selects, the explanation, and the order of rows.
  *
  * Runs on: cpu, every emulated, gpu.
  */
@@ -100,7 +100,7 @@ Test(dispatch, a_glob_leaves_its_rows_only) {
     device_close(&device);
 }
 
-/* A glob for one operation leaves the other one alone. */
+/* A glob for one operation does not affect the others. */
 Test(dispatch, a_glob_names_its_operation) {
     const struct quern_kernel *row = next_adam_row(NULL);
     struct test_device device = {.quern = open_with(row->name)};
@@ -120,7 +120,7 @@ Test(dispatch, a_glob_that_matches_nothing) {
     quern_device_close(device);
 }
 
-/* The row that is forced cannot serve this request: the detail says which row and why. */
+/* The forced row does not support this request: the detail says which row and why. */
 Test(dispatch, a_forced_row_that_does_not_fit) {
     const struct quern_kernel *row = next_adam_row(NULL);
     struct test_device device;
@@ -141,7 +141,7 @@ Test(dispatch, an_overlong_glob_is_refused) {
     check(strstr(error_detail(), "QUERN_KERNEL"), "%s", error_detail());
 }
 
-/* A longer row than the kernels that hold it on the chip can take goes to the next kernel. */
+/* A row too long for the kernels that hold it on the chip goes to the next kernel. */
 Test(dispatch, long_rows_go_to_another_kernel) {
     struct test_device device;
     device_open(&device, 0, NULL);
@@ -158,7 +158,7 @@ Test(dispatch, long_rows_go_to_another_kernel) {
     device_close(&device);
 }
 
-/* What a plain kernel knows is its own matter; each other option goes to a full one, and the explanation says why. */
+/* A plain kernel knows its own options only; each other option goes to a full one, and the explanation says why. */
 Test(dispatch, options_go_to_full_kernels) {
     struct test_device device;
     static float weights[100], entropy[1], lse[1];

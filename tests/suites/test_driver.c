@@ -19,7 +19,7 @@
 static const struct {
     const char *driver;
     quern_status status;
-    const char *reason;  /* a word of it */
+    const char *reason;  /* part of the expected message */
 } situations[] = {
     {"absent", QUERN_NO_DRIVER, "libcuda.so.1"},
     {"garbage", QUERN_NO_DRIVER, "libcuda.so.1"},
@@ -57,7 +57,7 @@ Test(driver, the_reason_is_named) {
     }
 }
 
-/* Without a GPU everything runs on the CPU. */
+/* Without a GPU all calls work on the CPU. */
 Test(driver, the_cpu_serves) {
     struct test_device device;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 5, .vocab = 300);
@@ -67,7 +67,7 @@ Test(driver, the_cpu_serves) {
     device_close(&device);
 }
 
-/* A GPU that no kernel fits can be opened and described, and says why nothing can be prepared on it. */
+/* A GPU that fits no kernel can be opened and described; quern_prepare reports why it has no kernels. */
 Test(driver, a_gpu_without_kernels) {
     if (strcmp(driver(), "unknown")) cr_skip_test("QUERN_TEST_DRIVER is not unknown");
     quern_device *device;

@@ -32,7 +32,7 @@ struct gradients {
     size_t grad_bytes, main_bytes;
 };
 
-/* Arrays that miss a 64-byte boundary by another number of elements each. */
+/* Arrays that each miss a 64-byte boundary by a different number of elements. */
 static int64_t start_of(int64_t *end, int64_t place, int64_t count) {
     const int64_t start = (*end + 63) / 64 * 64 + (place * 5 + place / 16) % 16;
     *end = start + count;
@@ -61,7 +61,7 @@ static void open_gradients(struct gradients *g, const struct test_device *device
     }
 }
 
-/* Brings the arrays to the device. */
+/* Copies the arrays to the device. */
 static void upload(struct gradients *g) {
     buffer_open(&g->grad_buffer, g->device, g->grad_bytes, 0, g->grads);
     buffer_open(&g->main_buffer, g->device, g->main_bytes, 0, g->main_grads);
@@ -87,7 +87,7 @@ struct outputs {
     float norm, clip, found_inf;
 };
 
-/* Runs it on the device with the three outputs beside each other, which hold `before`. */
+/* Runs it on the device with the three outputs next to each other, initialised to `before`. */
 static struct outputs run_norm(struct gradients *g, quern_gradient_norm_args args, struct outputs before) {
     struct buffer outputs, workspace;
     size_t bytes;
@@ -130,7 +130,7 @@ static void check_norm(struct gradients *g, quern_gradient_norm_args args, const
     check(got.found_inf == 0, "%s: found_inf is %g", what, (double)got.found_inf);
 }
 
-/* Runs a body for each type of gradients, with all kernels of the target. */
+/* Runs a test body for each type of gradients, with all kernels of the target. */
 static void for_each_dtype(void (*body)(const struct test_device *device, quern_dtype dtype)) {
     struct test_device device;
     device_open(&device, 0, NULL);
@@ -165,7 +165,7 @@ Test(gradient_norm, any_shape) {
     for_each_dtype(check_shapes);
 }
 
-/* So many tiles that several blocks of a GPU add up their sums: more than 2,048, and the last part is a short one. */
+/* Enough tiles for several blocks of a GPU to add up their sums: more than 2,048, with a short last part. */
 Test(gradient_norm, many_sums_are_added_up_in_parts) {
     static const int64_t counts[] = {2048 * 2048 + 70000};
     struct test_device device;
@@ -194,7 +194,7 @@ static void check_range(const struct test_device *device, quern_dtype dtype) {
                 dtype_store(dtype, g.host[place].grad, k, k % 2 ? -sizes[i] : k % 3 ? sizes[i] : 0);
         upload(&g);
         quern_gradient_norm_args args = norm_args(&g, 1);
-        args.grad_scale = sizes[i] > 1e20 ? 1e20 : 0;  /* the norm itself must be an fp32 */
+        args.grad_scale = sizes[i] > 1e20 ? 1e20 : 0;  /* the norm itself must fit fp32 */
         const struct outputs got = run_norm(&g, args, nothing);
         const struct exact_norm exact = exact_of(&g, args);
         if (exact.norm > 0x1p-120) check_close(got, exact, "range");
@@ -208,7 +208,7 @@ Test(gradient_norm, neither_overflows_nor_vanishes) {
     for_each_dtype(check_range);
 }
 
-/* The scale of the gradients: from the field, or from the device, which goes first. */
+/* The scale of the gradients: from the field, or from the device, which takes precedence. */
 static void check_scales(const struct test_device *device, quern_dtype dtype) {
     static const int64_t counts[] = {500};
     struct gradients g;
@@ -233,7 +233,7 @@ Test(gradient_norm, gradients_may_be_scaled) {
     for_each_dtype(check_scales);
 }
 
-/* One infinity or NaN anywhere is found; where there is none, what was found before stays. */
+/* A single infinity or NaN at any position is found; otherwise the previous flag stays. */
 static void check_found(const struct test_device *device, quern_dtype dtype) {
     static const double bad[] = {(double)INFINITY, (double)-INFINITY, (double)NAN};
     static const int64_t counts[] = {2500, 0, 40, 1}, places[][2] = {{0, 0}, {0, 2047}, {0, 2048}, {0, 2499}, {2, 39}, {3, 0}};
@@ -258,7 +258,7 @@ Test(gradient_norm, finds_infinity_and_nan) {
     for_each_dtype(check_found);
 }
 
-/* Each output can be left out. */
+/* Each output is optional. */
 static void check_missing(const struct test_device *device, quern_dtype dtype) {
     static const int64_t counts[] = {300};
     struct gradients g;
@@ -311,7 +311,7 @@ Test(gradient_norm, the_same_bits_every_time) {
     for_each_dtype(check_determinism);
 }
 
-/* The gradients of a plan, whose norm then clips them in a step: clip and found_inf never come to the host. */
+/* The norm of a plan's gradients clips them in a step: clip and found_inf never reach the host. */
 Test(gradient_norm, a_plan_has_gradients_too) {
     static const int64_t counts[] = {300, 0, 2100, 5};
     const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
@@ -398,7 +398,7 @@ Test(accumulate, any_shape) {
     for_each_dtype(check_sums);
 }
 
-/* Once rounded: NaN, infinities, what cancels, what is tiny; each in its own element. */
+/* One rounding: NaN, infinities, cancellation, tiny values; each affects its own element only. */
 static void check_special_sums(const struct test_device *device, quern_dtype dtype) {
     static const double values[] = {(double)NAN, (double)INFINITY, (double)-INFINITY, 0, -0.0, 0x1.FEp127, -0x1.FEp127, 1, -1,
                                     0x1p-24, -0x1p-24, 0x1p-149, 0x1p-133, 65504, 1e-30, 3};
@@ -419,7 +419,7 @@ Test(accumulate, special_values) {
     for_each_dtype(check_special_sums);
 }
 
-/* A thousand 16-bit gradients of 1 come to 1000 in fp32, where their own type would have stopped at 256. */
+/* A thousand 16-bit gradients of 1 add up to 1000 in fp32; their own type would stop at 256. */
 Test(accumulate, sums_do_not_stall) {
     static const int64_t counts[] = {100};
     struct test_device device;

@@ -1,6 +1,6 @@
 /*
- * The life of a group: ranks that find each other, split, give their handles back, abort, and report what they are doing; and what
- * becomes of those who make a mistake.
+ * The life of a group: ranks join, split, destroy their handles, abort and report their state; and the errors that mistakes
+ * cause.
  *
  * Runs on: ranks.
  */
@@ -35,7 +35,7 @@ static void check_both(struct ranks ranks) {
 }
 #define CHECK_BOTH(...) check_both((struct ranks){.shared_bytes = SHARED_BYTES, __VA_ARGS__})
 
-/* No pointer that a call would give. */
+/* A value that no call returns as a pointer. */
 #define UNTOUCHED ((quern_group *)16)
 
 static quern_device *open_cpu(void) {
@@ -65,13 +65,13 @@ static bool name_exists(const char *name) {
     return lstat(path, &file) == 0;
 }
 
-/* ---- what may not be asked for ---- */
+/* ---- invalid arguments ---- */
 
 static void ignore_line(void *user, quern_log_level level, const char *line) { (void)user, (void)level, (void)line; }
 
 Test(group, refuses_bad_arguments) {
     quern_device *device = open_cpu();
-    quern_set_log(ignore_line, NULL, QUERN_LOG_DEBUG);  /* with it, devices are looked into */
+    quern_set_log(ignore_line, NULL, QUERN_LOG_DEBUG);  /* at this level the call looks for devices too */
     char long_name[202];
     memset(long_name, 'n', sizeof long_name - 1);
     long_name[201] = 0;
@@ -152,7 +152,7 @@ Test(group, allows_names_of_all_letters_and_lengths) {
     quern_device_close(device);
 }
 
-/* Every call on a handle, and what to give it. */
+/* Every call on a handle, with its arguments. */
 static void check_every_call(quern_group *group, quern_status expected, const char *detail) {
     quern_group *made = UNTOUCHED;
     char text[256];
@@ -222,7 +222,7 @@ Test(group, refuses_bad_arguments_of_split) {
     quern_device_close(device);
 }
 
-/* ---- finding each other ---- */
+/* ---- joining ---- */
 
 static quern_status create_again_and_again(struct rank *rank) {
     for (int round = 0; round < *(const int *)rank->user; round++) {
@@ -241,7 +241,7 @@ Test(group, may_have_the_same_name_again_at_once) {
     CHECK_BOTH(.count = 33, .function = create_again_and_again, .user = &(int){5});
 }
 
-/* Rank 0 looks at the file that the others make. */
+/* Rank 0 reads the file that the others create. */
 static quern_status look_at_the_file(struct rank *rank) {
     char path[128];
     struct stat file;
@@ -260,7 +260,7 @@ Test(group, meets_in_a_file_of_its_own) {
     CHECK_BOTH(.count = 3, .function = look_at_the_file);
 }
 
-/* Ranks 0 and 1 both want to be rank 0: one of them gets it. */
+/* Ranks 0 and 1 both ask for rank 0: one of them gets it. */
 static quern_status want_the_same_rank(struct rank *rank) {
     unsigned *refused = rank->shared;
     quern_group *group = UNTOUCHED;
@@ -317,7 +317,7 @@ Test(group, refuses_ranks_that_disagree) {
     CHECK_BOTH(.count = 2, .function = disagree_on_epochs);
 }
 
-/* Ranks 2 and 5 do not come. */
+/* Ranks 2 and 5 are missing. */
 static quern_status wait_for_two(struct rank *rank) {
     quern_group *group = UNTOUCHED;
     quern_group_args args = rank_group_args(rank, 0.4);
@@ -340,7 +340,7 @@ Test(group, says_who_did_not_come) {
     CHECK_BOTH(.count = 6, .function = wait_for_two);
 }
 
-/* Everybody fails and tries again at once, until the one that comes late is there: nobody may remove another attempt's name. */
+/* All ranks fail and retry at once until the late one arrives: no rank may remove the name of another attempt. */
 static quern_status try_again_until_all_are_there(struct rank *rank) {
     quern_group *group;
     quern_group_args args = rank_group_args(rank, 0.02);
@@ -357,7 +357,7 @@ Test(group, comes_about_at_a_later_attempt) {
     CHECK_BOTH(.count = 2, .function = try_again_until_all_are_there);
 }
 
-/* A process that has ended is not mistaken for a later one with its number, nor one that lives for one that has ended. */
+/* A process that has ended is not confused with a later one that reuses its process id. */
 Test(group, tells_processes_apart) {
     struct quern_process here = quern_this_process(), other = here;
     check(here.pid == getpid() && here.start_time && here.namespace, "no identity");
@@ -379,12 +379,12 @@ Test(group, tells_processes_apart) {
 
 /* ---- splitting ---- */
 
-/* What each rank writes of itself, for the others to compare with. */
+/* The data that each rank publishes for the others to compare. */
 struct wish {
     int colour, key;
 };
 
-/* The place a rank must get among those of its colour, and their number. */
+/* The expected rank among the ranks of the same colour, and their number. */
 static int expected_place(const struct wish *wishes, int ranks, int rank, int *size) {
     int place = *size = 0;
     for (int other = 0; other < ranks; other++) {
@@ -433,7 +433,7 @@ Test(group, splits_by_colour_and_key) {
     CHECK_BOTH(.count = 7, .function = split_at_random);
 }
 
-/* Halves of halves; all of them live at the same time, and end in any order. */
+/* Halves of halves; all of them exist at the same time and end in any order. */
 static quern_status split_the_parts(struct rank *rank) {
     quern_group *groups[4] = {rank_group(rank, 20)};
     for (int level = 1; level < 4; level++) {
@@ -452,7 +452,7 @@ Test(group, splits_what_was_split) {
     CHECK_BOTH(.count = 8, .function = split_the_parts);
 }
 
-/* The limit goes over to the parts, and their misfortune does not come back. */
+/* The parts inherit the time limit; their errors do not affect the parent. */
 static quern_status inherit_the_limit(struct rank *rank) {
     quern_group *group = rank_group(rank, 0.3), *part;
     rank_ok(rank, quern_group_split(&group, 1, (int[]){rank->rank / 2}, (int[]){0}, &part));
@@ -513,7 +513,7 @@ struct moments {
     double aborted;
 };
 
-/* The last rank aborts while the others wait, some in a barrier and, in their next group, in a split. */
+/* The last rank aborts while the others wait, some in a barrier, some in a split of their next group. */
 static quern_status abort_one_wait(struct rank *rank, bool in_split) {
     struct moments *moments = rank->shared;
     quern_group *group = rank_group(rank, 60), *part = UNTOUCHED;
@@ -549,8 +549,8 @@ Test(group, ends_all_waits_when_it_is_aborted) {
 }
 
 /*
- * A sleeper looks around every twentieth of a second anyway.  So rank 0 aborts when the other one has just gone to sleep, several
- * times, and once at least it must look up well before.
+ * A sleeping rank checks every twentieth of a second anyway.  So rank 0 aborts when the other one has just fallen asleep, several
+ * times, and at least once the other must wake up well before that.
  */
 static quern_status wake_at_once(struct rank *rank) {
     struct moments *moments = rank->shared;
@@ -586,7 +586,7 @@ static void *abort_soon(void *user) {
     return status == QUERN_OK ? NULL : user;
 }
 
-/* Rank 0's own second thread ends its wait. */
+/* A second thread of rank 0 ends its wait. */
 static quern_status abort_from_another_thread(struct rank *rank) {
     quern_group *group = rank_group(rank, 60);
     pthread_t thread;
@@ -607,7 +607,7 @@ Test(group, may_be_aborted_by_any_thread) {
     CHECK_BOTH(.count = 2, .function = abort_from_another_thread);
 }
 
-/* What the other thread is to look at (NULL: it may end), and what it has looked at. */
+/* The group that the other thread checks (NULL: it may end), and the group that it has checked. */
 static quern_group *_Atomic looked_at, *_Atomic seen;
 
 static void *look_and_abort(void *user) {
@@ -657,7 +657,7 @@ static void check_line(struct rank *rank, const char *report, const char *format
     rank_check(rank, strstr(report, line), "no \"%s\" in the report:\n%s", line, report);
 }
 
-/* Ranks 1 and 2 wait in a barrier for rank 0, which asks what is going on; rank 3 has left. */
+/* Ranks 1 and 2 wait in a barrier for rank 0, which asks for a report; rank 3 has left. */
 static quern_status report_who_waits(struct rank *rank) {
     pid_t *processes = rank->shared;
     char report[2048], part[20];
@@ -710,7 +710,7 @@ Test(group, reports_what_it_is_poisoned_with) {
     check_ranks(.kind = RANK_THREADS, .count = 2, .function = report_the_end);
 }
 
-/* The environment is read by each rank's process. */
+/* Each rank's process reads the environment. */
 Test(group, logs_the_report_when_a_wait_expires) {
     char path[] = "/tmp/quern_log_XXXXXX", value[64], text[8192] = "";
     int file = mkstemp(path);

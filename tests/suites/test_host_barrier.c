@@ -1,6 +1,6 @@
 /*
- * The barrier of CPU ranks, threads and processes: nobody gets past it before all have come, whoever they are, however late, and
- * whatever the counters stand at; and when somebody does not come, everybody is told who.
+ * The barrier of CPU ranks (threads and processes): no rank passes it before all have arrived, for any members, any delay and any
+ * values of the counters; if a rank is missing, every rank gets an error that names it.
  *
  * Runs on: ranks.
  */
@@ -21,7 +21,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Every rank's plain, unguarded value: what a barrier orders. */
+/* Every rank's plain, non-atomic value, which the barrier must order. */
 struct board {
     _Alignas(64) struct {
         _Alignas(64) int64_t value;
@@ -35,7 +35,7 @@ static quern_barrier_args barrier_of(const int *members, int count) {
     return args;
 }
 
-/* Each member writes, all meet, each reads what the others have written; and all meet again before anyone writes. */
+/* Each member writes, barrier, each reads the values of the others; a second barrier precedes the next writes. */
 static void exchange_values(struct rank *rank, quern_group *group, const int *members, int count, int64_t value) {
     struct board *board = rank->shared;
     quern_barrier_args args = barrier_of(members, count);
@@ -72,7 +72,7 @@ Test(host_barrier, any_number_of_ranks) {
     for (size_t i = 0; i < COUNT(counts); i++) CHECK_BOTH(.count = counts[i], .function = meet_often, .user = &(int64_t){5});
 }
 
-/* Two barriers a round.  Threads and processes wait in the same way: one kind need not be proved at such length. */
+/* Two barriers per round.  Threads and processes wait in the same way, so only one kind runs the long version. */
 static void check_many(int ranks, int64_t barriers) {
     static const int share[] = {[RANK_THREADS] = 1, [RANK_PROCESSES] = 10};
     for (size_t i = 0; i < COUNT(rank_kinds); i++) {
@@ -86,14 +86,14 @@ Test(host_barrier, a_million_times_with_two_ranks, .timeout = 600) { check_many(
 
 Test(host_barrier, a_hundred_thousand_times_with_four_ranks, .timeout = 600) { check_many(4, 100000); }
 
-/* Far more ranks than cores.  A wake-up that is lost costs a slice of 50 ms: these rounds would take minutes. */
+/* Far more ranks than cores.  A lost wake-up costs 50 ms: these rounds would take minutes. */
 Test(host_barrier, wakes_sleepers, .timeout = 120) {
     CHECK_BOTH(.count = 12, .function = meet_often, .user = &(int64_t){1000}, .limit = 30);
 }
 
 /*
- * The last to come wakes those who sleep, which look around every twentieth of a second anyway; so at least once in several times
- * they must be there well before.
+ * The last rank wakes the sleeping ones, which check every twentieth of a second anyway; so at least once in several attempts
+ * they must return well before that.
  */
 static quern_status come_last(struct rank *rank) {
     double *came = rank->shared, soonest = 1;
@@ -138,7 +138,7 @@ Test(host_barrier, epochs_wrap_around) {
 
 /* ---- subsets ---- */
 
-/* The members of a round, at least one: the same on every rank. */
+/* The members of a round, at least one: the same set on every rank. */
 static int draw_members(int ranks, uint64_t round, int members[QUERN_MAX_RANKS]) {
     int count = 0;
     for (int rank = 0; rank < ranks; rank++)
@@ -165,7 +165,7 @@ Test(host_barrier, random_subsets, .timeout = 120) {
     CHECK_BOTH(.count = 40, .function = meet_in_random_subsets, .user = &(int64_t){30});
 }
 
-/* Rank 2 is in no barrier, and later not even in the group. */
+/* Rank 2 takes part in no barrier, and later leaves the group. */
 static quern_status leave_one_out(struct rank *rank) {
     static const int members[] = {0, 1};
     quern_group *group = rank_group(rank, 5);
@@ -189,7 +189,7 @@ static struct quern_meeting barrier_meeting(struct quern_membership *member) {
     return (struct quern_meeting){QUERN_IN_BARRIER, QUERN_PHASE_MEETING, &member->everyone, member->timeout};
 }
 
-/* Rank 0 has come, but looks up only when rank 1 waits in its next call already, which is another one. */
+/* Rank 0 has arrived, but continues only once rank 1 waits in its next call, which is a different one. */
 static quern_status look_up_late(struct rank *rank) {
     quern_group *group = rank_group(rank, 10), *half = NULL;
     struct quern_membership *member;
@@ -223,7 +223,7 @@ static void count_line(void *user, quern_log_level level, const char *line) {
     if (level == QUERN_LOG_ERROR) __atomic_add_fetch(lines, 1, __ATOMIC_RELAXED);
 }
 
-/* The others wait, asleep, and have nothing to complain of. */
+/* The others wait asleep and must not report an error. */
 static quern_status keep_the_others_waiting(struct rank *rank) {
     static int complaints;
     quern_group *group = rank_group(rank, 30);
@@ -234,7 +234,7 @@ static quern_status keep_the_others_waiting(struct rank *rank) {
     exchange_values(rank, group, NULL, 0, 2);
     double waited = rank_now() - began;
     worked = processor_seconds() - worked;
-    rank_check(rank, waited > 0.8, "got past the barrier after %g s", waited);  /* a rank may come late itself */
+    rank_check(rank, waited > 0.8, "got past the barrier after %g s", waited);  /* a rank may be late itself */
     rank_check(rank, worked < 0.3, "worked %g s of the second it waited", worked);
     rank_check(rank, !complaints, "%d errors logged", complaints);
     rank_line_up(rank);
@@ -245,12 +245,12 @@ Test(host_barrier, waits_for_a_rank_that_is_late) {
     CHECK_BOTH(.count = 4, .function = keep_the_others_waiting);
 }
 
-/* ---- ranks that do not come ---- */
+/* ---- missing ranks ---- */
 
-/* All ranks, but this one: absent on purpose. */
+/* All ranks but this one, which is absent on purpose. */
 enum { ABSENT = 1 };
 
-/* Everybody is told the same, again and again. */
+/* Every rank gets the same error, on every call. */
 static void check_same_words(struct rank *rank, quern_group *group, quern_status expected) {
     _Static_assert(sizeof(struct board) >= 8 * RANK_TEXT_BYTES, "of up to eight ranks");
     char (*words)[RANK_TEXT_BYTES] = rank->shared, detail[RANK_TEXT_BYTES];
@@ -272,7 +272,7 @@ struct limits {
     double group, call, least, most;
 };
 
-/* The limit of the call goes before that of the group. */
+/* The limit of the call overrides that of the group. */
 static quern_status miss_one(struct rank *rank) {
     const struct limits *limits = rank->user;
     char expected[160], detail[RANK_TEXT_BYTES];
@@ -306,7 +306,7 @@ Test(host_barrier, says_who_did_not_come) {
         CHECK_BOTH(.count = 4, .function = miss_one, .user = &limits[i]);
 }
 
-/* Of many only some are named. */
+/* If many ranks are missing, only some are named. */
 static quern_status miss_many(struct rank *rank) {
     quern_group *group = rank_group(rank, 20);
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
@@ -391,7 +391,7 @@ struct refused_call {
     const char *detail;
 };
 
-/* Rank 0 makes every mistake there is, and then the barrier goes as if nothing had been. */
+/* Rank 0 makes every mistake, and then the barrier works as usual. */
 static quern_status make_mistakes(struct rank *rank) {
     const struct refused_call calls[] = {
         {{.size = 0}, false, QUERN_INVALID_STRUCT_SIZE, "quern_barrier_args.size is 0"},

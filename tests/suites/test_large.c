@@ -1,6 +1,6 @@
 /*
- * Beyond 2^31: row offsets, strides and element counts that do not fit 32 bits.  The address space is large and the memory
- * behind it small: pages that nobody touches cost nothing, and one file can be mapped again and again.
+ * Sizes beyond 2^31: row offsets, strides and element counts that do not fit 32 bits.  The tests use much address space and
+ * little memory: untouched pages cost nothing, and one file can be mapped repeatedly.
  *
  * Runs on: cpu; not with sanitizers.
  */
@@ -34,7 +34,7 @@ static void *reserve(size_t bytes) {
 enum { ROWS = 3, VOCAB = 100 };
 static const int64_t far = ((int64_t)1 << 31) + 24;
 
-/* The same in steps gives the same bits, in the same place. */
+/* The same call in steps gives the same bits, in the same place. */
 static void check_far_steps(const struct test_device *device, quern_cross_entropy_args *args, void *workspace, size_t bytes) {
     const size_t row_bytes = VOCAB * quern_dtype_bytes(args->logits_dtype), row_stride = row_bytes / VOCAB * (size_t)far;
     quern_row_stats stats[ROWS];
@@ -100,12 +100,12 @@ Test(large, cross_entropy_rows_beyond_2_31) {
 
 /* ---- Adam: one tensor of more than 2^31 elements ---- */
 
-enum { OWN = 1005 };                                   /* elements beyond 2^31, which are looked at */
+enum { OWN = 1005 };                                   /* elements beyond 2^31, which the test checks */
 static const int64_t beyond = (int64_t)1 << 31, count = ((int64_t)1 << 31) + OWN;
 
 /*
- * A page of a file that is mapped over and over counts as memory of this process once for each time: 16 GB in all.  So the arrays'
- * pages are let go again while a call runs; the file keeps what they hold.
+ * A page of a file counts as memory of this process once per mapping: 16 GB in all.  So the arrays' pages are released while a
+ * call runs; the file keeps their content.
  */
 enum { MOST_ARRAYS = 8 };
 static struct {
@@ -135,7 +135,7 @@ static void end_sweeping(void) {
     sweeper.arrays = 0;
 }
 
-/* Zeros in one 2 MiB file mapped over and over, but for the last page, which is the array's own. */
+/* Zeros: one 2 MiB file mapped repeatedly, except the last page, which is the array's own. */
 static char *map_long_array(size_t bytes) {
     enum { PIECE = 1 << 21, PAGE = 4096 };
     const int file = memfd_create("array", 0);
@@ -154,10 +154,10 @@ static char *map_long_array(size_t bytes) {
     return memory;
 }
 
-/* One array of the tensor: where its own elements begin, and what they were and became. */
+/* One array of the tensor: the start of its own elements, and their values before and after. */
 struct long_array {
     void **pointer;
-    size_t element;           /* bytes; 0: not there */
+    size_t element;           /* bytes; 0: absent */
     bool is_scale;
     unsigned char before[4 * OWN], model[4 * OWN];
 };
@@ -176,7 +176,7 @@ static size_t own_bytes(const struct long_array *array) {
 
 enum { ARRAYS = 7 };
 
-/* Of scales a byte near that of 1, of numbers any bits but for the sign and the highest one of the exponent. */
+/* Scales get a byte near that of 1, numbers get any bits except the sign and the highest exponent bit. */
 static unsigned char any_byte(const struct long_array *array, size_t seed, size_t i) {
     if (array->is_scale) return (unsigned char)(120 + i % 9);
     const bool is_upper = i % array->element == array->element - 1;
@@ -251,9 +251,9 @@ Test(large, adam_scaled_tensor_beyond_2_31_in_a_plan) {
     check_long_tensor(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_E4M3, QUERN_E4M3, QUERN_REMAINDER, true), true);
 }
 
-/* ---- gradients: the same ---- */
+/* ---- gradients ---- */
 
-/* All zero but for the last: 1, 2, 3, ... */
+/* All zero except the last elements: 1, 2, 3, ... */
 Test(large, gradients_beyond_2_31) {
     skip_where_it_takes_too_long();
     quern_gradient gradient = {.count = count};

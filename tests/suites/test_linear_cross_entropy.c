@@ -1,6 +1,6 @@
 /*
- * The last layer with its loss, some rows at a time, against the same products and quern_cross_entropy on all rows at once, with
- * a product of matrices that is computed on the host in double; and the BLAS that the library opens, against the same.
+ * The last layer with its loss, processed in chunks of rows, against the same products and quern_cross_entropy on all rows at
+ * once. The products are computed on the host in double.  The BLAS that the library opens is compared with them too.
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
@@ -49,7 +49,7 @@ static struct matrix stored(const void *data, quern_dtype dtype, int64_t rows, i
     return (struct matrix){dtype, rows, columns, stride, (void *)data};
 }
 
-/* The stored forms of a product's matrices. */
+/* The stored layouts of a product's matrices. */
 static void matrices_of(const quern_gemm_args *args, struct matrix m[3]) {
     const int at = args->a_transposed, bt = args->b_transposed;
     m[0] = stored(args->a, args->a_dtype, at ? args->k : args->m, at ? args->m : args->k, args->a_stride);
@@ -57,7 +57,7 @@ static void matrices_of(const quern_gemm_args *args, struct matrix m[3]) {
     m[2] = stored(args->c, args->c_dtype, args->m, args->n, args->c_stride);
 }
 
-/* The device's memory, all but what lies behind a matrix's last row. */
+/* The bytes of a matrix in the device's memory, without the padding behind its last row. */
 static size_t span(const struct matrix *m) {
     if (!m->rows || !m->columns) return 0;
     return (size_t)((m->rows - 1) * m->stride + m->columns) * quern_dtype_bytes(m->dtype);
@@ -70,7 +70,7 @@ static void fetch(const struct test_device *device, struct matrix *m, void *copy
 struct products {
     const struct test_device *device;
     int made;
-    int fail_at;       /* this one fails; -1: none */
+    int fail_at;       /* index of the product that fails; -1: none */
     int64_t most_rows; /* of logits that were asked for at once */
 };
 
@@ -107,7 +107,7 @@ struct shape {
     int64_t rows, vocab, width, chunk_rows;
     quern_reduction reduction;
     float label_smoothing, softcap, z_loss;
-    int64_t padding;  /* of every stride */
+    int64_t padding;  /* added to every stride */
     bool accumulate;
     uint64_t seed;
 };
@@ -261,7 +261,7 @@ static void compare_d_weight(const struct layer *layer, const struct matrix *exp
         }
 }
 
-/* With a product in double everything but d_weight has the same bits, whatever the chunk. */
+/* With products in double everything except d_weight has the same bits for any chunk. */
 static void check_layer(const struct shape *shape) {
     struct layer layer;
     struct whole whole;
@@ -307,7 +307,7 @@ Test(linear_cross_entropy, no_rows) {
     check_layer(SHAPE(.rows = 0, .accumulate = true));
 }
 
-/* Only what is asked for: neither gradient, and one of them. */
+/* Only the requested gradients: neither, and one of them. */
 Test(linear_cross_entropy, gradients_are_wanted_or_not) {
     for (int wanted = 0; wanted < 4; wanted++) {
         struct layer layer;
@@ -354,7 +354,7 @@ Test(linear_cross_entropy, a_chunk_is_what_memory_holds) {
     close_layer(&layer);
 }
 
-/* ---- what is refused ---- */
+/* ---- invalid arguments ---- */
 
 Test(linear_cross_entropy, a_product_that_fails_ends_the_call) {
     for (int product = 0; product < 6; product++) {
@@ -403,7 +403,7 @@ Test(linear_cross_entropy, refusals) {
     close_layer(&layer);
 }
 
-/* ---- the BLAS that is there ---- */
+/* ---- the machine's BLAS ---- */
 
 static bool has_blas(const struct test_device *device, quern_blas **blas) {
     quern_status status = quern_blas_open(device->quern, NULL, blas);

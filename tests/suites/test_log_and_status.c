@@ -1,5 +1,5 @@
 /*
- * Words: statuses and their blame, error details of each thread, names of types, the log.
+ * Messages: statuses and the responsible party, error details of each thread, names of types, the log.
  *
  * Runs on: cpu, one emulated, gpu.
  */
@@ -144,7 +144,7 @@ static int occurrences(const char *text, const char *word) {
 
 Test(log, levels_are_kept_apart) {
     static struct record error, information, debugging, nothing;
-    test_target();  /* which opens a device of its own */
+    test_target();  /* opens its own device */
     quern_set_log(keep, &error, QUERN_LOG_ERROR);
     do_things();
     quern_set_log(keep, &information, QUERN_LOG_INFO);
@@ -168,7 +168,7 @@ Test(log, levels_are_kept_apart) {
     check(strstr(debugging.text, ": chosen"), "no walk:\n%s", debugging.text);
 }
 
-/* A file's content, or NULL. */
+/* The content of a file, or NULL. */
 static char *read_file(const char *path) {
     static char text[1 << 16];
     FILE *file = fopen(path, "r");
@@ -208,7 +208,7 @@ Test(log, file_from_the_environment) {
     check_log_file("", 2, false);
 }
 
-/* A callback has the lines while it is set, and the file has them again afterwards. */
+/* A callback receives the lines while it is set; afterwards they go to the file again. */
 Test(log, file_resumes_after_a_callback) {
     check_log_file("", 2, true);
 }

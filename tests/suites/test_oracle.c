@@ -1,6 +1,6 @@
 /*
- * The oracles against published vectors, against each other and against the definitions: before a kernel is measured with
- * them.  That of cross-entropy: test_cross_entropy_oracle.c.
+ * The oracles against published vectors, against each other and against the definitions, before kernels are compared with them.
+ * That of cross-entropy: test_cross_entropy_oracle.c.
  *
  * Runs on: oracle.
  */
@@ -49,7 +49,7 @@ Test(oracle, every_narrow_value_survives_a_round_trip) {
     }
 }
 
-/* Compilers convert float to bf16 and f16 only in hardware they do not have to have; f32 they all convert right. */
+/* Compilers convert float to bf16 and f16 only with optional hardware; f32 is always converted correctly. */
 Test(oracle, rounding_to_f32_is_the_compilers) {
     for (uint64_t i = 0; i < 200000; i++) {
         uint64_t bits = random_bits(7, i);
@@ -76,7 +76,7 @@ Test(oracle, rounding_by_known_cases) {
         {QUERN_F16, 1 + 0x1p-11, 0x3C00},    {QUERN_F16, 1 + 3 * 0x1p-11, 0x3C02},
         {QUERN_F16, 0x1.FF8p-15, 0x03FF},    {QUERN_F16, 0x1.FFCp-15, 0x0400},      /* tie into the normal range */
         {QUERN_F16, (double)-INFINITY, 0xFC00}, {QUERN_BF16, (double)NAN, 0x7FFF},
-        /* The values that the OCP specification of 8-bit floating point names. */
+        /* The values named in the OCP specification of 8-bit floating point. */
         {QUERN_E4M3, 1, 0x38},               {QUERN_E4M3, 448, 0x7E},               {QUERN_E4M3, -448, 0xFE},
         {QUERN_E4M3, 0x1p-6, 0x08},          {QUERN_E4M3, 0.875 * 0x1p-6, 0x07},    {QUERN_E4M3, 0x1p-9, 0x01},
         {QUERN_E4M3, 464, 0x7E},             {QUERN_E4M3, 465, 0x7F},               {QUERN_E4M3, (double)NAN, 0x7F},
@@ -96,7 +96,7 @@ Test(oracle, rounding_by_known_cases) {
 
 /* ---- Adam ---- */
 
-/* A row of the table that need not be there. */
+/* A row that the table need not contain. */
 struct types {
     quern_dtype param, grad, m, v, master;
     int full;
@@ -108,7 +108,7 @@ static quern_adam_args args_of(struct types t) {
     return adam_args_of(&row);
 }
 
-/* Both oracles, for the types and options that differ: steps, each from the model's state. */
+/* Both oracles, for the types and options that differ: several steps, each from the model's state. */
 static void compare_oracles(quern_adam_args *args, const char *what) {
     static const int64_t counts[] = {40, 33};
     struct adam_problem before, after;
@@ -200,7 +200,7 @@ Test(oracle, stochastic_rounding_keeps_special_values) {
     }
 }
 
-/* A block's scale keeps its largest value within the type, and as far up as leaves room for rounding. */
+/* A block's scale keeps its largest value within the type, and as high as the margin for rounding allows. */
 Test(oracle, scales_bring_the_largest_value_to_the_top) {
     static const struct {
         quern_dtype dtype;
@@ -236,7 +236,7 @@ Test(oracle, a_square_above_zero_stays_there) {
     }
 }
 
-/* Every fp32 value, in steps: two halves that come together again, with a parameter that is the nearest. */
+/* Every fp32 value, in strides: splitting and joining gives it back, and the parameter is the nearest value. */
 Test(oracle, a_master_in_two_halves_is_whole) {
     for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 997) {
         const uint32_t narrow = (uint32_t)bits;
@@ -256,7 +256,7 @@ Test(oracle, a_master_in_two_halves_is_whole) {
     check(isnan(adam_join_master(0x7FFF, 0xFFFF)) && isnan(adam_join_master(0x7FC0, 0x8001)), "NaN got lost");
 }
 
-/* The facts that make stochastic rounding the default for v: nearest rounding freezes it. */
+/* The reason why stochastic rounding is the default for v: nearest rounding freezes it. */
 Test(oracle, nearest_rounding_freezes_v_and_stochastic_rounding_does_not) {
     enum { SIZE = 64, STEPS = 20000 };
     const int64_t counts[] = {SIZE};

@@ -1,6 +1,6 @@
 /*
- * Ragged all-to-all between CPU ranks, threads and processes: what arrives where, what stays, and that a mistake of one rank is
- * told to all, costs nothing and spoils nothing.
+ * Ragged all-to-all between CPU ranks, threads and processes: which rows arrive where, which bytes stay unchanged, and that a
+ * mistake of one rank is reported to all ranks, writes nothing and leaves the group usable.
  *
  * Runs on: cpu; kernels of ragged_all_to_all.
  */
@@ -40,7 +40,7 @@ Test(ragged, every_kernel_copies_any_number_of_bytes_from_anywhere_to_anywhere) 
             }
 }
 
-/* ---- the examples in the manual of XLA, in which the numbers are rows of 4 bytes ---- */
+/* ---- the examples of XLA's manual, whose numbers are rows of 4 bytes ---- */
 
 struct example {
     int32_t input[2][4], input_rows, fill;
@@ -145,8 +145,8 @@ Test(ragged, nothing_to_send) {
 }
 
 /*
- * Large enough for whatever only large exchanges have: streams of several windows, non-temporal stores, tasks that end inside of
- * slices.  Buffers everywhere: one way for each combination.
+ * Large enough for the paths that only large exchanges take: streams of several windows, non-temporal stores, tasks that end
+ * inside slices.  All combinations of buffers.
  */
 Test(ragged, large_slices, .timeout = 600) {
     const struct ragged_choice choices[] = {
@@ -168,7 +168,7 @@ Test(ragged, large_slices, .timeout = 600) {
             }
 }
 
-/* Threads share the bytes wherever slices end: here every other cut is inside of the last line of a slice, or nearly. */
+/* Threads divide the bytes at any position in slices: here every other cut is in the last line of a slice, or next to it. */
 Test(ragged, many_small_slices, .timeout = 600) {
     struct batch batch = {.first = 42000, .cases = 4, .threads = 3, .pool_bytes = LARGE_POOL,
                           .choice = {.everyone = true, .updates = 3000, .row_bytes = 7, .largest = 40}};
@@ -180,11 +180,11 @@ Test(ragged, many_small_slices, .timeout = 600) {
     }
 }
 
-/* ---- meetings: who may write what when ---- */
+/* ---- synchronisation: when a rank may write a buffer ---- */
 
 enum { WIDE_ROWS = 32, WIDE_ROW_BYTES = 65536 };
 
-/* Rank 0 sends nothing and gets 2 MiB; all it has to do is to wait. */
+/* Rank 0 sends nothing and receives 2 MiB; it only waits. */
 static quern_status receive_only(struct rank *rank) {
     struct ragged_bench bench;
     const int64_t zero[2] = {0, 0}, rows[2] = {WIDE_ROWS, 0};
@@ -215,7 +215,7 @@ Test(ragged, output_is_complete_on_return_and_input_may_change, .timeout = 120) 
     }
 }
 
-/* One rank comes late, and uses its output until it comes. */
+/* One rank arrives late, and uses its output until then. */
 static quern_status come_late(struct rank *rank) {
     struct ragged_bench bench;
     struct ragged_case c;
@@ -248,17 +248,17 @@ Test(ragged, output_belongs_to_its_rank_until_that_comes, .timeout = 120) {
         check_ranks(.kind = rank_kinds[kind], .count = 3, .function = come_late);
 }
 
-/* ---- mistakes in the metadata: told to all in the same words, and nothing is written ---- */
+/* ---- mistakes in the metadata: all ranks get the same message, and nothing is written ---- */
 
 enum { MEMBERS = 3, UPDATES = 2, ENTRIES = MEMBERS * UPDATES, SLICE = 2, ROWS = ENTRIES * SLICE, ROW_BYTES = 4 };
 
-/* A call that would succeed: every slice has two rows, and all of it is sent in order. */
+/* A valid call: every slice has two rows, and all are sent in order. */
 struct simple_call {
     struct rank *rank;
     quern_group *group;
     quern_ragged_all_to_all_args args;
     int64_t input_offsets[ENTRIES], send_sizes[ENTRIES], output_offsets[ENTRIES], recv_sizes[ENTRIES];
-    unsigned char input[2 * ROWS * ROW_BYTES], output[2 * ROWS * ROW_BYTES];  /* with room for a mistake */
+    unsigned char input[2 * ROWS * ROW_BYTES], output[2 * ROWS * ROW_BYTES];  /* with space for a mistake */
     void *workspace, *stream;
     size_t workspace_bytes;
     void *spare;                /* symmetric memory that this rank has freed */
@@ -299,9 +299,9 @@ static void check_nothing_arrived(struct simple_call *call, const char *what) {
 }
 
 struct mistake {
-    int rank;                                /* who makes it; -1: all */
+    int rank;                                /* the rank that makes it; -1: all */
     void (*make)(struct simple_call *call);
-    quern_status status;                     /* that rank's own, when it refuses its arguments */
+    quern_status status;                     /* that rank's own message, if it refuses its arguments */
     const char *words;
 };
 
@@ -410,7 +410,7 @@ Test(ragged, every_fault_of_metadata_is_told_when_a_plan_is_made, .timeout = 120
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_faults_in_plans);
 }
 
-/* Overlaps among many slices, which is where looking at neighbours only would miss some. */
+/* Overlaps among many slices: a check of neighbours alone would miss some. */
 static quern_status find_overlaps(struct rank *rank) {
     struct ragged_bench bench;
     ragged_bench_open(&bench, rank, 20, SMALL_POOL);
@@ -418,7 +418,7 @@ static quern_status find_overlaps(struct rank *rank) {
         struct ragged_case c;
         struct ragged_arguments arguments;
         ragged_case_open(&c, seed, (struct ragged_choice){.ranks = rank->ranks, .everyone = true, .updates = 5, .row_bytes = 4});
-        /* Moves one slice of rank 0 onto another receive of rank 1. */
+        /* Moves one slice of rank 0 onto another receive slice of rank 1. */
         const int64_t moved = c.updates + random_below(seed, 1, c.updates), onto = random_below(seed, 2, rank->ranks * c.updates);
         const struct ragged_case_member *other = &c.members[onto / c.updates];
         const int64_t other_entry = c.updates + onto % c.updates;
@@ -442,7 +442,7 @@ Test(ragged, overlaps_are_found_among_many_slices) {
     check_ranks(.kind = RANK_THREADS, .count = 4, .function = find_overlaps);
 }
 
-/* ---- mistakes in the arguments: the rank has its own error, and the others learn of it at once ---- */
+/* ---- mistakes in the arguments: the rank gets its own error, and the others are informed at once ---- */
 
 MISTAKE(no_metadata_dtype, args->metadata_dtype = QUERN_NO_DTYPE)
 MISTAKE(float_metadata, args->metadata_dtype = QUERN_F32)
@@ -472,7 +472,7 @@ MISTAKE(freed_output, args->output = call->spare)
 MISTAKE(workspace_on_output, args->output = (char *)call->workspace + 64)
 MISTAKE(workspace_on_input, args->input = call->workspace)
 MISTAKE(stream, call->stream = call)
-/* An input far from all other memory; nothing gets as far as reading it. */
+/* An input far from all other memory; no call gets as far as reading it. */
 static void too_much_together(struct simple_call *call) {
     call->args.input = (const void *)((uintptr_t)1 << 61);
     call->workspace_bytes = WORKSPACE;
@@ -539,7 +539,7 @@ static quern_status make_refusals(struct rank *rank) {
         call.spare = spare;
         if (is_mine) refusals[i].make(&call);
         check_refusal(rank, &refusals[i], run_simple_call(&call));
-        if (refusals[i].make != stream)  /* which a plan is not made with */
+        if (refusals[i].make != stream)  /* no plan is made with it */
             check_refusal(rank, &refusals[i], quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace,
                                                                        &call.workspace_bytes, &plan));
         rank_check(rank, !plan, "a plan was made with %s", refusals[i].words);
@@ -577,7 +577,7 @@ Test(ragged, a_device_that_is_not_prepared) {
     check_ranks(.kind = RANK_THREADS, .count = MEMBERS, .function = forget_to_prepare);
 }
 
-/* What leaves it open who takes part is the rank's own matter: it is told at once. */
+/* A mistake that leaves the members unknown is reported to its rank alone, at once. */
 static quern_status mistake_members(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
@@ -618,7 +618,7 @@ Test(ragged, mistakes_about_who_takes_part) {
 
 /* ---- workspaces ---- */
 
-/* Ranks may have their workspaces in different places of different allocations. */
+/* Ranks may place their workspaces at different offsets of different allocations. */
 static quern_status scatter_workspaces(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
@@ -637,7 +637,7 @@ Test(ragged, workspaces_in_different_places) {
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = scatter_workspaces);
 }
 
-/* A rank has freed its own part of the allocation in which the others have their workspaces or outputs. */
+/* A rank has freed its own part of the allocation that holds the others' workspaces or outputs. */
 static quern_status lose_sight(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
@@ -664,7 +664,7 @@ Test(ragged, peers_memory_out_of_sight) {
     check_ranks(.kind = RANK_PROCESSES, .count = MEMBERS, .function = lose_sight);
 }
 
-/* The bytes that were asked for are enough, and one less is refused: also when a rank is alone and when nothing is sent. */
+/* The returned size is enough, and one byte less is refused: also for a single rank and for an empty exchange. */
 static quern_status ask_workspace(struct rank *rank) {
     struct ragged_bench bench;
     struct ragged_case c;
@@ -724,7 +724,7 @@ Test(ragged, life_of_plans) {
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = live_with_plans);
 }
 
-/* The memory of a plan is freed on one rank, under the plan. */
+/* One rank frees the memory that a plan uses. */
 static quern_status free_under_plan(struct rank *rank) {
     static const char *const words[] = {"the plan's workspace is in", "the plan's input is in", "the plan's output is in"};
     struct ragged_bench bench;
@@ -757,7 +757,7 @@ Test(ragged, memory_freed_under_a_plan) {
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = free_under_plan);
 }
 
-/* Plans of parts of the group, made by all at once: ranks 0 and 2, and rank 1 by itself. */
+/* Plans of parts of the group, created by all ranks at once: ranks 0 and 2, and rank 1 alone. */
 static quern_status plan_for_some(struct rank *rank) {
     static const int pair[] = {0, 2}, single[] = {1}, everyone[] = {0, 1, 2};
     struct ragged_bench bench;
@@ -772,14 +772,14 @@ static quern_status plan_for_some(struct rank *rank) {
                                     call.output[2 * UPDATES * SLICE * ROW_BYTES] == 200, "the pair's plan went wrong");
     rank_ok(rank, quern_ragged_plan_destroy(plan));
 
-    /* They do not agree on who takes part. */
+    /* They disagree about the members. */
     plan = NULL;
     call.args.members = rank->rank == 1 ? everyone : pair, call.args.member_count = rank->rank == 1 ? 3 : 2;
     rank_status(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
                 QUERN_PEER_MISMATCH);
     rank_check_detail(rank, "args.members differ from those of rank 0");
 
-    /* A fault among the pair is told to the third too. */
+    /* An error of the pair is reported to the third rank too. */
     call.args.members = rank->rank == 1 ? single : pair, call.args.member_count = rank->rank == 1 ? 1 : 2;
     if (rank->rank == 2) call.send_sizes[1] = -7;
     rank_status(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan),
@@ -795,7 +795,7 @@ Test(ragged, plans_of_parts_of_a_group) {
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = plan_for_some);
 }
 
-/* ---- ranks that do not come ---- */
+/* ---- missing ranks ---- */
 
 static quern_status stay_away(struct rank *rank) {
     struct ragged_bench bench;

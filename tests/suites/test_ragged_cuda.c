@@ -1,6 +1,7 @@
 /*
- * Ragged all-to-all between GPU ranks that one thread drives: what arrives where, what stays, and that a mistake of one rank is told
- * to all and spoils nothing.  Each in three forms: metadata on the host, on the device, and in a plan.
+ * Ragged all-to-all between GPU ranks that one thread drives: which rows arrive where, which bytes stay unchanged, and that a
+ * mistake of one rank is reported to all and writes nothing.  Each in three forms: metadata on the host, on the device, and in a
+ * plan.
  *
  * Runs on: emulated, gpu; kernels of barrier, ragged_all_to_all.
  */
@@ -37,7 +38,7 @@ static void open_case(struct ragged_case *c, const struct gpu_ragged *bench, uin
 
 /* ---- random metadata ---- */
 
-/* Every fourth in place, every second with everyone, and with up to three blocks. */
+/* Every fourth case is in place, every second has all ranks as members; up to three blocks. */
 static void run_random(struct gpu_group_options options, int cases, enum gpu_metadata where) {
     struct gpu_group group;
     struct gpu_ragged bench;
@@ -86,7 +87,7 @@ Test(ragged_cuda, many_ranks_share_gpus) {
                METADATA_IN_PLAN);
 }
 
-/* ---- the examples in the manual of XLA, in which the numbers are rows of 4 bytes ---- */
+/* ---- the examples of XLA's manual, whose numbers are rows of 4 bytes ---- */
 
 struct example {
     int32_t input[2][4], input_rows, fill;
@@ -152,7 +153,7 @@ static void enqueue_one_way(const struct gpu_ragged *bench, int rank, int sender
     check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], bench->workspace_bytes, device->stream));
 }
 
-/* The receiver's stream copies its output as soon as its own operation has ended. */
+/* The receiver's stream copies its output directly after its own operation. */
 static void check_completeness(struct gpu_ragged *bench, int sender, unsigned char *sent, unsigned char *found) {
     const struct test_device *from = &bench->group->device[sender], *to = &bench->group->device[1 - sender];
     const cuda_pointer output = (uintptr_t)bench->pool[1 - sender][RAGGED_SYMMETRIC];
@@ -164,7 +165,7 @@ static void check_completeness(struct gpu_ragged *bench, int sender, unsigned ch
     for (int rank = 0; rank < 2; rank++) enqueue_one_way(bench, rank, sender);
     device_use(to);
     CUDA(cuMemcpyDtoDAsync_v2(copy, output, LONG, to->stream));
-    device_synchronize(to);  /* before the sender: the emulator does the rest of a stream's work when it is waited for */
+    device_synchronize(to);  /* before the sender: the emulator runs the rest of a stream's work when it is waited for */
     gpu_group_synchronize(bench->group);
     device_use(to);
     CUDA(cuMemcpyDtoHAsync_v2(found, copy, LONG, to->stream));
@@ -173,8 +174,8 @@ static void check_completeness(struct gpu_ragged *bench, int sender, unsigned ch
 }
 
 /*
- * Each is the sender once.  That a missing exit would show is certain only on a GPU: an emulated sender copies without a pause, and
- * what is left of the receiver's stream waits for it.  On the models of tests/model/ a missing exit is always found.
+ * Each rank is the sender once.  Only a GPU is certain to expose a missing exit barrier: an emulated sender copies without a
+ * pause, and the rest of the receiver's stream waits for it.  The models of tests/model/ always find a missing exit barrier.
  */
 Test(ragged_cuda, an_output_is_complete_when_the_operation_ends) {
     struct gpu_group group;
@@ -189,7 +190,7 @@ Test(ragged_cuda, an_output_is_complete_when_the_operation_ends) {
 
 /* ---- copies ---- */
 
-/* A case of one member whose slices are bytes: slice i comes from and goes to any place within 32 bytes, and has any length. */
+/* A case of one member with byte-sized rows: slice i has any source and destination within 32 bytes, and any length. */
 static void align_slices(struct ragged_case *c, int64_t length) {
     struct ragged_case_member *member = &c->members[0];
     int64_t row = 0;
@@ -220,7 +221,7 @@ Test(ragged_cuda, every_byte_alignment) {
     close_bench(&bench);
 }
 
-/* Slices that many blocks share, beside small ones that many share with a warp. */
+/* Large slices divided among many blocks, next to small ones that many blocks assign to one warp each. */
 Test(ragged_cuda, large_and_small_slices) {
     struct gpu_group group;
     struct gpu_ragged bench;
@@ -255,7 +256,7 @@ Test(ragged_cuda, nothing_to_send) {
     close_bench(&bench);
 }
 
-/* Rows without bytes, and ranks without rows: nothing is there, not even a pointer. */
+/* Rows of zero bytes, and ranks without rows: all pointers may be NULL. */
 Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
     struct gpu_group group;
     struct gpu_ragged bench;
@@ -278,7 +279,7 @@ Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
 
 /* ---- one call after the other ---- */
 
-/* Many calls by different members and with different numbers of updates, before the first has begun. */
+/* Many calls with different members and numbers of updates, enqueued before the first one starts. */
 Test(ragged_cuda, calls_follow_each_other_in_the_stream) {
     enum { CALLS = 24 };
     struct gpu_group group;
@@ -328,7 +329,7 @@ static void capture_call(struct gpu_ragged *bench, const struct ragged_case *c, 
     gpu_group_end_capture(group, replay);
 }
 
-/* The replays read the metadata that is on the device by then. */
+/* The replays read the metadata that are then on the device. */
 Test(ragged_cuda, a_captured_call_is_replayed_with_other_metadata) {
     struct gpu_group group;
     struct gpu_ragged bench;
@@ -387,7 +388,7 @@ Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
     check(strstr(error_detail(), "captured"), "the reason is \"%s\"", error_detail());
     gpu_group_end_capture(&group, &replay);
     gpu_group_close_replay(&group, &replay);
-    gpu_ragged_run(&bench, &c, METADATA_ON_HOST);  /* nobody is the worse */
+    gpu_ragged_run(&bench, &c, METADATA_ON_HOST);  /* the group is still usable */
     ragged_case_close(&c);
     close_bench(&bench);
 }

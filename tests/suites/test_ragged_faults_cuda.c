@@ -1,6 +1,6 @@
 /*
- * What becomes of mistakes in ragged all-to-alls of GPU ranks: every rank is told of the same one, nothing has been written, and
- * nothing hangs.  A call that a kernel has to refuse poisons its group; a plan is refused when it is made, and spoils nothing.
+ * Mistakes in ragged all-to-alls of GPU ranks: every rank gets the same error, nothing is written, and nothing hangs.  A call
+ * that a kernel has to refuse poisons its group; an invalid plan is refused at creation and leaves the group usable.
  *
  * Runs on: every emulated, gpu; kernels of barrier, ragged_all_to_all.
  */
@@ -35,7 +35,7 @@ static void open_case(struct ragged_case *c, uint64_t seed) {
     gpu_ragged_place(c, seed % 2);
 }
 
-/* ---- mistakes, all of them rank 1's ---- */
+/* ---- mistakes, all made by rank 1 ---- */
 
 struct call {
     struct ragged_case *c;
@@ -67,9 +67,9 @@ static void no_dtype(struct call *call) { call->args->metadata_dtype = QUERN_F32
 
 struct mistake {
     void (*make)(struct call *call);
-    quern_status status;         /* of all ranks, ... */
+    quern_status status;         /* the status of all ranks, ... */
     const char *text;
-    quern_status own;            /* ... but for rank 1, if it can tell by itself */
+    quern_status own;            /* ... except rank 1, if it detects the mistake by itself */
 };
 
 static const struct mistake in_metadata[] = {
@@ -99,13 +99,13 @@ static const struct mistake in_arguments[] = {
     {no_dtype, QUERN_PEER_MISMATCH, "rank 1 refused its own arguments", QUERN_INVALID_DTYPE},
 };
 
-/* ---- making them ---- */
+/* ---- making the mistakes ---- */
 
 static void expect_detail(const char *text) {
     check(strstr(error_detail(), text), "the detail is \"%s\": expected \"%s\"", error_detail(), text);
 }
 
-/* The arguments of all ranks, with the mistake among them. */
+/* The arguments of all ranks, including the mistake. */
 struct arguments {
     quern_ragged_all_to_all_args args[RANKS];
     int64_t storage[RANKS][4 * RANKS * UPDATES];
@@ -158,7 +158,7 @@ static void plan_with(struct gpu_ragged *bench, const struct mistake *mistake, u
     struct ragged_case c;
     struct arguments all;
     quern_ragged_plan *plans[RANKS];
-    if (mistake->make == other_workspace) return;  /* which the others never read */
+    if (mistake->make == other_workspace) return;  /* the others never read it */
     open_case(&c, seed);
     gpu_ragged_fill(bench, &c, 0);
     gather(&all, bench, &c, METADATA_IN_PLAN, mistake);
@@ -168,7 +168,7 @@ static void plan_with(struct gpu_ragged *bench, const struct mistake *mistake, u
     gpu_ragged_compare(bench, &c, mistake->text);
     ragged_case_close(&c);
     open_case(&c, seed);
-    gpu_ragged_run(bench, &c, METADATA_IN_PLAN);  /* the group is none the worse */
+    gpu_ragged_run(bench, &c, METADATA_IN_PLAN);  /* the group is still usable */
     ragged_case_close(&c);
 }
 
@@ -198,7 +198,7 @@ Test(ragged_faults_cuda, mistakes_in_the_metadata) { make_all(in_metadata, COUNT
 
 Test(ragged_faults_cuda, mistakes_in_the_arguments) { make_all(in_arguments, COUNT(in_arguments)); }
 
-/* ---- one group and one case, ready to be called ---- */
+/* ---- one group and one case, ready for calls ---- */
 
 struct scene {
     struct gpu_group group;
@@ -222,7 +222,7 @@ static void call_on(struct scene *s, int rank) {
                                      s->group.device[rank].stream));
 }
 
-/* ---- what is no mistake ---- */
+/* ---- valid calls ---- */
 
 Test(ragged_faults_cuda, overlaps_are_looked_for_on_request_only) {
     struct scene s;
@@ -237,7 +237,7 @@ Test(ragged_faults_cuda, overlaps_are_looked_for_on_request_only) {
     close_scene(&s);
 }
 
-/* If all ranks make the same mistake each of them knows, and the group can be used. */
+/* If all ranks make the same mistake, each detects it, and the group stays usable. */
 Test(ragged_faults_cuda, a_mistake_of_all_ranks_poisons_nothing) {
     struct scene s;
     open_scene(&s);
@@ -253,7 +253,7 @@ Test(ragged_faults_cuda, a_mistake_of_all_ranks_poisons_nothing) {
     close_scene(&s);
 }
 
-/* ---- ranks that do not come, or come to something else ---- */
+/* ---- missing ranks, and ranks that make another call ---- */
 
 static void expect_poison(const struct gpu_ragged *bench, quern_status status, const char *text) {
     gpu_group_synchronize(bench->group);
@@ -304,7 +304,7 @@ Test(ragged_faults_cuda, a_plan_is_not_the_call_without_one) {
     close_scene(&s);
 }
 
-/* ---- plans whose time has passed ---- */
+/* ---- plans whose memory or group is gone ---- */
 
 Test(ragged_faults_cuda, a_plan_notices_that_its_memory_was_freed) {
     struct scene s;
@@ -334,7 +334,7 @@ Test(ragged_faults_cuda, a_plan_may_outlive_its_group) {
     ragged_case_close(&s.c);
 }
 
-/* ---- no room ---- */
+/* ---- too few multiprocessors ---- */
 
 Test(ragged_faults_cuda, more_ranks_than_a_gpu_can_run_at_once) {
     enum { CROWD = 5 };  /* a multiprocessor has room for four blocks of the exchange and for eight of the barrier */

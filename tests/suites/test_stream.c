@@ -20,12 +20,12 @@
 
 enum { ROWS = 6, VOCAB = 300, CUDA_NOT_READY = 600 };
 
-/* A call of each operation whose buffers live on. */
+/* A call of each operation, with buffers that outlive it. */
 struct calls {
     struct test_device device;
     struct cross_entropy_case c;
     struct cross_entropy_inputs inputs;
-    struct cross_entropy_outputs outputs;  /* of the same call, made the ordinary way */
+    struct cross_entropy_outputs outputs;  /* of the same call, made directly */
     struct buffer logits, labels, grad, loss, workspace;
     size_t workspace_bytes;
     quern_cross_entropy_args args;
@@ -79,7 +79,7 @@ static void check_cross_entropy(struct calls *calls) {
     check(!memcmp(buffer_read(&calls->loss), calls->outputs.loss, 4), "another loss");
 }
 
-/* What the arenas hold is what the model has after a number of steps. */
+/* The arenas must equal the model's after a number of steps. */
 static void check_adam(struct calls *calls, int steps) {
     struct adam_problem got;
     adam_copy(&got, &calls->problem);
@@ -93,7 +93,7 @@ static void check_adam(struct calls *calls, int steps) {
 
 static atomic_bool released;
 
-/* Holds the stream until the test releases it, or ten seconds have passed. */
+/* Blocks the stream until the test releases it, or for ten seconds. */
 static void wait_for_release(void *user) {
     (void)user;
     for (int i = 0; i < 10000 && !atomic_load(&released); i++) usleep(1000);
@@ -116,7 +116,7 @@ Test(stream, operations_are_asynchronous) {
     device_close(&calls.device);
 }
 
-/* Work of one stream is in order: each step starts from the one before. */
+/* A stream runs its work in order: each step starts from the result of the one before. */
 Test(stream, steps_follow_each_other) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("streams belong to GPUs");
     struct calls calls;
@@ -179,7 +179,7 @@ Test(stream, a_captured_adam_step_can_be_replayed) {
 /* ---- threads ---- */
 
 static void *call_from_another_thread(void *user) {
-    struct calls *calls = user;  /* no context is current here */
+    struct calls *calls = user;  /* this thread has no current context */
     call_cross_entropy(calls, calls->device.stream);
     call_adam(calls, calls->device.stream);
     return NULL;
@@ -199,7 +199,7 @@ Test(stream, no_context_needs_to_be_current) {
 
 /* ---- errors ---- */
 
-/* A launch that the driver refuses is reported in the driver's words. */
+/* A launch that the driver refuses is reported with the driver's message. */
 Test(stream, a_refused_launch_is_reported) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("launches belong to GPUs");
     const char *emulator = getenv("QUERN_EMULATOR");

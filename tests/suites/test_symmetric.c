@@ -1,6 +1,6 @@
 /*
- * Symmetric memory of CPU ranks, which are threads or processes: what every rank sees where, what frees it, what is refused, and
- * that nothing is left behind.
+ * Symmetric memory of CPU ranks, which are threads or processes: the addresses on every rank, the calls that free it, the errors,
+ * and that no resource is leaked.
  *
  * Runs on: cpu.
  */
@@ -22,13 +22,13 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Runs a function with so many ranks, as threads and as processes. */
+/* Runs a function with this many ranks, as threads and as processes. */
 static void check_both_kinds(int count, rank_function *function, const void *user) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = count, .function = function, .user = user);
 }
 
-/* ---- what the ranks do ---- */
+/* ---- the functions of the ranks ---- */
 
 static char *allocate(struct rank *rank, quern_group *group, size_t bytes) {
     void *pointer;
@@ -49,7 +49,7 @@ static void check_bytes(struct rank *rank, const char *bytes, size_t count, int 
         rank_check(rank, bytes[i] == (char)value, "%s: byte %zu of %zu is %d, expected %d", what, i, count, bytes[i], (char)value);
 }
 
-/* The call is refused, and says why. */
+/* The call is refused with this detail. */
 static void refuse_peer(struct rank *rank, quern_group *group, const void *pointer, int peer, const char *why) {
     void *there;
     rank_status(rank, quern_symmetric_peer(group, pointer, peer, &there), QUERN_INVALID_ARGUMENT);
@@ -62,7 +62,7 @@ static struct quern_membership *member_of(struct rank *rank, const quern_group *
     return member;
 }
 
-/* ---- what a process holds ---- */
+/* ---- the resources of a process ---- */
 
 static int count_descriptors(void) {
     int count = 0;
@@ -83,7 +83,7 @@ static int count_mappings(void) {
 
 /* ---- allocation ---- */
 
-/* One of several is large, but not where every one of many ranks would look at it. */
+/* One of several parts is large, unless many ranks would all check it. */
 static size_t size_for(int rank, int ranks) {
     static const size_t sizes[] = {7000, 1, 0, 4096, (3 << 20) + 5, 255};
     size_t size = sizes[rank % (int)COUNT(sizes)];
@@ -104,7 +104,7 @@ static quern_status see_every_part(struct rank *rank) {
         check_bytes(rank, there, size_for(peer, rank->ranks), peer + 1, "a peer's part");
     }
     meet(rank, group);
-    /* Everyone writes into the next rank's part. */
+    /* Every rank writes into the next rank's part. */
     int next = (rank->rank + 1) % rank->ranks, before = (rank->rank + rank->ranks - 1) % rank->ranks;
     memset(peer_of(rank, group, mine, next), 100 + rank->rank, size_for(next, rank->ranks));
     meet(rank, group);
@@ -150,7 +150,7 @@ Test(symmetric, look_ups_find_what_lies_in_a_range_and_nothing_else) {
     check_both_kinds(2, look_up, NULL);
 }
 
-/* The name of a place: the same id on every rank, never used again, also after a call that failed. */
+/* The id of an allocation: the same on every rank, never reused, also after a failed call. */
 static quern_status name_places(struct rank *rank) {
     quern_group *group = rank_group(rank, 20);
     const struct quern_membership *member = member_of(rank, group);
@@ -207,7 +207,7 @@ static quern_status use_after_free(struct rank *rank) {
     rank_check_detail(rank, "not in symmetric memory");
     rank_ok(rank, quern_symmetric_free(group, NULL, NULL));
     meet(rank, group);
-    /* The owner frees while a peer still writes, and the peer goes on. */
+    /* The owner frees while a peer still writes; the peer continues to write. */
     if (rank->rank == 0) {
         rank_ok(rank, quern_symmetric_free(group, mine, NULL));
         refuse_peer(rank, group, mine, 0, "was freed");
@@ -226,7 +226,7 @@ static quern_status use_after_free(struct rank *rank) {
         refuse_peer(rank, group, mine, 0, "was freed");
     }
     meet(rank, group);
-    /* Nothing that is allocated next may lie where its use would be taken for a use after free. */
+    /* malloc must not get the freed addresses: their use would look like a use after free. */
     for (int i = 0; i < 8; i++) {
         char *fresh = malloc(bytes * 8);
         rank_check(rank, fresh + bytes * 8 <= mine || fresh >= mine + bytes, "freed addresses came back");
@@ -250,7 +250,7 @@ static quern_status forget_old_frees(struct rank *rank) {
         refuse_peer(rank, group, old[i], 0, "was freed");
     }
     for (size_t i = 0; i < COUNT(old); i++) {
-        size_t last = i;  /* addresses that were forgotten may have come back */
+        size_t last = i;  /* the system may have reused forgotten addresses */
         for (size_t later = i; later < COUNT(old); later++)
             if (old[later] == old[i]) last = later;
         refuse_peer(rank, group, old[i], 0, last < COUNT(old) - 32 ? "not in symmetric memory" : "was freed");
@@ -262,7 +262,7 @@ Test(symmetric, the_last_32_frees_are_remembered) {
     check_both_kinds(2, forget_old_frees, NULL);
 }
 
-/* Of all addresses that this process has taken. */
+/* Counts all addresses that this process has reserved. */
 static long count_address_bytes(void) {
     long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
@@ -275,7 +275,7 @@ struct held {
     int descriptors, mappings;
 };
 
-/* What this process holds, counted by one of its ranks while the others rest. */
+/* The resources of this process, counted by one of its ranks while the others wait. */
 static struct held count_held(struct rank *rank, quern_group *group) {
     struct held held = {0};
     meet(rank, group);
@@ -290,7 +290,7 @@ static void check_held(struct rank *rank, quern_group *group, struct held before
     rank_check(rank, held.mappings == before.mappings, "%d mappings, %d before", held.mappings, before.mappings);
 }
 
-/* What one process holds stays the same over many allocations, those that fail among them. */
+/* The resources of a process are constant over many allocations, including failed ones. */
 static quern_status allocate_often(struct rank *rank) {
     long addresses = count_address_bytes();
     quern_group *group = rank_group(rank, 20);
@@ -300,11 +300,11 @@ static quern_status allocate_often(struct rank *rank) {
         size_t bytes = i % 10 == 9 && rank->rank == 1 ? (size_t)1 << 42 : (size_t)(i % 7) * 30000;
         rank_status(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer), i % 10 == 9 ? QUERN_OUT_OF_MEMORY : QUERN_OK);
         if (i % 10 != 9) rank_ok(rank, quern_symmetric_free(group, pointer, NULL));
-        /* It is this rank that goes last, if it is alone in its process. */
+        /* A rank that is alone in its process is the last to free. */
         rank_check(rank, rank->kind == RANK_THREADS || count_mappings() == before.mappings, "memory outlives its last part");
     }
     check_held(rank, group, before);
-    allocate(rank, group, 5000);  /* left to destroy */
+    allocate(rank, group, 5000);  /* left for destroy */
     struct held with_one = count_held(rank, group);
     bool counted = rank->kind == RANK_PROCESSES || rank->rank == 0;
     rank_check(rank, with_one.mappings == before.mappings + counted, "an allocation has %d mappings", with_one.mappings);
@@ -387,7 +387,7 @@ static void limit_file_sizes(struct rank *rank, size_t *bytes, const size_t **by
 
 static void limit_descriptors(struct rank *rank, size_t *bytes, const size_t **bytes_argument, void ***pointers_argument) {
     (void)bytes, (void)bytes_argument, (void)pointers_argument;
-    /* The socket, the connection that is accepted, and no more. */
+    /* The socket and the accepted connection, and nothing else. */
     if (rank->rank == 1) {
         int first = dup(0), second = dup(0);
         close(first);
@@ -424,7 +424,7 @@ static quern_status fail_together(struct rank *rank) {
         setrlimit(RLIMIT_NOFILE, &open_files);
     }
     check_held(rank, group, before);
-    char *mine = allocate(rank, group, 100000);  /* the group is as good as before */
+    char *mine = allocate(rank, group, 100000);  /* the group is still usable */
     memset(peer_of(rank, group, mine, (rank->rank + 1) % rank->ranks), 1, 100000);
     return quern_group_destroy(group);
 }
@@ -489,7 +489,7 @@ static quern_status register_own_memory(struct rank *rank) {
         rank_check(rank, peer_of(rank, group, memory + 17, peer) == all[peer] + 17, "rank %d is elsewhere", peer);
     register_range(rank, group, memory, bytes);
     rank_check(rank, id_of(rank, group, memory) == id, "a range that all had registered was registered anew");
-    /* Counted: it takes two to end it. */
+    /* Registrations are counted: two calls are needed to end this one. */
     rank_status(rank, quern_symmetric_free(group, memory, NULL), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "was registered: expected quern_symmetric_unregister");
     rank_status(rank, quern_symmetric_unregister(group, memory + 1, NULL), QUERN_INVALID_ARGUMENT);
@@ -527,7 +527,7 @@ Test(symmetric, private_memory_of_another_process_cannot_be_registered) {
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = register_between_processes);
 }
 
-/* One rank has the range and another has not: they vote, and all register again. */
+/* One rank has registered the range and another has not: they vote, and all register again. */
 static quern_status vote(struct rank *rank) {
     quern_group *group = rank_group(rank, 20);
     char *shared = calloc(1, 1000), *fresh = calloc(1, 1000), **all = rank->shared;
@@ -540,20 +540,20 @@ static quern_status vote(struct rank *rank) {
     rank_check(rank, second > first, "a miss on one rank was a hit");
     for (int peer = 0; peer < rank->ranks; peer++)
         rank_check(rank, peer_of(rank, group, all[rank->rank], peer) == all[peer], "rank %d is elsewhere", peer);
-    /* What rank 1 had registered first still leads to the others, and its old name is still known to them. */
+    /* The first registration of rank 1 still leads to the others, and they still know its old id. */
     const struct quern_membership *member = member_of(rank, group);
     if (changes) rank_check(rank, id_of(rank, group, shared) == first, "the first registration has gone");
     rank_check(rank, quern_symmetric_resolve(member, first, 5, 1, rank->rank) == shared + 5, "the first name has gone");
     rank_check(rank, quern_symmetric_resolve(member, second, 5, 1, rank->rank) == all[rank->rank] + 5, "the second name is wrong");
     meet(rank, group);
-    /* Now all have the second, together: a hit, twice. */
+    /* Now all ranks have the second one: a hit, twice. */
     for (int i = 0; i < 2; i++) register_range(rank, group, all[rank->rank], 1000);
     rank_check(rank, id_of(rank, group, all[rank->rank]) == second, "a hit on all ranks was a miss");
-    /* But the first is no longer common to all, though each has its range. */
+    /* But the first is no longer common to all, though each rank has its range. */
     register_range(rank, group, shared, 1000);
     uint64_t third = id_of(rank, group, shared);
     rank_check(rank, third > second, "ranges of different registrations were taken for one");
-    /* As many ends as beginnings, the earliest first. */
+    /* As many ends as registrations, the earliest first. */
     for (int i = 0; i < (changes ? 2 : 5); i++) {
         rank_check(rank, id_of(rank, group, shared) == third, "it ended too early");
         rank_ok(rank, quern_symmetric_unregister(group, shared, NULL));
@@ -574,7 +574,7 @@ Test(symmetric, ranks_vote_on_what_they_have_registered) {
     check_ranks(.kind = RANK_THREADS, .count = 4, .function = vote, .shared_bytes = 4096);
 }
 
-/* Rank 1 asks for a range that shares memory with another; everyone is told. */
+/* Rank 1 registers a range that overlaps another; every rank gets the error. */
 static void refuse_range(struct rank *rank, quern_group *group, char *usual, size_t usual_bytes, char *other, size_t other_bytes,
                          quern_status status, const char *why) {
     void *pointer = rank->rank == 1 ? other : usual;
@@ -642,7 +642,7 @@ static quern_status use_two_groups(struct rank *rank) {
     refuse_peer(rank, half, wide, 0, "not in symmetric memory of the group");
     meet(rank, all);
     for (int peer = 0; peer < quern_group_size(half); peer++) {
-        int old = rank->ranks - 1 - (rank->ranks - 1 - colour) % 2 - 2 * peer;  /* the keys go down */
+        int old = rank->ranks - 1 - (rank->ranks - 1 - colour) % 2 - 2 * peer;  /* the keys descend */
         check_bytes(rank, peer_of(rank, half, narrow, peer), 2000, 50 + old, "a part in the half");
     }
     for (int peer = 0; peer < rank->ranks; peer++)
@@ -660,11 +660,11 @@ Test(symmetric, groups_that_share_ranks_keep_their_memory_apart) {
     check_both_kinds(5, use_two_groups, NULL);
 }
 
-/* ---- at random ---- */
+/* ---- random sequences ---- */
 
 enum { LIVE = 12, ROUNDS = 300 };
 
-/* All ranks allocate the same sequence; each frees in an order of its own, and what is live holds what was written. */
+/* All ranks allocate the same sequence; each frees in its own order, and live memory holds the values written. */
 static quern_status allocate_at_random(struct rank *rank) {
     quern_group *group = rank_group(rank, 20);
     char *live[LIVE] = {NULL};
