@@ -1,3 +1,4 @@
+/* Runs random ragged all-to-alls on GPU ranks and compares their memory.  gpu_ragged.h documents the functions. */
 #include "harness/gpu_ragged.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include "harness/random.h"
 #include "oracle/ragged_all_to_all.h"
 
-enum { GAP = 192 };  /* bytes around each buffer, which nobody may touch */
+enum { GAP = 192 };  /* bytes around each buffer that must stay unchanged */
 
 static const char *const names[] = {[METADATA_ON_HOST] = "metadata on the host", [METADATA_ON_DEVICE] = "metadata on the device",
                                     [METADATA_IN_PLAN] = "a plan"};
@@ -72,7 +73,7 @@ void gpu_ragged_place(struct ragged_case *c, bool in_place) {
     }
 }
 
-/* Bytes of which any that lands in a wrong place is told by its value. */
+/* Bytes whose values reveal any that lands in a wrong place. */
 static void make_bytes(unsigned char *to, int64_t bytes, uint64_t salt) {
     const uint32_t start = (uint32_t)random_bits(salt, 0);
     for (int64_t i = 0; i < bytes; i++) {
@@ -116,7 +117,7 @@ static void *at(const struct gpu_ragged *bench, int rank, const struct ragged_bu
     return bench->pool[rank][buffer->pool] + buffer->offset;
 }
 
-/* The four arrays one after the other, as numbers of the case's type. */
+/* The four arrays consecutively, as numbers of the case's type. */
 static const void *gather_metadata(const struct ragged_case *c, const struct ragged_case_member *member, int64_t *storage) {
     const int64_t *arrays[] = {member->input_offsets, member->send_sizes, member->output_offsets, member->recv_sizes};
     const int64_t entries = c->count * c->updates;
@@ -190,7 +191,7 @@ void gpu_ragged_run_plan(struct gpu_ragged *bench, quern_ragged_plan *const *pla
     for (int rank = 0; rank < bench->group->ranks; rank++) check_ok(quern_ragged_plan_run(plans[rank], bench->group->device[rank].stream));
 }
 
-/* ---- what has come of it ---- */
+/* ---- the results ---- */
 
 static void compare_pool(struct gpu_ragged *bench, const struct ragged_case *c, const char *when, int place, int pool) {
     static const char *const pools[] = {"private", "symmetric"};
