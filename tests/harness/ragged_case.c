@@ -246,7 +246,7 @@ void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragg
 
 void ragged_arguments_close(struct ragged_arguments *arguments) { free(arguments->narrow); }
 
-/* The workspace for these arguments, with inaccessible memory behind the size that the library asked for. */
+/* The workspace for these arguments, with a pattern right behind its size that must stay unchanged. */
 static size_t workspace_for(struct ragged_bench *bench, const quern_ragged_all_to_all_args *args) {
     size_t bytes = 0;
     rank_ok(bench->rank, quern_ragged_all_to_all_workspace(bench->group, args, &bytes));
