@@ -105,7 +105,7 @@ void rounds_run(struct rounds *rounds, int rank, int ranks, const struct contend
             turn->contender = &contenders[c];
             turn->last = rounds->turns[c][i].last;
             rounds->rank[rank].times[c][i] = run_turn(turn, &rounds->turns[c][i].batch);
-            gate_pass(&rounds->gate, ranks);  /* an early rank must not spin at the next barrier while others are still at this one */
+            gate_pass(&rounds->gate, ranks);  /* an early rank must not spin at the next one while others are here */
         }
     }
     free(turn);
