@@ -220,7 +220,7 @@ static quern_status live(struct rank *rank) {
 /* ---- the expected ends ---- */
 
 static int passed, failed;
-static int died_in[STEPS], failed_others_in[STEPS];  /* victims that died in a step, and ranks that failed in it because of a victim */
+static int died_in[STEPS], failed_others_in[STEPS];  /* victims, and ranks that failed because of one */
 
 static int victims_step(const struct plan *plan, const struct rank_run *run) {
     return ((const struct shared *)ranks_shared(run))->step[plan->victim];
@@ -339,7 +339,7 @@ static bool advance(struct running *one) {
 
 /* ---- the faults ---- */
 
-static long crossings_of[MAX_RANKS + 1][MAX_RANKS];  /* the crossings of each rank, for each number of ranks, in a run without faults */
+static long crossings_of[MAX_RANKS + 1][MAX_RANKS];  /* of each rank, for each number of ranks, without faults */
 
 static void count_crossings(int ranks) {
     struct running one;

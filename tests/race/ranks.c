@@ -113,7 +113,7 @@ static quern_status end_badly(struct rank *rank) {
 }
 
 /*
- * The group that the other thread checks (NULL: it may end), and the group that it has checked: relaxed, so they create no order.
+ * The group that the other thread checks (NULL: it may end), and the group that it has checked, stored relaxed to create no order.
  */
 static quern_group *_Atomic watched, *_Atomic seen;
 
