@@ -1,4 +1,4 @@
-// The part of cuBLAS that the library calls, on the emulator's devices: their memory is the host's, so a product waits for its
+// The part of cuBLAS that the library calls, on the emulator's devices: their memory is host memory, so a product waits for its
 // stream and is computed here.
 #include <dlfcn.h>
 
@@ -72,7 +72,7 @@ API const char *cublasGetStatusName(int status) {
   return status == INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE" : status == NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED" : nullptr;
 }
 
-// Column by column: element (i, j) of a matrix is at i + j * stride.
+// Column-major: element (i, j) of a matrix is at i + j * stride.
 API int cublasGemmEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int a_type,
                         int64_t a_stride, const void *b, int b_type, int64_t b_stride, const void *beta, void *c, int c_type,
                         int64_t c_stride, int compute_type, int) {

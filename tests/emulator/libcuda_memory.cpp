@@ -1,5 +1,5 @@
-// All the memory the driver knows, and allocation of device memory. Every allocation
-// ends at a guard page; the bytes between its end and the page hold a canary.
+// All memory that the driver knows, and allocation of device memory. Every allocation ends at a guard page; the bytes between its
+// end and the page hold a canary.
 #include "libcuda.h"
 
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ std::map<DevicePointer, Allocation> allocations;
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-// Mapped and registered memory ends at no canary.
+// Mapped and registered memory has no canary.
 bool has_canary(const Allocation &a) { return a.mapping != nullptr; }
 u8 *end_of(const Allocation &a) { return reinterpret_cast<u8 *>(a.address) + a.bytes; }
 size_t slack(const Allocation &a) { return size_t(reinterpret_cast<u8 *>(a.mapping) + a.mapping_bytes - guard_bytes - end_of(a)); }

@@ -1,4 +1,4 @@
-// Texts for people: what a block's threads were doing when it failed.
+// Error messages: the state of a block's threads when it failed.
 #include <cstdio>
 
 #include "engine.h"

@@ -439,7 +439,7 @@ static void test_streams() {
   OK(cuStreamWaitEvent(b, event, 0));
   OK(launch("scale", {1, n, 0, b}, x.p, 10.f, n));
   OK(cuMemcpyDtoHAsync_v2(pinned, x.p, n * 4, b));
-  CHECK(pinned[0] == -1);  // nothing runs before somebody waits
+  CHECK(pinned[0] == -1);  // nothing runs before a thread waits
   GIVES(600, cuStreamQuery(b));
   OK(cuStreamSynchronize(b));
   CHECK(pinned[0] == 40);
