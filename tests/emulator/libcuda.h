@@ -28,7 +28,8 @@ enum Error : int {
   invalid_image = 200, invalid_context = 201, map_failed = 205, no_binary_for_gpu = 209, peer_access_unsupported = 217,
   invalid_ptx = 218, shared_object_init_failed = 303, invalid_handle = 400, illegal_state = 401, not_found = 500,
   not_ready = 600, illegal_address = 700, launch_out_of_resources = 701, peer_access_already_enabled = 704,
-  peer_access_not_enabled = 705, already_registered = 712, not_registered = 713, not_permitted = 800, not_supported = 801, capture_unsupported = 900, capture_invalidated = 901,
+  peer_access_not_enabled = 705, already_registered = 712, not_registered = 713, not_permitted = 800, not_supported = 801,
+      capture_unsupported = 900, capture_invalidated = 901,
   capture_merge = 902, capture_unmatched = 903, capture_unjoined = 904, capture_isolation = 905, capture_implicit = 906,
   captured_event = 907, capture_wrong_thread = 908, invalid_cluster_size = 912,
 };

@@ -237,7 +237,8 @@ enum LaunchAttributeId { attribute_cooperative = 2, attribute_cluster = 4, attri
 bool may_be_ignored(unsigned id) {
   constexpr unsigned ignore = 0, access_policy = 1, scheduling_policy = 5, stream_serialization = 6, priority = 8,
                      domain_map = 9, domain = 10, shared_carveout = 14;
-  for (unsigned known : {ignore, access_policy, scheduling_policy, stream_serialization, priority, domain_map, domain, shared_carveout})
+  for (unsigned known : {ignore, access_policy, scheduling_policy, stream_serialization, priority, domain_map, domain,
+      shared_carveout})
     if (id == known) return true;
   return false;
 }
@@ -281,7 +282,8 @@ Result kernel_of_config(const LaunchConfig *c, Function *f, Shape &s, const Kern
 // 0 if a block of this shape does not fit.
 u64 resident_blocks(const Shape &s, const Function &f, const Kernel &k, const Device &d) {
   u64 threads = volume(s.block);
-  bool fits = threads && threads <= 1024 && !(k.max_threads && threads > k.max_threads) && int(s.dynamic_shared) <= dynamic_limit(f, k, d);
+  bool fits = threads && threads <= 1024 && !(k.max_threads && threads > k.max_threads)
+      && int(s.dynamic_shared) <= dynamic_limit(f, k, d);
   return fits ? u64(blocks_per_multiprocessor(k, d.limits, u32(threads), s.dynamic_shared)) * d.limits.multiprocessors : 0;
 }
 
@@ -358,7 +360,9 @@ API Result cuModuleLoadData(Library **module, const void *image) {
   *module = nullptr;
   return no_binary_for_gpu;
 }
-API Result cuModuleLoadDataEx(Library **module, const void *image, unsigned, int *, void **) { return cuModuleLoadData(module, image); }
+API Result cuModuleLoadDataEx(Library **module, const void *image, unsigned, int *, void **) {
+  return cuModuleLoadData(module, image);
+}
 API Result cuModuleLoadFatBinary(Library **module, const void *image) { return cuModuleLoadData(module, image); }
 API Result cuModuleUnload(Library *module) { return cuLibraryUnload(module); }
 
@@ -412,7 +416,8 @@ API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *f,
   *blocks = fits ? int(blocks_per_multiprocessor(*k, context().device->limits, u32(threads), u32(dynamic_shared))) : 0;
   return success;
 }
-API Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, Function *f, int threads, size_t dynamic_shared, unsigned) {
+API Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, Function *f, int threads, size_t dynamic_shared,
+                                                                unsigned) {
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic_shared);
 }
 

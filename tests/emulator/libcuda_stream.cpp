@@ -387,7 +387,8 @@ API Result cuStreamGetCaptureInfo_v3(void *handle, int *status, unsigned long lo
   if (count) *count = 0;
   return success;
 }
-API Result cuStreamGetCaptureInfo_v2(void *handle, int *status, unsigned long long *id, Graph **graph, const void ***dependencies, size_t *count) {
+API Result cuStreamGetCaptureInfo_v2(void *handle, int *status, unsigned long long *id, Graph **graph, const void ***dependencies,
+                                     size_t *count) {
   return cuStreamGetCaptureInfo_v3(handle, status, id, graph, dependencies, nullptr, count);
 }
 API Result cuStreamGetCaptureInfo(void *handle, int *status, unsigned long long *id) {

@@ -156,7 +156,8 @@ static const char *replace_those_who_died_at(const char *function, int count, in
     struct stat file;
     int stopped;
     struct rank_run *run = start_stopping(
-        &(struct meeting){.name = name, .timeout = 10, .ranks = ranks, .deed = CROSSING_STOP, .function = function}, count, &stopped);
+        &(struct meeting){.name = name, .timeout = 10, .ranks = ranks, .deed = CROSSING_STOP, .function = function}, count,
+            &stopped);
     ranks_close(run);
     if (stopped < 0) return because("nobody came to %s", function);
     if (lstat(path_of(name), &file) != 0) return "they left no name";
@@ -305,7 +306,8 @@ static const char *check_untouched(const char *name, const char *detail) {
 
 static const char *refuse_a_dangling_link(void) {
     const char *name = a_name();
-    return symlink("/dev/shm/quern.nowhere", path_of(name)) ? "no link" : check_untouched(name, "Too many levels of symbolic links");
+    return symlink("/dev/shm/quern.nowhere", path_of(name)) ? "no link"
+        : check_untouched(name, "Too many levels of symbolic links");
 }
 
 static const char *refuse_a_link_to_a_file(void) {
@@ -411,7 +413,9 @@ static const char *check_shortage(const struct shortage *shortage) {
 static const char *report_want_of_room(void) { return check_shortage(&(struct shortage){ROOM, "No space left on device"}); }
 static const char *report_a_limit_of_files(void) { return check_shortage(&(struct shortage){FILE_SIZE, "File too large"}); }
 static const char *report_want_of_permission(void) { return check_shortage(&(struct shortage){PERMISSION, "Permission denied"}); }
-static const char *report_want_of_descriptors(void) { return check_shortage(&(struct shortage){DESCRIPTORS, "Too many open files"}); }
+static const char *report_want_of_descriptors(void) {
+    return check_shortage(&(struct shortage){DESCRIPTORS, "Too many open files"});
+}
 
 /* ---- all of them ---- */
 

@@ -67,7 +67,8 @@ void gpu_ragged_place(struct ragged_case *c, bool in_place) {
         *input = (struct ragged_buffer){RAGGED_PRIVATE, GAP + random_below(c->seed, 1001 + (uint64_t)i, 64), input->rows};
         if (in_place) {
             input->pool = RAGGED_SYMMETRIC;
-            input->offset = place + (random_bits(c->seed, 2000) % 2 ? 0 : random_below(c->seed, 2001 + (uint64_t)i, output_bytes + 1));
+            input->offset = place + (random_bits(c->seed, 2000) % 2 ? 0
+                                     : random_below(c->seed, 2001 + (uint64_t)i, output_bytes + 1));
         }
         c->pool_bytes = larger(c->pool_bytes, larger(input->offset + input_bytes, output->offset + output_bytes) + GAP);
     }
@@ -103,7 +104,8 @@ void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint
         const struct test_device *device = &bench->group->device[rank];
         device_use(device);
         for (int pool = 0; pool < RAGGED_POOLS; pool++) {
-            make_bytes(bench->expected[rank][pool], c->pool_bytes, (c->seed * 64 + call) * 512 + (uint64_t)(rank * RAGGED_POOLS + pool));
+            make_bytes(bench->expected[rank][pool], c->pool_bytes,
+                       (c->seed * 64 + call) * 512 + (uint64_t)(rank * RAGGED_POOLS + pool));
             CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[rank][pool], bench->expected[rank][pool], (size_t)c->pool_bytes,
                                       device->stream));
         }
@@ -188,7 +190,8 @@ void gpu_ragged_plan(struct gpu_ragged *bench, const struct ragged_case *c, quer
 }
 
 void gpu_ragged_run_plan(struct gpu_ragged *bench, quern_ragged_plan *const *plans) {
-    for (int rank = 0; rank < bench->group->ranks; rank++) check_ok(quern_ragged_plan_run(plans[rank], bench->group->device[rank].stream));
+    for (int rank = 0; rank < bench->group->ranks; rank++)
+        check_ok(quern_ragged_plan_run(plans[rank], bench->group->device[rank].stream));
 }
 
 /* ---- the results ---- */
@@ -229,5 +232,6 @@ void gpu_ragged_run(struct gpu_ragged *bench, const struct ragged_case *c, enum 
         for (int place = 0; place < c->count; place++) check_ok(quern_group_status(bench->group->group[c->members[place].rank]));
         gpu_ragged_compare(bench, c, names[where]);
     }
-    for (int rank = 0; where == METADATA_IN_PLAN && rank < bench->group->ranks; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
+    for (int rank = 0; where == METADATA_IN_PLAN && rank < bench->group->ranks; rank++)
+        check_ok(quern_ragged_plan_destroy(plans[rank]));
 }

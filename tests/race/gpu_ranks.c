@@ -138,7 +138,8 @@ static void read_output(int rank, int from) {
 static void call_all(int from, int on_device, size_t bytes) {
     for (int rank = 0; rank < RANKS; rank++) {
         const quern_ragged_all_to_all_args args = arguments(rank, from, on_device);
-        ok(quern_ragged_all_to_all(groups[rank], &args, ranks[rank].workspace, bytes, ranks[rank].stream), "quern_ragged_all_to_all");
+        ok(quern_ragged_all_to_all(groups[rank], &args, ranks[rank].workspace, bytes, ranks[rank].stream),
+           "quern_ragged_all_to_all");
         read_output(rank, from);
     }
 }

@@ -32,7 +32,8 @@ static void expect(quern_status status, const char *what) {
  * One call: rows with every kind of label, logits of zero bits (their values do not matter here); with options if the row is a
  * full one.
  */
-static void run_case(quern_device *device, const struct quern_kernel *row, int64_t vocab, bool gradient, quern_reduction reduction) {
+static void run_case(quern_device *device, const struct quern_kernel *row, int64_t vocab, bool gradient,
+                     quern_reduction reduction) {
     enum { ROWS = 3 };
     int32_t labels[ROWS] = {0, -100, (int32_t)vocab};
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;

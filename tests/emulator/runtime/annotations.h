@@ -34,7 +34,9 @@ inline void poison(void *p, size_t n) { if (under_asan() && n) __asan_poison_mem
 inline void unpoison(void *p, size_t n) { if (under_asan() && n) __asan_unpoison_memory_region(p, n); }
 
 // The runtime itself is not instrumented: it must report its accesses on behalf of a kernel.
-inline bool is_poisoned(const void *p, size_t n) { return under_asan() && n && __asan_region_is_poisoned(const_cast<void *>(p), n); }
+inline bool is_poisoned(const void *p, size_t n) {
+  return under_asan() && n && __asan_region_is_poisoned(const_cast<void *>(p), n);
+}
 
 inline void note_read(const void *p, size_t n) { if (&__tsan_read_range && n) __tsan_read_range(const_cast<void *>(p), n); }
 inline void note_write(void *p, size_t n) { if (&__tsan_write_range && n) __tsan_write_range(p, n); }

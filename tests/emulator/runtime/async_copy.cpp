@@ -164,7 +164,8 @@ void service_bulk_load(Thread &thread, u8 *to, const u8 *from, u32 bytes, u64 *m
   for (auto &b : c.blocks) {
     if (!(ctas >> b->view.cluster_ctarank & 1)) continue;
     u8 *target = b->view.shared;
-    load_one(t, target + (to - base), from, bytes, reinterpret_cast<u64 *>(target + (reinterpret_cast<u8 *>(mbarrier) - base)), line);
+    load_one(t, target + (to - base), from, bytes, reinterpret_cast<u64 *>(target + (reinterpret_cast<u8 *>(mbarrier) - base)),
+             line);
   }
 }
 

@@ -126,7 +126,8 @@ std::string describe_shared(const Block &own, const void *address) {
   for (auto &b : own.cluster->blocks) {
     const char *end = b->mapping + b->mapping_bytes, *guard = end - b->guard_bytes;
     if (at < b->mapping || at >= end) continue;
-    if (at < guard) return "shared memory of block " + std::to_string(b->view.cluster_ctarank) + " of the cluster, which has exited";
+    if (at < guard) return "shared memory of block " + std::to_string(b->view.cluster_ctarank)
+        + " of the cluster, which has exited";
     bool is_mapped = at - reinterpret_cast<const char *>(b->view.shared) > offset_mask;
     return is_mapped ? "an address in shared::cluster used as one in shared::cta" : "past the end of shared memory";
   }
