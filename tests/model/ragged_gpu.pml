@@ -7,7 +7,8 @@
  *   exit      All copies have been made: inputs, outputs and headers may change.
  *
  * Bad news come with the signal of the meeting and are visible only until the next one.  But a rank that reads them ends: it
- * poisons the group and signals no more, so that slower ranks still find them.  If all ranks have refused, all know it and continue.
+ * poisons the group and signals no more, so that slower ranks still find them.  If all ranks have refused, all of them
+ * know it and continue.
  * Then a rank may be further when a slower one reads; the slower one has refused too, so it knows that all have refused.
  *
  * In one call some ranks may refuse, or one may find a fault.

@@ -39,7 +39,7 @@ struct board {
     struct gpu_group *group;
     uint32_t *slots[MOST_GPU_RANKS];                             /* [writer] in each rank's memory */
     uint32_t (*value)[MOST_ROUNDS];                              /* [rank][round]: what it wrote */
-    cuda_pointer seen[MOST_GPU_RANKS];                           /* a history in each rank's memory: a copy to the host would wait */
+    cuda_pointer seen[MOST_GPU_RANKS];                           /* a history in each rank's memory: host copies would wait */
     uint64_t members[MOST_ROUNDS];
     int rounds;
 };

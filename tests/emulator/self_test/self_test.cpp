@@ -125,8 +125,7 @@ static void test_conversions() {
     uint32_t nearest = x != x || x <= 0 ? 0 : x >= 4294967296.f ? UINT32_MAX : uint32_t(std::nearbyint((double)x));
     ints += r[4] != uint32_t(cut) || r[5] != nearest;
     back += !same(number(r[7]), number(r[0] << 16)) || !same(number(r[8]), half_value(uint16_t(r[1])))
-        || !same(number(r[9]), float(cut)) ||
-            !same(number(r[10]), x);
+        || !same(number(r[9]), float(cut)) || !same(number(r[10]), x);
     pairs += r[11] != (to_bf16(x) | uint32_t(to_bf16(-x)) << 16);
   }
   CHECK(bf == 0);
