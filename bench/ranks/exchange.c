@@ -38,7 +38,7 @@ struct rank {
     struct library_rank *member;
     size_t set_bytes;
     char *input, *output, *private_output;  /* [sets, set_bytes] each */
-    void *workspace;                        /* of the calls, whatever their arguments */
+    void *workspace;                        /* of the calls, for any arguments */
     size_t workspace_bytes;
     struct variant whole, split;
 };

@@ -193,7 +193,7 @@ PATIENCE = 6  # times the limit: a program ends each of its contenders at the li
 
 
 def end_group(process: subprocess.Popen) -> None:
-    """The program and whatever it has started; mpirun is asked first, for it has files to remove and ranks in other groups."""
+    """Ends the program and its children; mpirun is asked first, since it has files to remove and ranks in other groups."""
     for request, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
         try:
             os.killpg(process.pid, request)

@@ -35,7 +35,7 @@ void *buffer_read(struct buffer *buffer);
 /* Checks the guards and frees the memory. */
 void buffer_close(struct buffer *buffer);
 
-/* Fills memory with the guards' pattern, whatever its type. */
+/* Fills memory with the guards' pattern, for any type. */
 void fill_pattern(void *memory, size_t bytes);
 
 /* Whether memory still holds the guards' pattern. */

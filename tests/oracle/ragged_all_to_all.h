@@ -7,7 +7,7 @@
 /* One member.  The arrays have [members, updates]. */
 struct ragged_member {
     const unsigned char *input;   /* [output_rows, row_bytes]; NULL: not needed */
-    unsigned char *output;        /* [output_rows, row_bytes]; NULL: nobody asks */
+    unsigned char *output;        /* [output_rows, row_bytes]; NULL: not needed */
     const int64_t *input_offsets, *send_sizes, *output_offsets;
 };
 
