@@ -1,5 +1,5 @@
 """Trains the demo's model with Adam's moments kept in fp32, in bf16 as Quern does it, and in bf16 with v rounded to nearest, and
-shows what becomes of the loss.
+compares the losses.
 
 Everything else is the same: initial weights, batches, learning rates, and parameters in bf16 with an fp32 master copy.  The model
 is small, so that a run of 20,000 steps takes seconds; each is repeated from other seeds.  With --check a shorter run of one seed
@@ -84,7 +84,7 @@ def train_all(program: Path, seeds: range, steps: int, jobs: int) -> dict:
         }
 
 
-# ---- what comes of it ----------------------------------------------------------------------------
+# ---- results -------------------------------------------------------------------------------------
 
 
 def final_losses(results: dict, moments: str) -> list[float]:
@@ -94,7 +94,7 @@ def final_losses(results: dict, moments: str) -> list[float]:
 
 
 def differences(results: dict, moments: str) -> list[float]:
-    """How much more than with fp32 moments the loss of each seed is, as a share."""
+    """The relative excess of each seed's loss over that with fp32 moments."""
     return [loss / reference - 1 for loss, reference in zip(final_losses(results, moments), final_losses(results, "f32"))]
 
 
@@ -131,7 +131,7 @@ def draw(results: dict, path: Path) -> None:
 
 
 def check(program: Path, jobs: int) -> int:
-    """What the documentation says, for one seed."""
+    """Checks the documented claims for one seed."""
     results = train_all(program, range(CHECK_SEED, CHECK_SEED + 1), CHECK_STEPS, jobs)
     show(results)
     bf16, nearest = differences(results, "bf16")[0], differences(results, "nearest")[0]

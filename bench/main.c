@@ -113,7 +113,7 @@ static struct options read_options(int count, char **arguments) {
     return options;
 }
 
-/* ---- what it does ---- */
+/* ---- the subjects ---- */
 
 static void describe_machine(const struct options *options) {
     struct machine machine;

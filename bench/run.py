@@ -134,7 +134,7 @@ def measure_ranks(chosen: argparse.Namespace, results: dict) -> None:
         page.show_foot(tables.TABLES[operation].foot)
 
 
-# What other implementations do in one call too.
+# The passes that other implementations do in one call too.
 PEER_PASSES = ("forward", "forward + gradient", "step")
 
 

@@ -1,4 +1,4 @@
-/* The subjects of the benchmarks, what they are asked for, and their self-test. */
+/* The subjects of the benchmarks, their options, and their self-test. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -49,7 +49,7 @@ void check(const char *what, double found, double expected);
 /* Prints a count of bytes, which run.py compares with what the documentation states. */
 void state_bytes(const char *name, double bytes);
 
-/* Checks the harness and every subject; 0 when all is right, after "N passed, N failed". */
+/* Checks the harness and every subject; prints "N passed, N failed" and returns 0 if all passed. */
 int self_test(const struct subject *const *subjects, int count);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What the benchmarks need of the CUDA driver, opened with dlopen so that they link and run without one.
- * Their own small table: it measures the library from outside and shares nothing with it.
+ * The part of the CUDA driver that the benchmarks use, opened with dlopen so that they link and run without it.  The table is
+ * separate from the library's: the benchmarks measure the library from outside.
  */
 #ifndef CUDA_H
 #define CUDA_H
@@ -65,13 +65,13 @@ extern struct cuda_driver cuda;
 /* On failure false, after a message on stderr. */
 bool cuda_open(void);
 
-/* Whether the driver is the emulator of tests/emulator, whose times mean nothing. */
+/* Whether the driver is the emulator of tests/emulator, whose times are meaningless. */
 bool cuda_is_emulated(void);
 
 /* A kernel of stream.cu by its name; NULL when the loops were not loaded (machine_cuda.c). */
 void *cuda_loop(const char *name);
 
-/* Ends the program when a driver call that cannot fail on a sound machine did. */
+/* Ends the program after a driver error that does not occur on a working machine. */
 #define CUDA(call) cuda_check(cuda.call, #call)
 void cuda_check(int error, const char *call);
 

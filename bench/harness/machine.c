@@ -1,4 +1,4 @@
-/* The machine under measurement: what CPU and GPU have in common.  Called by the operations and by the ranks on a GPU. */
+/* The machine under measurement: the code that CPU and GPU share.  Called by the operations and by the ranks on a GPU. */
 #include "harness/machine.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /*
  * The machine under measurement, a CPU or a GPU: its memory, its clock, and plain loops over its memory.
  *
- * The loops are the yardstick of a kernel: they move bytes in the same pattern and do next to nothing with them.  A GPU's
- * are in stream.cu, a CPU's in stream.c.  They leave the data as it was (they combine it with a mask that is zero, which the
- * compiler cannot know), so that a loop and a kernel can take turns on the same buffer.
+ * The loops are the baseline of a kernel: they move bytes in the same pattern and compute almost nothing.  A GPU's are in
+ * stream.cu, a CPU's in stream.c.  They leave the data unchanged (they combine it with a mask that is zero, which the compiler
+ * cannot know), so that a loop and a kernel can take turns on the same buffer.
  */
 #ifndef MACHINE_H
 #define MACHINE_H
@@ -28,7 +28,7 @@ struct machine {
     const struct machine_functions *functions;
 };
 
-/* What a kind of machine has to do itself; the functions below call these. */
+/* The functions that each kind of machine implements; the functions below call them. */
 struct machine_functions {
     bool (*open)(struct machine *machine, int ordinal, const char *loops);
     void *(*allocate)(size_t bytes);
@@ -68,30 +68,30 @@ void machine_update(const struct machine *machine, void *data, size_t bytes);   
 void machine_read(const struct machine *machine, const void *data, size_t bytes);            /* only reads */
 void machine_optimize(const struct machine *machine, const struct optimizer_arrays *arrays); /* as they say */
 
-/* Marks a point in the stream of work, 0 <= index < MAX_MARKS; the time between two marks, once both are passed. */
+/* Marks a point in the stream of work, 0 <= index < MAX_MARKS, and gives the time between two marks once both have passed. */
 void machine_mark(const struct machine *machine, int index);
 double machine_seconds(const struct machine *machine, int from, int to);
 
 /*
- * Times activities that take turns: each runs once in every round, so that a kernel and the loops it is compared with see the same
- * machine, also while other programs come and go.
+ * Times activities that take turns: each runs once in every round, so that a kernel and the loops it is compared with run under
+ * the same conditions, even if other programs start and end.
  */
 struct activity {
     void (*run)(void *context);
     void *context;
-    bool repeatable;     /* may run several times in a row: short ones then do, to be longer than the clock's error */
+    bool repeatable;     /* may run several times in a row: short activities do, to exceed the clock's error */
     struct times times;  /* result */
 };
 
 struct patience {
-    double seconds;   /* how long the rounds go on, per activity on average */
+    double seconds;   /* duration of the rounds, per activity on average */
     int least_rounds;
 };
 
-/* One round more is run before, and not counted. */
+/* Runs one extra round first, which is not counted. */
 void machine_measure(const struct machine *machine, struct activity *activities, int count, const struct patience *patience);
 
-/* Ends the program with a message: for what cannot happen on a sound machine. */
+/* Ends the program with a message, for errors that do not occur on a working machine. */
 _Noreturn void machine_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same with the library's reason, for the call that failed. */

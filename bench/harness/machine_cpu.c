@@ -9,7 +9,7 @@
 enum { HEADER = 4096 };  /* before each allocation: its length, and the memory's alignment kept */
 
 static int64_t marks[MAX_MARKS];
-static volatile uint64_t zero;  /* read anew by each loop */
+static volatile uint64_t zero;  /* read again by each loop */
 
 static size_t available_memory(void) {
     FILE *file = fopen("/proc/meminfo", "r");
@@ -21,7 +21,7 @@ static size_t available_memory(void) {
     return kilobytes ? kilobytes * 1024 : (size_t)2 << 30;
 }
 
-/* What one core can reach; sysconf counts all caches of a socket together. */
+/* The cache that one core can reach; sysconf counts all caches of a socket together. */
 static size_t largest_cache(void) {
     size_t largest = 0;
     for (int index = 0; index < 8; index++) {
@@ -44,7 +44,7 @@ static bool open_cpu(struct machine *machine, int ordinal, const char *loops) {
     return true;
 }
 
-/* Straight from the system, so that a case's memory goes back when it is done; in ordinary pages, as malloc has them. */
+/* Directly from the system, so that a case's memory is returned when it is done; in ordinary pages, as with malloc. */
 static void *allocate(size_t bytes) {
     size_t total = bytes + HEADER;
     char *memory = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

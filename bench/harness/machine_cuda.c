@@ -59,7 +59,7 @@ static void *events[MAX_MARKS];
 static void *module;          /* of the loops; NULL: not loaded */
 static cuda_pointer scratch;  /* where the reading loop would write its sum, if it ever had to */
 
-/* The loops by their names in stream.cu, and how much one thread block goes over. */
+/* The loops by their names in stream.cu, and the amount that one thread block processes. */
 enum loop { UPDATE, READ, OPTIMIZE, LOOPS };
 
 enum { THREADS = 256, VECTOR = 16, VECTORS = 4, TILE_ELEMENTS = 2048 };
@@ -91,7 +91,7 @@ static char *read_file(const char *path) {
     return text;
 }
 
-/* The driver compiles the loops' PTX for the GPU; without them only the copy is measured beside the kernels. */
+/* The driver compiles the loops' PTX for the GPU; without them only the copy is measured next to the kernels. */
 static bool load_loops(const char *path) {
     char *ptx = path ? read_file(path) : NULL;
     bool loaded = ptx && cuda.cuModuleLoadData(&module, ptx) == 0;

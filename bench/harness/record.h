@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The fields of a line come between these two. */
+/* Every line starts with the first of these calls and ends with the second. */
 void record_begin(void);
 void record_end(void);
 

@@ -1,4 +1,4 @@
-/* Loops over a CPU's memory, shared among threads.  Called by machine_cpu.c, and by the all-to-all and its peers. */
+/* Loops over a CPU's memory, divided among threads.  Called by machine_cpu.c, and by the all-to-all and its peers. */
 #include "harness/stream.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <immintrin.h>
 #endif
 
-/* Each loop is compiled for several instruction sets, the best is taken at run time: a yardstick must not be slow itself. */
+/* Each loop is compiled for several instruction sets and the best is chosen at run time: a baseline must not be slow itself. */
 #if defined __x86_64__ && defined __gnu_linux__
 #define FOR_ALL_CPUS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -34,9 +34,9 @@ FOR_ALL_CPUS static void fill(uint64_t *restrict data, size_t words, uint64_t va
     for (size_t i = 0; i < words; i++) data[i] = value;
 }
 
-/* ---- sharing a loop among threads ---- */
+/* ---- dividing a loop among threads ---- */
 
-/* One thread's share, in words of 8 bytes or in elements. */
+/* One thread's part, in words of 8 bytes or in elements. */
 struct share {
     void (*loop)(const struct share *share);
     size_t first, count;
@@ -58,7 +58,10 @@ static void start(pthread_t *handle, struct share *share) {
     exit(EXIT_FAILURE);
 }
 
-/* Runs a loop over `count` words or elements on threads, in shares of so many whole steps; the sum of the shares' totals. */
+/*
+ * Runs a loop over `count` words or elements on threads, in parts that are multiples of a step; returns the sum of the parts'
+ * totals.
+ */
 static uint64_t run(int threads, size_t count, size_t step, struct share pattern) {
     static struct share shares[MAX_THREADS];
     static pthread_t handles[MAX_THREADS];
@@ -92,7 +95,7 @@ static void read_share(const struct share *share) {
     ((struct share *)share)->total = sum((const uint64_t *)share->from + share->first, share->count);
 }
 
-/* One array's part of a piece; what is less than a word at the end of all is left out. */
+/* One array's part of a piece; a remainder of less than a word at the very end is left out. */
 static uint64_t access_array(const struct optimizer_array *array, size_t first, size_t elements, uint64_t mask) {
     uint64_t *data = (uint64_t *)array->data + first / UNIT_ELEMENTS * (size_t)array->unit_bytes / 8;
     size_t words = elements * (size_t)array->unit_bytes / UNIT_ELEMENTS / 8;

@@ -1,8 +1,8 @@
 /*
- * Plain loops over a GPU's memory: the yardstick of the kernels.  Each thread has several 16-byte vectors in flight, and a
- * warp's accesses are contiguous.  With mask 0 the loops leave the data as it was.
+ * Plain loops over a GPU's memory: the baseline of the kernels.  Each thread has several 16-byte vectors in flight, and a warp's
+ * accesses are contiguous.  With mask 0 the loops leave the data unchanged.
  *
- * How many vectors a block goes over stands in machine_cuda.c too.
+ * machine_cuda.c repeats the number of vectors per block.
  */
 enum { THREADS = 256, VECTORS = 4, TILE_VECTORS = 2 };
 
@@ -12,7 +12,7 @@ __device__ static uint4 exclusive_or(uint4 a, uint4 b) {
     return make_uint4(a.x ^ b.x, a.y ^ b.y, a.z ^ b.z, a.w ^ b.w);
 }
 
-/* A value that practically never comes of any data: what is read must be used for something. */
+/* A value that the data practically never give: the compiler must not remove the reads. */
 __device__ static bool is_never(uint4 a) {
     return a.x == 0x9e3779b9 && a.y == 0x7f4a7c15 && a.z == 0xbf58476d && a.w == 0x94d049bb;
 }
@@ -43,10 +43,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) stream_copy(uint4 *to, con
         if (place(VECTORS, i) < count) to[place(VECTORS, i)] = values[i];
 }
 
-/* What a kernel takes that does nothing: the part of a barrier's time that any kernel would take. */
+/* An empty kernel: the part of a barrier's time that any kernel would take. */
 extern "C" __global__ void stream_nothing() {}
 
-/* Writes only if the values it read come to one that they practically never have. */
+/* Writes only if the values read add up to one that they practically never have. */
 extern "C" __global__ void __launch_bounds__(THREADS) stream_read(const uint4 *data, size count, uint4 *never) {
     uint4 total = make_uint4(1, 2, 3, 4);
 #pragma unroll
@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) stream_read(const uint4 *d
     if (is_never(total)) *never = total;
 }
 
-/* As struct optimizer_arrays of stream.h: what is done with an array, and the bytes of 32 of its elements. */
+/* Like struct optimizer_arrays of stream.h: the access to an array, and the bytes of 32 of its elements. */
 enum { READ, UPDATE, WRITE };
 enum { MAX_ARRAYS = 8, UNIT_ELEMENTS = 32, TILE_ELEMENTS = 2048 };
 
@@ -71,7 +71,7 @@ struct arrays {
     array array[MAX_ARRAYS];
 };
 
-/* A block takes a tile of every array: two vectors for each thread of fp32, one of 16 bits, one for every other thread of 8 bits. */
+/* A block takes a tile of every array: two vectors per thread of fp32, one of 16 bits, one for every other thread of 8 bits. */
 extern "C" __global__ void __launch_bounds__(THREADS)
 stream_optimize(const __grid_constant__ arrays arrays, unsigned mask, uint4 *never) {
     uint4 values[MAX_ARRAYS][TILE_VECTORS], total = make_uint4(1, 2, 3, 4);

@@ -1,6 +1,6 @@
 /*
- * Plain loops over a CPU's memory: the yardsticks of the kernels and of the all-to-all.  With mask 0 they leave the data as it was;
- * the caller reads the mask from memory, so that the compiler cannot remove the loops.
+ * Plain loops over a CPU's memory: the baselines of the kernels and of the all-to-all.  With mask 0 they leave the data
+ * unchanged; the caller reads the mask from memory, so that the compiler cannot remove the loops.
  */
 #ifndef STREAM_H
 #define STREAM_H
@@ -15,7 +15,7 @@ enum { MAX_ARRAYS = 8, UNIT_ELEMENTS = 32 };
 
 struct optimizer_array {
     void *data;
-    int unit_bytes;  /* of so many elements, since there are arrays with one byte for them all */
+    int unit_bytes;  /* bytes of a group of elements, since some arrays have one byte per group */
     enum access access;
 };
 
@@ -36,7 +36,7 @@ uint64_t stream_read(int threads, const void *data, size_t bytes);              
  */
 uint64_t stream_optimize(int threads, const struct optimizer_arrays *arrays, uint64_t mask);
 
-/* On the calling thread, with the widest stores past the caches that this CPU has; memcpy where it has none.  Any alignment. */
+/* On the calling thread, with this CPU's widest non-temporal stores; memcpy if it has none.  Any alignment. */
 void stream_past_caches(void *to, const void *from, size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* The clock, and medians and quartiles.  Called by all that times something. */
+/* The clock, and medians and quartiles.  Called by all files that measure time. */
 #define _POSIX_C_SOURCE 200809L
 #include "harness/times.h"
 

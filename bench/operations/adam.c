@@ -1,10 +1,10 @@
 /*
- * Adam over the parameter lists of real models, in several types, and over very many small tensors beside one tensor of the same
- * size; with a plan, as an engine would that takes more than one step.
+ * Adam over the parameter lists of real models, in several types, and over a great many small tensors next to one tensor of the
+ * same size; with a plan, like an engine that takes more than one step.
  *
- * All tensors of a list lie one after the other in one buffer per array.  A list that would fit a cache is there several
- * times, and the steps go around the copies.  A round copies the gradients (the measured copy bandwidth), runs the loop with
- * Adam's mix of reads and writes over the same buffers, and takes a step.
+ * All tensors of a list are consecutive in one buffer per array.  A list that would fit a cache is stored several times, and the
+ * steps cycle through the copies.  A round copies the gradients (the measured copy bandwidth), runs the loop with Adam's mix of
+ * reads and writes over the same buffers, and takes a step.  Called by main.c.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum { SMALL_TENSORS = 10000, SMALL_COUNT = 64, CACHES = 4 };
 
-/* What is stored in which type. */
+/* The type of each array. */
 static const struct storage {
     const char *name;
     quern_dtype param, grad, m, v, master, copy;
@@ -95,13 +95,13 @@ static void write_step(const struct job *job, const struct activity *activities)
 
 /* ---- memory ---- */
 
-/* What an array holds: values that a training could have, so that no result is infinite or subnormal. */
+/* The values of an array: plausible in training, so that no result is infinite or subnormal. */
 struct part {
     quern_dtype dtype;         /* NO_DTYPE: there is no such array, or it holds the scales of a moment ... */
     quern_dtype scaled;        /* ... in this type, */
     int scale;                 /* all with this one */
     enum access access;
-    size_t pointer;            /* where a tensor points to its part of it */
+    size_t pointer;            /* the tensor's pointer to its part */
     struct value_range range;
 };
 
@@ -133,7 +133,7 @@ static int64_t tensor_bytes(const struct part *part, int64_t count) {
     return part->scaled ? (count + UNIT_ELEMENTS - 1) / UNIT_ELEMENTS : count * (int64_t)quern_dtype_bytes(part->dtype);
 }
 
-/* Lets the tensors of one copy of the list point into an array, of which *begin bytes belong to the copies before. */
+/* Points the tensors of one copy of the list to an array, of which *begin bytes belong to the previous copies. */
 static void point_into(const struct job *job, quern_adam_tensor *tensors, const struct part *part, char *data, int64_t *begin) {
     for (int64_t i = 0; i < job->list.tensors; i++) {
         void *at = data + *begin;
@@ -191,7 +191,7 @@ static void release(struct job *job) {
 
 /* ---- cases ---- */
 
-/* Per element, the spare gradients among them and without the scales. */
+/* Per element, including the spare gradients, without the scales. */
 static size_t stored_bytes(const struct storage *storage) {
     return quern_dtype_bytes(storage->param) + 2 * quern_dtype_bytes(storage->grad) + quern_dtype_bytes(storage->m) +
            quern_dtype_bytes(storage->v) + quern_dtype_bytes(storage->master) + quern_dtype_bytes(storage->copy);
@@ -207,7 +207,7 @@ static void run_job(struct job *job, const struct plan *plan) {
     write_step(job, activities);
 }
 
-/* Everything that its steps need; false, with what there is of it, where there is not enough memory. */
+/* All buffers of its steps; false, with those allocated so far, if there is not enough memory. */
 static bool prepare(struct job *job) {
     const struct storage *storage = job->storage;
     job->args = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
@@ -229,7 +229,7 @@ static bool prepare(struct job *job) {
     return true;
 }
 
-/* Takes over the list. */
+/* Takes ownership of the list. */
 static void run_case(struct machine *machine, const struct plan *plan, const struct storage *storage,
                      struct tensor_list list, const char *shape, const char *peer) {
     struct job job = {.machine = machine, .storage = storage, .list = list, .shape = shape, .peer = peer};
@@ -269,7 +269,7 @@ static void run_small(struct machine *machine, const struct plan *plan, int64_t 
 }
 
 static void run_lists(struct machine *machine, const struct plan *plan) {
-    enum { USUAL = 3 };  /* storages, those that are measured on a large model, too */
+    enum { USUAL = 3 };  /* storages that are also measured on a large model */
     if (plan->quick) {
         for (int i = 0; i < STORAGES; i++) run_model(machine, plan, &storages[i], "GPT-2 of width 64", 64, 4);
         run_small(machine, plan, SMALL_TENSORS / 10, SMALL_COUNT);
@@ -281,7 +281,7 @@ static void run_lists(struct machine *machine, const struct plan *plan) {
     run_small(machine, plan, 1, SMALL_TENSORS * SMALL_COUNT);
 }
 
-/* ---- in turn with another program ---- */
+/* ---- taking turns with another program ---- */
 
 /* The list that a record names for its peers. */
 static struct tensor_list named_list(const char *name) {
@@ -341,7 +341,7 @@ static void test_bytes(void) {
     }
 }
 
-/* What quern.h does not state: a remainder, scaled types with a byte for 32 elements, all options. */
+/* Cases that quern.h does not state: a remainder, scaled types with a byte for 32 elements, all options. */
 static void test_further_bytes(void) {
     quern_adam_args args = {.param_dtype = QUERN_BF16, .grad_dtype = QUERN_BF16, .m_dtype = QUERN_BF16, .v_dtype = QUERN_BF16,
                             .master_dtype = QUERN_REMAINDER};

@@ -1,10 +1,10 @@
 /*
  * Cross-entropy: the forward pass, loss with gradient in place, the same with label smoothing, z-loss, softcap and class weights,
- * and the gradient alone, later, from what the forward pass has saved of each row.
+ * and the gradient alone, later, from the values that the forward pass saved per row.
  *
  * A round restores the logits from a pristine copy, which is the measured copy bandwidth, then reads them (loop), runs the
- * forward pass, updates them in place (loop) and runs the kernels in place, each after another update in place, so that all
- * find the cache full of somebody's unwritten lines.
+ * forward pass, updates them in place (loop) and runs the kernels in place, each after another update in place, so that all of
+ * them start with the cache full of modified lines.  Called by main.c.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,13 +13,13 @@
 #include "operations/data.h"
 #include "operations/operation.h"
 
-/* As many tokens as one micro-batch has; on a CPU fewer, so that the logits are far larger than its caches but soon done. */
+/* The tokens of one micro-batch; on a CPU fewer, so that the logits far exceed its caches but take little time. */
 enum { MOST_ROWS = 8192, CPU_LOGITS_BYTES = 256 << 20 };
 
 static const struct shape {
     quern_dtype dtype;
     int64_t vocab;
-    int64_t rows;  /* 0: as many as there is memory for */
+    int64_t rows;  /* 0: limited by memory only */
 } shapes[] = {
     {QUERN_BF16, 32000, 0},  {QUERN_BF16, 32768, 0}, {QUERN_BF16, 50257, 0}, {QUERN_BF16, 128256, 0},
     {QUERN_BF16, 262144, 0}, {QUERN_F16, 32768, 0},  {QUERN_F32, 32768, 0},  {QUERN_F32, 128256, 0},
@@ -55,7 +55,7 @@ static void run(struct job *job, const quern_cross_entropy_args *args) {
         machine_fail_call("quern_cross_entropy");
 }
 
-/* What a training engine saves for its backward pass. */
+/* The values that a training engine saves for its backward pass. */
 static quern_cross_entropy_args forward_args(const struct job *job) {
     quern_cross_entropy_args args = job->args;
     args.stats = job->stats;
@@ -105,13 +105,13 @@ static void gradient_later(void *context) {
         machine_fail_call("quern_cross_entropy_gradient");
 }
 
-/* In the order of a round.  Each kernel in place finds pristine logits, and then an update in place in the caches. */
+/* In the order of a round.  Each kernel in place finds pristine logits, then modified cache lines from an update in place. */
 enum {
     RESTORE, READ, FORWARD, UPDATE_BEFORE, UPDATE, GRADIENT,
     RESTORE_FOR_OPTIONS, UPDATE_FOR_OPTIONS, OPTIONS, RESTORE_FOR_LATER, UPDATE_FOR_LATER, LATER, ACTIVITIES
 };
 
-/* What is reported, each from its activity. */
+/* The reported results, each from its activity. */
 static const struct pass {
     const char *name;
     int activity;
@@ -173,7 +173,7 @@ static void release(struct job *job) {
 }
 
 static const char *allocate_workspace(struct job *job, char *detail, size_t detail_bytes) {
-    const quern_cross_entropy_args args = options_args(job);  /* needs as much as any */
+    const quern_cross_entropy_args args = options_args(job);  /* needs the largest workspace */
     if (quern_cross_entropy_workspace(job->machine->quern, &args, &job->workspace_bytes) != QUERN_OK) {
         quern_error_detail(detail, detail_bytes);
         return detail;
@@ -182,7 +182,7 @@ static const char *allocate_workspace(struct job *job, char *detail, size_t deta
     return job->workspace ? NULL : "not enough memory";
 }
 
-/* With the threads that the machine now has. */
+/* With the machine's current number of threads. */
 static const char *run_job(struct job *job, const struct plan *plan) {
     static char detail[1000];
     const char *problem = allocate_workspace(job, detail, sizeof detail);

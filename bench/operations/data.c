@@ -69,7 +69,7 @@ static uint64_t random_bits(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* Where exponent and sign stand in a dtype's bits. */
+/* The position of exponent and sign in a dtype's bits. */
 static const struct {
     int mantissa_bits, bias, bytes;
 } layouts[] = {
@@ -108,7 +108,7 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* One block, made here, is then copied on the machine, which is faster by far than making it all. */
+/* One block is generated and then copied on the machine, which is much faster than generating all of it. */
 static void repeat_block(const struct machine *machine, char *memory, size_t total, const void *host, size_t block) {
     machine_upload(machine, memory, host, block);
     for (size_t done = block; done < total; done += block)

@@ -1,4 +1,4 @@
-/* What kernels are measured on: lists of tensors as models have them, and random values, because zeros can be faster. */
+/* The data for the kernels: lists of tensors like those of models, and random values, because zeros can be faster. */
 #ifndef DATA_H
 #define DATA_H
 
@@ -33,7 +33,7 @@ void *bytes_create(const struct machine *machine, int64_t count, int value);
 /* int64 labels in [0, vocab). */
 void *labels_create(const struct machine *machine, int64_t rows, int64_t vocab);
 
-/* What a buffer of that many bytes is rounded up to. */
+/* The size to which a buffer of this many bytes is rounded up. */
 size_t buffer_bytes(size_t bytes);
 
 #endif

@@ -43,7 +43,7 @@ struct plan operation_open(struct machine *machine, const struct options *option
     return plan;
 }
 
-/* ---- what is counted ---- */
+/* ---- the counted bytes ---- */
 
 /* An exponential counts as ten operations, a square root and a division as one each. */
 enum { EXPONENTIAL = 10 };
@@ -85,7 +85,7 @@ int adam_flops(void) {
     return m + v + denominator + update + decay;
 }
 
-/* ---- what is written ---- */
+/* ---- the output ---- */
 
 static void write_rate(const char *key, double bytes_per_second) {
     if (bytes_per_second > 0)
@@ -94,7 +94,7 @@ static void write_rate(const char *key, double bytes_per_second) {
         record_null(key);
 }
 
-/* The line of an explanation that ends in ": chosen" names the kernel. */
+/* The line of an explanation that ends in ": chosen" contains the kernel's name. */
 static void write_kernel(const char *explanation) {
     char kernel[120];
     const char *end = strstr(explanation, ": chosen"), *start = end;

@@ -1,4 +1,4 @@
-/* What the measurements of kernels share: how much is run, what is counted, and the line that is written. */
+/* The code that the measurements of kernels share: sizes, counted bytes, and the output line. */
 #ifndef OPERATION_H
 #define OPERATION_H
 
@@ -7,14 +7,14 @@
 #include "harness/bench.h"
 #include "harness/machine.h"
 
-/* ---- how much is run ---- */
+/* ---- sizes ---- */
 
 enum { MAX_THREAD_COUNTS = 8 };
 
 struct plan {
     bool quick;
     struct patience patience;
-    size_t case_bytes;                  /* about how much memory one case may take, where it can be chosen */
+    size_t case_bytes;                  /* approximate memory of one case, where it can be chosen */
     int threads[MAX_THREAD_COUNTS];     /* of a CPU */
     int thread_counts;                  /* 1 on a GPU */
 };
@@ -22,20 +22,20 @@ struct plan {
 /* Opens the machine for an operation of the library; ends the program if that fails. */
 struct plan operation_open(struct machine *machine, const struct options *options, unsigned operation);
 
-/* ---- what is counted: the bytes that must move, each input read once and each output written once ---- */
+/* ---- the counted bytes: those that must move, each input read once and each output written once ---- */
 
 /* Per logit. */
 int cross_entropy_bytes(quern_dtype logits, bool gradient);
 int cross_entropy_flops(bool gradient);
 
-/* Per parameter; only the dtypes and options of args are looked at. */
+/* Per parameter; depends only on the dtypes and options of args. */
 double adam_bytes(const quern_adam_args *args);
 int adam_flops(void);
 
 /* Whether moments of a dtype have a scale for every 32 elements. */
 bool is_scaled(quern_dtype dtype);
 
-/* ---- what is written ---- */
+/* ---- the output ---- */
 
 struct measurement {
     const char *operation;  /* "cross_entropy", "adam" */

@@ -29,10 +29,10 @@ CACHE_BYTES = 256 << 20  # more than a core or a GPU caches
 
 
 class Unsupported(Exception):
-    """The peer has nothing that does the same."""
+    """The peer has no equivalent."""
 
 
-# What imported packages print does not mix with what is written here.
+# The output of imported packages is kept apart from the lines written here.
 results = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 
@@ -142,7 +142,7 @@ class Torch:
         return self.in_turn(step, case) if self.device == "cpu" else {"seconds": self.median(step)}
 
     def runs(self, case: dict) -> dict[str, Callable[[], dict]]:
-        """What stands beside a case, by name."""
+        """The peers of a case, by name."""
         if case["threads"]:
             self.torch.set_num_threads(case["threads"])
         if case["operation"] == "adam":
@@ -206,7 +206,7 @@ def run_case(peer: Torch, case: dict) -> None:
             line["skipped"] = str(why)
         except ImportError:
             line["skipped"] = "cannot be imported"
-        except Exception as error:  # whatever a peer raises for want of a kernel, a compiler or memory
+        except Exception as error:  # any error of a peer that lacks a kernel, a compiler or memory
             line["skipped"] = f"failed: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
         write(line)
         if peer.device != "cpu":

@@ -14,7 +14,7 @@
 #include "ranks/rounds.h"
 #include "ranks/team.h"
 
-/* One rank's place at a barrier. */
+/* One rank's state at a barrier. */
 struct barrier_seat {
     void *shared;
     int rank, ranks;
@@ -50,7 +50,7 @@ static void play(void *seat) {
     ping_pong(&((struct barrier_seat *)seat)->player);
 }
 
-/* ---- a counter and a sense that all spin on, without sleep ---- */
+/* ---- a counter and a sense flag, on which all ranks spin without sleep ---- */
 
 struct central {
     _Alignas(LINE) int arrived;
@@ -74,7 +74,7 @@ static void meet_at_counter(void *context) {
     }
 }
 
-/* ---- the library's protocol, put-to-all and wait-for-all, without sleep and without anything else that a library needs ---- */
+/* ---- the library's protocol, put-to-all and wait-for-all, without sleep, time limits and checks ---- */
 
 static size_t pad_stride(int ranks) {
     return ((size_t)ranks * sizeof(uint32_t) + LINE - 1) / LINE * LINE;
@@ -155,7 +155,7 @@ enum { BARRIERS = sizeof barriers / sizeof *barriers };
 
 /* ---- measuring ---- */
 
-/* What the ranks share: the barriers that take part, and the memory of each. */
+/* The data that the ranks share: the barriers that take part, and the memory of each. */
 struct job {
     const struct rank_options *options;
     struct rounds *rounds;
@@ -229,7 +229,7 @@ static void run(const struct options *options) {
     (asked.gpu ? measure_barriers_on_gpu : measure_on_cpu)(&asked);
 }
 
-/* ---- self-test: nobody leaves a round before everybody has come to it ---- */
+/* ---- self-test: no rank leaves a round before all ranks have reached it ---- */
 
 enum { TEST_RANKS = 3, TEST_ROUNDS = 25 };
 

@@ -1,7 +1,7 @@
 /*
- * The ragged all-to-all between CPU ranks, beside copies of the same bytes by the same ranks: from the same inputs into the same
- * outputs.  Every rank has its buffers from the system, and they are larger than the caches together.  On a GPU gpu_exchange.c
- * measures it.  Called by main.c.
+ * The ragged all-to-all between CPU ranks, next to copies of the same bytes by the same ranks: from the same inputs into the same
+ * outputs.  The buffers come from the system and exceed the caches together.  gpu_exchange.c measures it on a GPU.  Called by
+ * main.c.
  */
 #define _DEFAULT_SOURCE
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include "ranks/team.h"
 #include "ranks/turns.h"
 
-/* What the ranks share. */
+/* The data that the ranks share. */
 struct job {
     const struct rank_options *options;
     struct turns *turns;
@@ -25,7 +25,7 @@ struct job {
     int sets;
 };
 
-/* The exchange in a number of updates, as one rank knows it. */
+/* The exchange in a number of updates, for one rank. */
 struct variant {
     struct slices slices;
     struct slice_metadata metadata;
@@ -38,7 +38,7 @@ struct rank {
     struct library_rank *member;
     size_t set_bytes;
     char *input, *output, *private_output;  /* [sets, set_bytes] each */
-    void *workspace;                        /* of the calls, whatever their arguments */
+    void *workspace;                        /* of the calls, for any arguments */
     size_t workspace_bytes;
     struct variant whole, split;
 };
@@ -60,7 +60,7 @@ static void run_plan(const struct variant *variant, int set) {
     if (quern_ragged_plan_run(variant->plans[set], NULL) != QUERN_OK) library_fail("quern_ragged_plan_run");
 }
 
-/* ---- what takes turns ---- */
+/* ---- the activities that take turns ---- */
 
 static void call(void *context, int set) {
     const struct rank *rank = context;
@@ -99,7 +99,7 @@ static void copy_plainly(void *context, int set) {
 
 enum result { OUTPUT, PRIVATE_OUTPUT, NO_EXCHANGE };
 
-/* The two last only where an exchange in several updates was asked for. */
+/* The last two only if an exchange in several updates was requested. */
 static const struct form {
     struct turn turn;
     enum result result;
@@ -183,7 +183,7 @@ static void prepare_variant(struct variant *variant, int rank, const struct slic
 
 /* ---- a rank ---- */
 
-/* An exchange that brings wrong bytes is not worth a time. */
+/* An exchange that delivers wrong bytes is not timed. */
 static void check_output(struct rank *rank, const struct form *form) {
     char *output = form->result == OUTPUT ? rank->output : rank->private_output;
     int ranks = rank->job->options->team.ranks;
@@ -269,7 +269,7 @@ static void run(const struct options *options) {
 
 /* ---- self-test ---- */
 
-/* Carries out the metadata as its definition says, and looks at the outputs. */
+/* Carries out the metadata by definition, and checks the outputs. */
 static void test_exchange(int ranks, int updates) {
     struct slices slices = {ranks, updates, 6 * updates, 24};
     size_t words = slices_bytes(&slices) / 8;

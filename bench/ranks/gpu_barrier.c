@@ -1,4 +1,4 @@
-/* The barrier of ranks on one GPU: chains of it, beside chains of kernels that do nothing. */
+/* The barrier of ranks on one GPU: chains of it, next to chains of empty kernels.  Called by main.c. */
 #include <stdio.h>
 
 #include "harness/cuda.h"

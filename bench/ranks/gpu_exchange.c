@@ -1,6 +1,6 @@
 /*
- * The ragged all-to-all between ranks on one GPU, beside copies of the same bytes on the same streams at the same time: the
- * driver's, and the loop of stream.cu.  The forms of the call are those that a graph can hold.
+ * The ragged all-to-all between ranks on one GPU, next to copies of the same bytes on the same streams at the same time: the
+ * driver's, and the loop of stream.cu.  Only the forms of the call that a graph can capture are measured.  Called by main.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ struct job {
     void *loop;
 };
 
-/* What a chain has as its context. */
+/* The context of a chain. */
 struct part {
     struct job *job;
     struct variant *variant;
@@ -154,7 +154,7 @@ static void release_variant(struct job *job, struct variant *variant) {
 
 /* ---- measuring ---- */
 
-/* An exchange that brings wrong bytes is not worth a time. */
+/* An exchange that delivers wrong bytes is not timed. */
 static void check_output(struct job *job, struct part *part, const struct chain *chain) {
     struct gpu *gpu = job->gpu;
     uint64_t *host = malloc(job->set_bytes);

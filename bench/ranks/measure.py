@@ -1,4 +1,4 @@
-"""Measures the barrier and the ragged all-to-all: what the cases are, who takes part, and how the repetitions become one record.
+"""Measures the barrier and the ragged all-to-all: the cases, the programs, and the summary of the repetitions.
 
 Each case is repeated, and in each repetition every program has its turn: quern_bench, which measures the library beside
 barriers and copies of its own, and the programs of the other implementations, where they were built.
@@ -37,7 +37,7 @@ class Case:
 
 
 def named(case: Case) -> dict:
-    """What tells a record's case."""
+    """The fields that identify a record's case."""
     record = {"operation": case.operation, "kind": case.kind, "ranks": case.ranks}
     return record | {"rows": case.rows, "row_bytes": case.row_bytes, "updates": case.updates} if case.rows else record
 
@@ -65,7 +65,7 @@ QUICK_CASES = (
     *(slices(ranks, 64 * KIB) for ranks in (2, 4)),
     pieces(2, 4, KIB),
 )
-# What four ranks move that send each other a slice of 1 MiB: 16 slices, each read once and written once.
+# The bytes of four ranks that send each other slices of 1 MiB: 16 slices, each read once and written once.
 EXAMPLE_TRAFFIC = 16 * 2 * MIB
 
 GPU_RANKS = 8
@@ -82,7 +82,7 @@ QUICK_GPU_CASES = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What does not depend on the case."""
+    """The settings that do not depend on the case."""
 
     device: str
     loops: Path
@@ -115,7 +115,7 @@ def available_memory() -> float:
     return 2e9
 
 
-# ---- who takes part ----------------------------------------------------------------------------------------------------------
+# ---- the programs -----------------------------------------------------------------------------------------------------------
 
 
 def own_command(case: Case, settings: Settings) -> list[str]:
@@ -193,7 +193,7 @@ PATIENCE = 6  # times the limit: a program ends each of its contenders at the li
 
 
 def end_group(process: subprocess.Popen) -> None:
-    """The program and whatever it has started; mpirun is asked first, for it has files to remove and ranks in other groups."""
+    """Ends the program and its children; mpirun is asked first, since it has files to remove and ranks in other groups."""
     for request, seconds in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
         try:
             os.killpg(process.pid, request)
@@ -205,7 +205,7 @@ def end_group(process: subprocess.Popen) -> None:
 
 
 def lines_of(program: Program, case: Case, limit: float) -> list[dict]:
-    """What a program measured; a line with the reason when it failed or did not end."""
+    """The measurements of a program; a line with the reason if it failed or did not end."""
     skipped = named(case) | {"contender": Path(program.command[0]).name}
     with subprocess.Popen(program.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           start_new_session=True) as process:

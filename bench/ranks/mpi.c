@@ -1,6 +1,6 @@
 /*
- * MPI_Barrier and MPI_Alltoallv, timed as the library's barrier and all-to-all are; started by mpirun.  Beside the all-to-all runs
- * the same streaming copy as in the library's program, which tells whether both programs saw the same machine.
+ * MPI_Barrier and MPI_Alltoallv, timed like the library's barrier and all-to-all; started by mpirun.  Next to the all-to-all runs
+ * the same streaming copy as in the library's program: it shows whether both programs ran under the same conditions.
  */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
@@ -19,7 +19,7 @@ static void fail(const char *why) {
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
-/* Zeroed memory that all ranks see; it lives as long as the program. */
+/* Zeroed memory that all ranks see; it is never freed. */
 static void *shared_memory(size_t bytes, int rank) {
     void *memory;
     MPI_Win window;

@@ -1,4 +1,4 @@
-/* The barrier of the compiler's OpenMP library, libgomp with gcc, timed as all others are. */
+/* The barrier of the compiler's OpenMP library (libgomp with gcc), timed like all others. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

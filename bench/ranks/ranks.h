@@ -1,6 +1,6 @@
 /*
- * What all programs of ranks do the same way, the library's and the other implementations': they bind ranks to cores, wait outside
- * of what is measured, play ping-pong, and begin their lines.
+ * The code that all programs of ranks share, the library's and those of the other implementations: they bind ranks to cores, wait
+ * outside of the measured time, play ping-pong, and begin their lines.
  */
 #ifndef RANKS_H
 #define RANKS_H
@@ -10,7 +10,7 @@
 
 #include "ranks/slices.h"
 
-/* What a loop that waits for another core does between two looks. */
+/* Relaxes the CPU in a loop that waits for another core. */
 static inline void spin_pause(void) {
 #if defined __x86_64__
     __builtin_ia32_pause();
@@ -18,12 +18,12 @@ static inline void spin_pause(void) {
 }
 
 /*
- * Binds the calling thread to the first `cores` of the cores that it may use: to one of its own if there are as many cores as
- * ranks, else to all of them, so that the scheduler places the ranks as it would in an overloaded job.
+ * Binds the calling thread to the first `cores` of its allowed cores: to a single one if there are as many cores as ranks, else
+ * to all of them, so that the scheduler places the ranks as in an overloaded job.
  */
 void cores_bind(int rank, int ranks, int cores);
 
-/* ---- a gate: ranks yield at it, so that one that is still busy has a core ---- */
+/* ---- a gate: waiting ranks yield, so that a rank that is still busy has a core ---- */
 
 /* In memory that all ranks see, zeroed. */
 struct gate {
@@ -31,7 +31,7 @@ struct gate {
     _Alignas(128) unsigned opened;  /* how often; atomic */
 };
 
-/* Returns when all ranks have come. */
+/* Returns once all ranks have arrived. */
 void gate_pass(struct gate *gate, int ranks);
 
 /* ---- ping-pong: a cache line goes from one rank to another and back; every barrier of two ranks is compared with it ---- */
@@ -57,7 +57,7 @@ void ping_pong(void *player);
 /* kind: "threads", "processes", "on one GPU". */
 void ranks_begin_record(const char *operation, const char *contender, const char *kind, int ranks);
 
-/* A line for what could not be measured, with the reason. */
+/* A line for a case that could not be measured, with the reason. */
 void ranks_skip(const char *operation, const char *contender, const char *kind, int ranks, const char *why);
 
 /* ---- the programs of the other implementations ---- */
@@ -72,12 +72,12 @@ struct peer_options {
 };
 
 /*
- * Reads OPERATION RANKS CORES SECONDS TURNS [ROWS ROW_BYTES CACHE_BYTES]; ends the program with a message if they are something
- * else, and by a signal after a time that no sound run needs, or when its parent has ended.
+ * Reads OPERATION RANKS CORES SECONDS TURNS [ROWS ROW_BYTES CACHE_BYTES]; ends the program with a message if they are invalid,
+ * and by a signal after a time that no working run needs, or when its parent has ended.
  */
 struct peer_options peer_start(int count, char **arguments);
 
-/* How many barriers take turns: with two ranks the ping-pong stands beside the program's own. */
+/* The number of barriers that take turns: with two ranks the ping-pong joins the program's own. */
 int peer_barriers(const struct peer_options *options);
 
 #endif

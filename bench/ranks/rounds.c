@@ -11,7 +11,7 @@ enum { MAX_TIMES = 10000, MAX_BATCH = 1000, BATCH_NANOSECONDS = 50000 };
 
 enum phase { WARM_UP, BATCHES, SINGLES, PHASES };
 
-/* Of a turn's seconds, and the fewest batches, which is what counts when a round takes longer than a turn should. */
+/* The part of a turn's seconds, and the minimum of batches, which applies if a round takes longer than a turn should. */
 static const struct {
     double share;
     int least;
@@ -28,7 +28,7 @@ struct rounds {
     } rank[];
 };
 
-/* What one rank measures in one turn. */
+/* The measurements of one rank in one turn. */
 struct series {
     int count;
     double times[MAX_TIMES];
@@ -72,7 +72,7 @@ static void run_phase(struct turn *turn, enum phase phase, int batch) {
     }
 }
 
-/* By what rank 0 saw in the warm-up. */
+/* Based on rank 0's times in the warm-up. */
 static int choose_batch(struct turn *turn) {
     double batch = BATCH_NANOSECONDS / (quantile(&turn->series[WARM_UP], 0.5) + 1);
     return batch < 1 ? 1 : batch > MAX_BATCH ? MAX_BATCH : (int)batch;
@@ -105,7 +105,7 @@ void rounds_run(struct rounds *rounds, int rank, int ranks, const struct contend
             turn->contender = &contenders[c];
             turn->last = rounds->turns[c][i].last;
             rounds->rank[rank].times[c][i] = run_turn(turn, &rounds->turns[c][i].batch);
-            gate_pass(&rounds->gate, ranks);  /* who is early must not spin at the next barrier while others are at this one */
+            gate_pass(&rounds->gate, ranks);  /* an early rank must not spin at the next one while others are here */
         }
     }
     free(turn);

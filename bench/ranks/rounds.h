@@ -1,10 +1,10 @@
 /*
- * Times the rounds of barriers that take turns.  Every contender is timed by this code, whichever program it is in, and beside it
- * the ping-pong, since how far two cores are from each other changes with where a virtual machine's cores happen to be.
+ * Times the rounds of barriers that take turns.  This code times every contender, in any program, and next to it the ping-pong,
+ * since the distance between two cores depends on where a virtual machine's cores currently run.
  *
- * A turn times batches of rounds, between two looks at the clock, for the typical time, then single rounds, for the rare long ones.
- * The ranks need no other means to agree on its end: rank 0 says which batch is the last before it comes to that batch's last
- * round, and the others see it after.
+ * A turn times batches of rounds, between two readings of the clock, for the typical time, then single rounds, for the rare long
+ * ones. The ranks need no other means to agree on its end: rank 0 announces the last batch before that batch's last round, and
+ * the others read it afterwards.
  */
 #ifndef ROUNDS_H
 #define ROUNDS_H
@@ -24,11 +24,11 @@ struct rounds;  /* what the ranks share: memory that all of them see, zeroed */
 
 size_t rounds_bytes(int ranks);
 
-/* Every rank calls this with the same contenders; each has so many turns of so many seconds. */
+/* Every rank calls this with the same contenders; each gets this number of turns of this length. */
 void rounds_run(struct rounds *rounds, int rank, int ranks, const struct contender *contenders, int count, int turns,
                 double seconds);
 
-/* Nanoseconds of one round in one turn, as the slowest rank saw it. */
+/* Nanoseconds of one round in one turn, as seen by the slowest rank. */
 struct round_times {
     double median;                       /* of the batches */
     double single_median, p99, longest;  /* of single rounds, which contain a look at the clock */
@@ -39,7 +39,7 @@ struct round_times {
 void rounds_write(const struct rounds *rounds, const char *kind, int ranks, const struct contender *contenders, int count,
                   int turns);
 
-/* One contender's line, of times that were measured in another way. */
+/* One contender's line, for times that were measured in another way. */
 void rounds_write_times(const char *contender, const char *kind, int ranks, const struct round_times *times, int turns);
 
 #endif

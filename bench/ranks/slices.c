@@ -1,4 +1,4 @@
-/* The exchange that is measured: its data, its arguments and its line.  Called by all that measures the all-to-all. */
+/* The measured exchange: its data, its arguments and its line.  Called by all files that measure the all-to-all. */
 #include "ranks/slices.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { CACHES = 4 };
 
-/* The piece of the input, and of the output, that is update `update`. */
+/* The piece of the input, and of the output, for update `update`. */
 static int64_t input_piece(const struct slices *slices, int update) {
     return slices->updates - 1 - update;
 }

@@ -1,7 +1,7 @@
 /*
- * The exchange that is measured, the same for every contender.  Every rank sends every rank, itself included, a slice of as many
- * rows; the output has the slices in the order of their senders.  With several updates a slice goes in as many pieces, which lie in
- * another order in the input than in the output, so that none continues its neighbour.
+ * The measured exchange, the same for every contender.  Every rank sends every rank, itself included, a slice with the same
+ * number of rows; the output has the slices in the order of their senders.  With several updates a slice is sent in as many
+ * pieces, whose order differs between input and output, so that none continues its neighbour.
  */
 #ifndef SLICES_H
 #define SLICES_H
@@ -19,7 +19,7 @@ struct slices {
     int64_t row_bytes;  /* a multiple of 8 */
 };
 
-/* [ranks, updates] each: what rank `rank` brings to a ragged all-to-all. */
+/* [ranks, updates] each: the metadata of rank `rank`. */
 struct slice_metadata {
     int32_t *input_offsets, *send_sizes, *output_offsets, *recv_sizes;
 };
@@ -37,20 +37,20 @@ static inline size_t slices_bytes(const struct slices *slices) {
     return (size_t)slices->ranks * slice_bytes(slices);
 }
 
-/* What is counted: each row read once and written once, by all ranks together. */
+/* The counted bytes: each row read once and written once, by all ranks together. */
 static inline size_t slices_traffic(const struct slices *slices) {
     return 2 * (size_t)slices->ranks * slices_bytes(slices);
 }
 
 enum { MAX_SETS = 64 };
 
-/* How many sets of inputs and outputs go far beyond a cache; short slices stay in it all the same, with MAX_SETS of them. */
+/* The number of sets of inputs and outputs that exceeds the cache by far; with short slices even MAX_SETS of them fit it. */
 int slices_sets(const struct slices *slices, size_t cache_bytes);
 
-/* Fills a rank's input with words of which no two are equal; `set` tells buffers apart. */
+/* Fills a rank's input with words that are all different; `set` tells buffers apart. */
 void slices_fill(const struct slices *slices, int rank, int set, uint64_t *input);
 
-/* The words of a rank's output that are not what they should be. */
+/* The number of wrong words in a rank's output. */
 int64_t slices_wrong(const struct slices *slices, int rank, int set, const uint64_t *output);
 
 /* The library's exchange of one rank's slices, with the metadata in the host's memory. */

@@ -22,7 +22,7 @@ enum { MAX_RANKS = 128, REASON_BYTES = 1000 };
 
 const char *const team_kind_names[] = {[TEAM_THREADS] = "threads", [TEAM_PROCESSES] = "processes"};
 
-/* Shared with the ranks: what the first of them to fail had to say. */
+/* Shared with the ranks: the message of the first one to fail. */
 static struct reason {
     int claimed;
     char text[REASON_BYTES];
@@ -88,13 +88,13 @@ static pid_t start_child(struct seat *seats, int rank, const sigset_t *signals) 
 
 /* ---- in the parent, which sleeps while the children work ---- */
 
-/* The words for a child that has not ended well, unless it had some of its own. */
+/* The message for a child that has failed without a message of its own. */
 static bool describe_end(int status) {
     if (WIFSIGNALED(status)) snprintf(reason->text, sizeof reason->text, "a rank ended with signal %d", WTERMSIG(status));
     return false;
 }
 
-/* Waits until all children have ended and forgets each that has; false as soon as one has failed, or when the limit has passed. */
+/* Waits until all children have ended and removes each from the list; false once one has failed, or at the limit. */
 static bool await_children(pid_t *children, int count, const sigset_t *child_ended, double limit) {
     int64_t deadline = clock_nanoseconds() + (int64_t)(1e9 * limit);
     for (;;) {
@@ -151,11 +151,11 @@ const char *team_run(const struct team *team, void (*body)(void *context, int ra
     if (!reason && !(reason = team_memory(sizeof *reason))) return "not enough memory";
     *reason = (struct reason){0};
     for (int rank = 0; rank < team->ranks; rank++) seats[rank] = (struct seat){team, body, context, rank, 0};
-    fflush(NULL);  /* else every child would have a copy of what stands in the buffers */
+    fflush(NULL);  /* else every child would print a copy of the buffered output */
     return run_children(seats, team) ? NULL : reason->text[0] ? reason->text : "a rank failed";
 }
 
-/* ---- what the options ask for ---- */
+/* ---- the options ---- */
 
 struct rank_options rank_options_of(const struct options *options) {
     struct rank_options asked = {

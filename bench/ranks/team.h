@@ -1,4 +1,4 @@
-/* The ranks of a measurement: threads of one process, or processes, each on its cores, all gone when the time limit has passed. */
+/* The ranks of a measurement: threads of one process, or processes, each on its cores; all are ended at the time limit. */
 #ifndef TEAM_H
 #define TEAM_H
 
@@ -13,27 +13,27 @@ enum team_kind { TEAM_THREADS, TEAM_PROCESSES };
 struct team {
     enum team_kind kind;
     int ranks;
-    int cores;     /* how many of the machine's the ranks share */
+    int cores;     /* number of the machine's cores that the ranks share */
     double limit;  /* seconds */
 };
 
 extern const char *const team_kind_names[];  /* "threads", "processes" */
 
-/* Zeroed memory that all ranks share, whatever they are; NULL when there is not enough. */
+/* Zeroed memory that all ranks share, threads or processes; NULL if there is not enough. */
 void *team_memory(size_t bytes);
 void team_release(void *memory, size_t bytes);
 
 /*
- * Runs body(context, rank) for every rank at once and returns NULL, or why it came to nothing: a rank failed, its process ended,
- * or the limit has passed.  Threads too run in a process of their own, so that all ranks can be ended from outside; what they are
- * to leave behind must be in team_memory.  The caller must have no threads.
+ * Runs body(context, rank) for every rank at once and returns NULL, or the reason for a failure: a rank failed, its process
+ * ended, or the limit has passed.  Threads too run in a process of their own, so that all ranks can be ended from outside; their
+ * results must be in team_memory.  The caller must have no threads.
  */
 const char *team_run(const struct team *team, void (*body)(void *context, int rank), void *context);
 
 /* Ends the calling rank and with it all others: team_run returns the text. */
 _Noreturn void team_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What the options ask of ranks; ends the program if they ask for something else. */
+/* The kind and number of ranks in the options; ends the program if they are invalid. */
 struct rank_options {
     const struct options *all;
     struct team team;
@@ -52,7 +52,7 @@ struct library_rank {
     quern_group *group;
 };
 
-/* A name for a group that no other one has; before the ranks start. */
+/* A unique name for a group; call it before the ranks start. */
 void library_name(char name[LIBRARY_NAME_BYTES]);
 
 struct library_rank *library_join(const char *name, int rank, int ranks, int threads, unsigned operations);

@@ -47,7 +47,7 @@ static void run_round(struct turns *turns, int rank, int ranks, const struct tur
     gate_pass(&turns->gate, ranks);
 }
 
-/* Rank 0, by the first round, which is not counted. */
+/* Rank 0 decides, by the first round, which is not counted. */
 static void choose_repeats(struct turns *turns, int ranks, int count) {
     for (int turn = 0; turn < count; turn++) {
         double wanted = ceil(SHORT_NANOSECONDS / (round_nanoseconds(turns, ranks, turn, 0) + 1));

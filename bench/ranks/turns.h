@@ -1,6 +1,6 @@
 /*
- * Times activities of several ranks that take turns, round after round: each begins on all ranks together and has ended when the
- * last rank is done.  Used by every program that moves bytes between ranks.
+ * Times activities of several ranks that take turns, round after round: each starts on all ranks together and ends when the last
+ * rank is done.  Used by every program that moves bytes between ranks.
  */
 #ifndef TURNS_H
 #define TURNS_H
@@ -18,11 +18,11 @@ struct turn {
     void (*run)(void *context, int set);
 };
 
-/* What every rank brings. */
+/* The arguments of every rank. */
 struct turn_list {
     const struct turn *turns;
     int count;
-    int sets;         /* of buffers, which the runs go around */
+    int sets;         /* number of buffers, which the runs cycle through */
     double seconds;   /* for all activities together */
     void *context;
 };

@@ -28,7 +28,7 @@ def show_record(record: dict) -> None:
 
 
 def show_rank_records(operation: str, new: list[dict], records: list[dict]) -> None:
-    """`records` has those that the new ones are compared with."""
+    """`records` has the ones for comparison with the new ones."""
     measured, skipped = tables.split(operation, new)
     for record in measured:
         show_row(record, tables.TABLES[operation].columns(records))

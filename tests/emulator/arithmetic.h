@@ -11,7 +11,7 @@
 #define BITS32(x) __builtin_bit_cast(u32, (float)(x))
 #define BITS64(x) __builtin_bit_cast(u64, (double)(x))
 
-// PTX memory is untyped: these types may alias anything.
+// PTX memory is untyped: these types may alias any other.
 typedef u8 __attribute__((may_alias)) mem_u8;
 typedef u16 __attribute__((may_alias)) mem_u16;
 typedef u32 __attribute__((may_alias)) mem_u32;
@@ -31,8 +31,8 @@ typedef u128 __attribute__((may_alias)) mem_u128;
 // See Thread::effects. Left out of functions that cannot spin.
 #define EFFECT(condition) t.effects += (condition)
 
-// ThreadSanitizer knows memory by its address: where the same memory is mapped
-// twice, release and acquire need an edge by what lies behind the addresses.
+// ThreadSanitizer identifies memory by its address: if the same memory is mapped twice, release and acquire need an edge at the
+// memory behind the addresses.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define ALIAS_EDGE(address, release) t.view->runtime->alias_edge(t, (u64)(address), release)

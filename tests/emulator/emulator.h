@@ -1,8 +1,6 @@
-// What a translated kernel sees: one CUDA thread, the runtime's services, and
-// the registry that makes the kernels of one shared object known to libcuda.so.1.
-//
-// Only <stddef.h> and <stdint.h> are included: hundreds of translated files
-// include this one, and their compile time is part of every test run.
+// The interface for translated kernels: one CUDA thread, the runtime's services, and the registry that makes the kernels of one
+// shared object known to libcuda.so.1. Only <stddef.h> and <stdint.h> are included: hundreds of translated files include this one,
+// and their compile time is part of every test run.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -40,7 +38,7 @@ enum MbarrierOption : u32 {
   mbarrier_relaxed = 1, mbarrier_cluster_scope = 2, mbarrier_no_complete = 4, mbarrier_drop = 8, mbarrier_parity = 16,
 };
 enum ClusterBarrierOption : u32 { cluster_relaxed = 1, cluster_aligned = 2 };
-// What an access to shared memory that may be another block's does. Ordered ones may meet others, weak ones must not.
+// The kinds of access to shared memory that may belong to another block. Ordered accesses may conflict, weak ones must not.
 enum ClusterAccess : u32 { peer_read, peer_write, peer_ordered };
 typedef void (*AsyncUpdate)(u8 *to, const u8 *value);  // of st.async and red.async
 
@@ -95,7 +93,7 @@ struct Runtime {
 
 enum AddressSpace : u32 { space_global, space_shared, space_shared_cluster, space_local, space_param };
 
-// What all threads of one block have in common.
+// The state that all threads of one block share.
 struct BlockView {
   Dim ntid, ctaid, nctaid, clusterid, nclusterid, cluster_ctaid, cluster_nctaid;
   u32 cluster_ctarank, cluster_nctarank, smid, nsmid, nwarpid;
@@ -110,11 +108,11 @@ struct BlockView {
 struct Thread {
   Dim tid;
   u32 lane, warp;
-  u32 effects;  // ordered stores and atomics so far: others may wait for them, so between two looks they are progress
+  u32 effects;  // ordered stores and atomics so far: other threads may wait for them, so they count as progress
   BlockView *view;
 };
 
-// Where one kernel parameter lies in the parameter buffer.
+// The position of one kernel parameter in the parameter buffer.
 struct Param { u32 offset, bytes; };
 
 enum KernelFlags : u32 {

@@ -1,4 +1,4 @@
-// The part of cuBLAS that the library calls, on the emulator's devices: their memory is the host's, so a product waits for its
+// The part of cuBLAS that the library calls, on the emulator's devices: their memory is host memory, so a product waits for its
 // stream and is computed here.
 #include <dlfcn.h>
 
@@ -69,11 +69,13 @@ API int cublasSetStream_v2(void *handle, void *stream) {
 }
 
 API const char *cublasGetStatusName(int status) {
-  return status == INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE" : status == NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED" : nullptr;
+  return status == INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE" : status == NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+      : nullptr;
 }
 
-// Column by column: element (i, j) of a matrix is at i + j * stride.
-API int cublasGemmEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a, int a_type,
+// Column-major: element (i, j) of a matrix is at i + j * stride.
+API int cublasGemmEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha, const void *a,
+                        int a_type,
                         int64_t a_stride, const void *b, int b_type, int64_t b_stride, const void *beta, void *c, int c_type,
                         int64_t c_stride, int compute_type, int) {
   if (m < 0 || n < 0 || k < 0 || c_stride < m || a_stride < (op_a ? k : m) || b_stride < (op_b ? n : k)) return INVALID_VALUE;
@@ -84,7 +86,8 @@ API int cublasGemmEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, 
     for (int64_t i = 0; i < m; i++) {
       double sum = 0;
       for (int64_t l = 0; l < k; l++)
-        sum += load(a, a_type, op_a ? l + i * a_stride : i + l * a_stride) * load(b, b_type, op_b ? j + l * b_stride : l + j * b_stride);
+        sum += load(a, a_type, op_a ? l + i * a_stride : i + l * a_stride)
+            * load(b, b_type, op_b ? j + l * b_stride : l + j * b_stride);
       const float factor = *static_cast<const float *>(beta);
       const double old = factor == 0 ? 0 : factor * load(c, c_type, i + j * c_stride);
       store(c, c_type, i + j * c_stride, *static_cast<const float *>(alpha) * sum + old);

@@ -6,7 +6,7 @@
 namespace emulator {
 
 Driver &driver() {
-  static Driver *d = new Driver;  // never destroyed: the program may call in while it exits
+  static Driver *d = new Driver;  // never destroyed: the program may call the driver while it exits
   return *d;
 }
 

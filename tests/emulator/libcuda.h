@@ -1,8 +1,6 @@
-// The driver's own objects: devices, contexts, streams, operations, libraries.
-// The handles of the CUDA driver API are pointers to them.
-//
-// Work is lazy: an operation runs when somebody waits for it, and then only
-// what it depends on, so host code that forgets to synchronise sees stale data.
+// The driver's own objects: devices, contexts, streams, operations, libraries. The handles of the CUDA driver API are pointers to
+// them. Work is lazy: an operation runs when a host thread waits for it, together with its dependencies only, so host code that
+// forgets to synchronise reads stale data.
 #pragma once
 #include <chrono>
 #include <condition_variable>
@@ -30,7 +28,8 @@ enum Error : int {
   invalid_image = 200, invalid_context = 201, map_failed = 205, no_binary_for_gpu = 209, peer_access_unsupported = 217,
   invalid_ptx = 218, shared_object_init_failed = 303, invalid_handle = 400, illegal_state = 401, not_found = 500,
   not_ready = 600, illegal_address = 700, launch_out_of_resources = 701, peer_access_already_enabled = 704,
-  peer_access_not_enabled = 705, already_registered = 712, not_registered = 713, not_permitted = 800, not_supported = 801, capture_unsupported = 900, capture_invalidated = 901,
+  peer_access_not_enabled = 705, already_registered = 712, not_registered = 713, not_permitted = 800, not_supported = 801,
+      capture_unsupported = 900, capture_invalidated = 901,
   capture_merge = 902, capture_unmatched = 903, capture_unjoined = 904, capture_isolation = 905, capture_implicit = 906,
   captured_event = 907, capture_wrong_thread = 908, invalid_cluster_size = 912,
 };
@@ -39,7 +38,7 @@ enum Error : int {
 
 struct Capability { int major, minor; };
 
-// What differs between generations, as the CUDA programming guide's table has it.
+// The limits that differ between generations, from the table in the CUDA programming guide.
 struct Generation {
   int major, minor;
   int shared_optin, shared_per_sm, threads_per_sm, blocks_per_sm, l2_bytes;
@@ -186,7 +185,7 @@ void close_imports(Context &);         // likewise (libcuda_ipc.cpp)
 
 constexpr size_t granularity = 2 << 20;
 
-// What a generic allocation handle stands for: memory, or a multicast object. The last handle or mapping frees it.
+// The object behind a generic allocation handle: memory, or a multicast object. The last handle or mapping frees it.
 struct Multicast;
 struct Physical {
   int file = -1;               // memfd, so that other processes can have it too
@@ -213,7 +212,7 @@ int full_protection_of(const Mapping &);  // for all devices together (libcuda_a
 bool is_reserved(DevicePointer);
 std::pair<DevicePointer, size_t> reservation_of(DevicePointer);  // the address must lie in one
 
-// As cuda.h lays it out.
+// Laid out as in cuda.h.
 struct Location { int type, id; };
 Result check_location(const Location &);
 
@@ -235,8 +234,8 @@ Result wait_for_team(const Physical &);  // until all its devices have been adde
 
 // ---- the driver ----
 
-// The driver's lock. It is handed to those who want it in the order in which they came: whoever
-// runs kernels would otherwise have it back before a thread that was woken is there.
+// The driver's lock. Threads get it in the order in which they asked: otherwise the thread that runs kernels would take it back
+// before a thread that was woken could run.
 class Door {
  public:
   void lock();
@@ -253,7 +252,7 @@ class Door {
   bool is_held_ = false;
 };
 
-// A thread that waits for an operation, and what that depends on.
+// A thread that waits for an operation, and the operation's dependencies.
 struct Waiter {
   OperationRef target;
   std::vector<OperationRef> closure;
@@ -305,7 +304,7 @@ Result block_if_asked(Stream &);
 Result run_until_done(const OperationRef &, Context &);
 Result run_everything(Context &);
 void run_what_is_possible(const OperationRef &);
-// For calls that a capture in progress forbids: invalidates it and returns its error.
+// For calls that are forbidden during a capture: invalidates the capture and returns its error.
 Result refuse_during_capture();
 void drop_work(Context &);
 

@@ -1,5 +1,5 @@
-// Which device may access what. The devices of a process share its page tables, so
-// while a kernel of one device runs, the pages that only others may access are taken away.
+// Access rights of devices. The devices of a process share its page tables, so while a kernel of one device runs, pages that only
+// other devices may access are made inaccessible.
 #include "libcuda.h"
 
 #include <sys/mman.h>
@@ -10,7 +10,7 @@ namespace {
 
 struct Range { void *start; size_t bytes; int device_protection, full_protection; };
 
-constexpr size_t most_ranges = 1024;  // with more of them taking away would cost more than it finds
+constexpr size_t most_ranges = 1024;  // with more of them, protecting pages would cost more than it finds
 
 unsigned long long version = 1;       // of all rights
 std::map<int, std::pair<unsigned long long, std::vector<Range>>> cache;  // by device

@@ -1,4 +1,4 @@
-// Copies and fills.
+// Copies and fills of memory, synchronous and on streams.
 #include "libcuda.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ using namespace emulator;
 
 namespace {
 
-// True if a device may access all of the range. It may go on from one mapping into the next, but not out of an allocation.
+// True if a device may access all of the range. It may extend over several mappings, but not beyond an allocation.
 bool accessible(DevicePointer p, size_t n, const Device &d, Access wanted) {
   const DevicePointer end = p + n;
   while (p < end) {
@@ -45,7 +45,7 @@ Result copy(DevicePointer to, bool to_device, DevicePointer from, bool from_devi
   auto maker = [=, &c] {
     return make_operation("memcpy", c, [=, &c]() -> Result {
       const void *source = staged ? staged->data() : reinterpret_cast<const void *>(from);
-      if (to_device && !accessible(to, n, *c.device, access_read_write)) return illegal_address;  // gone since
+      if (to_device && !accessible(to, n, *c.device, access_read_write)) return illegal_address;  // freed since
       if (from_device && !accessible(from, n, *c.device, access_read)) return illegal_address;
       memmove(reinterpret_cast<void *>(to), source, n);
       return success;
@@ -64,7 +64,7 @@ template <class T> Result fill(DevicePointer to, T value, size_t count, void *st
   Context &c = *stream->context;
   auto maker = [=, &c] {
     return make_operation("memset", c, [=, &c]() -> Result {
-      if (!accessible(to, count * sizeof(T), *c.device, access_read_write)) return illegal_address;  // gone since
+      if (!accessible(to, count * sizeof(T), *c.device, access_read_write)) return illegal_address;  // freed since
       note_write(reinterpret_cast<void *>(to), count * sizeof(T));
       std::fill_n(reinterpret_cast<T *>(to), count, value);
       return success;

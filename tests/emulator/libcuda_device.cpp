@@ -24,15 +24,15 @@ const Generation generations[] = {
     {12, 1, 99 * KiB, 100 * KiB, 1536, 24, 24 * MiB, "Emulated Blackwell GB10"},
 };
 
-// That of the table; a capability which it lacks has the limits of the closest older one, or of the oldest, and as much shared
-// memory as QUERN_EMULATOR_SHARED_KB says.
+// The limits in the table; a capability that is missing there has those of the closest older one, or of the oldest, and as much
+// shared memory as QUERN_EMULATOR_SHARED_KB says.
 const Generation *generation_of(Capability c) {
   const Generation *closest = &generations[0];
   for (const Generation &g : generations) {
     if (g.major == c.major && g.minor == c.minor) return &g;
     if (g.major < c.major || (g.major == c.major && g.minor < c.minor)) closest = &g;
   }
-  auto own = new Generation(*closest);  // for as long as the process lives, like the table
+  auto own = new Generation(*closest);  // never freed, like the table
   own->major = c.major, own->minor = c.minor, own->name = "Emulated GPU";
   own->shared_optin = environment("QUERN_EMULATOR_SHARED_KB", closest->shared_optin / KiB) * KiB;
   if (own->shared_per_sm < own->shared_optin + KiB) own->shared_per_sm = own->shared_optin + KiB;
@@ -254,7 +254,7 @@ API Result cuDevicePrimaryCtxRetain(Context **context, int device) {
 }
 
 namespace {
-// The object stays, so that a handle in use by another thread stays valid; what it held goes.
+// The object stays, so that a handle in use by another thread stays valid; its resources are freed.
 void reset_context(Device &d) {
   drop_work(*d.context);
   d.context->error = 0;

@@ -1,4 +1,4 @@
-// Execution of pending operations: by one thread at a time, for all that wait.
+// Execution of pending operations: by one thread at a time, on behalf of all waiting threads.
 #include "libcuda.h"
 
 #include <sched.h>
@@ -10,7 +10,7 @@ namespace {
 
 typedef std::chrono::steady_clock Clock;
 
-// Somebody must execute: if nobody does, the first that waits.
+// Some thread must execute: if none does, the first waiting one.
 void appoint_executor() {
   if (!driver().has_executor && !driver().waiters.empty()) driver().waiters.front()->wake.notify_all();
 }
@@ -30,7 +30,7 @@ void finish(Operation &op, int error) {
     if (w->target.get() == &op) w->wake.notify_all();
 }
 
-// On a thread of its own, as in reality: it may wait for what other threads do.
+// On a separate thread, as on a real driver: it may wait for other threads.
 void call_host_function(OperationRef op) {
   in_host_function = true;
   {
@@ -64,7 +64,7 @@ void start(const OperationRef &reference) {
   else finish(op, error);
 }
 
-// What `target` depends on, in order of issue. It never changes once issued.
+// The dependencies of `target`, in order of issue. They never change once issued.
 std::vector<OperationRef> closure_of(const OperationRef &target) {
   std::set<Operation *> found;
   std::vector<Operation *> todo{target.get()};
@@ -94,7 +94,7 @@ void sweep_pending() {
   pending.erase(std::remove_if(pending.begin(), pending.end(), [](auto &op) { return op->done; }), pending.end());
 }
 
-// Starts what may start. True if anything did.
+// Starts all operations that may start. True if any did.
 bool start_ready(const std::vector<OperationRef> &operations) {
   bool any = false;
   for (auto &op : operations) {
@@ -135,7 +135,7 @@ class Patience {
   typedef std::chrono::microseconds microseconds;
   Clock::duration waited() const { return Clock::now() - since_; }
 
-  // Whoever gets the core may keep it for milliseconds; one who sleeps has it back soon.
+  // A thread that gets the core may keep it for milliseconds; one that sleeps gets it back soon.
   void yield() {
     Clock::time_point start = Clock::now();
     sched_yield();
@@ -151,7 +151,7 @@ class Patience {
   const int limit_ = environment("QUERN_EMULATOR_TIMEOUT", 10);
 };
 
-// Runs everything that threads wait for, until `target` is done.
+// Runs all work that threads wait for, until `target` is done.
 void execute(const OperationRef &target) {
   driver().has_executor = true;
   Patience patience;
@@ -205,7 +205,7 @@ void Door::let_others_in() {
   lock();
 }
 
-// One thread executes for all; when it has what it waited for, another takes over.
+// One thread executes for all; once its own operation is done, another takes over.
 Result run_until_done(const OperationRef &target, Context &context) {
   auto self = std::make_shared<Waiter>();
   self->target = target, self->closure = closure_of(target);
@@ -223,7 +223,7 @@ Result run_until_done(const OperationRef &target, Context &context) {
   return context.error;
 }
 
-// What a query does: everything that can run without waiting for others.
+// A query runs all work that does not wait for others.
 void run_what_is_possible(const OperationRef &target) {
   const std::vector<OperationRef> closure = closure_of(target);
   while (!target->done && (start_ready(closure) || step() == Step::progressed)) retire_finished();

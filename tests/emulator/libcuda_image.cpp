@@ -1,5 +1,5 @@
-// Reads what the real driver is given - a fatbin, a cubin or PTX - and chooses
-// the entry the real driver would choose for a device.
+// Reads an image as the real driver does - a fatbin, a cubin or PTX - and chooses the entry that the real driver would choose for
+// a device.
 #include "libcuda.h"
 
 #include <dlfcn.h>
@@ -50,8 +50,8 @@ bool cubin_kernels(const char *elf, size_t bytes, std::vector<std::string> &name
   return true;
 }
 
-// The word after a directive, which is looked for from `place` on and passed; empty when there is none.  (A regular expression
-// takes longer than most tests.)
+// The word after a directive, searched from `place` on, which moves behind it; empty if not found.  (A regular expression takes
+// longer than most tests.)
 std::string word_after(const std::string &text, const std::string &directive, size_t &place) {
   size_t found = text.find(directive, place);
   if (found == std::string::npos) return {};
@@ -102,7 +102,7 @@ Result parse_ptx(const char *text, Image &image) {
   return success;
 }
 
-// What an entry holds, expanded when it is compressed with Zstandard; empty when that cannot be done.
+// The contents of an entry, decompressed with Zstandard if necessary; empty on failure.
 std::string entry_payload(const char *at, const FatbinEntry &e) {
   const char *payload = at + e.header_bytes;
   if (e.flags & flag_lz4) {
@@ -125,7 +125,7 @@ Result parse_fatbin_entry(const char *at, const FatbinEntry &e, Image &image) {
   const char *payload = expanded.data();
   u64 bytes = expanded.size();
   Image::Entry entry{architecture_name(e.kind == kind_ptx, e.architecture, e.flags), e.kind == kind_ptx, {}};
-  // A cubin may lie behind a header of its own ("merc" entries): find the ELF magic.
+  // A cubin may follow a header of its own ("merc" entries): find the ELF magic.
   u64 skip = 0;
   if (e.kind == kind_ptx) {
     entry.kernels = ptx_kernels(std::string(payload, strnlen(payload, bytes)));

@@ -1,5 +1,5 @@
-// Device memory of one process in another, the way that is older than virtual memory.
-// A handle names the process and the file that the memory is moved to when it is first shared.
+// Access to another process's device memory through IPC handles, which predate virtual memory. A handle names the process and the
+// file to which the memory is moved when it is first shared.
 #include "libcuda.h"
 
 #include <fcntl.h>

@@ -19,7 +19,7 @@ Result load(Library **out, const void *image) {
   return success;
 }
 
-// Makes the handle at the first request; the name must be in an image some device can use.
+// Creates the handle at the first request; the name must be in an image that some device can use.
 Result find_function(Function **out, Library *library, const char *name) {
   if (!out || !library || !name) return invalid_value;
   auto at = library->functions.find(name);
@@ -101,7 +101,7 @@ Result get_attribute(int *value, int attribute, const Function &f, const Device 
   return success;
 }
 
-// What the kernel was compiled with stays.
+// The kernel's compiled value cannot be changed.
 Result set_required_cluster(Function &f, const Kernel &k, int attribute, int value, const Device &d) {
   if (k.required_cluster.x) return not_permitted;
   if (value < 0) return invalid_value;
@@ -139,13 +139,13 @@ Result set_attribute(Function &f, int attribute, int value, const Device &d) {
 
 // ---- launches ----
 
-// A cluster of x = 0 is none: the launch leaves it to the function, and then to blocks that are each their own.
+// x = 0 means no cluster: the launch uses the function's clusters, else each block is its own.
 struct Shape { Dim grid, block, cluster; u32 dynamic_shared; bool cooperative; };
 
 u64 volume(const Dim &d) { return u64(d.x) * d.y * d.z; }
 bool same(const Dim &a, const Dim &b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-// Makes the launch's clusters those that it is to have, or says why it cannot have any.
+// Determines the launch's clusters, or returns why they are impossible.
 Result settle_cluster(Dim &cluster, bool &is_explicit, const Function &f, const Kernel &k, const Device &d) {
   const Dim required = required_cluster(f, k, d);
   is_explicit = cluster.x || required.x;
@@ -219,7 +219,7 @@ Result launch(Function *f, Shape shape, void *stream_handle, void **params, void
   return submitted ? submitted : block_if_asked(*stream);
 }
 
-// CUlaunchConfig and CUlaunchAttribute, as cuda.h lays them out.
+// CUlaunchConfig and CUlaunchAttribute, laid out as in cuda.h.
 struct LaunchAttribute {
   unsigned id;
   char pad[4];
@@ -233,16 +233,17 @@ struct LaunchConfig {
 };
 enum LaunchAttributeId { attribute_cooperative = 2, attribute_cluster = 4, attribute_preferred_cluster = 11 };
 
-// Those that the emulator may pass over: hints, and overlap with earlier work in the stream.
+// Attributes that the emulator may ignore: hints, and overlap with earlier work in the stream.
 bool may_be_ignored(unsigned id) {
   constexpr unsigned ignore = 0, access_policy = 1, scheduling_policy = 5, stream_serialization = 6, priority = 8,
                      domain_map = 9, domain = 10, shared_carveout = 14;
-  for (unsigned known : {ignore, access_policy, scheduling_policy, stream_serialization, priority, domain_map, domain, shared_carveout})
+  for (unsigned known : {ignore, access_policy, scheduling_policy, stream_serialization, priority, domain_map, domain,
+      shared_carveout})
     if (id == known) return true;
   return false;
 }
 
-// Preferred clusters are larger ones for which there is room; the emulator never finds any.
+// Preferred clusters are larger ones, used if they fit; the emulator never uses them.
 Result check_preferred(const Dim &preferred, const Shape &s) {
   if (!s.cluster.x || !volume(preferred)) return invalid_value;
   bool is_multiple = preferred.x % s.cluster.x == 0 && preferred.y % s.cluster.y == 0 && preferred.z == s.cluster.z;
@@ -265,7 +266,7 @@ Result read_config(const LaunchConfig &c, Shape &s) {
   return has_preferred ? check_preferred(preferred, s) : success;
 }
 
-// What the occupancy functions ask about: the device that the configuration's stream belongs to.
+// The device for the occupancy functions: that of the configuration's stream.
 Result kernel_of_config(const LaunchConfig *c, Function *f, Shape &s, const Kernel **k, const Device **d) {
   if (!c || !f) return invalid_value;
   Stream *stream = stream_of(c->stream);
@@ -281,7 +282,8 @@ Result kernel_of_config(const LaunchConfig *c, Function *f, Shape &s, const Kern
 // 0 if a block of this shape does not fit.
 u64 resident_blocks(const Shape &s, const Function &f, const Kernel &k, const Device &d) {
   u64 threads = volume(s.block);
-  bool fits = threads && threads <= 1024 && !(k.max_threads && threads > k.max_threads) && int(s.dynamic_shared) <= dynamic_limit(f, k, d);
+  bool fits = threads && threads <= 1024 && !(k.max_threads && threads > k.max_threads)
+      && int(s.dynamic_shared) <= dynamic_limit(f, k, d);
   return fits ? u64(blocks_per_multiprocessor(k, d.limits, u32(threads), s.dynamic_shared)) * d.limits.multiprocessors : 0;
 }
 
@@ -358,7 +360,9 @@ API Result cuModuleLoadData(Library **module, const void *image) {
   *module = nullptr;
   return no_binary_for_gpu;
 }
-API Result cuModuleLoadDataEx(Library **module, const void *image, unsigned, int *, void **) { return cuModuleLoadData(module, image); }
+API Result cuModuleLoadDataEx(Library **module, const void *image, unsigned, int *, void **) {
+  return cuModuleLoadData(module, image);
+}
 API Result cuModuleLoadFatBinary(Library **module, const void *image) { return cuModuleLoadData(module, image); }
 API Result cuModuleUnload(Library *module) { return cuLibraryUnload(module); }
 
@@ -412,7 +416,8 @@ API Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *f,
   *blocks = fits ? int(blocks_per_multiprocessor(*k, context().device->limits, u32(threads), u32(dynamic_shared))) : 0;
   return success;
 }
-API Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, Function *f, int threads, size_t dynamic_shared, unsigned) {
+API Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, Function *f, int threads, size_t dynamic_shared,
+                                                                unsigned) {
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, dynamic_shared);
 }
 
@@ -428,7 +433,7 @@ API Result cuOccupancyMaxPotentialClusterSize(int *size, Function *f, const Laun
   return success;
 }
 
-// One cluster is always let in, however few multiprocessors the device has.
+// One cluster always fits, however few multiprocessors the device has.
 API Result cuOccupancyMaxActiveClusters(int *clusters, Function *f, const LaunchConfig *c) {
   ENTER(context);
   Shape s;

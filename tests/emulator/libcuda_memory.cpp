@@ -1,5 +1,5 @@
-// All the memory the driver knows, and allocation of device memory. Every allocation
-// ends at a guard page; the bytes between its end and the page hold a canary.
+// All memory that the driver knows, and allocation of device memory. Every allocation ends at a guard page; the bytes between its
+// end and the page hold a canary.
 #include "libcuda.h"
 
 #include <sys/mman.h>
@@ -18,7 +18,7 @@ std::map<DevicePointer, Allocation> allocations;
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-// Mapped and registered memory ends at no canary.
+// Mapped and registered memory has no canary.
 bool has_canary(const Allocation &a) { return a.mapping != nullptr; }
 u8 *end_of(const Allocation &a) { return reinterpret_cast<u8 *>(a.address) + a.bytes; }
 size_t slack(const Allocation &a) { return size_t(reinterpret_cast<u8 *>(a.mapping) + a.mapping_bytes - guard_bytes - end_of(a)); }
@@ -27,7 +27,8 @@ bool canary_intact(const Allocation &a) {
   if (under_asan() || !has_canary(a)) return true;
   for (size_t i = 0; i < slack(a); i++)
     if (end_of(a)[i] != canary) {
-      fprintf(stderr, "emulator: byte %zu after the end of the allocation of %zu bytes at %#llx was overwritten\n", i, a.bytes, a.address);
+      fprintf(stderr, "emulator: byte %zu after the end of the allocation of %zu bytes at %#llx was overwritten\n", i, a.bytes,
+              a.address);
       memset(end_of(a), canary, slack(a));
       return false;
     }
@@ -60,7 +61,8 @@ Result allocate(Memory kind, size_t bytes, Device *device, DevicePointer *out) {
   if (!out || bytes == 0) return invalid_value;
   if (device && (bytes > device->memory_bytes || device->memory_used > device->memory_bytes - bytes)) return out_of_memory;
   size_t used = round_up(bytes, device_alignment), mapping = round_up(used, page) + 2 * guard_bytes;
-  char *base = static_cast<char *>(mmap(nullptr, mapping, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  char *base = static_cast<char *>(mmap(nullptr, mapping, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                                        0));
   if (base == MAP_FAILED) return out_of_memory;
   mprotect(base, guard_bytes, PROT_NONE);
   mprotect(base + mapping - guard_bytes, guard_bytes, PROT_NONE);
@@ -166,7 +168,9 @@ API Result cuMemFreeAsync(DevicePointer p, void *stream) {
   if (!a || a->address != p || a->kind != Memory::device) return invalid_value;
   if (s->capture) return not_supported;
   Context &c = *current_context();
-  return submit(*s, [=, &c] { return make_operation("free", c, [=]() -> Result { return release(p) ? success : illegal_address; }); });
+  return submit(*s, [=, &c] {
+    return make_operation("free", c, [=]() -> Result { return release(p) ? success : illegal_address; });
+  });
 }
 
 API Result cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {

@@ -1,6 +1,5 @@
-// Multicast objects: addresses behind which each device of a team has memory of
-// its own. What is bound where stands in the object's file, for all processes;
-// each maps the others' memory when a multimem instruction first needs it.
+// Multicast objects: addresses behind which each device of a team has its own memory. The bindings are stored in the object's
+// file, for all processes; each maps the others' memory when a multimem instruction first needs it.
 #include "libcuda.h"
 
 #include <fcntl.h>
@@ -55,7 +54,7 @@ struct Multicast {
 
 namespace {
 
-// Memory bound by any process; null if that process has gone.
+// Memory bound by any process; null if that process has ended.
 PhysicalRef bound_object(const Binding &b) {
   if (b.process == getpid()) return object_of_file(b.file);
   char path[64];
@@ -70,7 +69,7 @@ void update_replicas(Multicast &m) {
   Shared &s = *m.shared;
   if (__atomic_load_n(&s.version, __ATOMIC_ACQUIRE) == m.version) return;
   Locked lock(s);
-  std::vector<Replica> earlier = std::move(m.replicas);  // what is mapped stays mapped meanwhile
+  std::vector<Replica> earlier = std::move(m.replicas);  // mappings stay valid meanwhile
   m.replicas.clear();
   for (size_t i = 0; i < s.binding_count; i++) {
     const Binding &b = s.bindings[i];
@@ -141,7 +140,7 @@ bool in_team(const Physical &object, const Device &d) {
   return std::count(s.team, s.team + s.team_count, d.ordinal) > 0;
 }
 
-// The real driver waits for ever; here as long as for a kernel that makes no progress.
+// The real driver waits for ever; the emulator as long as for a kernel that makes no progress.
 Result wait_for_team(const Physical &object) {
   auto end = std::chrono::steady_clock::now() + std::chrono::seconds(environment("QUERN_EMULATOR_TIMEOUT", 10));
   while (!team_is_complete(object)) {

@@ -1,4 +1,4 @@
-// Physical memory behind handles. It is a file, which other processes can map too.
+// Physical memory behind handles: a file, which other processes can map too.
 #include "libcuda.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ bool fill_file(int file, size_t bytes) {
   return true;
 }
 
-// ---- files that carry what an importing process must know in their names ----
+// ---- files whose names contain the information for an importing process ----
 
 constexpr char memory_name[] = "quern_emulator_memory:%d:%u", multicast_name[] = "quern_emulator_multicast:%u";
 
@@ -126,7 +126,7 @@ using namespace emulator;
 
 namespace {
 
-// As cuda.h lays them out.
+// Laid out as in cuda.h.
 struct AllocationProp {
   int type;
   unsigned handle_types;

@@ -1,4 +1,4 @@
-// What the driver says about an address.
+// Pointer attributes: the driver's information about an address.
 #include "libcuda.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ unsigned current_access(const Allocation &a) {
   return a.kind == Memory::mapped ? access_of(*find_mapping(a.address), *current_context()->device) : access_read_write;
 }
 
-// Mapped memory belongs to no context; its range is the reservation it lies in.
+// Mapped memory belongs to no context; its range is its address reservation.
 Result mapping_attribute(void *data, int attribute, const Allocation &a) {
   const Mapping &m = *find_mapping(a.address);
   auto [start, bytes] = reservation_of(a.address);

@@ -15,7 +15,7 @@ unsigned long long next_stream_id = 3;
 // Legacy default-stream rules: it waits for the blocking streams, and they for it.
 void add_dependencies(Stream &s, Operation &op) {
   auto add = [&](const OperationRef &d) {
-    if (d) op.after.push_back(d);  // finished ones too: their effects must be seen to come first
+    if (d) op.after.push_back(d);  // including finished ones: their effects must come first
   };
   Context &c = *s.context;
   add(s.last);
@@ -137,7 +137,7 @@ API Result cuStreamDestroy_v2(void *handle) {
   Stream *s = stream_of(handle);
   if (!s || s == &s->context->legacy) return invalid_handle;
   if (s->capture) invalidate(*s->capture), leave_capture(*s->capture);
-  // Pending work still completes: the legacy stream inherits the duty to wait for it.
+  // Pending work still completes: the legacy stream takes over the duty to wait for it.
   auto &all = s->context->streams;
   all.erase(std::find_if(all.begin(), all.end(), [&](auto &x) { return x.get() == s; }));
   return success;
@@ -150,7 +150,7 @@ API Result cuStreamSynchronize(void *handle) {
   if (!s) return invalid_handle;
   if (s->capture) return invalidate(*s->capture), capture_unsupported;
   if (Result r = refuse_implicit(*s)) return r;
-  if (s == &s->context->legacy) {  // also everything it would wait for
+  if (s == &s->context->legacy) {  // also all work that it would wait for
     auto all = make_operation("synchronise", *s->context);
     enqueue(*s, all);
   }
@@ -387,7 +387,8 @@ API Result cuStreamGetCaptureInfo_v3(void *handle, int *status, unsigned long lo
   if (count) *count = 0;
   return success;
 }
-API Result cuStreamGetCaptureInfo_v2(void *handle, int *status, unsigned long long *id, Graph **graph, const void ***dependencies, size_t *count) {
+API Result cuStreamGetCaptureInfo_v2(void *handle, int *status, unsigned long long *id, Graph **graph, const void ***dependencies,
+                                     size_t *count) {
   return cuStreamGetCaptureInfo_v3(handle, status, id, graph, dependencies, nullptr, count);
 }
 API Result cuStreamGetCaptureInfo(void *handle, int *status, unsigned long long *id) {

@@ -13,7 +13,7 @@ struct Reservation { size_t bytes; char *base; size_t base_bytes; };
 std::map<DevicePointer, Reservation> reservations;
 std::map<DevicePointer, Mapping> mappings;
 
-// What lies in the map's element that contains `p`; null if none does.
+// The map's element that contains `p`; null if none does.
 template <class T> T *containing(std::map<DevicePointer, T> &all, DevicePointer p) {
   auto at = all.upper_bound(p);
   if (at == all.begin()) return nullptr;
@@ -40,7 +40,7 @@ bool is_free(DevicePointer p, size_t bytes) {
   return next == mappings.end() || next->first >= p + bytes;
 }
 
-// A multicast object's addresses hold nothing themselves: whatever but multimem touches them faults.
+// A multicast object's addresses have no memory: all accesses except multimem fault.
 bool map_pages(const Mapping &m) {
   if (m.memory->multicast) return true;
   void *at = reinterpret_cast<void *>(m.address);
@@ -71,7 +71,7 @@ std::pair<DevicePointer, size_t> reservation_of(DevicePointer p) {
   return {at->first, at->second.bytes};
 }
 
-// Memory mapped at several addresses has one place where ThreadSanitizer's edges meet: its view.
+// Memory mapped at several addresses has one common address for ThreadSanitizer's edges: its view.
 void synchronise_alias(u64 address, bool release) {
   Mapping *m = find_mapping(address);
   if (!m || !m->memory->view) return;

@@ -1,12 +1,12 @@
 /*
- * A thousand faults: processes that go through everything a group can do, and one of them that dies, stops or dawdles at some point
- * of it.  Whatever the point, the others come to an end: with all they wanted if it had done its part, else with the status of a lost
- * or late rank and its number.  A rank that was stopped is told when it wakes.  Nobody leaves anything behind.
+ * A thousand faults: processes run through everything that a group can do, and one of them dies, stops or delays at some point.
+ * For every point the others end: successfully if the victim had done its part, else with the status of a lost or late rank and
+ * its number.  A stopped rank gets its error when it continues.  No process leaves anything behind.
  *
  *   faults              all of them
  *   faults FIRST END    those of this range, as a failure names them
  *
- * It closes with `N passed, N failed`.
+ * The last line is `N passed, N failed`.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -27,18 +27,18 @@ enum { FAULTS = 1000, MAX_RANKS = 4, AT_ONCE = 12 };
 
 static const double LIMIT = 30;   /* seconds until a run counts as a hang */
 
-/* ---- what the ranks do ---- */
+/* ---- the scenario of the ranks ---- */
 
 struct plan {
-    int number;               /* of the fault; it is made from nothing else */
+    int number;               /* seed of the fault, which determines everything else */
     int ranks, victim;
     enum crossing_deed deed;
-    long crossing;            /* at which the victim does it; 0: at a moment instead, ... */
+    long crossing;            /* the crossing of the fault; 0: at a time instead, ... */
     double moment;            /* ... seconds after the start, by a signal */
     double timeout;           /* the group's */
 };
 
-/* What the test sees of the ranks. */
+/* The state of the ranks that the test observes. */
 struct shared {
     long crossings[MAX_RANKS];
     int step[MAX_RANKS];
@@ -67,7 +67,7 @@ static struct possessions count_possessions(void) {
 
 enum { ROWS = 8, ROW_BYTES = 64 };  /* of a slice of the all-to-all, the same to everyone */
 
-/* One rank's way through everything. */
+/* One rank's run through the scenario. */
 struct life {
     struct rank *rank;
     quern_group *group, *part;
@@ -111,7 +111,7 @@ static quern_status use_memory(struct life *life) {
     return status;
 }
 
-/* Everyone sends a slice to everyone. */
+/* Every rank sends a slice to every rank. */
 static quern_ragged_all_to_all_args exchange_args(struct life *life) {
     quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     for (int peer = 0; peer < life->rank->ranks; peer++) {
@@ -181,7 +181,7 @@ static const struct step {
 
 enum { STEPS = sizeof steps / sizeof *steps };
 
-/* Every later call gives the same. */
+/* Every later call returns the same status. */
 static void check_poisoned(struct life *life, const struct step *step, quern_status status) {
     quern_group *group = step->of_part ? life->part : life->group;
     if (!group) return;
@@ -217,10 +217,10 @@ static quern_status live(struct rank *rank) {
     return status;
 }
 
-/* ---- what comes of it ---- */
+/* ---- the expected ends ---- */
 
 static int passed, failed;
-static int died_in[STEPS], failed_others_in[STEPS];  /* victims that died in a step, and ranks that ended in it for another's sake */
+static int died_in[STEPS], failed_others_in[STEPS];  /* victims, and ranks that failed because of one */
 
 static int victims_step(const struct plan *plan, const struct rank_run *run) {
     return ((const struct shared *)ranks_shared(run))->step[plan->victim];
@@ -240,7 +240,7 @@ static void report_failure(const struct plan *plan, const struct rank_run *run, 
     fflush(stdout);
 }
 
-/* Whether the detail names a rank of which this can be said: the victim, or one that has given up because of it. */
+/* Whether the detail names a rank for which this is true: the victim, or one that has given up because of it. */
 static bool names_a_culprit(const char *detail, const struct plan *plan, const struct rank_run *run) {
     char name[32];
     const char *reason = strstr(detail, ": ");
@@ -256,10 +256,10 @@ static bool names_a_culprit(const char *detail, const struct plan *plan, const s
     return false;
 }
 
-/* A rank that dies before it has joined a group is nobody's peer yet, and may only be missed. */
+/* A rank that dies before it has joined a group is not yet known to the others, so it can only be missing. */
 static bool is_noticed_in(int step) { return steps[step].take != create && steps[step].take != split; }
 
-/* Whether an end is one that a rank may come to when the victim has failed it. */
+/* Whether a rank may end like this after a failure of the victim. */
 static bool is_fair_end(const struct rank_result *result, const struct plan *plan, const struct rank_run *run) {
     if (result->status == QUERN_OK) return true;
     if (plan->deed != CROSSING_KILL && plan->deed != CROSSING_STOP) return false;
@@ -288,7 +288,7 @@ static const char *judge(const struct plan *plan, struct rank_run *run) {
     return lstat(path, &file) == 0 ? "the name is still there" : NULL;
 }
 
-/* ---- many at once ---- */
+/* ---- running many at once ---- */
 
 static struct running {
     struct plan plan;
@@ -304,7 +304,7 @@ static bool others_have_ended(const struct running *one) {
     return true;
 }
 
-/* A deed that comes from outside, and the signal that ends a stop. */
+/* A fault from outside, and the signal that ends a stop. */
 static void strike(struct running *one) {
     pid_t victim = ranks_process(one->run, one->plan.victim);
     double now = rank_now() - one->began;
@@ -324,7 +324,7 @@ static void start(struct running *one, const struct plan *plan) {
                                            .shared_bytes = sizeof(struct shared), .limit = LIMIT});
 }
 
-/* True when the run has come to its end, or to its limit. */
+/* True once the run has ended or reached its limit. */
 static bool advance(struct running *one) {
     strike(one);
     if (!ranks_have_ended(one->run) && rank_now() - one->began < LIMIT) return false;
@@ -337,9 +337,9 @@ static bool advance(struct running *one) {
     return true;
 }
 
-/* ---- which faults there are ---- */
+/* ---- the faults ---- */
 
-static long crossings_of[MAX_RANKS + 1][MAX_RANKS];  /* of each rank, for each number of ranks, when all goes well */
+static long crossings_of[MAX_RANKS + 1][MAX_RANKS];  /* of each rank, for each number of ranks, without faults */
 
 static void count_crossings(int ranks) {
     struct running one;
@@ -353,7 +353,7 @@ static void count_crossings(int ranks) {
     }
 }
 
-/* Three of four go by crossings, which they visit one after the other; the rest by moments. */
+/* Three of four faults are at crossings, visited in order; the rest are at times. */
 static struct plan make_plan(int number) {
     static const enum crossing_deed deeds[] = {CROSSING_KILL, CROSSING_STOP, CROSSING_KILL, CROSSING_STOP, CROSSING_DELAY};
     static const double timeouts[] = {[CROSSING_KILL] = 4, [CROSSING_STOP] = 0.5, [CROSSING_DELAY] = 20};
@@ -386,8 +386,8 @@ static void run_all(int first, int end) {
 }
 
 /*
- * A step in which no rank died or had to give up, or a collective one that nobody had to give up, has not been tried.  The victims'
- * moments are spread over the whole run, and the shortest steps see but two deaths in a thousand faults: none, now and then.
+ * A step is untested if no rank died or failed in it, or, for a collective step, if no rank failed in it.  The victims' times are
+ * spread over the whole run, so the shortest steps see only two deaths in a thousand faults, and sometimes none.
  */
 static void check_steps(void) {
     for (int step = 0; step < STEPS; step++) {

@@ -1,8 +1,8 @@
 /*
- * The file in which ranks meet, when something is wrong with it: remains of runs that died, names that are somebody else's, a
- * /dev/shm that is full or closed.  Remains are replaced; everything else is an error with a reason, and is left as it was.
+ * Errors of the file in which ranks meet: remains of dead runs, names that belong to other programs, a /dev/shm that is full or
+ * closed.  Remains are replaced; everything else is an error with a reason and stays unchanged.
  *
- * It closes with `N passed, N failed`, and `, N skipped` for what needs rights that this user does not have.
+ * The last line is `N passed, N failed`, and `, N skipped` for cases that need rights which this user does not have.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 static const char SKIPPED[] = "skipped";
 
-/* What is wrong, or NULL. */
+/* The failure, or NULL. */
 static char reason[4096];
 
 static const char *because(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -58,12 +58,12 @@ static bool write_file(const char *path, const void *contents, size_t bytes) {
     return good;
 }
 
-/* ---- groups that form all the same ---- */
+/* ---- groups that form despite the remains ---- */
 
 struct meeting {
     const char *name;
     double timeout;
-    int ranks;               /* of the group; 0: as many as run */
+    int ranks;               /* of the group; 0: the number started */
     enum crossing_deed deed; /* that each rank does to itself before a call of ... */
     const char *function;    /* ... this */
 };
@@ -81,7 +81,7 @@ static quern_status meet(struct rank *rank) {
     return status;
 }
 
-/* A process that comes alone gets this status and detail. */
+/* A process that starts alone gets this status and detail. */
 static const char *check_alone(const struct meeting *meeting, quern_status status, const char *detail) {
     struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .function = meet, .user = meeting});
     const char *wrong = ranks_wait(run, NULL);
@@ -94,7 +94,7 @@ static const char *check_alone(const struct meeting *meeting, quern_status statu
     return wrong;
 }
 
-/* A pair meets under this name within the seconds, and leaves nothing. */
+/* A pair meets under this name within the given seconds and leaves no name behind. */
 static const char *check_pair(const char *name, double seconds) {
     struct stat file;
     double began = rank_now();
@@ -150,13 +150,14 @@ static struct rank_run *start_stopping(const struct meeting *meeting, int count,
     return run;
 }
 
-/* All ranks die when the first of them comes to a call of this function; then a pair meets under their name. */
+/* All ranks die when the first of them reaches a call of this function; then a pair meets under their name. */
 static const char *replace_those_who_died_at(const char *function, int count, int ranks) {
     const char *name = a_name();
     struct stat file;
     int stopped;
     struct rank_run *run = start_stopping(
-        &(struct meeting){.name = name, .timeout = 10, .ranks = ranks, .deed = CROSSING_STOP, .function = function}, count, &stopped);
+        &(struct meeting){.name = name, .timeout = 10, .ranks = ranks, .deed = CROSSING_STOP, .function = function}, count,
+            &stopped);
     ranks_close(run);
     if (stopped < 0) return because("nobody came to %s", function);
     if (lstat(path_of(name), &file) != 0) return "they left no name";
@@ -170,7 +171,7 @@ static const char *replace_a_claimed_place(void) { return replace_those_who_died
 static const char *replace_a_group_that_waited(void) { return replace_those_who_died_at("quern_futex_wait", 1, 2); }
 static const char *replace_a_group_that_was_complete(void) { return replace_those_who_died_at("shm_unlink", 3, 3); }
 
-/* A place is claimed by a rank that is stopped before it says who it is: another rank that wants it does not wait for ever. */
+/* A rank claims a place and is stopped before it records its identity: another rank that wants the place does not wait for ever. */
 static const char *outlast_a_claim(void) {
     int stopped;
     const char *name = a_name();
@@ -185,7 +186,7 @@ static const char *outlast_a_claim(void) {
     return wrong ? wrong : check_pair(name, 6);
 }
 
-/* The last to join dies, before it has said that all are there. */
+/* The last rank to join dies before it has declared the group complete. */
 static const char *lose_the_last_to_join(void) {
     char expected[64];
     struct stat file;
@@ -198,7 +199,7 @@ static const char *lose_the_last_to_join(void) {
         kill(ranks_process(run, stopped), SIGKILL);
     }
     snprintf(expected, sizeof expected, ": rank %d (process ", stopped);
-    /* Those who are left remove the name, and so come to the same call. */
+    /* The remaining ranks remove the name, and so reach the same call. */
     while (!ranks_have_ended(run))
         for (int rank = 0; rank < 3; rank++) kill(ranks_process(run, rank), SIGCONT);
     bool may_die[3] = {stopped == 0, stopped == 1, stopped == 2};
@@ -215,8 +216,8 @@ static const char *lose_the_last_to_join(void) {
 }
 
 /*
- * Ranks 1, 2 and 3 wait for rank 0 in vain and try again at once, with it: nobody may remove the name of the new attempt.  Rank 1 is
- * slow at removing that of the first.
+ * Ranks 1, 2 and 3 wait for rank 0 in vain and retry at once, together with it: no rank may remove the name of the new attempt.
+ * Rank 1 is slow to remove the name of the first.
  */
 static quern_status try_twice(struct rank *rank) {
     unsigned *failures = rank->shared;
@@ -242,8 +243,8 @@ static const char *keep_the_next_name(void) {
 }
 
 /*
- * Rank 0 sees that the group is not complete and dawdles before it asks whether rank 1 is alive, while rank 2 completes the group and
- * both leave and end: it has missed nothing.
+ * Rank 0 sees that the group is incomplete and delays before it checks whether rank 1 is alive; meanwhile rank 2 completes the
+ * group and both leave and end: rank 0 must not report an error.
  */
 static quern_status join_while_others_leave(struct rank *rank) {
     quern_group *group = NULL;
@@ -259,9 +260,9 @@ static const char *outlast_those_who_leave(void) {
     return ranks_run(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .function = join_while_others_leave});
 }
 
-/* ---- words that nobody finishes ---- */
+/* ---- unfinished error texts ---- */
 
-/* Rank 0 dies when it has just begun to say why the group has ended.  Another rank says it then. */
+/* Rank 0 dies just after it has started to write why the group has ended.  Another rank writes the reason then. */
 static quern_status die_while_saying_why(struct rank *rank) {
     struct quern_membership *member;
     quern_group *group = rank_group(rank, 10);
@@ -286,7 +287,7 @@ static const char *finish_the_words(void) {
     return wrong;
 }
 
-/* ---- names that are not for this group ---- */
+/* ---- names of other programs ---- */
 
 static const char *check_refused(const char *name, const char *detail) {
     return check_alone(&(struct meeting){.name = name, .timeout = 5, .ranks = 2}, QUERN_SYSTEM_ERROR, detail);
@@ -305,7 +306,8 @@ static const char *check_untouched(const char *name, const char *detail) {
 
 static const char *refuse_a_dangling_link(void) {
     const char *name = a_name();
-    return symlink("/dev/shm/quern.nowhere", path_of(name)) ? "no link" : check_untouched(name, "Too many levels of symbolic links");
+    return symlink("/dev/shm/quern.nowhere", path_of(name)) ? "no link"
+        : check_untouched(name, "Too many levels of symbolic links");
 }
 
 static const char *refuse_a_link_to_a_file(void) {
@@ -344,9 +346,9 @@ static const char *refuse_a_file_of_another_user(void) {
     return check_untouched(name, expected);
 }
 
-/* ---- a /dev/shm that has no room, or is closed ---- */
+/* ---- a /dev/shm that is full or closed ---- */
 
-/* Without its rights as root, a process may do only what permissions say. */
+/* Without root's rights a process is bound by permissions. */
 static void drop_rights(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
@@ -366,13 +368,13 @@ static struct rlimit limit_descriptors(void) {
     return before;
 }
 
-/* What is short, and what the detail says of it. */
+/* The missing resource and the expected detail. */
 struct shortage {
     enum { ROOM, FILE_SIZE, PERMISSION, DESCRIPTORS } of;
     const char *detail;
 };
 
-/* Rank 0 finds no place to meet; what it can have, it still gets. */
+/* Rank 0 cannot create the meeting file; its other calls still work. */
 static quern_status suffer(struct rank *rank) {
     const struct shortage *shortage = rank->user;
     struct stat file;
@@ -411,7 +413,9 @@ static const char *check_shortage(const struct shortage *shortage) {
 static const char *report_want_of_room(void) { return check_shortage(&(struct shortage){ROOM, "No space left on device"}); }
 static const char *report_a_limit_of_files(void) { return check_shortage(&(struct shortage){FILE_SIZE, "File too large"}); }
 static const char *report_want_of_permission(void) { return check_shortage(&(struct shortage){PERMISSION, "Permission denied"}); }
-static const char *report_want_of_descriptors(void) { return check_shortage(&(struct shortage){DESCRIPTORS, "Too many open files"}); }
+static const char *report_want_of_descriptors(void) {
+    return check_shortage(&(struct shortage){DESCRIPTORS, "Too many open files"});
+}
 
 /* ---- all of them ---- */
 

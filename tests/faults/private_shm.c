@@ -1,3 +1,4 @@
+/* Mounts a private /dev/shm.  private_shm.h documents the function. */
 #define _GNU_SOURCE
 #include "faults/private_shm.h"
 
@@ -15,7 +16,7 @@ static bool write_file(const char *path, const char *text) {
     return good;
 }
 
-/* A user who is not root gets a name space in which it is. */
+/* A user other than root needs a name space in which it is root. */
 static bool become_root(void) {
     char users[64], groups[64];
     snprintf(users, sizeof users, "0 %u 1", (unsigned)geteuid());

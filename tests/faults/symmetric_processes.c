@@ -1,6 +1,6 @@
 /*
- * Symmetric memory where Criterion cannot follow: ranks that are threads of several processes, GPUs of one process and of several,
- * processes that are killed.  The GPUs are the emulator's (LD_LIBRARY_PATH=build/emulator); each case sets it up as it needs it.
+ * Symmetric memory in cases that Criterion cannot run: ranks that are threads of several processes, GPUs of one process and of
+ * several, processes that are killed.  The GPUs are the emulator's (LD_LIBRARY_PATH=build/emulator); each case configures it.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -63,7 +63,7 @@ static int count_mappings(void) {
     return count;
 }
 
-/* Closed by now, or by another thread at this moment. */
+/* Another thread may be closing it, or have closed it. */
 static bool comes_to_be_closed(const struct quern_symmetric_memory *memory) {
     quern_symmetric_sweep();
     for (int look = 0; look < 1000 && memory->life != QUERN_MEMORY_CLOSED; look++) rank_sleep(0.001);
@@ -74,7 +74,7 @@ struct held {
     int descriptors, mappings;  /* those of the emulator among them */
 };
 
-/* What this process holds, counted by one of its threads while the others rest. */
+/* The resources of this process, counted by one of its threads while the others wait. */
 static struct held count_held(struct gpu_team *team) {
     struct held held = {0};
     gpu_meet(team);
@@ -119,7 +119,7 @@ static void begin(struct gpu_team *team) {
     rank_ok(team->rank, gpu_join(team));
 }
 
-/* Every rank of the team gets the status, with these words in the detail. */
+/* Every rank of the team gets the status, with this text in the detail. */
 static void check_no_multicast(struct gpu_team *team, const void *pointer, const char *why) {
     void *there;
     rank_status(team->rank, quern_symmetric_multicast(team->group[0], pointer, &there), QUERN_NOT_SUPPORTED);
@@ -183,7 +183,7 @@ static quern_status mix_threads_and_processes(struct rank *rank) {
     return QUERN_OK;
 }
 
-/* A process is killed: the others keep the memory, that of its part too. */
+/* A process is killed: the others keep the memory, including its part. */
 static quern_status lose_a_process(struct rank *rank) {
     quern_group *group = rank_group(rank, 20);
     char *mine = allocate_one(rank, group, 100000), *lost = peer_of(rank, group, mine, 1);
@@ -236,7 +236,7 @@ static void see_every_part(struct gpu_team *team) {
     gpu_close(team);
 }
 
-/* Many allocations, some of which fail on one rank, leave no descriptor and no memory behind. */
+/* Many allocations, some of which fail on one rank, leak no descriptor and no memory. */
 static void allocate_often(struct gpu_team *team) {
     begin(team);
     void *parts[MOST_PER_THREAD];
@@ -256,17 +256,17 @@ static void allocate_often(struct gpu_team *team) {
     gpu_close(team);
 }
 
-/* A group leaves no descriptor, no mapping, and no context of a GPU behind. */
+/* A group leaks no descriptor, no mapping, and no context of a GPU. */
 static void leave_nothing(struct gpu_team *team) {
     gpu_open(team);
     int descriptors = count_descriptors(), mappings = count_mappings();
     rank_ok(team->rank, gpu_join(team));
     void *parts[MOST_PER_THREAD];
-    allocate_same(team, 100, parts);  /* left to destroy */
+    allocate_same(team, 100, parts);  /* left for destroy */
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_group_destroy(team->group[i]));
     rank_line_up(team->rank);
-    quern_symmetric_sweep();  /* what was bound to a multicast object waits for all to have freed it */
+    quern_symmetric_sweep();  /* memory bound to a multicast object stays until all ranks have freed it */
     rank_check(team->rank, count_descriptors() == descriptors, "%d descriptors, %d before", count_descriptors(), descriptors);
     rank_check(team->rank, count_mappings() == mappings, "%d mappings, %d before", count_mappings(), mappings);
     CUresult (*primary_state)(CUdevice, unsigned *, int *);
@@ -289,7 +289,7 @@ static void wait_for_leave(void *user) {
     while (!__atomic_load_n((int *)user, __ATOMIC_ACQUIRE)) rank_sleep(0.001);
 }
 
-/* The stream of team rank i stands still until *go_on. */
+/* Blocks the stream of team rank i until *go_on. */
 static void hold_up(struct gpu_team *team, int i, int *go_on) {
     CUresult (*launch_host_function)(CUstream, void (*)(void *), void *);
     *(void **)&launch_host_function = gpu_symbol("cuLaunchHostFunc");
@@ -297,7 +297,7 @@ static void hold_up(struct gpu_team *team, int i, int *go_on) {
     gpu_check(team, launch_host_function(team->stream[i], wait_for_leave, go_on), "cuLaunchHostFunc", __LINE__);
 }
 
-/* The memory stays until the stream has come to the end of what used it. */
+/* The memory stays until the stream has completed the work that uses it. */
 static void free_in_stream_order(struct gpu_team *team) {
     begin(team);
     struct rank *rank = team->rank;
@@ -337,7 +337,7 @@ static void *give_leave_soon(void *user) {
     return NULL;
 }
 
-/* Destroying a group waits for this rank's work: its last operation, or what was under way when it freed its part. */
+/* Destroying a group waits for this rank's work: its last operation, or the work in progress when it freed its part. */
 static void destroy_with_work_under_way(struct gpu_team *team) {
     begin(team);
     bool frees = *(const bool *)team->rank->user;
@@ -357,7 +357,7 @@ static void destroy_with_work_under_way(struct gpu_team *team) {
     gpu_close(team);
 }
 
-/* The owner frees its part, and destroys its group, while the others go on with it. */
+/* The owner frees its part and destroys its group while the others continue to use it. */
 static void free_before_the_others(struct gpu_team *team) {
     begin(team);
     struct rank *rank = team->rank;
@@ -391,7 +391,7 @@ static void refuse_streams(struct gpu_team *team) {
     gpu_check(team, begin_capture(team->stream[0], 0), "cuStreamBeginCapture", __LINE__);
     rank_status(rank, quern_symmetric_free(team->group[0], parts[0], team->stream[0]), QUERN_INVALID_ARGUMENT);
     rank_check_detail(rank, "the stream is being captured");
-    rank_ok(rank, quern_symmetric_free(team->group[1], parts[1], team->stream[1]));  /* and the capture is none the worse for it */
+    rank_ok(rank, quern_symmetric_free(team->group[1], parts[1], team->stream[1]));  /* and the capture is still valid */
     gpu_check(team, end_capture(team->stream[0], &graph), "cuStreamEndCapture", __LINE__);
     rank_status(rank, quern_symmetric_free(team->group[0], parts[0], team->stream[1]), QUERN_CUDA_ERROR);
     rank_status(rank, quern_barrier(team->group[0], NULL, team->stream[1]), QUERN_INVALID_ARGUMENT);
@@ -401,7 +401,7 @@ static void refuse_streams(struct gpu_team *team) {
     gpu_close(team);
 }
 
-/* No context is current, and captures forbid what they forbid at first. */
+/* No context is current, and captures have the strictest mode. */
 static void check_thread(struct gpu_team *team, const char *after) {
     CUresult (*current_context)(CUcontext *);
     CUcontext context;
@@ -443,7 +443,7 @@ static void leave_the_thread_alone(struct gpu_team *team) {
     check_thread(team, "quern_group_destroy");
 }
 
-/* Making and freeing memory, and groups, does no harm to a capture that is under way, on this thread or another. */
+/* Creating and freeing memory and groups does not disturb a capture in progress, on this thread or another. */
 static void work_beside_a_capture(struct gpu_team *team) {
     begin(team);
     void *parts[MOST_PER_THREAD], *own[MOST_PER_THREAD], *graph;
@@ -513,7 +513,7 @@ static void use_multicast(struct gpu_team *team) {
     gpu_close(team);
 }
 
-/* A process is killed with what it has bound: the others are not kept from giving theirs back. */
+/* A process is killed while its memory is bound: the others can still free theirs. */
 static void lose_a_bound_process(struct gpu_team *team) {
     begin(team);
     struct rank *rank = team->rank;
@@ -541,7 +541,7 @@ static void have_no_multicast(struct gpu_team *team) {
     gpu_close(team);
 }
 
-/* Binding fails in one process alone: then none has multicast. */
+/* Binding fails in one process alone: then no rank has multicast. */
 static void fail_in_one_process(struct gpu_team *team) {
     if (team->rank->rank == 1) setenv("QUERN_EMULATOR_FAIL", "cuMulticastBindMem:2", 1);
     have_no_multicast(team);
@@ -618,7 +618,7 @@ static void check_peers(struct gpu_team *team, void **parts, size_t bytes, int v
             gpu_check_bytes(team, i, peer_of(team->rank, team->group[i], parts[i], peer), value + peer, bytes, "registered memory");
 }
 
-/* rank->user says how the memory is made; two ranges of each allocation are registered. */
+/* rank->user selects the kind of memory; two ranges of each allocation are registered. */
 static void register_memory(struct gpu_team *team) {
     enum { OFFSET = 3000, BYTES = 50000, SECOND = 1000000 };
     begin(team);
@@ -649,7 +649,7 @@ static void register_memory(struct gpu_team *team) {
     rank_check(rank, id_of(team, 0, parts[0]) == id, "a hit was a miss");
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) rank_ok(rank, quern_symmetric_unregister(team->group[i], parts[i], team->stream[i]));
-    check_peers(team, parts, BYTES, 10);  /* it takes two */
+    check_peers(team, parts, BYTES, 10);  /* two calls are needed */
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) rank_ok(rank, quern_symmetric_unregister(team->group[i], parts[i], team->stream[i]));
     gpu_meet(team);
@@ -670,7 +670,7 @@ static void register_memory(struct gpu_team *team) {
     gpu_close(team);
 }
 
-/* One rank's memory is freed and made again at the same address: that is not the range that was registered. */
+/* One rank's memory is freed and allocated again at the same address: the registered range is a different one. */
 static void change_generation(struct gpu_team *team) {
     begin(team);
     struct rank *rank = team->rank;
@@ -727,7 +727,7 @@ static void refuse_registrations(struct gpu_team *team) {
     gpu_close(team);
 }
 
-/* A process with several GPUs cannot open another one's memory of cuMemAlloc for all of them. */
+/* A process with several GPUs cannot open another one's memory of cuMemAlloc on all of them. */
 static void refuse_foreign_memory(struct gpu_team *team) {
     begin(team);
     void *parts[MOST_PER_THREAD];
@@ -756,7 +756,7 @@ static void be_refused(struct gpu_team *team) {
     rank_check_detail(team->rank, refusal->why);
 }
 
-/* Two ranks on one GPU, of which only one allows it. */
+/* Two ranks on one GPU; only one of them allows it. */
 static void be_refused_to_share(struct gpu_team *team) {
     gpu_open(team);
     quern_group_args args[2];
@@ -784,7 +784,7 @@ static void mix_kinds(struct gpu_team *team) {
     rank_check_detail(team->rank, "rank 1 is a CPU");
 }
 
-/* The counters of a pad that only its rank writes begin at the group's first epoch. */
+/* The counters of a pad that only its rank writes start at the group's first epoch. */
 static void check_pad(struct gpu_team *team, int i) {
     const struct quern_cuda_rank *rank = quern_cuda_rank_of(member_of(team->rank, team->group[i]));
     uint32_t stride = quern_pad_stride((uint32_t)team->all), counts[QUERN_RANK_LIMIT + 1];
@@ -796,7 +796,7 @@ static void check_pad(struct gpu_team *team, int i) {
         rank_check(team->rank, counts[slot] == team->layout->first_epoch, "counter %u of the pad is %u", slot, counts[slot]);
 }
 
-/* Barriers one after the other on whatever stream: the pad serves one at a time. */
+/* Barriers in sequence on changing streams: the pad serves one at a time. */
 static void change_streams(struct gpu_team *team) {
     begin(team);
     for (int i = 0; i < team->count; i++) check_pad(team, i);
@@ -829,7 +829,7 @@ static void launch_for_another(struct gpu_team *team) {
     gpu_close(team);
 }
 
-/* ---- the cases ---- */
+/* ---- the list of cases ---- */
 
 static const bool by_alloc = false, by_create = true, by_freeing = true, by_meeting = false;
 
@@ -972,7 +972,7 @@ static bool run(const struct case_row *row) {
     return !wrong;
 }
 
-/* Whether there is an emulator with kernels: without nvcc there are none. */
+/* Whether the emulator has kernels: without nvcc it has none. */
 static quern_status probe(struct rank *rank) {
     (void)rank;
     quern_device *device;
@@ -987,7 +987,7 @@ static bool has_gpus(void) {
     return !wrong;
 }
 
-/* Runs the cases whose names have the first argument in them. */
+/* Runs the cases whose names contain the first argument. */
 int main(int count, char **arguments) {
     enum { PASSED, FAILED, SKIPPED } end;
     int ends[3] = {0};

@@ -1,3 +1,6 @@
+/*
+ * Lays out Adam's test cases in arenas, fills them with values and runs them on the device.  adam_case.h documents the functions.
+ */
 #include "harness/adam_case.h"
 
 #include <math.h>
@@ -11,11 +14,11 @@
 
 /* ---- the arenas ---- */
 
-/* How long a tensor's array is. */
+/* The number of elements of a tensor's array. */
 enum length { ELEMENTS, BLOCKS, ONE };
 
 static const struct {
-    size_t pointer;        /* where the tensor's struct has it */
+    size_t pointer;        /* the pointer's offset in the tensor's struct */
     enum length length;
 } arenas[ARENAS] = {
     [ARENA_PARAM] = {offsetof(quern_adam_tensor, param), ELEMENTS},
@@ -32,7 +35,7 @@ static const struct {
     [ARENA_COPY_MAX] = {offsetof(quern_adam_tensor, copy_max), ONE},
 };
 
-/* Of the elements of an arena: 0 where it is not asked for. */
+/* The dtype of an arena's elements; 0 if the arena is not used. */
 static size_t element_bytes(const quern_adam_args *args, int arena) {
     const size_t copy = quern_dtype_bytes(args->copy_dtype), v = quern_dtype_bytes(args->v_dtype);
     const size_t v_scale = adam_is_scaled(args->v_dtype);
@@ -58,7 +61,7 @@ static int64_t length_of(int arena, int64_t count) {
     return lengths[arenas[arena].length];
 }
 
-/* The pointer of a tensor that belongs to an arena. */
+/* The pointer that a tensor has to its part of an arena. */
 static unsigned char *pointer_of(const quern_adam_tensor *tensor, int arena) {
     unsigned char *pointer;
     memcpy(&pointer, (const char *)tensor + arenas[arena].pointer, sizeof pointer);
@@ -116,19 +119,19 @@ void adam_set_rounding(quern_adam_args *args, quern_rounding param, quern_roundi
 
 /* ---- layout ---- */
 
-/* Elements between a 64-byte boundary and the array: every residue, and another one for each value of a tensor. */
+/* Elements between a 64-byte boundary and the array: every residue, and different ones for the values of one tensor. */
 static int64_t offset_of(int64_t place, int arena) {
     return (place * 5 + arena * 7 + place / 16) % 16;
 }
 
-/* Where the array of a tensor starts, in elements; *end is where the next one may. */
+/* The first element of a tensor's array; *end is the first one that the next array may use. */
 static int64_t place_array(int64_t *end, int64_t place, int arena, int64_t count) {
     const int64_t start = (*end + 63) / 64 * 64 + offset_of(place, arena);
     *end = start + length_of(arena, count);
     return start;
 }
 
-/* A copy's scale and largest value may be left out. */
+/* A copy's scale and largest value are optional. */
 static bool has_array(int arena, int64_t place) {
     return arena == ARENA_COPY_SCALE ? place % 3 != 1 : arena == ARENA_COPY_MAX ? place % 4 != 2 : true;
 }
@@ -153,7 +156,7 @@ struct adam_numbers *adam_numbers(const struct adam_problem *problem) {
     return (struct adam_numbers *)problem->arena[ARENA_CONTROL];
 }
 
-/* Lets control point to an arena, where it points to anything. */
+/* Lets the control pointers that are set point to an arena. */
 static void point_control(quern_adam_control *control, struct adam_numbers *numbers) {
     if (control->lr) control->lr = &numbers->lr;
     if (control->step) control->step = &numbers->step;
@@ -226,7 +229,7 @@ double adam_value_at(const struct adam_problem *problem, int64_t place, int aren
     }
 }
 
-/* Every value of a training run in its usual range; v is never negative. */
+/* All values in the usual range of a training run; v is never negative. */
 static double make_value(int arena, int64_t place, int64_t i) {
     const double normal = random_normal((uint64_t)(arena * 1000003 + place), (uint64_t)i);
     switch (arena) {
@@ -345,7 +348,7 @@ void adam_session_open(struct adam_session *session, const struct test_device *d
     make_ready(session, problem->with_plan);
 }
 
-/* The list is read before the call returns: it is gone afterwards. */
+/* The list is read before the call returns: it is overwritten afterwards. */
 quern_status adam_session_step(struct adam_session *session) {
     quern_adam_args args = session->args;
     const size_t bytes = (size_t)args.tensor_count * sizeof(quern_adam_tensor);

@@ -1,9 +1,9 @@
 /*
- * One step of Adam over a list of tensors that all live in arenas, one per value, with gaps between the tensors.  The model takes
- * the step in a copy of the arenas; afterwards the arenas must be equal, gaps included, so that a single comparison shows wrong
- * values as well as writes out of bounds.
+ * One step of Adam over a list of tensors that are stored in arenas, one per value, with gaps between the tensors.  The model
+ * takes the step in a copy of the arenas; afterwards the arenas must be equal, including the gaps, so one comparison shows both
+ * wrong values and writes out of bounds.
  *
- * The model is the same on every target, so where the suites pass, all targets give the same bits.
+ * The model is the same on every target, so if the suites pass, all targets give the same bits.
  */
 #ifndef HARNESS_ADAM_CASE_H
 #define HARNESS_ADAM_CASE_H
@@ -21,7 +21,7 @@ enum adam_arena {
     ARENA_COPY, ARENA_COPY_SCALE, ARENA_COPY_MAX, ARENA_CONTROL, ARENAS
 };
 
-/* What the arena of control holds: what args.control points to. */
+/* The layout of the control arena: the values that args.control points to. */
 struct adam_numbers {
     int64_t step;
     float lr, grad_scale, clip, found_inf;
@@ -30,9 +30,9 @@ struct adam_numbers {
 struct adam_problem {
     quern_adam_args args;             /* its tensors and control point into the arenas below */
     quern_adam_tensor *tensors;
-    unsigned char *arena[ARENAS];     /* NULL: not asked for */
+    unsigned char *arena[ARENAS];     /* NULL: not used */
     size_t bytes[ARENAS];
-    bool with_plan;                   /* how it is run; false after adam_make */
+    bool with_plan;                   /* how the case is run; false after adam_make */
 };
 
 /* Runs a test body for every row of the target, on a device that is restricted to this row; returns how many there were. */
@@ -43,16 +43,19 @@ int for_each_adam_row(adam_row_test *body);
 const struct quern_kernel *find_adam_row(quern_dtype param, quern_dtype grad, quern_dtype m, quern_dtype v, quern_dtype master,
                                          bool full);
 
-/* The dtypes of a row in arguments with a learning rate, weight decay, seed and step 3, and the options that a full row has. */
+/*
+ * The dtypes of a row, in arguments with a learning rate, weight decay, seed and step 3, and all options if the row is a full
+ * one.
+ */
 quern_adam_args adam_args_of(const struct quern_kernel *row);
 
-/* The same rounding for all; a parameter with a remainder keeps its only one. */
+/* The same rounding for all values; a parameter with a remainder has only one. */
 void adam_set_rounding(quern_adam_args *args, quern_rounding param, quern_rounding m, quern_rounding v);
 
 /*
- * Lays out tensors of the given sizes and fills them with random values; args.control points to the numbers that are wanted in the
- * memory of the device.  Every array of every tensor misses a 64-byte boundary by another number of elements.  With an F32 master,
- * params hold the gaps' pattern: they must not be read.  Some tensors have no copy_scale or copy_max.
+ * Lays out tensors of the given sizes and fills them with random values; args.control points to the requested numbers in the
+ * memory of the device.  Every array of every tensor misses a 64-byte boundary by a different number of elements.  With an F32
+ * master, params hold the gaps' pattern: they must not be read.  Some tensors have no copy_scale or copy_max.
  */
 void adam_make(struct adam_problem *problem, const quern_adam_args *args, const int64_t *counts, int64_t tensor_count);
 void adam_copy(struct adam_problem *copy, const struct adam_problem *problem);
@@ -63,10 +66,10 @@ struct adam_numbers *adam_numbers(const struct adam_problem *problem);
 /* Sets the values of elements [first, first + count) of m, v or v_max, whole blocks of a scaled type. */
 void adam_set_moment(struct adam_problem *problem, int64_t place, int arena, int64_t first, int64_t count, const float *values);
 
-/* Stores a value as it is, whatever its neighbours: of a moment the code, of a remainder master both halves. */
+/* Stores a value without rescaling its block: for a moment the code, for a remainder master both halves. */
 void adam_set_value(struct adam_problem *problem, int64_t place, int arena, int64_t i, double value);
 
-/* The value of an element of an arena that has elements; m, v and v_max with their scale. */
+/* The value of an element of an arena; m, v and v_max with their scale. */
 double adam_value_at(const struct adam_problem *problem, int64_t place, int arena, int64_t i);
 
 /* ---- on the device ---- */
@@ -76,7 +79,7 @@ struct adam_session {
     const struct test_device *device;
     struct buffer buffers[ARENAS], workspace;
     quern_adam_tensor *tensors;
-    quern_adam_args args;             /* may be changed between steps, but for what the workspace and the plan depend on */
+    quern_adam_args args;             /* may change between steps, except the fields that the workspace and the plan depend on */
     quern_adam_plan *plan;
     size_t workspace_bytes;
 };
@@ -92,7 +95,7 @@ void adam_run(const struct test_device *device, struct adam_problem *problem);
 
 /* ---- comparisons ---- */
 
-/* Fails unless the arenas are equal: bit for bit, but for the payload of an fp32 NaN. */
+/* Fails unless the arenas are equal: bit for bit, except the payload of an fp32 NaN. */
 void adam_check_same(const struct adam_problem *got, const struct adam_problem *expected, const char *what);
 
 /* Fails unless one step from `before` led to `after` within rounding of the exact formula. */

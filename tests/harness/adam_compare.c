@@ -1,4 +1,4 @@
-/* What adam_case.h says of comparisons. */
+/* Compares Adam's arenas with those of the model and with the exact formula.  adam_case.h documents the functions. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const char *const arena_names[ARENAS] = {
 
 /* ---- bit for bit ---- */
 
-/* How an arena is read for a comparison: bytes where there is no type. */
+/* The type by which an arena is compared: bytes if it has no dtype. */
 struct view {
     quern_dtype dtype;
     size_t bytes;
@@ -85,7 +85,7 @@ struct storage {
     double scale;
 };
 
-/* Fails unless a value lies where something within tolerance of exact may have been rounded to. */
+/* Fails unless some value within tolerance of exact would be rounded to the stored value. */
 static void check_stored(struct storage s, double got, double exact, double tolerance, const char *what) {
     double low = exact - tolerance, high = exact + tolerance;
     if (s.dtype != QUERN_F32) {

@@ -1,3 +1,4 @@
+/* Guarded buffers of the device under test.  buffer.h documents the functions. */
 #define _GNU_SOURCE
 #include "harness/buffer.h"
 
@@ -11,7 +12,7 @@
 
 enum { ALIGNMENT = 256, GUARD = 512, PAGE = 4096 };
 
-/* 0x7FFD7FFD...: NaN as f16, bf16 and f32; as an integer far beyond any vocabulary of the tests.  By address parity. */
+/* 0x7FFD7FFD...: NaN as f16, bf16 and f32; as an integer far beyond any vocab of the tests.  Chosen by address parity. */
 static unsigned char pattern_at(size_t i) {
     return i % 2 ? 0x7F : 0xFD;
 }
@@ -30,7 +31,7 @@ static size_t round_up(size_t bytes, size_t unit) {
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* The zone ends at most ALIGNMENT bytes before a page without access, and starts just behind another one. */
+/* The zone ends at most ALIGNMENT bytes before an inaccessible page and starts right behind another one. */
 static void map_zone(struct buffer *buffer, size_t offset) {
     size_t body = round_up(offset + buffer->bytes, ALIGNMENT);
     size_t usable = round_up(GUARD + body, PAGE);

@@ -1,7 +1,7 @@
 /*
- * Memory of the device under test with guard zones around it.  The zones hold NaN in every floating-point type and a bad
- * label in every integer type, so that a value read from there spoils the result; they are checked whenever the buffer is
- * read, so that a value written there fails the test.  On a CPU the zones end in pages that cannot be touched at all.
+ * Memory of the device under test with guard zones around it.  The zones hold NaN in every floating-point type and a bad label in
+ * every integer type, so a value read from them spoils the result.  They are checked whenever the buffer is read, so a write to
+ * them fails the test.  On a CPU the zones end at inaccessible pages.
  */
 #ifndef HARNESS_BUFFER_H
 #define HARNESS_BUFFER_H
@@ -12,9 +12,9 @@
 
 struct buffer {
     const struct test_device *device;
-    void *data;            /* what the library is given */
+    void *data;            /* the pointer for the library */
     size_t bytes;
-    unsigned char *zone;   /* where the front guard starts, in the device's memory */
+    unsigned char *zone;   /* the start of the front guard, in the device's memory */
     size_t zone_bytes;     /* both guards and the data */
     size_t front;          /* of the front guard */
     unsigned char *image;  /* the zone on the host */
@@ -22,7 +22,7 @@ struct buffer {
     size_t page_bytes;
 };
 
-/* data lies `offset` bytes beyond a 256-byte boundary and holds what `contents` has (NULL: the guards' pattern). */
+/* data starts `offset` bytes beyond a 256-byte boundary and holds `contents` (NULL: the guards' pattern). */
 void buffer_open(struct buffer *buffer, const struct test_device *device, size_t bytes, size_t offset,
                  const void *contents);
 
@@ -35,7 +35,7 @@ void *buffer_read(struct buffer *buffer);
 /* Checks the guards and frees the memory. */
 void buffer_close(struct buffer *buffer);
 
-/* Fills memory with the guards' pattern, whatever its type. */
+/* Fills memory with the guards' pattern, for any type. */
 void fill_pattern(void *memory, size_t bytes);
 
 /* Whether memory still holds the guards' pattern. */

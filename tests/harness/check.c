@@ -1,3 +1,4 @@
+/* Reads the calling thread's error detail for the assertions of check.h. */
 #include "harness/check.h"
 
 static _Thread_local char detail[4096];

@@ -1,4 +1,4 @@
-/* The assertions of the tests: silent when they hold, so that one per element costs nothing. */
+/* The assertions of the tests: they print nothing if they hold, so that one per element is cheap. */
 #ifndef HARNESS_CHECK_H
 #define HARNESS_CHECK_H
 

@@ -74,7 +74,7 @@ static quern_cross_entropy_args with_pointers(const struct cross_entropy_case *c
     return args;
 }
 
-/* ---- the calls, each with a workspace of its own: none may find there what another has left ---- */
+/* ---- the calls, each with its own workspace: none may depend on the contents that another left ---- */
 
 struct step {
     const struct test_device *device;
@@ -121,7 +121,7 @@ static void run_in_two(const struct step *step, const quern_cross_entropy_args *
     run(step, gradient, all);
 }
 
-/* The whole's arguments, for the columns of one shard. */
+/* The arguments of the whole, restricted to the columns of one shard. */
 static quern_cross_entropy_args of_shard(const struct cross_entropy_case *c, const quern_cross_entropy_args *all, int64_t first,
                                          int64_t end) {
     const size_t bytes = (size_t)first * quern_dtype_bytes(c->logits_dtype);
@@ -145,8 +145,8 @@ static void *copy_of(struct buffer *buffer) {
 }
 
 /*
- * Every rank may combine: the last one does it in place of the first shard's stats, after the first one did it beside them, and all
- * that the two write is the same.
+ * Any rank may combine: the first one writes to a separate buffer, the last one in place of the first shard's stats, and both
+ * must write the same.
  */
 static void combine_as_two_ranks(struct step *step, const quern_cross_entropy_args *first, const quern_cross_entropy_args *last,
                                  struct buffers *b) {
@@ -170,7 +170,7 @@ static void combine_as_two_ranks(struct step *step, const quern_cross_entropy_ar
     free(shards);
 }
 
-/* A rank has the class weights of its own columns and of no others: guards stand around them. */
+/* A rank has the class weights of its own columns only: guards surround them. */
 static void open_shard_weights(const struct step *step, const struct cross_entropy_inputs *inputs, const int64_t *first,
                                quern_cross_entropy_args *args, struct buffer *weights) {
     for (int s = 0; s < step->shard_count; s++) {
@@ -203,7 +203,7 @@ static void run_in_steps(struct step *step, const quern_cross_entropy_args *all,
     for (int s = 0; s < step->shard_count; s++) buffer_close(&weights[s]);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole case ---- */
 
 static void check_unchanged(const struct cross_entropy_case *c, struct buffer *buffer, const void *before, const char *name) {
     check(!buffer->bytes || !memcmp(buffer_read(buffer), before, buffer->bytes), "%s was changed [%s]", name,
@@ -216,7 +216,7 @@ static bool is_zero(const void *memory, size_t bytes) {
     return true;
 }
 
-/* Columns up to padded_vocab are zero, those beyond are nobody's. */
+/* Columns up to padded_vocab are zero; those beyond are unchanged. */
 static void check_padding(const struct cross_entropy_case *c, const void *grad) {
     const size_t element = quern_dtype_bytes(c->logits_dtype), stride = (size_t)cross_entropy_grad_stride(c);
     const size_t vocab = (size_t)c->vocab, padded = vocab + (size_t)c->filled;

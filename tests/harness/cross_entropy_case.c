@@ -1,3 +1,4 @@
+/* Makes the inputs of a cross-entropy test case from its numbers.  cross_entropy_case.h documents the functions. */
 #include "harness/cross_entropy_case.h"
 
 #include <inttypes.h>
@@ -56,7 +57,7 @@ int cross_entropy_split(const struct cross_entropy_case *c, int64_t first[MOST_S
     for (int s = 1; s < shards; s++) first[s] = 1 + random_below(c->split * 8 + CUTS, (uint64_t)s, c->vocab - 1);
     if (shards > 1 && c->split % 2) first[1] = 1;
     qsort(first, (size_t)shards, sizeof *first, compare_columns);
-    /* Cuts that fell together move on, and then away from the end again. */
+    /* Equal cuts move apart, first upwards, then away from the end. */
     for (int s = 1; s < shards; s++)
         if (first[s] <= first[s - 1]) first[s] = first[s - 1] + 1;
     first[shards] = c->vocab;
@@ -118,7 +119,7 @@ int64_t cross_entropy_get_label(const struct cross_entropy_case *c, const struct
     return c->labels_dtype == QUERN_INT32 ? ((int32_t *)inputs->labels)[row] : ((int64_t *)inputs->labels)[row];
 }
 
-/* The first row has the first label and the last row the last one; the others are random. */
+/* The first row has the first label and the last row the last one; other labels are random. */
 static int64_t make_label(const struct cross_entropy_case *c, int64_t row) {
     if (c->ignored_every && row % c->ignored_every == c->ignored_every - 1) return c->ignore_index;
     if (row == 0) return 0;

@@ -1,7 +1,7 @@
 /*
- * One cross-entropy, described by a few numbers: its inputs are made from them (cross_entropy_case.c), it is run on the device
- * under test with guarded buffers, in one call or in several (cross_entropy_call.c), and everything it wrote is compared
- * with the oracle or with another run (cross_entropy_compare.c).
+ * One cross-entropy, described by a few numbers: its inputs are made from them (cross_entropy_case.c), it runs on the device
+ * under test with guarded buffers, in one call or in several (cross_entropy_call.c), and all outputs are compared with the oracle
+ * or with another run (cross_entropy_compare.c).
  */
 #ifndef HARNESS_CROSS_ENTROPY_CASE_H
 #define HARNESS_CROSS_ENTROPY_CASE_H
@@ -15,7 +15,7 @@
 
 enum placement { OUT_OF_PLACE, IN_PLACE, NO_GRAD };
 
-/* The further outputs that a case wants. */
+/* The optional outputs that a case requests. */
 enum {
     WANT_LSE = 1, WANT_LOG_PROB = 2, WANT_ENTROPY = 4, WANT_ARGMAX = 8, WANT_STATS = 16,
     WANT_EVERYTHING = 31,
@@ -51,7 +51,7 @@ struct cross_entropy_case {
     uint64_t seed;
 };
 
-/* The defaults are there to be overridden. */
+/* Later initialisers override the defaults. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 #define CROSS_ENTROPY_CASE(...) \
     ((struct cross_entropy_case){.labels_dtype = QUERN_INT64, .ignore_index = -100, .grad_scale = 1, .spread = 2, \
@@ -66,7 +66,7 @@ struct cross_entropy_inputs {
     int64_t upstream_first;  /* where row 0's value is */
 };
 
-/* What is not wanted is NULL. */
+/* Outputs that are not requested are NULL. */
 struct cross_entropy_outputs {
     void *grad;         /* [rows, vocab + filled + padding] */
     float *loss;        /* [rows] or [1] */
@@ -83,7 +83,7 @@ int64_t cross_entropy_grad_stride(const struct cross_entropy_case *c);
 int64_t cross_entropy_loss_count(const struct cross_entropy_case *c);
 int64_t cross_entropy_grad_bytes(const struct cross_entropy_case *c);
 
-/* All of it in words; valid until the next call. */
+/* The case in words; valid until the next call. */
 const char *cross_entropy_describe(const struct cross_entropy_case *c);
 
 void cross_entropy_make_inputs(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs);
@@ -96,12 +96,12 @@ void cross_entropy_set_label(const struct cross_entropy_case *c, struct cross_en
                              int64_t label);
 int64_t cross_entropy_get_label(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, int64_t row);
 
-/* Where the shards begin, and at [shards] where the last one ends; never more shards than columns. */
+/* The first column of each shard, and at [shards] the end of the last one; never more shards than columns. */
 int cross_entropy_split(const struct cross_entropy_case *c, int64_t first[MOST_SHARDS + 1]);
 
 /*
- * Turns on what the kernel of a row can be asked for: of a plain kernel what costs it nothing, of a full one everything; the
- * softcap only if so wanted, since it makes infinities finite.
+ * Turns on the options that the kernel of a row supports: for a plain kernel those that cost it nothing, for a full one all; the
+ * softcap only on request, since it makes infinities finite.
  */
 void cross_entropy_add_options(struct cross_entropy_case *c, const struct quern_kernel *row, bool softcap);
 
@@ -115,20 +115,20 @@ void cross_entropy_run(const struct test_device *device, const struct cross_entr
                        const struct cross_entropy_inputs *inputs, struct cross_entropy_outputs *outputs);
 void cross_entropy_free_outputs(struct cross_entropy_outputs *outputs);
 
-/* ---- comparing ---- */
+/* ---- comparisons ---- */
 
-/* Compares everything with the oracle. */
+/* Compares all outputs with the oracle. */
 void cross_entropy_compare(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
                            const struct cross_entropy_outputs *outputs);
 
-/* All of the above for inputs as they are made. */
+/* Makes the inputs, runs the case and compares it with the oracle. */
 void cross_entropy_check_case(const struct test_device *device, const struct cross_entropy_case *c);
 
-/* Fails unless two runs gave the same bits in what both of them have. */
+/* Fails unless the outputs that both runs have are equal bit for bit. */
 void cross_entropy_check_same(const struct cross_entropy_case *c, const struct cross_entropy_outputs *a,
                               const struct cross_entropy_outputs *b, const char *what);
 
-/* Fails unless the values of two runs are neighbours, or as near as cross_entropy_compare.c says; stats are not compared. */
+/* Fails unless the values of two runs are neighbours or within the tolerance of cross_entropy_compare.c; stats are not compared. */
 void cross_entropy_check_near(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
                               const struct cross_entropy_outputs *a, const struct cross_entropy_outputs *b, const char *what);
 

@@ -1,4 +1,4 @@
-/* Compares what a case of harness/cross_entropy_case.h wrote: with the oracle, or with what another run wrote. */
+/* Compares the outputs of a case of harness/cross_entropy_case.h with the oracle or with another run. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct expected {
     struct cross_entropy_value *grad;  /* [vocab], of one row */
 };
 
-/* A row on its way through the comparison. */
+/* The state of the comparison for one row. */
 struct place {
     const struct cross_entropy_case *c;
     const struct cross_entropy_outputs *outputs;
@@ -31,7 +31,7 @@ static double stored_grad(const struct place *place, int64_t column) {
                       place->row * cross_entropy_grad_stride(place->c) + column);
 }
 
-/* The per-row outputs; the loss is one of them where it is not reduced. */
+/* The per-row outputs; the loss is one of them if it is not reduced. */
 enum { LOSS, LSE, LOG_PROB, ENTROPY, OUTPUTS };
 static const char *const output_names[OUTPUTS] = {"loss", "lse", "log_prob", "entropy"};
 
@@ -97,7 +97,7 @@ static void compare_grad(const struct place *place, const struct cross_entropy_e
           cross_entropy_describe(place->c));
 }
 
-/* What the sums must come to whatever the origin is; where they are infinite or NaN the outputs tell. */
+/* The value of the sums for any origin; if they are infinite or NaN, the outputs show it. */
 static void compare_stats(const struct place *place, const struct cross_entropy_exact *exact, const struct expected *expected) {
     const quern_row_stats *stats = &place->outputs->stats[place->row];
     const double y = cross_entropy_capped(expected->logits[place->label], expected->options.softcap);
@@ -140,7 +140,7 @@ static double scale_of(const struct place *place, const struct cross_entropy_inp
     return scale;
 }
 
-/* Of a counted row; the gradient goes to expected->grad. */
+/* Compares a counted row; the gradient goes to expected->grad. */
 static struct cross_entropy_exact exact_row(const struct place *place, const struct cross_entropy_inputs *inputs,
                                             struct expected *expected) {
     const struct cross_entropy_case *c = place->c;
@@ -247,8 +247,8 @@ void cross_entropy_check_same(const struct cross_entropy_case *c, const struct c
 }
 
 /*
- * Within one ulp, of the value or of the terms of which it is the difference: its tolerance is 10^-6 of their magnitudes, an ulp at
- * most 2^-23 of them.
+ * Within one ulp of the value, or of the terms whose difference it is: the tolerance is 10^-6 of their magnitudes, an ulp at most
+ * 2^-23 of them.
  */
 static bool are_near(quern_dtype dtype, double a, double b, double tolerance) {
     if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);

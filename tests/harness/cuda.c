@@ -1,3 +1,4 @@
+/* Opens the CUDA driver for the tests.  cuda.h documents the functions. */
 #include "harness/cuda.h"
 
 #include <dlfcn.h>
@@ -7,7 +8,7 @@
 
 static struct cuda_driver driver;
 
-/* As tests/emulator/libcuda.cpp has it. */
+/* As in tests/emulator/libcuda.cpp. */
 struct emulator_statistics {
     unsigned long long launches, blocks, switches, allocations, bytes;
 };

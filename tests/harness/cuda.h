@@ -1,7 +1,7 @@
 /*
- * What the tests themselves need of the CUDA driver: memory, streams, graphs.  Their own small table, opened with dlopen,
- * so that nothing is shared with the code under test; libcuda.so.1 is the machine's or the emulator's, whichever the loader
- * finds.
+ * The part of the CUDA driver that the tests use: memory, streams, graphs.  The table is opened with dlopen and separate from the
+ * library's, so that nothing is shared with the code under test.  libcuda.so.1 is the machine's or the emulator's, depending on
+ * the loader's path.
  */
 #ifndef HARNESS_CUDA_H
 #define HARNESS_CUDA_H
@@ -37,7 +37,7 @@ struct cuda_driver {
     int (*cuLaunchHostFunc)(void *stream, cuda_host_function *function, void *user);  /* NULL on the emulator */
 };
 
-/* How many kernels this process has launched, as the emulator counts them; -1 with a driver that does not. */
+/* The number of kernels that this process has launched, counted by the emulator; -1 with a driver that does not count. */
 long long cuda_launches(void);
 
 /* The driver, opened on first use; the test fails when it or one of its functions is missing. */

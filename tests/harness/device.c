@@ -1,3 +1,4 @@
+/* Opens the device under test and restricts its rows.  device.h documents the functions. */
 #define _POSIX_C_SOURCE 200809L
 #include "harness/device.h"
 
@@ -60,7 +61,7 @@ void device_open(struct test_device *device, int ordinal, const char *kernels) {
     check_ok(quern_device_open(device->kind, ordinal, &device->quern));
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_device_get_info(device->quern, &info));
-    /* An adam_* glob leaves cross-entropy alone, and with it the device's best target. */
+    /* An adam_* glob does not restrict cross-entropy, nor the device's best target. */
     if (!kernels || strncmp(kernels, "adam", 4))
         check(!strcmp(info.target, test_target()), "%s serves instead of %s", info.target, test_target());
     if (device->kind == QUERN_CUDA) open_stream(device);

@@ -39,10 +39,10 @@ void device_close(struct test_device *device);
 /* Waits for everything on the device's stream. */
 void device_synchronize(const struct test_device *device);
 
-/* Makes the device's context current on the calling thread; harmless for a CPU. */
+/* Makes the device's context current on the calling thread; does nothing for a CPU. */
 void device_use(const struct test_device *device);
 
-/* The rows of a table that belong to the target under test, one after the other: NULL to start, NULL at the end. */
+/* Iterates over the rows of a table that belong to the target under test: NULL to start, NULL at the end. */
 const struct quern_kernel *next_row(const struct quern_kernel *table, const struct quern_kernel *row);
 const struct quern_kernel *next_cross_entropy_row(const struct quern_kernel *row);  /* only those of the rows stage */
 const struct quern_kernel *next_adam_row(const struct quern_kernel *row);  /* only steps */

@@ -1,3 +1,4 @@
+/* Creates groups of GPU ranks that one thread drives.  gpu_group.h documents the functions. */
 #define _POSIX_C_SOURCE 200809L
 #include "harness/gpu_group.h"
 
@@ -9,7 +10,7 @@
 #include "harness/check.h"
 #include "harness/cuda.h"
 
-/* The environment is the emulator's; a real driver does not look at it, but for the number of its queues. */
+/* The environment configures the emulator; a real driver reads only the number of its queues. */
 static void choose_machine(struct gpu_machine machine, int ranks) {
     const char *given = getenv("QUERN_EMULATOR");
     char capability[16], list[MOST_GPU_RANKS * 8] = "", number[16];

@@ -1,8 +1,8 @@
 /*
  * A group of GPU ranks that one thread drives, with a stream for each.
  *
- * On the emulator a test chooses its machine, before anything opens the driver: as many GPUs as it wants, of the generation under
- * test.  On a real machine the ranks share what GPUs there are.
+ * On the emulator a test chooses its machine before the driver is opened: any number of GPUs of the generation under test.  On a
+ * real machine the ranks share the available GPUs.
  */
 #ifndef HARNESS_GPU_GROUP_H
 #define HARNESS_GPU_GROUP_H
@@ -33,7 +33,7 @@ struct gpu_group_options {
     uint32_t first_epoch;
 };
 
-/* Once in a test: opens the devices and creates the group. */
+/* Called once per test: opens the devices and creates the group. */
 void gpu_group_open_with(struct gpu_group *group, struct gpu_group_options options);
 #define gpu_group_open(group, ...) gpu_group_open_with(group, (struct gpu_group_options){__VA_ARGS__})
 void gpu_group_close(struct gpu_group *group);
@@ -45,10 +45,10 @@ void gpu_group_destroy(struct gpu_group *group);
 /* Waits for all streams. */
 void gpu_group_synchronize(const struct gpu_group *group);
 
-/* A barrier on every rank's stream; the members' bit mask, of up to 64 ranks: all = ~0. */
+/* Enqueues a barrier on every member's stream; members is a bit mask of up to 64 ranks: all = ~0. */
 void gpu_group_barrier(const struct gpu_group *group, uint64_t members);
 
-/* The calls that are enqueued between the first two can be replayed on every rank's stream. */
+/* The calls enqueued between the first two functions can be replayed on every rank's stream. */
 struct gpu_replay {
     void *executable[MOST_GPU_RANKS];
 };

@@ -1,3 +1,4 @@
+/* Runs random ragged all-to-alls on GPU ranks and compares their memory.  gpu_ragged.h documents the functions. */
 #include "harness/gpu_ragged.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 #include "harness/random.h"
 #include "oracle/ragged_all_to_all.h"
 
-enum { GAP = 192 };  /* bytes around each buffer, which nobody may touch */
+enum { GAP = 192 };  /* bytes around each buffer that must stay unchanged */
 
 static const char *const names[] = {[METADATA_ON_HOST] = "metadata on the host", [METADATA_ON_DEVICE] = "metadata on the device",
                                     [METADATA_IN_PLAN] = "a plan"};
@@ -66,13 +67,14 @@ void gpu_ragged_place(struct ragged_case *c, bool in_place) {
         *input = (struct ragged_buffer){RAGGED_PRIVATE, GAP + random_below(c->seed, 1001 + (uint64_t)i, 64), input->rows};
         if (in_place) {
             input->pool = RAGGED_SYMMETRIC;
-            input->offset = place + (random_bits(c->seed, 2000) % 2 ? 0 : random_below(c->seed, 2001 + (uint64_t)i, output_bytes + 1));
+            input->offset = place + (random_bits(c->seed, 2000) % 2 ? 0
+                                     : random_below(c->seed, 2001 + (uint64_t)i, output_bytes + 1));
         }
         c->pool_bytes = larger(c->pool_bytes, larger(input->offset + input_bytes, output->offset + output_bytes) + GAP);
     }
 }
 
-/* Bytes of which any that lands in a wrong place is told by its value. */
+/* Bytes whose values reveal any that lands in a wrong place. */
 static void make_bytes(unsigned char *to, int64_t bytes, uint64_t salt) {
     const uint32_t start = (uint32_t)random_bits(salt, 0);
     for (int64_t i = 0; i < bytes; i++) {
@@ -102,7 +104,8 @@ void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint
         const struct test_device *device = &bench->group->device[rank];
         device_use(device);
         for (int pool = 0; pool < RAGGED_POOLS; pool++) {
-            make_bytes(bench->expected[rank][pool], c->pool_bytes, (c->seed * 64 + call) * 512 + (uint64_t)(rank * RAGGED_POOLS + pool));
+            make_bytes(bench->expected[rank][pool], c->pool_bytes,
+                       (c->seed * 64 + call) * 512 + (uint64_t)(rank * RAGGED_POOLS + pool));
             CUDA(cuMemcpyHtoDAsync_v2((uintptr_t)bench->pool[rank][pool], bench->expected[rank][pool], (size_t)c->pool_bytes,
                                       device->stream));
         }
@@ -116,7 +119,7 @@ static void *at(const struct gpu_ragged *bench, int rank, const struct ragged_bu
     return bench->pool[rank][buffer->pool] + buffer->offset;
 }
 
-/* The four arrays one after the other, as numbers of the case's type. */
+/* The four arrays consecutively, as numbers of the case's type. */
 static const void *gather_metadata(const struct ragged_case *c, const struct ragged_case_member *member, int64_t *storage) {
     const int64_t *arrays[] = {member->input_offsets, member->send_sizes, member->output_offsets, member->recv_sizes};
     const int64_t entries = c->count * c->updates;
@@ -187,10 +190,11 @@ void gpu_ragged_plan(struct gpu_ragged *bench, const struct ragged_case *c, quer
 }
 
 void gpu_ragged_run_plan(struct gpu_ragged *bench, quern_ragged_plan *const *plans) {
-    for (int rank = 0; rank < bench->group->ranks; rank++) check_ok(quern_ragged_plan_run(plans[rank], bench->group->device[rank].stream));
+    for (int rank = 0; rank < bench->group->ranks; rank++)
+        check_ok(quern_ragged_plan_run(plans[rank], bench->group->device[rank].stream));
 }
 
-/* ---- what has come of it ---- */
+/* ---- the results ---- */
 
 static void compare_pool(struct gpu_ragged *bench, const struct ragged_case *c, const char *when, int place, int pool) {
     static const char *const pools[] = {"private", "symmetric"};
@@ -228,5 +232,6 @@ void gpu_ragged_run(struct gpu_ragged *bench, const struct ragged_case *c, enum 
         for (int place = 0; place < c->count; place++) check_ok(quern_group_status(bench->group->group[c->members[place].rank]));
         gpu_ragged_compare(bench, c, names[where]);
     }
-    for (int rank = 0; where == METADATA_IN_PLAN && rank < bench->group->ranks; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
+    for (int rank = 0; where == METADATA_IN_PLAN && rank < bench->group->ranks; rank++)
+        check_ok(quern_ragged_plan_destroy(plans[rank]));
 }

@@ -6,10 +6,10 @@
 #include "harness/gpu_group.h"
 #include "harness/ragged_case.h"
 
-/* Where the metadata is. */
+/* The location of the metadata. */
 enum gpu_metadata { METADATA_ON_HOST, METADATA_ON_DEVICE, METADATA_IN_PLAN };
 
-/* What a group needs for any number of cases. */
+/* The buffers of a group, for any number of cases. */
 struct gpu_ragged {
     struct gpu_group *group;
     size_t pool_bytes, workspace_bytes;
@@ -23,16 +23,18 @@ struct gpu_ragged {
 void gpu_ragged_open(struct gpu_ragged *bench, struct gpu_group *group, size_t pool_bytes, size_t workspace_bytes);
 void gpu_ragged_close(struct gpu_ragged *bench);
 
-/* Puts the outputs of a case at one place of the symmetric pools, as GPUs need them, and the inputs elsewhere or over them. */
+/*
+ * Places the outputs of a case at the same offset of the symmetric pools, as GPUs require, and the inputs elsewhere or over them.
+ */
 void gpu_ragged_place(struct ragged_case *c, bool in_place);
 
-/* Fills the pools of all members, and expects them to stay as they are. */
+/* Fills the pools of all members; the expected contents are the same. */
 void gpu_ragged_fill(struct gpu_ragged *bench, const struct ragged_case *c, uint64_t call);
 
-/* Works out what the exchange makes of what is expected so far. */
+/* Applies the exchange to the expected contents. */
 void gpu_ragged_expect(struct gpu_ragged *bench, const struct ragged_case *c);
 
-/* The arguments of a member.  What they refer to on the host is `storage`, of 4 * members * updates numbers. */
+/* The arguments of a member.  `storage`, of 4 * members * updates numbers, holds the host arrays that they refer to. */
 quern_ragged_all_to_all_args gpu_ragged_arguments(struct gpu_ragged *bench, const struct ragged_case *c, int place,
                                                   enum gpu_metadata where, int64_t *storage);
 
@@ -46,7 +48,7 @@ void gpu_ragged_run_plan(struct gpu_ragged *bench, quern_ragged_plan *const *pla
 /* Waits, and compares all pools of all members, byte for byte. */
 void gpu_ragged_compare(struct gpu_ragged *bench, const struct ragged_case *c, const char *when);
 
-/* All of it, twice. */
+/* All steps, twice. */
 void gpu_ragged_run(struct gpu_ragged *bench, const struct ragged_case *c, enum gpu_metadata where);
 
 #endif

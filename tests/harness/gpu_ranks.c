@@ -1,3 +1,4 @@
+/* Runs a team of GPU ranks in processes and threads.  gpu_ranks.h documents the functions. */
 #define _GNU_SOURCE
 #include "harness/gpu_ranks.h"
 
@@ -93,7 +94,7 @@ void gpu_meet(struct gpu_team *team) {
 /* ---- threads ---- */
 
 struct team_thread {
-    struct rank rank;  /* the process's, but with an end of its own */
+    struct rank rank;  /* the process's structure, but with its own failure handling */
     const struct gpu_case *chosen;
     int thread;
     bool failed;

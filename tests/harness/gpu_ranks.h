@@ -1,6 +1,6 @@
 /*
- * Ranks that are GPUs: of several processes, driven by several threads in each, and several of them by each thread.  They run in
- * the processes of harness/ranks.h, so that no hang and no broken context outlives its case.
+ * Ranks on GPUs: in several processes, with several threads in each, and several ranks per thread.  They run in the processes of
+ * harness/ranks.h, so that no hang and no broken context outlives its case.
  */
 #ifndef HARNESS_GPU_RANKS_H
 #define HARNESS_GPU_RANKS_H
@@ -17,7 +17,7 @@ struct gpu_layout {
     double timeout;                 /* seconds; 0: 20 */
 };
 
-/* What one thread drives. */
+/* The ranks of one thread. */
 struct gpu_team {
     struct rank *rank;              /* for checks; rank->rank is the process */
     const struct gpu_layout *layout;
@@ -40,7 +40,7 @@ struct gpu_case {
 /* A rank_function: in each of layout.processes processes, runs the case that rank->user points to, with a group. */
 quern_status gpu_run_case(struct rank *rank);
 
-/* The devices alone, and the group alone: for cases in which there is none, whose layout is passed in rank->user all the same. */
+/* The devices alone, and the group alone: for cases without a group, whose layout is passed in rank->user too. */
 void gpu_open(struct gpu_team *team);
 quern_status gpu_join(struct gpu_team *team);
 void gpu_close(struct gpu_team *team);
@@ -50,14 +50,14 @@ void gpu_use(struct gpu_team *team, int i);
 #define gpu_ok(team, call) gpu_check(team, (team)->cuda->call, #call, __LINE__)
 void gpu_check(struct gpu_team *team, CUresult result, const char *call, int line);
 
-/* A function of the driver that the library does not use; NULL: it has none of this name. */
+/* A driver function that the library does not use; NULL if the driver does not have it. */
 void *gpu_symbol(const char *name);
 
-/* All ranks of the group meet, and the host has waited for it. */
+/* A barrier of all ranks of the group; the host waits for it. */
 void gpu_meet(struct gpu_team *team);
 void gpu_synchronize(struct gpu_team *team, int i);
 
-/* Device memory, from team rank i, through whatever address: written, and checked to be all `value`. */
+/* Device memory through any address, accessed from team rank i: written, and checked to be all `value`. */
 void gpu_fill(struct gpu_team *team, int i, const void *address, int value, size_t bytes);
 void gpu_check_bytes(struct gpu_team *team, int i, const void *address, int value, size_t bytes, const char *what);
 

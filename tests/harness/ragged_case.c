@@ -1,3 +1,4 @@
+/* Makes random ragged all-to-alls, their memory and the expected results.  ragged_case.h documents the functions. */
 #include "harness/ragged_case.h"
 
 #include <stdio.h>
@@ -9,11 +10,11 @@
 
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
 
-enum { GAP = 192 };  /* bytes around each buffer, which nobody may touch */
+enum { GAP = 192 };  /* bytes around each buffer that must stay unchanged */
 
 /* ---- making a case ---- */
 
-/* Numbers from a seed, one after the other. */
+/* A sequence of random numbers from a seed. */
 struct dice {
     uint64_t seed, thrown;
 };
@@ -48,7 +49,7 @@ static void choose_shape(struct ragged_case *c, struct dice *dice, struct ragged
     }
 }
 
-/* Sizes, and inputs from which any row may be sent any number of times. */
+/* Sizes, and inputs from which a row may be sent several times. */
 static void choose_sends(struct ragged_case *c, struct dice *dice, struct ragged_choice choice) {
     const int64_t largest = choice.largest ? choice.largest : c->row_bytes < 32 ? 40 : c->row_bytes < 1000 ? 12 : 3;
     const bool sparse = chance(dice, 4), in_order = chance(dice, 2);
@@ -68,7 +69,7 @@ static void choose_sends(struct ragged_case *c, struct dice *dice, struct ragged
     }
 }
 
-/* Puts what a receiver gets into its output in a random order, with gaps here and there. */
+/* Puts the rows of a receiver into its output in a random order, with gaps here and there. */
 static void choose_receives(struct ragged_case *c, struct dice *dice, int receiver) {
     struct ragged_case_member *member = &c->members[receiver];
     const int64_t entries = c->count * c->updates;
@@ -95,7 +96,7 @@ static enum ragged_pool choose_pool(struct dice *dice, struct ragged_choice choi
     return choice.is_symmetric ? RAGGED_SYMMETRIC : (enum ragged_pool)below(dice, RAGGED_POOLS);
 }
 
-/* The input first; the output behind it, or over it: exactly, or begun some bytes before its end. */
+/* The input first; the output behind it, or over it: at the same address, or starting some bytes before its end. */
 static void choose_buffers(struct ragged_case *c, struct dice *dice, struct ragged_choice choice) {
     for (int i = 0; i < c->count; i++) {
         struct ragged_buffer *input = &c->members[i].input, *output = &c->members[i].output;
@@ -158,7 +159,7 @@ void ragged_bench_close(struct ragged_bench *bench) {
     for (int pool = 0; pool < RAGGED_POOLS; pool++) free(bench->expected[pool]);
 }
 
-/* A rank's pool before a call: bytes of which any that lands in a wrong place is told by its value. */
+/* A rank's pool before a call: bytes whose values reveal any that lands in a wrong place. */
 static void fill_pool(const struct ragged_case *c, int rank, int pool, uint64_t call, int64_t offset, unsigned char *to,
                       int64_t bytes) {
     const uint64_t salt = random_bits(c->seed * 64 + call, (uint64_t)(rank * RAGGED_POOLS + pool));
@@ -245,7 +246,7 @@ void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragg
 
 void ragged_arguments_close(struct ragged_arguments *arguments) { free(arguments->narrow); }
 
-/* The workspace for these arguments, ended where the library was told that it ends. */
+/* The workspace for these arguments, with a pattern right behind its size that must stay unchanged. */
 static size_t workspace_for(struct ragged_bench *bench, const quern_ragged_all_to_all_args *args) {
     size_t bytes = 0;
     rank_ok(bench->rank, quern_ragged_all_to_all_workspace(bench->group, args, &bytes));
@@ -280,7 +281,7 @@ void ragged_case_plan(const struct ragged_case *c, struct ragged_bench *bench, i
     ragged_arguments_open(&arguments, c, bench, place);
     size_t bytes = workspace_for(bench, &arguments.args);
     rank_ok(bench->rank, quern_ragged_plan_create(&bench->group, 1, &arguments.args, &bench->workspace, &bytes, &plan));
-    ragged_arguments_close(&arguments);  /* what it had to say is known by now */
+    ragged_arguments_close(&arguments);  /* the detail is known by now */
     for (int run = 0; run < runs; run++) {
         char when[32];
         snprintf(when, sizeof when, "run %d of a plan", run);

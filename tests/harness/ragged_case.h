@@ -1,6 +1,6 @@
 /*
- * Random ragged all-to-alls.  Every rank makes the whole case from its seed, and with it what every other rank has, so that it can
- * tell by itself what it must get.
+ * Random ragged all-to-alls.  Every rank makes the whole case from its seed, including the data of all other ranks, so it can
+ * compute its expected result alone.
  */
 #ifndef HARNESS_RAGGED_CASE_H
 #define HARNESS_RAGGED_CASE_H
@@ -11,7 +11,7 @@
 
 enum { RAGGED_MAX_MEMBERS = 64 };
 
-/* Where a buffer lies: in one of a rank's two pools. */
+/* The position of a buffer in one of a rank's two pools. */
 enum ragged_pool { RAGGED_PRIVATE, RAGGED_SYMMETRIC, RAGGED_POOLS };
 
 struct ragged_buffer {
@@ -31,10 +31,10 @@ struct ragged_case {
     struct ragged_case_member members[RAGGED_MAX_MEMBERS];
     int64_t updates, row_bytes;
     bool is_int64, check_overlap;
-    int64_t pool_bytes;                                   /* of either pool, that the case makes use of */
+    int64_t pool_bytes;                                   /* of either pool, the part that the case uses */
 };
 
-/* How a case is chosen; zero fields are chosen at random. */
+/* The choices of a case; zero fields are chosen at random. */
 struct ragged_choice {
     int ranks;                        /* of the group */
     bool everyone;                    /* take part */
@@ -48,10 +48,10 @@ struct ragged_choice {
 void ragged_case_open(struct ragged_case *c, uint64_t seed, struct ragged_choice choice);
 void ragged_case_close(struct ragged_case *c);
 
-/* The place of a rank among the members; -1: it takes no part. */
+/* A rank's position among the members; -1: not a member. */
 int ragged_case_place(const struct ragged_case *c, int rank);
 
-/* What a rank needs for any number of cases. */
+/* The memory of a rank, for any number of cases. */
 struct ragged_bench {
     struct rank *rank;
     quern_group *group;
@@ -64,10 +64,10 @@ struct ragged_bench {
 void ragged_bench_open(struct ragged_bench *bench, struct rank *rank, double timeout, int64_t pool_bytes);
 void ragged_bench_close(struct ragged_bench *bench);
 
-/* Fills both pools with what they have before `call` (counted by the caller) and works out what they must have after it. */
+/* Fills both pools with their contents before `call` (counted by the caller) and computes the expected contents after it. */
 void ragged_case_fill(const struct ragged_case *c, struct ragged_bench *bench, int place, uint64_t call);
 
-/* Both pools, byte for byte: outputs, rows that nobody writes, inputs, and all around. */
+/* Compares both pools byte for byte: outputs, unwritten rows, inputs, and everything around them. */
 void ragged_case_compare(const struct ragged_case *c, struct ragged_bench *bench, const char *when);
 
 /* The arguments for a member; they refer to `storage`. */
@@ -81,10 +81,10 @@ void ragged_arguments_open(struct ragged_arguments *arguments, const struct ragg
                            int place);
 void ragged_arguments_close(struct ragged_arguments *arguments);
 
-/* Fills, calls, compares; a rank that takes no part does nothing. */
+/* Fills, calls, compares; a rank that is not a member does nothing. */
 void ragged_case_run(const struct ragged_case *c, struct ragged_bench *bench);
 
-/* A plan of the case, run `runs` times with other data each time; collective over the group. */
+/* A plan of the case, run `runs` times with different data each time; collective over the group. */
 void ragged_case_plan(const struct ragged_case *c, struct ragged_bench *bench, int runs);
 
 #endif

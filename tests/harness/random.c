@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* SplitMix64 (Steele, Lea and Flood 2014) at position index of the sequence that seed begins. */
+/* SplitMix64 (Steele, Lea and Flood 2014) at position index of the sequence for a seed. */
 uint64_t random_bits(uint64_t seed, uint64_t index) {
     uint64_t z = seed * 0xD1342543DE82EF95u + (index + 1) * 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

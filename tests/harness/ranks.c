@@ -1,3 +1,4 @@
+/* Starts ranks as threads or processes, waits for them and reports how they ended.  ranks.h documents the functions. */
 #define _GNU_SOURCE
 #include "harness/ranks.h"
 
@@ -197,7 +198,7 @@ static void collect(struct rank_run *run, int process) {
     run->descriptor[process] = -1;
 }
 
-/* Collects what ends within some milliseconds; false: nothing is left. */
+/* Collects processes that end within some milliseconds; false if none is left. */
 static bool collect_some(struct rank_run *run, int milliseconds) {
     struct pollfd files[QUERN_MAX_RANKS + 1];
     int waiting = 0;
@@ -241,7 +242,7 @@ static void add_text(struct rank_run *run, const char *format, ...) {
     va_end(list);
 }
 
-/* What is wrong with how a rank ended. */
+/* The reason why a rank failed. */
 static void judge(struct rank_run *run, int rank, bool may_die, double limit) {
     const struct rank_result *result = &run->results[rank];
     int status = run->ended_with[process_of(run, rank)];

@@ -1,7 +1,7 @@
 /*
- * Several ranks at once: the threads of one process, or a process each.  Either way they run apart from the test, in processes that
- * can be killed, so that a hang is a failure after a limit and never a hang of the runner.  One function serves both kinds: it
- * shares with the other ranks, and with the test, the memory it is given and nothing else.
+ * Several ranks at once: the threads of one process, or one process each.  Both kinds run in processes apart from the test that can
+ * be killed, so a hang becomes a failure after a limit and never stops the runner.  One function serves both kinds: it shares with
+ * the other ranks and the test only the memory that it is given.
  *
  *   static quern_status meet(struct rank *rank) {
  *       quern_group *group = rank_group(rank, 5);
@@ -11,7 +11,7 @@
  *
  *   check_ranks(.kind = RANK_PROCESSES, .count = 4, .function = meet);
  *
- * It needs no Criterion, but for check_ranks.  What is under way when a test ends is killed with it.
+ * Only check_ranks needs Criterion.  Ranks that still run when a test ends are killed with it.
  */
 #ifndef HARNESS_RANKS_H
 #define HARNESS_RANKS_H
@@ -34,7 +34,7 @@ const char *rank_kind_name(enum rank_kind kind);
 struct rank {
     int rank, ranks;
     enum rank_kind kind;
-    const char *name;        /* where these ranks can meet; no other ranks ever have this name */
+    const char *name;        /* the name under which these ranks meet; unique */
     quern_device *device;    /* the rank's own: a CPU */
     void *shared;            /* memory that all ranks and the test see, zeroed at the start */
     const void *user;        /* what the test has passed; in processes of their own, a copy */
@@ -44,23 +44,23 @@ struct rank {
     jmp_buf end;
 };
 
-/* Ends the rank, and the run, as failed unless the condition holds; a printf format says why. */
+/* Ends the rank and the run as failed unless the condition holds; a printf format gives the reason. */
 #define rank_check(rank, condition, ...) do { if (!(condition)) rank_fail(rank, __VA_ARGS__); } while (0)
 void rank_fail(struct rank *rank, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
-/* The same unless the call returns the status; the reason has the library's detail. */
+/* The same unless the call returns the status; the reason includes the library's detail. */
 #define rank_status(rank, call, expected) rank_check_status(rank, call, expected, #call, __LINE__)
 #define rank_ok(rank, call) rank_status(rank, call, QUERN_OK)
 void rank_check_status(struct rank *rank, quern_status status, quern_status expected, const char *call, int line);
 
-/* The same unless the calling thread's error detail has this text in it. */
+/* The same unless the calling thread's error detail contains this text. */
 void rank_check_detail(struct rank *rank, const char *text);
 
-/* The group of all these ranks, with a limit in seconds; the rank fails when there is none. */
+/* The group of all these ranks, with a limit in seconds; the rank fails if it cannot be created. */
 quern_group *rank_group(struct rank *rank, double timeout);
 quern_group_args rank_group_args(const struct rank *rank, double timeout);
 
-/* Waits until every rank has called this as often, by no means of the library. */
+/* Waits until every rank has made the same number of these calls; does not use the library. */
 void rank_line_up(struct rank *rank);
 
 double rank_now(void);              /* seconds */
@@ -76,13 +76,13 @@ struct ranks {
     rank_function *function;
     const void *user;
     size_t shared_bytes;
-    double limit;            /* seconds from the start until the ranks that still run are killed and have failed; 0: 60 */
+    double limit;            /* seconds until the remaining ranks are killed and count as failed; 0: 60 */
 };
 
 enum rank_end {
     RANK_RUNS,               /* not ended; after the wait: killed because it did not end */
     RANK_RETURNED,
-    RANK_FAILED,             /* a check of its own did not hold */
+    RANK_FAILED,             /* a check of the rank itself failed */
 };
 
 enum { RANK_TEXT_BYTES = 1024 };
@@ -97,7 +97,7 @@ struct rank_result {
 
 struct rank_run;
 
-/* Starts the ranks; the program ends if it cannot. */
+/* Starts the ranks; ends the program if it cannot. */
 struct rank_run *ranks_start(const struct ranks *ranks);
 
 const char *ranks_name(const struct rank_run *run);
@@ -105,18 +105,18 @@ void *ranks_shared(const struct rank_run *run);
 pid_t ranks_process(const struct rank_run *run, int rank);
 const struct rank_result *ranks_result(const struct rank_run *run, int rank);
 
-/* Whether all ranks' processes have ended; waits for nothing. */
+/* Whether all ranks' processes have ended; does not wait. */
 bool ranks_have_ended(struct rank_run *run);
 
 /*
- * Waits until all ranks have ended.  A rank that fails takes the others along after two seconds.  Returns NULL when every function
- * returned, else what went wrong with whom; a process that was killed from outside is not what went wrong with it if `may_die`
- * says so.  The text is valid until the next call.
+ * Waits until all ranks have ended.  If a rank fails, the others are ended after two seconds.  Returns NULL if every function
+ * returned, else the failures by rank; with `may_die` a process that was killed from outside is not a failure.  The text is valid
+ * until the next call.
  */
 const char *ranks_wait(struct rank_run *run, const bool *may_die);
 void ranks_close(struct rank_run *run);
 
-/* All of it: NULL when every rank's function returned QUERN_OK, else who did not. */
+/* Starts and waits: NULL if every rank's function returned QUERN_OK, else the failures. */
 const char *ranks_run(const struct ranks *ranks);
 
 #define check_ranks(...) do { \

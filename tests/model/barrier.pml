@@ -1,12 +1,14 @@
 /*
- * The barrier: quern_announce and quern_await on the host (src/ranks/meeting.c), put and await on GPUs (src/kernels/cuda/barrier.cuh).
+ * The barrier: quern_announce and quern_await on the host (src/ranks/meeting.c), put and await on GPUs
+ * (src/kernels/cuda/barrier.cuh).
  *
  * Each rank has a pad with one signal for each other rank, which only that rank writes.  Each pair of ranks counts the meetings
- * both took part in.  A rank puts its count into its peers' pads, then waits until theirs have come at least as far.  The counts
- * begin at FIRST and wrap around, here after EPOCHS, in the code after 2^32; pads begin at FIRST too, and are never reset.
+ * both took part in.  A rank puts its count into its peers' pads, then waits until theirs have reached at least the same count.
+ * The counts begin at FIRST and wrap around, here after EPOCHS, in the code after 2^32; pads begin at FIRST too, and are never
+ * reset.
  *
- * Every rank goes through the rounds that it is in: it writes its data, meets the members (entry), reads theirs, which must be
- * those of this round, and meets them again (exit) before anyone writes anew.
+ * Every rank goes through the rounds of which it is a member: it writes its data, meets the members (entry), reads their data,
+ * which must be those of this round, and meets them again (exit) before any rank writes again.
  */
 #include "ranks.pml"
 
@@ -29,9 +31,9 @@ byte signals[RANKS * RANKS];
 #define PUT_SIGNAL(pad, from) SIGNAL(pad, from)
 #endif
 
-byte data[RANKS];            /* the round of which each rank has written, from 1 */
+byte data[RANKS];            /* the last round that each rank has written, from 1 */
 
-/* What stands in a pad before the first meeting. */
+/* The contents of a pad before the first meeting. */
 #if defined(PAD_OF_ZEROS)
 #define PAD_BEGINS 0
 #elif defined(COUNT_RESTARTED)
@@ -40,7 +42,7 @@ byte data[RANKS];            /* the round of which each rank has written, from 1
 #define PAD_BEGINS FIRST
 #endif
 
-/* ---- other kinds of barriers, which fail ---- */
+/* ---- broken kinds of barriers, which must fail ---- */
 
 #if defined(SELF_CLEARING_FLAGS)
 

@@ -1,5 +1,5 @@
 /*
- * What the models of the ragged all-to-all share: its calls, their data, and meetings.
+ * The common part of the models of the ragged all-to-all: calls, their data, and meetings.
  *
  * Each round is a call, on the same workspace, input and output.  All data is the number of the call that it belongs to.
  */
@@ -13,7 +13,7 @@ byte input[RANKS];
 byte output[RANKS * RANKS];    /* [of RANKS + from] */
 #define OUTPUT(of, from) output[(of) * RANKS + (from)]
 
-/* What the first rank to know took for the vote of each call; 0: none yet. */
+/* The vote of each call, as seen by the first rank to know it; 0: none yet. */
 byte judgement[ROUNDS];
 #define GOOD    1
 #define BAD     2
@@ -26,7 +26,7 @@ inline agree(what) {
     }
 }
 
-/* The engine's part: a new input, and an output that holds nothing of before. */
+/* The engine's part: a new input, and a cleared output. */
 inline enter_call() {
     atomic {
         input[me] = CALL;
@@ -35,7 +35,7 @@ inline enter_call() {
     }
 }
 
-/* Its memory is the engine's again; what was expected is there, or nothing. */
+/* The engine owns its memory again; the output is as expected, or unwritten. */
 inline return_from_call(expected) {
     atomic {
         inside[me] = 0;

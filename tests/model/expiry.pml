@@ -1,18 +1,19 @@
 /*
- * What happens when a rank does not come: quern_check_poison and quern_poison (src/ranks/poison.c), the end of quern_await
- * (src/ranks/meeting.c), poison and has_ended in kernels (src/kernels/cuda/barrier.cuh).
+ * Missing ranks: quern_check_poison and quern_poison (src/ranks/poison.c), the end of quern_await (src/ranks/meeting.c), poison
+ * and has_ended in kernels (src/kernels/cuda/barrier.cuh).
  *
- * A wait that expires poisons the group: it writes its reason, in a place of its own, and then puts status and place into the word
- * `poison`, by one compare-and-swap from 0.  So there is one poison, its text is complete when it can be seen, and it matters
- * nothing when a rank dies or stops on the way.  A kernel, which cannot swap words of the host's memory, leaves an error record of its
- * own and raises `alarm`, which is 1 whoever writes it; a host call that sees it makes the error record the poison, if there is none.
+ * A wait that expires poisons the group: it writes its reason, in a place of its own, and then puts status and place into the
+ * word `poison`, by one compare-and-swap from 0.  So the poison is unique, its text is complete once it is visible, and a rank
+ * may die or stop at any step in between.  A kernel cannot swap words of the host's memory: it leaves an error record and raises
+ * `alarm`, to which every writer writes 1; a host call that sees it turns the error record into the poison, unless the group is
+ * poisoned already.
  *
- * Ranks go through ROUNDS meetings of all.  A wait may expire at any time, so a rank may come as late as it likes.  One rank may be
+ * Ranks go through ROUNDS meetings of all.  A wait may expire at any time, so a rank may be late by any amount.  One rank may be
  * killed at any step (with KILL), one may be aborted by another thread (with ABORT), and a GPU may give up (with KERNEL).  In the
- * end every call has returned, and all that failed have returned the same.
+ * end every call has returned, and all failed calls have returned the same.
  *
- * With ONE_LIMIT waits are long, but for one: only when whoever has run out of time is dead may another one do so too.  Then all
- * others must be ended by the poison, and spin reports as a deadlock whoever is not.
+ * With ONE_LIMIT only one wait is short: another may expire only when the rank whose wait has expired is dead.  Then the poison
+ * must end all others; spin reports any rank that it does not end as a deadlock.
  */
 #define NOBODY  RANKS
 #define NO_TEXT 0
@@ -35,7 +36,7 @@ bool claimed;
 #endif
 
 byte killed = NOBODY;
-byte expired = NOBODY;        /* who was the last to run out of time */
+byte expired = NOBODY;        /* the rank whose wait expired last */
 byte returned;                /* what failed calls have returned; 0: none yet */
 
 #ifdef ONE_LIMIT
@@ -61,7 +62,7 @@ inline write_text(rank) {
     text[rank] = WHOLE
 }
 
-/* Sets status to what the group is poisoned with then. */
+/* Sets status to the group's poison. */
 inline set_poison() {
 #if defined(EXPIRY_WITHOUT_POISON)
     write_text(me);
@@ -75,7 +76,7 @@ inline set_poison() {
     d_step { poison = TIMEOUT(me); alarm = true };
     status = poison
 #elif defined(CLAIM_TAKEN_OVER)
-    /* One place for the text, and a claim to it that does not hold for ever, since its holder may be dead. */
+    /* A single place for the text, and a claim to it that expires, since its holder may be dead. */
     d_step { status = claimed; claimed = true };
     if
     :: status && alarm
@@ -89,7 +90,7 @@ inline set_poison() {
 #endif
 }
 
-/* Sets status to what the group is poisoned with. */
+/* Sets status to the group's poison. */
 inline check_poison() {
     status = 0;
     if
@@ -113,7 +114,7 @@ inline check_poison() {
     fi
 }
 
-/* A call has failed: with the one poison, whose words are complete. */
+/* A call has failed: with the one poison, whose text is complete. */
 inline return_failure() {
     d_step {
         assert(status != 0);
@@ -179,7 +180,7 @@ active proctype another_thread() { swap_in(ABORTED) }
 #endif
 
 #ifdef KERNEL
-/* The wait of rank 0's GPU: it expires, or the kernel is told that there is an alarm. */
+/* The wait of rank 0's GPU: it expires, or the kernel sees the alarm. */
 active proctype kernel() {
     if
     :: true ->

@@ -1,16 +1,16 @@
 /*
- * How ranks find that one of them makes another call: compare_tags on the host (src/ranks/meeting.c), judge and came_elsewhere on GPUs
- * (src/kernels/cuda/barrier.cuh).
+ * How ranks detect that one of them makes a different call: compare_tags on the host (src/ranks/meeting.c), judge and
+ * came_elsewhere on GPUs (src/kernels/cuda/barrier.cuh).
  *
- * A signal is an epoch and the tag of the call, in one word.  A rank at the very epoch of this meeting must be in the same call.
- * Of one that is further the tag says nothing any more; but it got there through this meeting, where it has seen our tag.
+ * A signal is an epoch and the tag of the call, in one word.  A rank at the epoch of this meeting must be in the same call.  The
+ * tag of a rank that is further is meaningless here; but that rank went through this meeting and has compared our tag.
  *
- * With MULTICAST, meetings of all ranks have signals and a count of their own, since one store reaches all pads at once.  A rank
- * that is further in the other kind of meetings than this one, and has still not come here, has made another call.
+ * With MULTICAST, meetings of all ranks have their own signals and count, since one store reaches all pads at once.  A rank that
+ * is further in the other kind of meetings than this one, and has still not reached this one, has made a different call.
  *
- * Every rank goes through the rounds that it is in and meets the members in each.  One rank may make another call in one of them,
- * with some of the members or all.  Nobody may leave that meeting before the group is poisoned; and no group may be poisoned in
- * which all made the same calls.  The counts are those of barrier.pml.
+ * Every rank goes through the rounds of which it is a member and meets the members in each.  One rank may make a different call
+ * in one of them, with some of the members or all.  No rank may leave that meeting before the group is poisoned; and no group may
+ * be poisoned in which all ranks made the same calls.  The counts are those of barrier.pml.
  */
 #include "ranks.pml"
 
@@ -110,7 +110,7 @@ inline put_everyone() {
     peer = 0
 }
 
-/* Looks at the slot in which the peer must come, and at times at the other one. */
+/* Reads the slot that the peer must write, and at times the other one. */
 inline watch(slot, expected, other, next) {
     do
     :: slot.epoch >= expected -> judge(slot, expected); break

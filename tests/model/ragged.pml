@@ -1,12 +1,12 @@
 /*
  * The ragged all-to-all of CPU ranks: src/ranks/ragged/ragged_host.c.
  *
- *   entry     Everyone's notices are there, and its output may be overwritten.
- *   vote   Everyone has checked what it receives, and said whether it is good.
+ *   entry     All notices have arrived, and all outputs may be overwritten.
+ *   vote      All ranks have checked their slices and voted.
  *   exit      All copies have been made and all votes read: inputs, outputs, notices and votes may change.
  *
- * Notices and votes lie with the rank that says them.  The exit is met after a bad vote too, or a rank that has read it might
- * make its next call, with others, and say of that what a slower one then takes for its vote on this.
+ * Notices and votes are in the memory of the rank that writes them.  The exit is met after a bad vote too: otherwise a rank that
+ * has read the vote might make its next call, with others, and a slower one would take the vote on that call for one on this.
  *
  * In one call one rank may find a bad slice.  Copies are made by the sender, or with FETCH by the receiver.
  */
@@ -62,7 +62,7 @@ inline meet_for_exit() {
 
 #ifdef INBOX_BY_PLACE
 
-/* In the receiver's workspace, by the sender's place among the members, which is another one's in the next call. */
+/* In the receiver's workspace, at the sender's position among the members; in the next call another rank may have it. */
 inline find_place(rank) {
     place = 0;
     for (counted : 0 .. rank) { place = place + (counted < rank && HAS(members[round], counted)) }

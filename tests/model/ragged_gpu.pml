@@ -1,14 +1,15 @@
 /*
- * The ragged all-to-all of GPU ranks: src/kernels/cuda/ragged_all_to_all.cuh, with the bad news of src/kernels/cuda/barrier.cuh and how a
- * launch ends in src/kernels/cuda/slice_error.cuh.
+ * The ragged all-to-all of GPU ranks: src/kernels/cuda/ragged_all_to_all.cuh, with the bad news of src/kernels/cuda/barrier.cuh and
+ * the end of a launch in src/kernels/cuda/slice_error.cuh.
  *
- *   entry     Everyone's header is there, and its output may be overwritten; or a rank has refused its arguments, and says so.
- *   vote   Everyone has checked what it receives; a rank that has found a fault says so, and its header has the report.
+ *   entry     All headers have arrived, and all outputs may be overwritten; or a rank reports that it has refused its arguments.
+ *   vote      All ranks have checked their slices; a rank that has found an error reports it, and its header has the details.
  *   exit      All copies have been made: inputs, outputs and headers may change.
  *
- * Bad news come with the signal of the meeting, and stand there only until the next one.  But a rank that learns of them ends: it
- * poisons the group and signals no more, so that whoever is slower still finds them.  If all have refused, all know it, and go on.
- * Then a rank may be further when a slower one looks; having refused itself, that one knows why: nobody goes on otherwise.
+ * Bad news come with the signal of the meeting and are visible only until the next one.  But a rank that reads them ends: it
+ * poisons the group and signals no more, so that slower ranks still find them.  If all ranks have refused, all of them
+ * know it and continue.
+ * Then a rank may be further when a slower one reads; the slower one has refused too, so it knows that all have refused.
  *
  * In one call some ranks may refuse, or one may find a fault.
  */
@@ -45,7 +46,7 @@ inline announce(dissents) {
 
 inline end() { poison = true; goto ended }
 
-/* A rank that has come is not asked for poison. */
+/* A rank that has arrived is not checked for poison. */
 inline await() {
     FOR_EACH_PEER(
         if
@@ -54,7 +55,7 @@ inline await() {
         fi)
 }
 
-/* Who comes with bad news, as a set. */
+/* The ranks that report an error, as a set. */
 inline listen(dissents) {
     dissenting = (dissents -> 1 << me : 0);
     FOR_EACH_PEER(

@@ -1,12 +1,12 @@
-/* What the models share: sets of ranks as bit masks, and a schedule of sets that all ranks go through. */
+/* The common part of all models: sets of ranks as bit masks, and a schedule of sets that all ranks go through. */
 
 #define HAS(members, rank) ((members) >> (rank) & 1)
 #define EVERYONE           ((1 << RANKS) - 1)
 
-/* The members of each round.  Any set of two or more ranks may be drawn; a rank goes through those rounds that it is in. */
+/* The members of each round.  Any set of two or more ranks may be drawn; a rank goes through the rounds of which it is a member. */
 byte members[ROUNDS];
 
-/* A rank alone has nobody to wait for: where one is drawn, all take part. */
+/* A single rank waits for no other: if one is drawn, all take part. */
 inline draw_schedule() {
     for (round : 0 .. ROUNDS - 1) {
         select (drawn : 3 .. EVERYONE);

@@ -1,22 +1,22 @@
 /*
  * How ranks meet under a name: src/ranks/rendezvous.c.
  *
- * The first to come makes the file, each takes its place in it, and the last one removes the name and declares the group ready.
- * Whoever is joining holds a shared lock on the file, which the kernel takes away with the process.  So who gets the exclusive lock
- * has found the remains of a dead run: he removes the name and begins anew.  So does a rank that finds a file which has lost its
- * name meanwhile, has no header yet, or whose group has failed.
+ * The first rank makes the file, each takes its place in it, and the last one removes the name and declares the group ready.
+ * Every rank that is joining holds a shared lock on the file, which the kernel releases when the process ends.  So a rank that
+ * gets the exclusive lock has found the remains of a dead run: it removes the name and starts again.  So does a rank that finds a
+ * file which has lost its name meanwhile, has no header yet, or whose group has failed.
  *
- * A name is removed, if it still means the file, under a lock of its own.  Without that, between one's look and its removal another
- * one may remove the name, and a third make a new file.  Who cannot get that lock leaves the name, sooner or later, to its holder,
- * or to whoever finds the remains.
+ * A name is removed, if it still means the file, under a lock of its own.  Without that lock another rank could remove the name
+ * between check and removal, and a third one make a new file.  A rank that cannot get that lock leaves the name to the lock's
+ * holder, or to a rank that later finds the remains.
  *
  * A rank's wait may expire FAILURES times in all; it then tries again, as an engine may, and so do all whose group has failed.
- * There may be remains under the name.  A rank may take a file for remains HASTE times when it has only just been made, and not yet
- * been locked.  With KILL one rank is killed before its group is ready, and a new process comes in its place.
+ * The name may hold remains.  A rank may mistake a file for remains HASTE times when it has only just been made, and not yet been
+ * locked.  With KILL one rank is killed before its group is ready, and a new process replaces it.
  *
- * A group may fail when it is just becoming ready, so that some ranks have it and others do not; those that have it find with their
- * first call that it is poisoned, and begin anew.  In the end all ranks have met in one file; if one were left alone with a file,
- * spin would report a deadlock.
+ * A group may fail just as it becomes ready, so that some ranks have it and others do not; those that have it find with their
+ * first call that it is poisoned, and start again.  In the end all ranks have met in one file; if one were left alone with a
+ * file, spin would report a deadlock.
  */
 #ifdef KILL
 #define KILLS 1
@@ -130,7 +130,7 @@ inline make_file() {
 }
 
 inline join_file() {
-    /* Not if it seems to be just being made, which one may be wrong about. */
+    /* Unless it seems to be just being made, which may be a mistake. */
     atomic {
         if
         :: file[mine].locked_by_maker
@@ -184,7 +184,7 @@ inline take_place() {
     atomic {
         if
         :: file[mine].taken[me] ->
-            assert(file[mine].has_dead_rank);  /* whose place it was */
+            assert(file[mine].has_dead_rank);  /* the rank that has taken the place */
             file[mine].poison = true;
             remove_name();
             begin_anew()
@@ -208,7 +208,7 @@ inline await_others() {
     od
 }
 
-/* A barrier: to which a rank that has expired or been killed does not come. */
+/* A barrier that a rank which has expired or been killed does not reach. */
 inline make_first_call() {
     atomic {
         if
@@ -222,7 +222,7 @@ inline make_first_call() {
     fi
 }
 
-/* The kernel takes a dead process's locks away; its place stays taken. */
+/* The kernel releases a dead process's locks; its place stays taken. */
 inline bury() {
     d_step {
         if
@@ -274,7 +274,7 @@ active proctype killer() {
 }
 #endif
 
-/* Under the name there may be what a dead run has left: a file that has no header yet, or one with some places taken. */
+/* The name may hold the remains of a dead run: a file without a header, or one with some places taken. */
 inline draw_remains() {
     if
     :: true

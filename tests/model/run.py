@@ -159,7 +159,7 @@ def all_runs() -> list[Run]:
 
 
 def command(words: list[str], directory: Path) -> str:
-    """What it printed; raises when it could not be done.  The exit status of a verifier says nothing."""
+    """Runs a command and returns its output; raises if it cannot be run.  The exit status of a verifier says nothing."""
     done = subprocess.run(words, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT)
     if done.returncode and words[0] != "./pan":
         raise RuntimeError(f"{' '.join(words)}:\n{done.stdout}")
@@ -190,7 +190,7 @@ def describe(symptom: str) -> str:
 
 
 def judge(run: Run, report: str) -> str:
-    """What is wrong with the verifier's report; empty: nothing."""
+    """The errors in the verifier's report; empty: correct."""
     errors = re.search(r"errors: (\d+)", report)
     if not errors:
         return "the search did not end"
@@ -237,7 +237,7 @@ def show(outcome: Outcome) -> None:
 
 
 def find_idle_statements(outcomes: list[Outcome]) -> list[str]:
-    """What no correct run of a model reaches: it would be proved of nothing."""
+    """The statements that no correct run of a model reaches: nothing is proved about them."""
     idle = []
     for model in CORRECT:
         unreached = [o.unreached for o in outcomes if o.run.model == model and not o.run.variant and not o.fault]

@@ -1,17 +1,17 @@
 /*
- * How a rank sleeps in a meeting on the host: wake_if_complete and sleep_a_slice (src/ranks/meeting.c), wake_all (src/ranks/poison.c).
+ * How a rank sleeps in a meeting on the host: wake_if_complete and sleep_a_slice (src/ranks/meeting.c), wake_all
+ * (src/ranks/poison.c).
  *
- * `arrivals` counts the signals put into a rank's pad, and is the futex the rank sleeps on.  Before it sleeps it says at which
- * count it wants to be woken: the count it has seen plus the signals it still misses.  The putter whose signal makes the count
- * just that wakes it, so that of many peers one pays for a wake-up.  A rank that is a phase ahead makes the count come too early,
- * never too late.  Poison counts as an arrival, and wakes whatever the count.
+ * `arrivals` counts the signals put into a rank's pad, and is the futex the rank sleeps on.  Before it sleeps it stores the count
+ * at which it must be woken: the count it has seen plus the signals it still misses.  The putter whose signal brings the count to
+ * exactly that value wakes it, so only one of many peers pays for a wake-up.  A rank that is a phase ahead makes the count come
+ * too early, never too late.  Poison counts as an arrival, and wakes at any count.
  *
  * Sleeps are cut into slices in the code.  Here they are not, so that spin reports every lost wake-up as a deadlock.  Only the
- * first SLEEPERS ranks sleep; the others look all the time.  With POISON, a rank may poison the group in place of any of its
- * meetings.
+ * first SLEEPERS ranks sleep; the others poll.  With POISON, a rank may poison the group in place of any of its meetings.
  *
- * There is no flag `asleep` that the putter takes down: between its look at the flag and its taking it down, the sleeper may have
- * left this meeting and put the flag up for the next one.  See PUTTER_CLEARS_FLAG.
+ * No flag `asleep` is used that the putter clears: between its read of the flag and its clearing it, the sleeper may have left
+ * this meeting and set the flag for the next one.  See PUTTER_CLEARS_FLAG.
  */
 #include "ranks.pml"
 
@@ -77,7 +77,7 @@ inline count_arrival_and_wake(peer) {
     target = 0
 }
 
-/* Nobody needs to wake a rank that only looks. */
+/* A rank that polls needs no wake-up. */
 inline count_arrival(peer) {
     if
     :: peer < SLEEPERS -> count_arrival_and_wake(peer)
@@ -139,7 +139,7 @@ inline sleep_until_all_have_come() {
     missing = 0
 }
 
-/* As a rank waits that needs no wake-up. */
+/* The wait of a rank that polls. */
 inline look_until_all_have_come() {
     atomic { peer = 0; next_peer() };
     do

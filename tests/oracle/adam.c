@@ -1,4 +1,8 @@
-/* Built without contraction: every fused multiply-add is written out. */
+/*
+ * The model and the exact formula of Adam's step.  adam.h documents the functions.
+ *
+ * Built without contraction: every fused multiply-add is written out.
+ */
 #include "oracle/adam.h"
 
 #include <math.h>
@@ -6,7 +10,7 @@
 
 #include "oracle/dtype.h"
 
-/* ---- what the arguments come to ---- */
+/* ---- derived arguments ---- */
 
 quern_adam_args adam_resolve(const quern_adam_args *args) {
     quern_adam_args resolved = *args;
@@ -135,7 +139,7 @@ static void store_moments(const quern_adam_args *args, int64_t place, const stru
         adam_store_moment(args->v_dtype, t->v_max, t->v_max_scale, run->first, run->count, run->v_max, true, NULL);
 }
 
-/* The master or, without one, the parameter as it was stored. */
+/* The master or, without one, the stored parameter. */
 static void store_copies(const quern_adam_args *args, const quern_adam_tensor *t, const struct run *run) {
     const double largest = dtype_largest(args->copy_dtype);
     const bool is_narrow = quern_dtype_bytes(args->copy_dtype) == 1;
@@ -182,13 +186,13 @@ void adam_model_step(const quern_adam_args *args) {
 
 /* ---- the exact step: double, as in the papers ---- */
 
-/* Of old + weight * (new - old): two fp32 ulps of the result or 1e-6 of it, and the roundings of the difference. */
+/* The error of old + weight * (new - old): two fp32 ulps of the result or 1e-6 of it, and the roundings of the difference. */
 static double tolerance_of(double result, double weight, double difference) {
     double last = fmax(2 * dtype_ulp(QUERN_F32, result), 1e-6 * fabs(result));
     return last + 2 * weight * dtype_ulp(QUERN_F32, difference);
 }
 
-/* The step of one element: how far it goes, and how far off it may be. */
+/* The step of one element: its size and its error. */
 static void exact_update(const quern_adam_args *args, double lr, struct adam_exact *exact, double *step, double *error) {
     const double bias1 = 1 - pow(args->beta1, (double)args->step), bias2 = 1 - pow(args->beta2, (double)args->step);
     const double v = args->amsgrad ? exact->v_max : exact->v;

@@ -13,7 +13,7 @@
 #include "oracle/adam_value.h"
 #include "quern.h"
 
-/* Takes the step in place, with all that belongs to it; every pointer of the argument struct points to host memory. */
+/* Takes the step in place, including all its options; every pointer of the argument struct points to host memory. */
 void adam_model_step(const quern_adam_args *args);
 
 /*
@@ -22,7 +22,7 @@ void adam_model_step(const quern_adam_args *args);
  */
 void adam_model_range(const quern_adam_args *args, int64_t place, int64_t first, int64_t end);
 
-/* The arguments with what control says in their fields: lr, step, grad_scale. */
+/* The arguments, with the values of control in their fields: lr, step, grad_scale. */
 quern_adam_args adam_resolve(const quern_adam_args *args);
 
 /* Whether the step is skipped. */
@@ -33,7 +33,7 @@ struct adam_element {
     double param, grad, m, v, v_max;
 };
 
-/* Its exact new values, and how far fp32 arithmetic may be from each. */
+/* Its exact new values, and the possible error of fp32 arithmetic for each. */
 struct adam_exact {
     double param, m, v, v_max;
     double param_tolerance, m_tolerance, v_tolerance;

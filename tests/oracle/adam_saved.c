@@ -1,3 +1,4 @@
+/* Writes and reads Adam's saved states by the documented format.  adam_saved.h documents the functions. */
 #include "oracle/adam_saved.h"
 
 #include <stdbool.h>
@@ -17,7 +18,7 @@ static size_t padded(size_t bytes) {
 
 enum part { PART_M, PART_M_SCALE, PART_V, PART_V_SCALE, PART_V_MAX, PART_V_MAX_SCALE, PART_PARAM, PART_MASTER, PARTS };
 
-/* The bytes of each part of a tensor; 0: it is not there. */
+/* The bytes of each part of a tensor; 0: absent. */
 static void sizes_of(const quern_adam_args *args, int64_t count, size_t sizes[PARTS]) {
     const size_t elements = (size_t)count, blocks = (elements + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK;
     const size_t m = quern_dtype_bytes(args->m_dtype), v = quern_dtype_bytes(args->v_dtype);
@@ -45,7 +46,7 @@ void adam_saved_close(unsigned char *saved, size_t bytes) {
     for (size_t i = 0; i < HASH; i++) saved[bytes - HASH + i] = (unsigned char)(hash >> (8 * i));
 }
 
-/* Where the next bytes go; at NULL they are only counted. */
+/* The position of the next bytes; NULL: bytes are only counted. */
 struct writer {
     unsigned char *to;
     size_t bytes;
@@ -103,7 +104,7 @@ static quern_adam_args saved_types(const unsigned char *saved) {
                              .amsgrad = (int32_t)word_at(saved, 28)};
 }
 
-/* A moment: its bytes as they are where the type is the same, else its values. */
+/* A moment: its bytes if the type is the same, else its values. */
 static void convert_moment(quern_dtype from_dtype, const void *from, const uint8_t *from_scales, quern_dtype to_dtype, void *to,
                            uint8_t *to_scales, int64_t count, bool is_square) {
     const size_t blocks = (size_t)(count + QUERN_SCALE_BLOCK - 1) / QUERN_SCALE_BLOCK;
@@ -120,7 +121,7 @@ static void convert_moment(quern_dtype from_dtype, const void *from, const uint8
     }
 }
 
-/* A master of the saved type, or the parameter where none was saved. */
+/* A master of the saved type, or the parameter if no master was saved. */
 static void convert_master(const quern_adam_args *args, const quern_adam_tensor *t, quern_dtype saved, const void *param,
                            const void *master) {
     for (int64_t i = 0; i < t->count; i++) {

@@ -6,13 +6,13 @@
 
 #include "quern.h"
 
-/* Writes it and returns its bytes; saved NULL: only those. */
+/* Writes it and returns its size; saved NULL: returns the size only. */
 size_t adam_saved_write(const quern_adam_args *args, unsigned char *saved);
 
-/* Writes the closing hash anew, after a change of what is before it. */
+/* Recomputes the final hash after a change of the bytes before it. */
 void adam_saved_close(unsigned char *saved, size_t bytes);
 
-/* Loads a sound state of tensors of the same counts, with all conversions. */
+/* Loads a valid state of tensors of the same counts, with all conversions. */
 void adam_saved_read(const quern_adam_args *args, const unsigned char *saved);
 
 #endif

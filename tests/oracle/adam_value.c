@@ -1,3 +1,4 @@
+/* Rounds and scales Adam's values one at a time.  adam_value.h documents the functions. */
 #include "oracle/adam_value.h"
 
 #include <math.h>
@@ -37,8 +38,8 @@ uint16_t adam_round_nearest(quern_dtype dtype, float value) {
 }
 
 /*
- * Adds a random part of the last place and cuts: of 16 bits, of f16's last place 13.  In the lowest binades the sum is an fp32 one,
- * and so may itself be rounded.
+ * Adds random bits below the last place and truncates: 16 bits for bf16, 13 for f16.  In the lowest binades the sum is an fp32
+ * sum, so it may be rounded itself.
  */
 uint16_t adam_round_stochastic(quern_dtype dtype, float value, uint32_t random) {
     if (!isfinite(value)) return adam_round_nearest(dtype, value);
@@ -59,7 +60,7 @@ float adam_scale_factor(uint8_t scale) {
     return scale == 255 ? INFINITY : ldexpf(1, scale - 127);
 }
 
-/* Of a normal fp32 value its exponent; of zero and a subnormal what their bits have there. */
+/* The exponent of a normal fp32 value; for zero and subnormals the exponent field. */
 static int exponent_of(float value) {
     return value < 0x1p-126f ? -127 : ilogbf(value);
 }

@@ -1,7 +1,4 @@
-/*
- * The values that Adam keeps: how each is rounded, with which random bits, and under which scale.  By the definitions in quern.h,
- * one value at a time.
- */
+/* The values that Adam stores: their rounding, random bits and scales, by the definitions in quern.h, one value at a time. */
 #ifndef ORACLE_ADAM_VALUE_H
 #define ORACLE_ADAM_VALUE_H
 
@@ -10,13 +7,13 @@
 
 #include "quern.h"
 
-/* What is rounded in a step, in this order wherever there is an array of them. */
+/* The values that a step rounds, in this order; only those that have an array. */
 enum adam_value { ADAM_V = 0, ADAM_M = 1, ADAM_PARAM = 2 };
 
-/* Whether a value is rounded stochastically: what QUERN_ROUND_DEFAULT stands for, and never for fp32. */
+/* Whether a value is rounded stochastically, with QUERN_ROUND_DEFAULT resolved; never for fp32. */
 bool adam_is_stochastic(const quern_adam_args *args, enum adam_value value);
 
-/* The 16 random bits of element i of the tensor at a place in the list, in the step that args.step says. */
+/* The 16 random bits of element i of a tensor, given the tensor's position in the list and args.step. */
 uint32_t adam_random_bits(const quern_adam_args *args, int64_t place, int64_t i, enum adam_value value);
 
 /* The bits of an fp32 value rounded to a type of 16 or 8 bits; random is used when stochastic. */
@@ -30,22 +27,22 @@ bool adam_is_scaled(quern_dtype dtype);
 /* 2^(scale - 127); infinity for 255, which is never written. */
 float adam_scale_factor(uint8_t scale);
 
-/* The scale for a block of so many values. */
+/* The scale for a block of values. */
 uint8_t adam_choose_scale(quern_dtype dtype, const float *values, int64_t count);
 
-/* Element i of a moment; scales is not read where the type has none. */
+/* Element i of a moment; scales is not read if the type has none. */
 float adam_load_moment(quern_dtype dtype, const void *array, const uint8_t *scales, int64_t i);
 
 /*
- * Stores the values of one block, the elements from `first` on, which is a multiple of QUERN_SCALE_BLOCK where the type is scaled.
- * is_square: v or v_max, which must not become zero.  random: of each element; NULL: to nearest.
+ * Stores the values of one block, starting at element `first`, a multiple of QUERN_SCALE_BLOCK if the type is scaled.  is_square:
+ * v or v_max, which must not become zero.  random: of each element; NULL: to nearest.
  */
 void adam_store_moment(quern_dtype dtype, void *array, uint8_t *scales, int64_t first, int64_t count, const float *values,
                        bool is_square, const uint32_t *random);
 
 /* ---- a master in two halves ---- */
 
-/* The master that a bf16 parameter and its remainder are, and the two for a master. */
+/* Joins a bf16 parameter and its remainder to a master, and splits a master into the two. */
 float adam_join_master(uint16_t param, uint16_t remainder);
 void adam_split_master(float master, uint16_t *param, uint16_t *remainder);
 

@@ -1,3 +1,4 @@
+/* Computes cross-entropy of one row with error bounds.  cross_entropy.h documents the functions. */
 #include "oracle/cross_entropy.h"
 
 #include <math.h>
@@ -23,12 +24,12 @@ double cross_entropy_capped(double logit, double softcap) {
     return softcap != 0 ? softcap * tanh(logit / softcap) : logit;
 }
 
-/* 0 leaves out whatever it multiplies. */
+/* A product in which 0 cancels even infinities and NaN. */
 static double part(double factor, double value) {
     return factor == 0 ? 0 : factor * value;
 }
 
-/* ---- what is known of a row once its logits have been read ---- */
+/* ---- the quantities of a row after a pass over its logits ---- */
 
 struct row {
     const struct cross_entropy_options *options;
@@ -64,7 +65,7 @@ static double surprise(const struct row *row, int64_t column) {
     return column == row->label ? -row->log_prob : row->log_sum - (row->y[column] - row->largest);
 }
 
-/* Fills in y and its largest; false where a NaN or +infinity makes the row NaN. */
+/* Computes y and its maximum; false if a NaN or +infinity makes the row NaN. */
 static bool cap(struct row *row) {
     row->largest = (double)-INFINITY;
     row->argmax = -1;
@@ -115,7 +116,10 @@ static void sum_terms(struct row *row) {
 
 /* ---- outputs ---- */
 
-/* The sum's relative error is an absolute one of its logarithm; the largest logit is added exactly and the result rounded once. */
+/*
+ * The sum's relative error becomes an absolute error of its logarithm; the largest logit is added exactly and the result rounded
+ * once.
+ */
 static struct cross_entropy_value lse_of(const struct row *row) {
     const double lse = row->largest + row->log_sum;
     return (struct cross_entropy_value){
@@ -124,8 +128,8 @@ static struct cross_entropy_value lse_of(const struct row *row) {
 }
 
 /*
- * Where the label is the largest this is -log1p of the other columns' sum, whose relative error it keeps however small it is; where
- * it is not, it is at least log 2 and made of two terms of one sign.
+ * If the label is the largest, this is -log1p of the other columns' sum and keeps its relative error, however small it is;
+ * otherwise it is at least log 2 and consists of two terms of one sign.
  */
 static struct cross_entropy_value log_prob_of(const struct row *row) {
     const double magnitude = fabs(row->log_prob), y = row->options->softcap != 0 ? fabs(row->y[row->label]) : 0;
@@ -138,9 +142,9 @@ static struct cross_entropy_value log_prob_of(const struct row *row) {
 }
 
 /*
- * log(sum) + sum of p * (largest - y): all terms are positive.  The error of each p is that of its exponent, which is what it is
- * multiplied with; that of the sum is relative to the entropy where the label is the largest, else absolute.  A y that is off moves
- * it by p * (-log p - entropy).
+ * log(sum) + sum of p * (largest - y): all terms are positive.  The error of each p is that of its exponent, its own factor; that
+ * of the sum is relative to the entropy if the label is the largest, else absolute.  An error of y changes it by p * (-log p -
+ * entropy).
  */
 static struct cross_entropy_value entropy_of(const struct row *row) {
     const double entropy = row->log_sum + row->moment;
@@ -150,7 +154,7 @@ static struct cross_entropy_value entropy_of(const struct row *row) {
                      + SOFTCAP_TOLERANCE * (row->surprise_magnitude + entropy * row->mean_magnitude)};
 }
 
-/* The three terms of the loss, each with the error of what it is made of. */
+/* The three terms of the loss, each with the error of its operands. */
 static struct cross_entropy_value loss_of(const struct row *row, const struct cross_entropy_exact *exact) {
     const struct cross_entropy_options *options = row->options;
     const double own = (1 - options->label_smoothing) * weight(row, row->label), z = options->z_loss;
@@ -166,8 +170,8 @@ static struct cross_entropy_value loss_of(const struct row *row, const struct cr
 /* ---- the gradient ---- */
 
 /*
- * The relative error of the softcap's derivative: cosh turns the rounding of its argument into one.  Where
- * exp(-2 |x / cap|), a quarter of it, is no normal fp32 value it may be taken for 0.
+ * The relative error of the softcap's derivative: cosh turns the rounding of its argument into a relative error.  If exp(-2 |x /
+ * cap|), a quarter of it, is below the normal fp32 range, 0 is accepted too.
  */
 static struct cross_entropy_value slope_of(const struct row *row, int64_t column) {
     if (row->options->softcap == 0) return (struct cross_entropy_value){1, 0};
@@ -284,8 +288,8 @@ bool cross_entropy_grad_is_close(quern_dtype dtype, double stored, struct cross_
     if (dtype == QUERN_F32)
         return fabs(stored - grad.exact) <= fmax(fmax(grad.tolerance, dtype_ulp(dtype, grad.exact)), 4e-7 * row->largest_grad);
     /*
-     * Rounding is monotonic: one rounding of a value near the exact one lies between the roundings of the bounds.  Twice the
-     * tolerance of fp32, and still far below an ulp: a square of a root rounded to fp32 may be off by so much.
+     * Rounding is monotonic: the rounding of a value near the exact one lies between the roundings of the bounds.  Twice the
+     * tolerance of fp32, still far below an ulp: the square of a root rounded to fp32 may have such an error.
      */
     return stored >= dtype_round(dtype, grad.exact - 2 * grad.tolerance)
         && stored <= dtype_round(dtype, grad.exact + 2 * grad.tolerance);

@@ -1,9 +1,9 @@
 /*
- * Cross-entropy of one row in double (sums in long double), from the same rounded logits that the kernel sees, and how far a
- * kernel that computes in fp32 may be from it.
+ * Cross-entropy of one row in double (sums in long double), from the rounded logits that the kernel reads, and the possible error
+ * of a kernel that computes in fp32.
  *
- * What a factor of 0 multiplies has no part in the loss, be it infinite: a masked column (-infinity) of weight 0, the label's
- * term when all is smoothed away.
+ * Terms with factor 0 are skipped, even if infinite: a masked column (-infinity) of weight 0, the label's term with full
+ * smoothing.
  */
 #ifndef ORACLE_CROSS_ENTROPY_H
 #define ORACLE_CROSS_ENTROPY_H
@@ -13,7 +13,7 @@
 
 #include "quern.h"
 
-/* What a row's label makes of the row. */
+/* The kinds of rows, by their labels. */
 enum row_kind { ROW_COUNTED, ROW_IGNORED, ROW_BAD_LABEL };
 
 enum row_kind cross_entropy_row_kind(int64_t label, int64_t ignore_index, int64_t vocab);
@@ -24,7 +24,7 @@ struct cross_entropy_options {
     const double *class_weights;  /* [vocab] or NULL */
 };
 
-/* A value and how far a kernel's may be from it, before it is rounded to its type. */
+/* A value and the allowed error of a kernel's value, before the latter is rounded to its type. */
 struct cross_entropy_value {
     double exact, tolerance;
 };
@@ -46,14 +46,14 @@ struct cross_entropy_exact cross_entropy_exact_row(const double *logits, int64_t
 /* The logit after the softcap (0: none). */
 double cross_entropy_capped(double logit, double softcap);
 
-/* Whether a column may be called the largest: it is, or fp32 cannot tell its capped logit from the largest one. */
+/* Whether a column may be reported as the largest: it is, or fp32 cannot distinguish its capped logit from the largest one. */
 bool cross_entropy_argmax_is_close(const double *logits, int64_t vocab, int64_t column,
                                    const struct cross_entropy_options *options, const struct cross_entropy_exact *row);
 
-/* Whether a stored output, rounded once to fp32, is the exact one. */
+/* Whether a stored output is the exact one, within tolerance and rounded once to fp32. */
 bool cross_entropy_output_is_close(double stored, struct cross_entropy_value value);
 
-/* Whether a stored gradient element is the exact one, rounded once to dtype after fp32 arithmetic. */
+/* Whether a stored gradient element is the exact one, within tolerance and rounded once to dtype after fp32 arithmetic. */
 bool cross_entropy_grad_is_close(quern_dtype dtype, double stored, struct cross_entropy_value grad,
                                  const struct cross_entropy_exact *row);
 

@@ -1,3 +1,4 @@
+/* Converts the storage types by their definitions.  dtype.h documents the functions. */
 #include "oracle/dtype.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@ struct format {
     int precision;      /* significant bits, the hidden one included */
     int exponent_min;   /* of the smallest normal value */
     double largest;
-    uint32_t sign, infinity, nan;  /* bits; infinity: of a type that has none, what stands for it */
+    uint32_t sign, infinity, nan;  /* bits; infinity: for a type without infinities, their replacement */
 };
 
 static struct format format_of(quern_dtype dtype) {

@@ -1,4 +1,8 @@
-/* Built without contraction: every fused multiply-add is written out. */
+/*
+ * The norm and the accumulation of gradients.  gradients.h documents the functions.
+ *
+ * Built without contraction: every fused multiply-add is written out.
+ */
 #include "oracle/gradients.h"
 
 #include <math.h>

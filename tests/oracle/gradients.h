@@ -1,4 +1,4 @@
-/* What quern_gradient_norm and quern_accumulate must give; every pointer of the arguments points to host memory. */
+/* The expected results of quern_gradient_norm and quern_accumulate; every pointer of the arguments points to host memory. */
 #ifndef ORACLE_GRADIENTS_H
 #define ORACLE_GRADIENTS_H
 
@@ -11,7 +11,7 @@ struct exact_norm {
     bool found_inf;
 };
 
-/* The norm in long double, whose squares of fp32 values neither overflow nor vanish. */
+/* The norm in long double, in which squares of fp32 values neither overflow nor underflow. */
 struct exact_norm gradient_norm_exact(const quern_gradient_norm_args *args);
 
 /* The sum in place, bit for bit. */

@@ -1,3 +1,4 @@
+/* Philox4x32, ten rounds. */
 #include "oracle/philox.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Copies the rows of a ragged all-to-all one by one.  ragged_all_to_all.h documents the function. */
 #include "oracle/ragged_all_to_all.h"
 
 static void copy_row(unsigned char *to, const unsigned char *from, int64_t row_bytes) {

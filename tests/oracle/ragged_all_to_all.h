@@ -1,4 +1,4 @@
-/* A ragged all-to-all by its definition: row after row, with all ranks' memory at hand. */
+/* A ragged all-to-all by its definition: row by row, with access to all ranks' memory. */
 #ifndef ORACLE_RAGGED_ALL_TO_ALL_H
 #define ORACLE_RAGGED_ALL_TO_ALL_H
 
@@ -6,8 +6,8 @@
 
 /* One member.  The arrays have [members, updates]. */
 struct ragged_member {
-    const unsigned char *input;   /* [input_rows, row_bytes]; shares no memory with any output */
-    unsigned char *output;        /* [output_rows, row_bytes]; NULL: nobody asks */
+    const unsigned char *input;   /* [output_rows, row_bytes]; NULL: not needed */
+    unsigned char *output;        /* [output_rows, row_bytes]; NULL: not needed */
     const int64_t *input_offsets, *send_sizes, *output_offsets;
 };
 

@@ -25,7 +25,7 @@ static void ok(quern_status status, const char *what) {
     exit(EXIT_FAILURE);
 }
 
-/* What a training step needs beside its tensors, all in the memory of the device. */
+/* The inputs of a training step besides its tensors, all in the memory of the device. */
 struct numbers {
     float lr, grad_scale, norm, clip, found_inf, copy_scale, copy_max;
     int64_t step;
@@ -41,7 +41,7 @@ struct run {
     quern_gradient *micro;           /* 16-bit gradients, added to those of the tensors */
 };
 
-/* Few tensors, the first of two tiles and the last of none, or many of a tile each. */
+/* Few tensors, the first of two tiles and the last one empty, or many of one tile each. */
 static int64_t elements_of(const struct run *run, int64_t place) {
     if (run->count == MANY) return 1 + place % 40;
     return place == 0 ? ELEMENTS : place == FEW - 1 ? 0 : 70;
@@ -114,7 +114,7 @@ static quern_adam_args full(const struct run *run) {
     return args;
 }
 
-/* ---- what is enqueued, one after the other, without waiting ---- */
+/* ---- the enqueued work, without waiting in between ---- */
 
 static void accumulate(const struct run *run) {
     quern_accumulate_args args = QUERN_ACCUMULATE_ARGS_INIT;
@@ -135,7 +135,7 @@ static void norm(const struct run *run, quern_dtype dtype, const quern_adam_plan
     ok(quern_gradient_norm(run->device, &args, run->workspace, run->workspace_bytes, NULL), "quern_gradient_norm");
 }
 
-/* The norm of the plan's gradients, then a step with the plan and one with the list, which counts by the workspace. */
+/* The norm of the plan's gradients, then a step with the plan and one with the list, which counts in the workspace. */
 static void take_steps(const struct run *run, const quern_adam_args *listed) {
     quern_adam_args planned = *listed;
     ok(quern_adam_plan_create(run->device, listed, &planned.plan), "quern_adam_plan_create");

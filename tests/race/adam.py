@@ -2,8 +2,8 @@
 if those went unnoticed, the silence of the real kernels would mean nothing.
 
 All step kernels of a form have the same code between their threads, so that one plain and one full row stand for them, in blocks of
-two warps (see packs.py).  What one block leaves to another, which begins when the first has ended here, is seen now and then only:
-ThreadSanitizer soon forgets threads that have ended.  The last line is `N passed, N failed`.
+two warps (see packs.py).  Races between blocks are only sometimes seen: here a block starts when the one before it has ended,
+and ThreadSanitizer soon forgets threads that have ended.  The last line is `N passed, N failed`.
 """
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+/* The calls of the CUDA driver for the race programs.  driver.h documents the functions. */
 #include "driver.h"
 
 #include <dlfcn.h>

@@ -57,7 +57,7 @@ static void ok(quern_status status, const char *what) {
     if (status != QUERN_OK) fail(what);
 }
 
-/* ---- three ranks, and what each has ---- */
+/* ---- three ranks and their memory ---- */
 
 struct rank {
     quern_device *device;
@@ -98,7 +98,7 @@ static void allocate(size_t bytes, size_t offset) {
     for (int rank = 0; rank < RANKS; rank++) memcpy((char *)&ranks[rank] + offset, &parts[rank], sizeof *parts);
 }
 
-/* All slices are as long, and fill the outputs. */
+/* All slices have the same length and fill the outputs. */
 static void make_metadata(int rank) {
     struct rank *mine = &ranks[rank];
     pointer p;
@@ -126,9 +126,9 @@ static quern_ragged_all_to_all_args arguments(int rank, int from, int on_device)
     return args;
 }
 
-/* ---- what they do ---- */
+/* ---- the work of the ranks ---- */
 
-/* Nothing but the exit of the call that wrote it orders this after the other ranks' writing. */
+/* Only the exit barrier of the call that wrote this data orders the read after the other ranks' writes. */
 static void read_output(int rank, int from) {
     driver.set_context(ranks[rank].context);
     if (driver.copy(ranks[rank].copy, (pointer)(size_t)ranks[rank].boards[!from], ROWS * ROW_BYTES, ranks[rank].stream))
@@ -138,7 +138,8 @@ static void read_output(int rank, int from) {
 static void call_all(int from, int on_device, size_t bytes) {
     for (int rank = 0; rank < RANKS; rank++) {
         const quern_ragged_all_to_all_args args = arguments(rank, from, on_device);
-        ok(quern_ragged_all_to_all(groups[rank], &args, ranks[rank].workspace, bytes, ranks[rank].stream), "quern_ragged_all_to_all");
+        ok(quern_ragged_all_to_all(groups[rank], &args, ranks[rank].workspace, bytes, ranks[rank].stream),
+           "quern_ragged_all_to_all");
         read_output(rank, from);
     }
 }
@@ -151,7 +152,7 @@ static void barrier_of(const int *members, int count) {
 
 static void run_rounds(size_t bytes, quern_ragged_plan *const (*plans)[RANKS]) {
     static const int all[] = {0, 1, 2}, some[] = {0, 2};
-    call_all(1, 0, bytes);  /* once: that the metadata is brought from the host orders all that was called before it */
+    call_all(1, 0, bytes);  /* once: copying the metadata from the host orders all earlier calls before it */
     for (int round = 0; round < ROUNDS; round++) {
         call_all(0, 1, bytes);
         call_all(1, 1, bytes);

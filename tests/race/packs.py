@@ -1,4 +1,4 @@
-"""Kernels in small blocks for ThreadSanitizer, which can tell 256 threads apart and takes those that share a number for one.
+"""Kernels in small blocks for ThreadSanitizer, which can tell 256 threads apart and mistakes threads that share a number for one.
 
 They are compiled into a kernel pack that a race program loads, and their PTX, as it is or with one kind of instruction weakened or
 taken out, is translated for the emulator.
@@ -55,7 +55,7 @@ def _compile(source: Path) -> Path:
 
 
 def emulate(target: str, stems: Iterable[str], packs: Path, directory: Path, pattern: str = "", replacement: str = "") -> None:
-    """What the emulator runs for a target, in DIRECTORY/TARGET.so: a pack's PTX with each match of the pattern replaced."""
+    """The translated kernels for a target, in DIRECTORY/TARGET.so: a pack's PTX with each match of the pattern replaced."""
     sources, changes = [], 0
     for stem in stems:
         text = (packs / target / f"{stem}.ptx").read_text()

@@ -29,10 +29,11 @@ static void expect(quern_status status, const char *what) {
 }
 
 /*
- * One call: rows with every kind of label, logits of zero bits (their values do not matter here); with options, which a plain row has
- * not, if it is a full one.
+ * One call: rows with every kind of label, logits of zero bits (their values do not matter here); with options if the row is a
+ * full one.
  */
-static void run_case(quern_device *device, const struct quern_kernel *row, int64_t vocab, bool gradient, quern_reduction reduction) {
+static void run_case(quern_device *device, const struct quern_kernel *row, int64_t vocab, bool gradient,
+                     quern_reduction reduction) {
     enum { ROWS = 3 };
     int32_t labels[ROWS] = {0, -100, (int32_t)vocab};
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
@@ -85,7 +86,7 @@ static void run_row(const struct quern_kernel *row) {
     quern_device_close(device);
 }
 
-/* What the library chooses where rows are few: a block for each part, by the stages around the row. */
+/* The library's choice for few rows: a block for each part, in stages. */
 static void run_split(const struct quern_kernel *row) {
     unsetenv("QUERN_KERNEL");
     quern_device *device = open_device();

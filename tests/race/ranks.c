@@ -1,10 +1,10 @@
 /*
- * Thread ranks under ThreadSanitizer, which reports an order that the library does not make even where this processor keeps it.
+ * Thread ranks under ThreadSanitizer, which reports a missing order even if this processor happens to keep it.
  * A plain program, since ThreadSanitizer does not work under Criterion; a process with a race ends with ThreadSanitizer's status.
  *
  *   race_ranks [SCENE]       all scenes, or one
  *
- * It closes with `N passed, N failed`.
+ * The last line is `N passed, N failed`.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,14 +19,14 @@
 
 enum { RANKS = 4 };
 
-/* Plain memory, which only the library's barriers guard. */
+/* Plain memory, guarded by the library's barriers only. */
 struct board {
     _Alignas(64) struct {
         _Alignas(64) int64_t value;
     } of[RANKS];
 };
 
-/* Each member writes; all meet; each reads what the others have written; all meet again. */
+/* Each member writes; barrier; each reads the values of the others; barrier. */
 static void exchange_values(struct rank *rank, quern_group *group, const int *members, int count, int64_t value) {
     struct board *board = rank->shared;
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
@@ -72,7 +72,7 @@ static quern_status split(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-/* Each rank writes into all parts of the memory, which is new each time. */
+/* Each rank writes into all parts of the memory, which is allocated anew each time. */
 static quern_status write_to_peers(struct rank *rank) {
     quern_group *group = rank_group(rank, 30);
     for (int round = 1; round <= 60; round++) {
@@ -89,7 +89,7 @@ static quern_status write_to_peers(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-/* Again and again a group whose end somebody brings about, in one way or another, while others wait and ask. */
+/* Repeatedly a rank ends a group, in several ways, while others wait and ask for reports. */
 static quern_status end_badly(struct rank *rank) {
     char report[2048];
     for (int round = 0; round < 40; round++) {
@@ -112,7 +112,9 @@ static quern_status end_badly(struct rank *rank) {
     return QUERN_OK;
 }
 
-/* What the other thread is to look at (NULL: it may end), and what it has looked at: an order by which it would be known is not made. */
+/*
+ * The group that the other thread checks (NULL: it may end), and the group that it has checked, stored relaxed to create no order.
+ */
 static quern_group *_Atomic watched, *_Atomic seen;
 
 static void *watch(void *user) {
@@ -127,7 +129,7 @@ static void *watch(void *user) {
     return user;
 }
 
-/* Rank 0 makes and destroys groups at which another thread looks, and which it aborts. */
+/* Rank 0 creates and destroys groups that another thread reads and aborts. */
 static quern_status destroy_while_watched(struct rank *rank) {
     pthread_t watcher;
     quern_group_args args = rank_group_args(rank, 30);
@@ -148,8 +150,8 @@ static quern_status destroy_while_watched(struct rank *rank) {
 }
 
 /*
- * Slices from all to all, among members that change; each rank writes all its memory anew right after a call, and one is now and
- * then late.  The kernels must be those that call memcpy, which ThreadSanitizer sees.
+ * Slices from all to all, among changing members; each rank overwrites all its memory right after a call, and one is late now and
+ * then.  The kernels must be those that call memcpy, which ThreadSanitizer sees.
  */
 static quern_status exchange_slices(struct rank *rank) {
     struct ragged_bench bench;

@@ -287,7 +287,7 @@ static void check_neighbours(const struct adam_problem *got, const struct adam_p
 
 /*
  * Special values in one array at a time: each affects its own element, and all others are unchanged.  In a scaled type a large
- * finite value changes its block's scale, so finite values are tested only for the other types.
+ * finite value changes its block's scale, so there the neighbours are compared for infinities and NaN only.
  */
 static void check_special_values(const struct test_device *device, const struct quern_kernel *row, quern_rounding rounding) {
     static const int64_t counts[] = {96};

@@ -94,7 +94,7 @@ static long long launches_of(const struct test_device *device, const struct quer
     return launched;
 }
 
-/* A plan always takes one launch; a list takes one for each full launch table. */
+/* A plan always takes one launch; a list takes one per batch of tensors. */
 Test(adam_plan, launches_are_few) {
     if (test_kind() != QUERN_CUDA || cuda_launches() < 0) cr_skip_test("the emulator counts launches");
     for (int form = 0; form < 2; form++) {

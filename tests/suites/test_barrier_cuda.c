@@ -39,7 +39,7 @@ struct board {
     struct gpu_group *group;
     uint32_t *slots[MOST_GPU_RANKS];                             /* [writer] in each rank's memory */
     uint32_t (*value)[MOST_ROUNDS];                              /* [rank][round]: what it wrote */
-    cuda_pointer seen[MOST_GPU_RANKS];                           /* a history in each rank's memory: a copy to the host would wait */
+    cuda_pointer seen[MOST_GPU_RANKS];                           /* a history in each rank's memory: host copies would wait */
     uint64_t members[MOST_ROUNDS];
     int rounds;
 };
@@ -84,7 +84,8 @@ static void enqueue_share(struct board *board, int round, int rank) {
         CUDA(cuMemcpyHtoDAsync_v2((cuda_pointer)there, &board->value[rank][round], sizeof(uint32_t), stream));
     }
     check_ok(quern_barrier(group->group[rank], &args, stream));
-    CUDA(cuMemcpyDtoDAsync_v2(board->seen[rank] + (size_t)round * sizeof(uint32_t[MOST_GPU_RANKS]), (cuda_pointer)board->slots[rank],
+    CUDA(cuMemcpyDtoDAsync_v2(board->seen[rank] + (size_t)round * sizeof(uint32_t[MOST_GPU_RANKS]),
+                              (cuda_pointer)board->slots[rank],
                               (size_t)group->ranks * sizeof(uint32_t), stream));
     check_ok(quern_barrier(group->group[rank], &args, stream));
 }
@@ -102,7 +103,8 @@ static void check_history(const struct board *board, int rank, history seen) {
         for (int writer = 0; writer < board->group->ranks; writer++) {
             if (!takes_part(board, round, rank) || !takes_part(board, round, writer)) continue;
             check(seen[round][writer] == board->value[writer][round],
-                  "%d ranks, round %d: rank %d passed the barrier before rank %d had come", board->group->ranks, round, rank, writer);
+                  "%d ranks, round %d: rank %d passed the barrier before rank %d had come", board->group->ranks, round, rank,
+                      writer);
         }
 }
 

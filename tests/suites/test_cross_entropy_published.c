@@ -23,7 +23,7 @@ struct published {
     int64_t ignore_index, ignored_every;
     float label_smoothing, z_loss, softcap;
     bool has_weights;
-    int shards;  /* 0: one vocab, not a range */
+    int shards;  /* 0: the vocab is not split into shards */
 };
 
 #define NONE QUERN_REDUCTION_NONE

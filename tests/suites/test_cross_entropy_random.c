@@ -88,7 +88,7 @@ static struct cross_entropy_case draw(struct dice *dice, const struct quern_kern
     return c;
 }
 
-/* A few rows become special: masked, infinite or NaN, with bad labels. */
+/* A few rows become special: -infinity, NaN or infinity in some columns, or an invalid label. */
 static void edit(struct dice *dice, const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     static const double values[] = {(double)-INFINITY, (double)-INFINITY, (double)-INFINITY, (double)NAN, (double)INFINITY};
     for (int64_t r = 0; r < c->rows; r++) {

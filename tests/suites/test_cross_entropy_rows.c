@@ -207,7 +207,7 @@ Test(cross_entropy_rows, positive_infinity_is_nan) {
     check_everywhere(put_infinity);
 }
 
-/* NaN in every single column in turn: no lane, tail or tile may lose it. */
+/* NaN or +infinity in every single column in turn: no lane, tail or tile may lose it. */
 Test(cross_entropy_rows, nan_in_every_column) {
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         struct test_device device;

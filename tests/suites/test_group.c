@@ -71,7 +71,7 @@ static void ignore_line(void *user, quern_log_level level, const char *line) { (
 
 Test(group, refuses_bad_arguments) {
     quern_device *device = open_cpu();
-    quern_set_log(ignore_line, NULL, QUERN_LOG_DEBUG);  /* the members that validate devices */
+    quern_set_log(ignore_line, NULL, QUERN_LOG_DEBUG);  /* at this level the call looks for devices too */
     char long_name[202];
     memset(long_name, 'n', sizeof long_name - 1);
     long_name[201] = 0;
@@ -204,7 +204,8 @@ Test(group, refuses_bad_arguments_of_split) {
         {&group, -1, zeros, zeros, made, QUERN_INVALID_ARGUMENT, "count is -1: expected 1 to 128 handles"},
         {&group, 129, zeros, zeros, made, QUERN_INVALID_ARGUMENT, "count is 129: expected 1 to 128 handles"},
         {(quern_group *[]){NULL}, 1, zeros, zeros, made, QUERN_NULL_POINTER, "group is NULL"},
-        {(quern_group *[]){group, group}, 2, zeros, zeros, made, QUERN_INVALID_ARGUMENT, "groups[1] is the same handle as groups[0]"},
+        {(quern_group *[]){group, group}, 2, zeros, zeros, made, QUERN_INVALID_ARGUMENT,
+            "groups[1] is the same handle as groups[0]"},
         {(quern_group *[]){group, other}, 2, zeros, zeros, made, QUERN_INVALID_ARGUMENT, "groups[1] is of another group"},
         {&group, 1, NULL, zeros, made, QUERN_NULL_POINTER, "colours is NULL"},
         {&group, 1, zeros, NULL, made, QUERN_NULL_POINTER, "keys is NULL"},

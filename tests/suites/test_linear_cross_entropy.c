@@ -57,14 +57,15 @@ static void matrices_of(const quern_gemm_args *args, struct matrix m[3]) {
     m[2] = stored(args->c, args->c_dtype, args->m, args->n, args->c_stride);
 }
 
-/* The device's memory, excluding the padding behind a matrix's last row. */
+/* The bytes of a matrix in the device's memory, without the padding behind its last row. */
 static size_t span(const struct matrix *m) {
     if (!m->rows || !m->columns) return 0;
     return (size_t)((m->rows - 1) * m->stride + m->columns) * quern_dtype_bytes(m->dtype);
 }
 
 static void fetch(const struct test_device *device, struct matrix *m, void *copy) {
-    if (device->kind == QUERN_CUDA && span(m)) CUDA(cuMemcpyDtoHAsync_v2(copy, (cuda_pointer)(uintptr_t)m->data, span(m), device->stream));
+    if (device->kind == QUERN_CUDA && span(m))
+        CUDA(cuMemcpyDtoHAsync_v2(copy, (cuda_pointer)(uintptr_t)m->data, span(m), device->stream));
 }
 
 struct products {
@@ -107,7 +108,7 @@ struct shape {
     int64_t rows, vocab, width, chunk_rows;
     quern_reduction reduction;
     float label_smoothing, softcap, z_loss;
-    int64_t padding;  /* the offset of every stride */
+    int64_t padding;  /* added to every stride */
     bool accumulate;
     uint64_t seed;
 };
@@ -141,7 +142,8 @@ static void open_labels(struct layer *layer) {
     int32_t *labels = malloc((size_t)rows * sizeof *labels + 1);
     float *upstream = malloc((size_t)rows * sizeof *upstream + 1);
     for (int64_t row = 0; row < rows; row++) {
-        labels[row] = row % 11 == 3 ? -100 : row == 5 ? -7 : (int32_t)random_below(layer->shape.seed + 3, (uint64_t)row, layer->shape.vocab);
+        labels[row] = row % 11 == 3 ? -100 : row == 5 ? -7
+            : (int32_t)random_below(layer->shape.seed + 3, (uint64_t)row, layer->shape.vocab);
         upstream[row] = (float)(1 + random_uniform(layer->shape.seed + 4, (uint64_t)row));
     }
     buffer_open(&layer->labels, &layer->device, (size_t)rows * sizeof *labels, 4, labels);
@@ -189,7 +191,8 @@ static quern_status run_layer(struct layer *layer) {
     size_t bytes = 0;
     check_ok(quern_linear_cross_entropy_workspace(layer->device.quern, &layer->args, &bytes));
     buffer_open(&workspace, &layer->device, bytes, 0, NULL);
-    quern_status status = quern_linear_cross_entropy(layer->device.quern, &layer->args, workspace.data, bytes, layer->device.stream);
+    quern_status status = quern_linear_cross_entropy(layer->device.quern, &layer->args, workspace.data, bytes,
+                                                     layer->device.stream);
     buffer_close(&workspace);
     return status;
 }
@@ -291,7 +294,8 @@ Test(linear_cross_entropy, any_chunk_gives_the_same) {
 Test(linear_cross_entropy, any_dtypes) {
     static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
     for (int i = 0; i < 27; i++)
-        check_layer(SHAPE(.hidden = dtypes[i % 3], .weight = dtypes[i / 3 % 3], .logits = dtypes[i / 9], .chunk_rows = 16, .rows = 40,
+        check_layer(SHAPE(.hidden = dtypes[i % 3], .weight = dtypes[i / 3 % 3], .logits = dtypes[i / 9], .chunk_rows = 16,
+                          .rows = 40,
                           .seed = (uint64_t)i + 2));
 }
 
@@ -394,7 +398,8 @@ Test(linear_cross_entropy, refusals) {
     REFUSED(QUERN_INVALID_SHAPE, "args.width is -1", layer.args.width = -1);
     REFUSED(QUERN_INVALID_SHAPE, "args.chunk_rows is -1", layer.args.chunk_rows = -1);
     REFUSED(QUERN_INVALID_SHAPE, "args.hidden_stride is 23: expected at least width, 24", layer.args.hidden_stride = 23);
-    REFUSED(QUERN_INVALID_SHAPE, "150 rows at args.d_weight_stride 9223372036854775807 are more", layer.args.d_weight_stride = INT64_MAX);
+    REFUSED(QUERN_INVALID_SHAPE, "150 rows at args.d_weight_stride 9223372036854775807 are more",
+            layer.args.d_weight_stride = INT64_MAX);
     REFUSED(QUERN_NULL_POINTER, "args.gemm is NULL", layer.args.gemm = NULL);
     REFUSED(QUERN_NULL_POINTER, "args.hidden is NULL", layer.args.hidden = NULL);
     REFUSED(QUERN_NULL_POINTER, "args.weight is NULL", layer.args.weight = NULL);
@@ -431,7 +436,8 @@ static void check_product(const struct test_device *device, quern_blas *blas, qu
         for (int64_t column = 0; column < args.n; column++) {
             double e = at(&m[2], 0, row, column), f = at(&found, 0, row, column);
             double tolerance = 1e-5 * sqrt((double)args.k + 1) + (args.c_dtype == QUERN_F32 ? 0 : dtype_ulp(args.c_dtype, e));
-            check(fabs(e - f) <= tolerance, "[%lld][%lld] is %g instead of %g: %lld x %lld x %lld", (long long)row, (long long)column,
+            check(fabs(e - f) <= tolerance, "[%lld][%lld] is %g instead of %g: %lld x %lld x %lld", (long long)row,
+                  (long long)column,
                   f, e, (long long)args.m, (long long)args.n, (long long)args.k);
         }
     for (int i = 0; i < 3; i++) {
@@ -469,7 +475,8 @@ Test(linear_cross_entropy, the_blas_multiplies_by_tiles) {
     if (!has_blas(&device, &blas)) cr_skip_test("no BLAS");
     for (int i = 0; i < 3; i++) {
         const int64_t size = test_size(1030, 70), m = i == 0 ? size : 5, n = i == 1 ? size : 3, k = i == 2 ? 2 * size : 4;
-        check_product(&device, blas, (quern_gemm_args){.size = sizeof(quern_gemm_args), .m = m, .n = n, .k = k, .a_dtype = QUERN_BF16,
+        check_product(&device, blas, (quern_gemm_args){.size = sizeof(quern_gemm_args), .m = m, .n = n, .k = k,
+            .a_dtype = QUERN_BF16,
                       .b_dtype = QUERN_BF16, .c_dtype = QUERN_BF16, .a_stride = k, .b_stride = n, .c_stride = n}, (uint64_t)i);
     }
     quern_blas_close(blas);

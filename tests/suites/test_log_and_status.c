@@ -144,7 +144,7 @@ static int occurrences(const char *text, const char *word) {
 
 Test(log, levels_are_kept_apart) {
     static struct record error, information, debugging, nothing;
-    test_target();  /* which opens its own device */
+    test_target();  /* opens its own device */
     quern_set_log(keep, &error, QUERN_LOG_ERROR);
     do_things();
     quern_set_log(keep, &information, QUERN_LOG_INFO);

@@ -30,7 +30,8 @@ static void close_bench(struct gpu_ragged *bench) {
     gpu_group_close(bench->group);
 }
 
-static void open_case(struct ragged_case *c, const struct gpu_ragged *bench, uint64_t seed, struct ragged_choice choice, bool in_place) {
+static void open_case(struct ragged_case *c, const struct gpu_ragged *bench, uint64_t seed, struct ragged_choice choice,
+                      bool in_place) {
     choice.ranks = bench->group->ranks;
     ragged_case_open(c, seed, choice);
     gpu_ragged_place(c, in_place);
@@ -79,7 +80,8 @@ Test(ragged_cuda, any_number_of_ranks) {
 
 Test(ragged_cuda, four_ranks_share_a_gpu) {
     for (int where = 0; where <= METADATA_IN_PLAN; where++)
-        run_random((struct gpu_group_options){.ranks = 4, .machine = {.devices = 1, .multiprocessors = 4}}, 8, (enum gpu_metadata)where);
+        run_random((struct gpu_group_options){.ranks = 4, .machine = {.devices = 1, .multiprocessors = 4}}, 8,
+                   (enum gpu_metadata)where);
 }
 
 Test(ragged_cuda, many_ranks_share_gpus) {
@@ -99,7 +101,8 @@ static const struct example examples[] = {
     {.input = {{1, 2, 2}, {3, 4, 0}}, .input_rows = 3, .fill = 0,
      .metadata = {{{0, 1}, {1, 2}, {0, 0}, {1, 1}}, {{0, 1}, {1, 1}, {1, 2}, {2, 1}}}, .expected = {{1, 3, 0, 0}, {2, 2, 4, 0}}},
     {.input = {{0, 1, 2, 3}, {10, 11, 12, 13}}, .input_rows = 4, .fill = -1,
-     .metadata = {{{0, 2}, {1, 1}, {0, 0}, {1, 1}}, {{0, 2}, {1, 1}, {2, 2}, {1, 1}}}, .expected = {{0, -1, 10, -1}, {2, -1, 12, -1}}},
+     .metadata = {{{0, 2}, {1, 1}, {0, 0}, {1, 1}}, {{0, 2}, {1, 1}, {2, 2}, {1, 1}}},
+         .expected = {{0, -1, 10, -1}, {2, -1, 12, -1}}},
 };
 
 static void enqueue_example(const struct gpu_ragged *bench, const struct example *example, int rank) {
@@ -114,7 +117,8 @@ static void enqueue_example(const struct gpu_ragged *bench, const struct example
     args.output = output, args.output_rows = 4, args.row_bytes = sizeof(int32_t);
     args.input_offsets = example->metadata[rank][0], args.send_sizes = example->metadata[rank][1];
     args.output_offsets = example->metadata[rank][2], args.recv_sizes = example->metadata[rank][3];
-    check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], bench->workspace_bytes, device->stream));
+    check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], bench->workspace_bytes,
+                                     device->stream));
 }
 
 Test(ragged_cuda, worked_examples) {
@@ -126,10 +130,12 @@ Test(ragged_cuda, worked_examples) {
         gpu_group_synchronize(&group);
         for (int rank = 0; rank < 2; rank++) {
             int32_t output[4];
-            CUDA(cuMemcpyDtoHAsync_v2(output, (uintptr_t)bench.pool[rank][RAGGED_SYMMETRIC], sizeof output, group.device[rank].stream));
+            CUDA(cuMemcpyDtoHAsync_v2(output, (uintptr_t)bench.pool[rank][RAGGED_SYMMETRIC], sizeof output,
+                                      group.device[rank].stream));
             device_synchronize(&group.device[rank]);
             for (int row = 0; row < 4; row++)
-                check(output[row] == examples[i].expected[rank][row], "example %zu: row %d of rank %d is %d instead of %d", i, row, rank,
+                check(output[row] == examples[i].expected[rank][row], "example %zu: row %d of rank %d is %d instead of %d", i, row,
+                      rank,
                       output[row], examples[i].expected[rank][row]);
         }
     }
@@ -150,7 +156,8 @@ static void enqueue_one_way(const struct gpu_ragged *bench, int rank, int sender
     args.input = bench->pool[rank][RAGGED_PRIVATE], args.output = bench->pool[rank][RAGGED_SYMMETRIC];
     args.input_rows = args.output_rows = LONG, args.row_bytes = 1, args.multiprocessors = 1;
     args.input_offsets = args.output_offsets = zeros, args.send_sizes = gives, args.recv_sizes = takes;
-    check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], bench->workspace_bytes, device->stream));
+    check_ok(quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], bench->workspace_bytes,
+                                     device->stream));
 }
 
 /* The receiver's stream copies its output directly after its own operation. */
@@ -229,8 +236,10 @@ Test(ragged_cuda, large_and_small_slices) {
     gpu_ragged_open(&bench, &group, 16 << 20, WORKSPACE);
     for (uint64_t i = 0; i < 6; i++) {
         struct ragged_case c;
-        open_case(&c, &bench, 40 + i, i % 2 ? (struct ragged_choice){.row_bytes = 4097, .updates = 2, .largest = 300, .everyone = true}
-                                            : (struct ragged_choice){.row_bytes = 3, .updates = 2000, .largest = 9, .everyone = true}, i == 5);
+        open_case(&c, &bench, 40 + i,
+                  i % 2 ? (struct ragged_choice){.row_bytes = 4097, .updates = 2, .largest = 300, .everyone = true}
+                        : (struct ragged_choice){.row_bytes = 3, .updates = 2000, .largest = 9, .everyone = true},
+                  i == 5);
         gpu_ragged_run(&bench, &c, (enum gpu_metadata)(i % 3));
         ragged_case_close(&c);
     }
@@ -269,7 +278,8 @@ Test(ragged_cuda, rows_of_no_bytes_need_no_memory) {
             args.input_rows = args.output_rows = round ? 0 : 3;
             args.input_offsets = args.output_offsets = offsets;
             args.send_sizes = args.recv_sizes = round ? none : sizes;
-            check_ok(quern_ragged_all_to_all(group.group[rank], &args, bench.workspace[rank], WORKSPACE, group.device[rank].stream));
+            check_ok(quern_ragged_all_to_all(group.group[rank], &args, bench.workspace[rank], WORKSPACE,
+                                             group.device[rank].stream));
         }
         gpu_group_synchronize(&group);
         for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
@@ -314,7 +324,8 @@ static void shift_inputs(struct ragged_case *c, int by) {
     for (int place = 0; place < c->count; place++) {
         const struct ragged_case_member *member = &c->members[place];
         for (int64_t entry = 0; entry < c->count * c->updates; entry++)
-            member->input_offsets[entry] = (member->input_offsets[entry] + by) % (member->input.rows - member->send_sizes[entry] + 1);
+            member->input_offsets[entry] = (member->input_offsets[entry] + by)
+                % (member->input.rows - member->send_sizes[entry] + 1);
     }
 }
 
@@ -325,7 +336,8 @@ static void capture_call(struct gpu_ragged *bench, const struct ragged_case *c, 
     for (int rank = 0; rank < group->ranks; rank++) args[rank] = gpu_ragged_arguments(bench, c, rank, METADATA_ON_DEVICE, storage);
     gpu_group_begin_capture(group);
     for (int rank = 0; rank < group->ranks; rank++)
-        check_ok(quern_ragged_all_to_all(group->group[rank], &args[rank], bench->workspace[rank], WORKSPACE, group->device[rank].stream));
+        check_ok(quern_ragged_all_to_all(group->group[rank], &args[rank], bench->workspace[rank], WORKSPACE,
+                                         group->device[rank].stream));
     gpu_group_end_capture(group, replay);
 }
 

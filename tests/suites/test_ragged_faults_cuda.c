@@ -20,7 +20,8 @@ enum { RANKS = 3, UPDATES = 2, SIZE = 3, POOL = 1 << 16, WORKSPACE = 1 << 16 };
 /* ---- a case without a mistake: every slice has SIZE rows ---- */
 
 static void open_case(struct ragged_case *c, uint64_t seed) {
-    ragged_case_open(c, seed, (struct ragged_choice){.ranks = RANKS, .everyone = true, .updates = UPDATES, .row_bytes = 24, .largest = 1});
+    ragged_case_open(c, seed, (struct ragged_choice){.ranks = RANKS, .everyone = true, .updates = UPDATES, .row_bytes = 24,
+        .largest = 1});
     for (int i = 0; i < RANKS; i++) {
         struct ragged_case_member *member = &c->members[i];
         for (int entry = 0; entry < RANKS * UPDATES; entry++) {
@@ -82,7 +83,8 @@ static const struct mistake in_metadata[] = {
     {far_beyond_input, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 1: the slice ends at input row 9223372036854775807", QUERN_OK},
     {beyond_output, QUERN_INVALID_SHAPE,
      "rank 2, peer 1, update 0: the slice ends at output row 19, expected at most the receiver's output_rows, 18", QUERN_OK},
-    {far_beyond_output, QUERN_INVALID_SHAPE, "rank 2, peer 1, update 0: the slice ends at output row 9223372036854775807", QUERN_OK},
+    {far_beyond_output, QUERN_INVALID_SHAPE, "rank 2, peer 1, update 0: the slice ends at output row 9223372036854775807",
+        QUERN_OK},
     {sends_less, QUERN_PEER_MISMATCH,
      "rank 0, peer 1, update 0: the sender's send_sizes is 2, the receiver's recv_sizes is 3", QUERN_OK},
     {expects_more, QUERN_PEER_MISMATCH,
@@ -158,7 +160,7 @@ static void plan_with(struct gpu_ragged *bench, const struct mistake *mistake, u
     struct ragged_case c;
     struct arguments all;
     quern_ragged_plan *plans[RANKS];
-    if (mistake->make == other_workspace) return;  /* which the others never read */
+    if (mistake->make == other_workspace) return;  /* the others never read it */
     open_case(&c, seed);
     gpu_ragged_fill(bench, &c, 0);
     gather(&all, bench, &c, METADATA_IN_PLAN, mistake);

@@ -83,7 +83,7 @@ static int count_mappings(void) {
 
 /* ---- allocation ---- */
 
-/* One of several allocations is large, but it is checked only in part if there are many ranks. */
+/* One of several parts is large, unless many ranks would all check it. */
 static size_t size_for(int rank, int ranks) {
     static const size_t sizes[] = {7000, 1, 0, 4096, (3 << 20) + 5, 255};
     size_t size = sizes[rank % (int)COUNT(sizes)];
@@ -226,7 +226,7 @@ static quern_status use_after_free(struct rank *rank) {
         refuse_peer(rank, group, mine, 0, "was freed");
     }
     meet(rank, group);
-    /* A freed range must not be allocated again at once: its use would look like a use after free. */
+    /* malloc must not get the freed addresses: their use would look like a use after free. */
     for (int i = 0; i < 8; i++) {
         char *fresh = malloc(bytes * 8);
         rank_check(rank, fresh + bytes * 8 <= mine || fresh >= mine + bytes, "freed addresses came back");
@@ -300,7 +300,7 @@ static quern_status allocate_often(struct rank *rank) {
         size_t bytes = i % 10 == 9 && rank->rank == 1 ? (size_t)1 << 42 : (size_t)(i % 7) * 30000;
         rank_status(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer), i % 10 == 9 ? QUERN_OUT_OF_MEMORY : QUERN_OK);
         if (i % 10 != 9) rank_ok(rank, quern_symmetric_free(group, pointer, NULL));
-        /* Whether this rank is the last of its process: the case if it is alone there. */
+        /* A rank that is alone in its process is the last to free. */
         rank_check(rank, rank->kind == RANK_THREADS || count_mappings() == before.mappings, "memory outlives its last part");
     }
     check_held(rank, group, before);

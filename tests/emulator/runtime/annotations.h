@@ -26,22 +26,23 @@ namespace emulator {
 inline bool under_asan() { return &__asan_poison_memory_region != nullptr; }
 inline bool under_tsan() { return &__tsan_create_fiber != nullptr; }
 
-// Happens-before edges exist only where CUDA has them; a fiber switch is none.
+// Happens-before edges exist only where CUDA has them; a fiber switch creates none.
 inline void happens_before(void *at) { if (&__tsan_release) __tsan_release(at); }
 inline void happens_after(void *at) { if (&__tsan_acquire) __tsan_acquire(at); }
 
 inline void poison(void *p, size_t n) { if (under_asan() && n) __asan_poison_memory_region(p, n); }
 inline void unpoison(void *p, size_t n) { if (under_asan() && n) __asan_unpoison_memory_region(p, n); }
 
-// The runtime itself is not instrumented: what it copies for a kernel it must ask about.
-inline bool is_poisoned(const void *p, size_t n) { return under_asan() && n && __asan_region_is_poisoned(const_cast<void *>(p), n); }
+// The runtime itself is not instrumented: it must report its accesses on behalf of a kernel.
+inline bool is_poisoned(const void *p, size_t n) {
+  return under_asan() && n && __asan_region_is_poisoned(const_cast<void *>(p), n);
+}
 
 inline void note_read(const void *p, size_t n) { if (&__tsan_read_range && n) __tsan_read_range(const_cast<void *>(p), n); }
 inline void note_write(void *p, size_t n) { if (&__tsan_write_range && n) __tsan_write_range(p, n); }
 
-// A history of its own for ThreadSanitizer. The host thread runs the work of
-// all streams, and must not carry what one kernel did over to the next: each
-// operation runs in its own history, with edges only from what it depends on.
+// A separate history for ThreadSanitizer. The host thread runs the work of all streams, and must not carry the accesses of one
+// kernel over to the next: each operation runs in its own history, with edges only from its dependencies.
 class History {
  public:
   ~History() { if (fiber_) __tsan_destroy_fiber(fiber_); }

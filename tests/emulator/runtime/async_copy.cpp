@@ -1,5 +1,5 @@
-// cp.async, cp.async.bulk, st.async and red.async. A copy reads its source and writes its destination
-// only when somebody waits for it: a kernel that forgets to wait finds the 0xff fill in its place.
+// cp.async, cp.async.bulk, st.async and red.async. A copy reads its source and writes its destination only when a thread waits for
+// it: a kernel that forgets to wait finds the 0xff fill in its place.
 #include <sys/mman.h>
 #include <algorithm>
 #include <cstring>
@@ -70,7 +70,7 @@ template <class F> void deliver_due(Block &b, F due) {
   b.deliveries.resize(kept);
 }
 
-// The destination is undefined from the issue on, and what comes to it comes after that.
+// The destination is undefined from the issue on, and later writes to it come after that.
 void hold_back(FiberThread &t, const Delivery &d) {
   if (d.kind == Delivery::copy || d.kind == Delivery::bulk_load) memset(d.to, 0xff, d.bytes);
   t.block->deliveries.push_back(d);
@@ -81,7 +81,7 @@ void require(bool condition, Thread &t, u32 error, const char *what, u32 line) {
   if (!condition) fail_thread(t, error, what, line);
 }
 
-// What is copied later is checked where the kernel asks for it.
+// The copy happens later, but its range is checked at the instruction.
 void check_memory(Thread &t, const u8 *at, u32 bytes, u32 line) {
   require(!leaves_allocation(u64(at), bytes), t, 700, "asynchronous copy past the end of an allocation", line);
   require(!is_poisoned(at, bytes), t, 700, "asynchronous copy of memory that AddressSanitizer has poisoned", line);
@@ -147,7 +147,7 @@ void load_one(FiberThread &t, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, 
 
 }  // namespace
 
-// With a multicast the offsets of destination and mbarrier are the same in each of the blocks.
+// With a multicast the offsets of destination and mbarrier are the same in all of the blocks.
 void service_bulk_load(Thread &thread, u8 *to, const u8 *from, u32 bytes, u64 *mbarrier, u32 ctas, u32 line) {
   FiberThread &t = fiber_thread(thread);
   Cluster &c = *t.block->cluster;
@@ -164,7 +164,8 @@ void service_bulk_load(Thread &thread, u8 *to, const u8 *from, u32 bytes, u64 *m
   for (auto &b : c.blocks) {
     if (!(ctas >> b->view.cluster_ctarank & 1)) continue;
     u8 *target = b->view.shared;
-    load_one(t, target + (to - base), from, bytes, reinterpret_cast<u64 *>(target + (reinterpret_cast<u8 *>(mbarrier) - base)), line);
+    load_one(t, target + (to - base), from, bytes, reinterpret_cast<u64 *>(target + (reinterpret_cast<u8 *>(mbarrier) - base)),
+             line);
   }
 }
 
@@ -180,7 +181,7 @@ void service_bulk_store(Thread &thread, u8 *to, const u8 *from, u32 bytes, u32 l
 
 void service_bulk_commit(Thread &t) { fiber_thread(t).bulk_groups++; }
 
-// After .read the source may be used again, but nobody may count on the destination yet.
+// After .read the source may be used again, but no thread may rely on the destination yet.
 void service_bulk_wait(Thread &thread, u32 groups_left, bool only_read) {
   FiberThread &t = fiber_thread(thread);
   u32 end = t.bulk_groups > groups_left ? t.bulk_groups - groups_left : 0;
@@ -201,7 +202,7 @@ void service_store_async(Thread &thread, u8 *to, const u8 *value, u32 bytes, Asy
   hold_back(t, d);
 }
 
-// ---- what others ask about operations under way ----
+// ---- queries about operations in progress ----
 
 bool is_bound(const Cluster &c, const u64 *mbarrier) {
   for (auto &b : c.blocks)
@@ -210,7 +211,7 @@ bool is_bound(const Cluster &c, const u64 *mbarrier) {
   return false;
 }
 
-// An arrival takes its thread's copies along.
+// An arrival completes its thread's copies too.
 void deliver_bound_to(FiberThread &t, const u64 *mbarrier) {
   if (!is_bound(*t.block->cluster, mbarrier)) return;
   void *edge = const_cast<u64 *>(mbarrier);
@@ -230,7 +231,7 @@ bool has_stores_under_way(const Block &b) {
   return std::any_of(b.deliveries.begin(), b.deliveries.end(), [](const Delivery &d) { return d.staged_bytes != 0; });
 }
 
-// A block that ends while an asynchronous operation still uses its shared memory is wrong on the GPU too.
+// A block that ends while an asynchronous operation still uses its shared memory is an error on the GPU too.
 void check_deliveries(Block &b) {
   auto uses = [&](const u8 *at) { return at >= b.view.shared && at < b.view.shared + b.view.shared_bytes; };
   for (auto &other : b.cluster->blocks)

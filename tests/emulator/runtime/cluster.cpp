@@ -1,4 +1,4 @@
-// Blocks of a cluster: their barrier, and the shared memory that each has of the others.
+// Blocks of a cluster: their barrier, and access to each other's shared memory.
 #include <sys/mman.h>
 #include <cstring>
 
@@ -11,7 +11,7 @@ namespace emulator {
 
 namespace {
 
-// With .aligned the lanes of a warp must come by the same instruction.
+// With .aligned all lanes of a warp must execute the same instruction.
 void check_alignment(FiberThread &last, Block &b) {
   const FiberThread *left = nullptr;
   for (FiberThread &t : b.thread) {
@@ -55,7 +55,7 @@ void service_cluster_wait(Thread &thread, u32 options, u32 line) {
   happens_after(&c.sync_tag);
 }
 
-// Who has exited is not waited for, nor counted.
+// A thread that has exited is neither waited for nor counted.
 void thread_exits_cluster(FiberThread &t) {
   Cluster &c = *t.block->cluster;
   c.live_threads--;
@@ -85,11 +85,11 @@ void check_access(FiberThread &t, const Block &b, const u8 *at, u32 bytes, u32 l
     fail_thread(t, 700, "access past the end of the shared memory of a block of the cluster", line);
 }
 
-// Whether weak stores to other blocks come at once or only when these have got as far as they can.
+// Whether weak stores to other blocks become visible at once or only after these have run as far as they can.
 bool stores_late() { return order() == Order::reverse || (order() == Order::random && choose_bit(3, 0)); }
 
-// The other blocks go on as far as they can before this thread does. What it reads must not change
-// meanwhile, nor may the block whose memory it is end: then nothing made the one wait for the other.
+// The other blocks run as far as they can before this thread does. Its reads must not change meanwhile, nor may the block that
+// owns the memory end: otherwise no synchronisation ordered the two.
 void meet_peer(FiberThread &t, const Block &b, u8 *at, u32 bytes, u32 access, u32 line) {
   u8 before[32];
   const u32 compared = access == peer_read ? bytes : 0;
@@ -120,13 +120,14 @@ Block &block_of(FiberThread &t, u32 address, u32 line) {
 
 }  // namespace
 
-// What a forbidden address in or behind the shared memory of the cluster is, empty if it is elsewhere.
+// Describes a forbidden address in or behind the shared memory of the cluster; empty for all other addresses.
 std::string describe_shared(const Block &own, const void *address) {
   const char *at = static_cast<const char *>(address);
   for (auto &b : own.cluster->blocks) {
     const char *end = b->mapping + b->mapping_bytes, *guard = end - b->guard_bytes;
     if (at < b->mapping || at >= end) continue;
-    if (at < guard) return "shared memory of block " + std::to_string(b->view.cluster_ctarank) + " of the cluster, which has exited";
+    if (at < guard) return "shared memory of block " + std::to_string(b->view.cluster_ctarank)
+        + " of the cluster, which has exited";
     bool is_mapped = at - reinterpret_cast<const char *>(b->view.shared) > offset_mask;
     return is_mapped ? "an address in shared::cluster used as one in shared::cta" : "past the end of shared memory";
   }
@@ -179,10 +180,9 @@ u32 service_cluster_rank(Thread &thread, u32 address, u32 line) {
   return block_of(fiber_thread(thread), address, line).view.cluster_ctarank;
 }
 
-// ---- the beginning and the end of a block among others ----
+// ---- the start and the end of a block in its cluster ----
 
-// For ThreadSanitizer each is a write to all of its shared memory, which comes before or after everything
-// that the block's own threads do.
+// For ThreadSanitizer each is a write to all of its shared memory, before or after all accesses of the block's own threads.
 void begin_shared(Block &b) {
   if (b.has_begun) return happens_after(&b.begin_tag);
   note_write(b.view.shared, b.view.shared_bytes);
@@ -190,7 +190,7 @@ void begin_shared(Block &b) {
   b.has_begun = true;
 }
 
-// From here on its shared memory may be used by nobody.
+// From here on no thread may use its shared memory.
 void close_shared(Block &b) {
   happens_after(&b.exit_tag);
   note_write(b.view.shared, b.view.shared_bytes);

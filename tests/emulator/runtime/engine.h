@@ -38,7 +38,7 @@ struct FiberThread : Thread {
   u32 cluster_arrive, cluster_wait;  // lines of the last ones, 0 unless .aligned
   const u64 *asked;      // mbarrier whose phase it last found open
   u64 asked_phase;
-  u32 found_open;        // how often so far
+  u32 found_open;        // executed so far
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
 };
 
@@ -62,7 +62,7 @@ struct Warp {
   char sync_tag;  // ThreadSanitizer: bar.warp.sync
 };
 
-// An asynchronous operation that has been issued and is held back as long as PTX allows.
+// An asynchronous operation that has been issued and is delayed as long as PTX allows.
 struct Delivery {
   enum Kind : u8 { copy, bulk_load, bulk_store, store, arrive } kind;
   u32 thread, group;
@@ -76,18 +76,18 @@ struct Delivery {
   size_t staged_bytes = 0;       // of the pages that `from` was moved to, if it was
 };
 
-// What an mbarrier object in shared memory stands for.
+// The state behind an mbarrier object in shared memory.
 struct Mbarrier {
   u64 *word;
-  u64 written;     // the word as it must still be
+  u64 written;     // the expected contents of the word
   u64 phase;
   u32 count, pending;
   s32 bytes;       // may be negative for a while
   bool is_fenced;  // the asynchronous proxy may use it
 };
 
-// Shared memory as the asynchronous proxy has seen it last; where the two differ, ordinary stores have
-// come since. Made at the first bulk copy.
+// A copy of shared memory as last seen by the asynchronous proxy; where the two differ, ordinary stores have happened since. Made
+// at the first bulk copy.
 struct AsyncView {
   u8 *bytes;
   u32 *fences;     // by granule: how many fences there had been
@@ -161,7 +161,7 @@ bool grids_active();
 // Ends a grid: by its error, or because the context goes away.
 void abandon_grid(Grid *, u32 error);
 void abandon_all_stuck();
-// Runs `f` where everything released at `tag` has happened; for freeing what threads used.
+// Runs `f` after all work released at `tag`; used to free resources of threads.
 void after_all(char *tag, const std::function<void()> &f);
 std::string describe(const Grid &);
 u32 blocks_per_multiprocessor(const Kernel &, const DeviceLimits &, u32 threads, u32 dynamic_shared);
@@ -169,7 +169,7 @@ u32 blocks_per_multiprocessor(const Kernel &, const DeviceLimits &, u32 threads,
 // ---- for the services ----
 extern const Runtime runtime_services;
 inline FiberThread &fiber_thread(Thread &t) { return static_cast<FiberThread &>(t); }
-void wait(FiberThread &, State, u32 line, const u8 *polled = nullptr);  // gives the processor away until made ready
+void wait(FiberThread &, State, u32 line, const u8 *polled = nullptr);  // yields the processor until made ready
 void make_ready(Block &, u32 warp, u32 lanes);
 void stay_running(FiberThread &);  // undoes make_ready for the thread that runs
 void note_progress();
@@ -189,25 +189,24 @@ void mbarrier_settle(Cluster &, u64 *word, u32 arrivals, u32 bytes);
 void mbarrier_add_pending(Mbarrier &);  // for one more arrival in this phase
 Mbarrier &find_mbarrier(FiberThread &, u64 *word, u32 line);
 void deliver_bound_to(FiberThread &, const u64 *mbarrier);
-bool is_bound(const Cluster &, const u64 *mbarrier);  // whether something under way will complete on it
+bool is_bound(const Cluster &, const u64 *mbarrier);  // whether an operation in progress will complete on it
 bool has_stores_under_way(const Block &);
 void check_deliveries(Block &);        // that an ended block has waited for what uses its memory
 void finish_stores(Block &);
 void drop_deliveries(Block &);
 void drop_async_view(Block &);
-// Fails where ordinary accesses to shared memory must be fenced before the asynchronous proxy's.
+// Fails if ordinary accesses to shared memory lack a fence before those of the asynchronous proxy.
 void check_async_view(FiberThread &, Block &, const u8 *at, u32 bytes, u32 line);
 void note_async_write(Block &, const u8 *at, u32 bytes);
 
-// ---- from the driver above ----
-// The address of the index-th device's memory behind a multicast address, null past the last; or what is wrong.
+// ---- called by the driver ----
 const char *multicast_replica(u64 address, u32 bytes, u32 index, int device, u8 **out);
 void synchronise_alias(u64 address, bool release);
-// Between these two only what the device may access is there.
+// Between these two calls only memory that the device may access is mapped.
 void take_away_from(int device);
 void give_back();
 std::string describe_address(u64 address, int device);
-bool leaves_allocation(u64 address, u64 bytes);  // false too where the driver knows none
+bool leaves_allocation(u64 address, u64 bytes);  // also false if the driver does not know the device
 
 // services, by source file
 void service_barrier(Thread &, u32 id, u32 threads, u32 line);

@@ -25,7 +25,7 @@ void on_fault(int signal, siginfo_t *info, void *) {
     reason = after_signal;
     siglongjmp(fault_return, after_signal);
   }
-  sigaction(signal, signal == SIGSEGV ? &earlier_segv : &earlier_bus, nullptr);  // not ours: fault again
+  sigaction(signal, signal == SIGSEGV ? &earlier_segv : &earlier_bus, nullptr);  // not a kernel's: fault again
 }
 
 void install_once() {
@@ -58,7 +58,7 @@ struct SignalStack {
 }  // namespace
 
 void watch_faults() {
-  if (under_asan() || under_tsan()) return;  // the sanitizer reports faults better
+  if (under_asan() || under_tsan()) return;  // the sanitizer's report is better
   thread_local SignalStack stack;
   install_once();
   watched = pthread_self();

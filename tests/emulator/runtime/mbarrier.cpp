@@ -1,5 +1,4 @@
-// mbarrier objects. Their state is kept here; the 64 bits in shared memory only show whether somebody
-// has written over them.
+// mbarrier objects. Their state is kept here; the 64 bits in shared memory only reveal whether a thread has overwritten them.
 #include <algorithm>
 #include <cstdlib>
 
@@ -46,8 +45,8 @@ Mbarrier &find_own(FiberThread &t, u64 *word, const char *problem, u32 line) {
   return find_mbarrier(t, word, line);
 }
 
-// ThreadSanitizer's edges lie at the word for the block's own threads, and one byte further for arrivals
-// from other blocks, which only those see whose scope is the cluster.
+// ThreadSanitizer's edges are at the word for the block's own threads, and one byte further for arrivals from other blocks, which
+// are visible only to threads whose scope is the cluster.
 char *own_edge(const Mbarrier &m) { return reinterpret_cast<char *>(m.word); }
 char *cluster_edge(const Mbarrier &m) { return reinterpret_cast<char *>(m.word) + 1; }
 
@@ -145,8 +144,8 @@ void service_mbarrier_complete(Thread &thread, u64 *word, u32 bytes, u32 line) {
   count(m, 0, 0);
 }
 
-// True if the phase has completed. Who finds it open is told so, even if it completes while the others
-// go on as far as they can; copies that complete it arrive when a thread asks again, be it after others.
+// True if the phase has completed. A thread that finds it open gets false, even if it completes while the others run as far as
+// they can; copies that complete it arrive when a thread tests again.
 bool service_mbarrier_test(Thread &thread, u64 *word, u64 phase, u32 options, u32 line) {
   FiberThread &t = fiber_thread(thread);
   Mbarrier &m = find_own(t, word, "wait at an mbarrier in another block's shared memory", line);

@@ -11,7 +11,7 @@ constexpr u32 granule = 16;
 
 u32 granules(const Block &b) { return (b.view.shared_bytes + granule - 1) / granule; }
 
-// Pages of its own, no heap: see deliver_due.
+// Separate pages, not the heap: see deliver_due.
 bool make_view(Block &b) {
   AsyncView &v = b.async_view;
   if (v.bytes) return true;
@@ -35,7 +35,7 @@ void take_over(Block &b, u32 first) {
 
 }  // namespace
 
-// Which thread's stores a fence orders is not looked at: one that is missing altogether is found.
+// Fences are not matched with the threads whose stores they order: only a fence that is missing altogether is found.
 void service_proxy_fence(Thread &thread, u32 what) {
   FiberThread &t = fiber_thread(thread);
   for (Mbarrier &m : t.block->mbarriers) m.is_fenced = true;

@@ -1,4 +1,4 @@
-// Texts for people: what a block's threads were doing when it failed.
+// Error messages: the state of a block's threads when it failed.
 #include <cstdio>
 
 #include "engine.h"
@@ -21,7 +21,9 @@ void report_block(const Block &b, const std::string &what) {
           b.view.ctaid.y, b.view.ctaid.z);
   for (size_t i = 0, end; i < b.thread.size(); i = end) {
     const FiberThread &t = b.thread[i];
-    auto same = [&](const FiberThread &o) { return o.state == t.state && (!shows_line(t.state) || (o.line == t.line && o.mask == t.mask)); };
+    auto same = [&](const FiberThread &o) {
+      return o.state == t.state && (!shows_line(t.state) || (o.line == t.line && o.mask == t.mask));
+    };
     for (end = i + 1; end < b.thread.size() && same(b.thread[end]); end++) {}
     fprintf(stderr, "emulator:   threads %u..%u %s", t.linear, b.thread[end - 1].linear, state_names[int(t.state)]);
     if (shows_line(t.state)) fprintf(stderr, " at PTX line %u", t.line);

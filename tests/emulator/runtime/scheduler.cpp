@@ -1,5 +1,5 @@
-// Decides which CUDA thread runs next: lanes of one warp first, then warps of
-// the block; another block only when the current one waits or spins.
+// Decides which CUDA thread runs next: first the lanes of one warp, then the warps of the block; another block only when the
+// current one waits or spins.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <algorithm>
@@ -24,9 +24,9 @@ FiberThread *current;        // the CUDA thread that runs, if any
 bool direct;                 // it runs as a plain call on the host's stack
 Stack retired;               // stack of the fiber that ended last: still in use until the next switch
 u64 progress_events;
-u64 looks_elsewhere;         // of spinning threads: progress, perhaps
+u64 looks_elsewhere;         // of spinning threads: possible progress
 
-// ---- shared memory: its end lies at a guard page, its bytes start as NaN ----
+// ---- shared memory: it ends at a guard page, its bytes start as NaN ----
 
 constexpr size_t page = 4096, guard = 16 * page;
 struct Mapping { char *base; size_t bytes; };
@@ -34,7 +34,7 @@ std::vector<Mapping> free_mappings;
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-// An address in shared::cluster of another block, used as one in shared::cta, lies in the guard too.
+// An address in shared::cluster of another block, used as one in shared::cta, hits the guard too.
 size_t guard_of(const BlockView &v) {
   return v.cluster_nctarank > 1 && !under_tsan() ? size_t(v.cluster_nctarank + 2) << 24 : guard;
 }
@@ -246,7 +246,7 @@ void check_finished_block(Block &b) {
   if (!b.is_closed) check_ended_block(b);
 }
 
-// Threads of a failed grid never exit: what they did ends here.
+// Threads of a failed grid never exit: their history ends here.
 void release_abandoned(Cluster &c) {
   if (!under_tsan()) return;
   for (auto &b : c.blocks)
@@ -271,8 +271,8 @@ void end_cluster(size_t index) {
   });
 }
 
-// While it lives, only what the grid's device may access is there. That costs system calls when
-// devices may access different things, so a grid that has run or waited for long enough goes without.
+// While it exists, only memory that the grid's device may access is mapped. That costs system calls if devices may access
+// different memory, so a grid that has run or waited for long enough stops doing it.
 class Confinement {
  public:
   explicit Confinement(Grid &g) : grid_(g), active_(g.confined_slices < 256), before_(progress_events) {
@@ -353,7 +353,7 @@ void drop_failed_clusters() {
     if (resident[i]->grid->error) end_cluster(i);
 }
 
-// What its last stores have written is there only when all others have got as far as they can without.
+// Its last stores become visible only after all others have run as far as they can without them.
 bool lingers_on(Cluster &c) {
   c.lingers = std::any_of(c.blocks.begin(), c.blocks.end(), [](auto &b) { return has_stores_under_way(*b); });
   return c.lingers && !c.may_end && !c.grid->error;
@@ -384,7 +384,7 @@ void one_pass() {
   drop_failed_clusters();
 }
 
-// Of the main thread it is read from the long list of this process's mappings: once is enough.
+// For the main thread it is read from the long list of this process's mappings: once is enough.
 Stack own_stack() {
   pthread_attr_t attributes;
   void *low;
@@ -437,8 +437,8 @@ void wait(FiberThread &t, State state, u32 line, const u8 *polled) {
   Block &b = *t.block;
   t.state = state, t.line = line;
   if (state == State::spinning) {
-    // A thread gets on that has stored something since, or comes by elsewhere than before, or looks at
-    // another word - unless it only circles between several of them.
+    // A thread has made progress if it has stored since, is at a different place, or reads a different word - unless it only
+    // cycles between several of them.
     bool has_effect = t.effects != t.effects_seen, is_elsewhere = t.last_spin_line != line || t.last_polled != polled;
     if (has_effect) t.spins = 0, note_progress();
     else if (is_elsewhere && ++t.spins < 10000) looks_elsewhere++;

@@ -1,4 +1,4 @@
-// The table of services, and those that need no file of their own.
+// The table of services, and those that are too small for a file.
 #include <time.h>
 
 #include "engine.h"
@@ -39,7 +39,7 @@ u32 service_address_space(Thread &thread, u64 address) {
   return space_global;
 }
 
-// A loop may wait for the clock alone. One that also looks at memory is still at that place.
+// A loop may wait for the clock alone. One that also reads memory is still at the same place.
 u64 service_clock(Thread &thread, u32 line) {
   FiberThread &t = fiber_thread(thread);
   timespec now;

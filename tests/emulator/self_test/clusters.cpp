@@ -37,7 +37,7 @@ template <class... A> int launch_clusters(const char *name, const Clusters &c, A
   return launch_config(name, Config(c), arguments...);
 }
 
-// What is printed on stderr while `f` runs.
+// The output on stderr while `f` runs.
 template <class F> std::string printed_by(F f) {
   fflush(stderr);
   int saved = dup(2);
@@ -111,7 +111,7 @@ static void test_exchange() {
     for (unsigned b = 0; b < 16; b++)
       for (unsigned i = 0; i < 64; i++) {
         const int *e = &o[3 * (b * 64 + i)];
-        // The block after the next has in its box what the next has put there.
+        // The block two ranks further has in its box the number that the block after it has stored there.
         wrong += e[0] != int(1000 * ((b + 1) % size) + i) || e[1] != int(size * 64 * 63 / 2) || e[2] != int((size - 1) * 100 + 63);
       }
     CHECK(wrong == 0);
@@ -206,7 +206,7 @@ static void test_bulk_ways() {
   CHECK(words.get() == (std::vector<uint32_t>{10, 15, 97, 1, 4}));
 }
 
-// ---- what is wrong on a device ----
+// ---- errors on a device ----
 
 #ifndef SANITIZED
 static Pointer memory(size_t bytes) {
@@ -273,7 +273,7 @@ static void test_row_faults() {
   FAILS(719, "still writes its shared memory", run(exits_stored_to));
   FAILS(700, "past the end of an allocation", run(loads_too_far));
   FAILS(700, "past the end of an allocation", run(stores_too_far));
-  // Nothing has arrived for who does not wait, or not long enough.
+  // A thread that does not wait, or not long enough, sees nothing of the copy.
   FAILS(719, "still writes its shared memory", run(no_wait));
   FAILS(719, "still writes its shared memory", run(one_try));
   Buffer<float> rows(in);
@@ -425,7 +425,7 @@ static void test_large_clusters() {
 }
 
 #ifdef THREAD_SANITIZER
-// A fault that ThreadSanitizer sees, even where nothing else does, ends the child with its status.
+// An error that only ThreadSanitizer may see ends the child with its status.
 static void test_race_is_found(char **arguments, const char *name, const char *fault) {
   fflush(stdout);
   pid_t child = fork();

@@ -1,5 +1,5 @@
-// Kernels whose blocks work together in clusters: their barrier, shared memory of one another, mbarriers
-// and bulk copies. Each takes a fault: 0 is right, any other number does one thing wrong.
+// Kernels whose blocks work together in clusters: their barrier, shared memory of one another, mbarriers and bulk copies. Each
+// takes a fault: 0 is correct, any other number makes one mistake.
 #include <cooperative_groups.h>
 #include <stdint.h>
 
@@ -105,7 +105,7 @@ KERNEL vectors_of_peers(float4 *out) {
   out[blockIdx.x * 32 + i] = box[i];
 }
 
-// Everybody leaves something with rank 0, which must have begun.
+// Every block stores a number with rank 0, which must have started.
 KERNEL gathered(int *out, int unsynchronised) {
   __shared__ int box[16];
   if (!unsynchronised) cluster_sync();
@@ -155,7 +155,7 @@ KERNEL cluster_barriers(int *out, int fault) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = got;
 }
 
-// Its last arrival is one that nobody of its block waits for.
+// Its last arrival is one that no thread of its block waits for.
 KERNEL arrives_and_leaves(int *out) {
   __shared__ int box;
   if (threadIdx.x == 0) box = 5 + rank();
@@ -254,7 +254,7 @@ KERNEL mbarriers(uint32_t *out, int fault) {
   if (fault == too_many_arrivals) arrive(b, n);
   while (!test(b, state)) {}
   o[0] = box;
-  // Everybody arrives everywhere; who has waited knows that all have come.
+  // Every thread arrives everywhere; after the wait all have arrived.
   if (fault != never_completed || i)
     for (uint32_t r = 0; r < ranks(); r++)
       asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(map(b + 8, r)) : "memory");
@@ -264,7 +264,7 @@ KERNEL mbarriers(uint32_t *out, int fault) {
   cluster_sync();
 }
 
-// Each block leaves a number with the next and arrives at its mbarrier: 1 with too narrow a scope, 2 without an order.
+// Each block stores a number with the next and arrives at its mbarrier: 1 with too narrow a scope, 2 without an order.
 KERNEL signalled(int *out, int fault) {
   __shared__ uint64_t bar;
   __shared__ int box;
@@ -443,7 +443,7 @@ KERNEL async_reductions(uint32_t *out, int fault) {
   cluster_sync();
 }
 
-// ---- what no other kernel does wrong ----
+// ---- further mistakes ----
 
 enum Mistake { none, invalidates_in_use, initialises_remotely, loads_from_peer, stores_to_shared, stores_from_peer,
                arrives_without_count, arrives_too_late, ranks_global_memory, prefetches_misaligned, stores_too_late, waits_for_ever,

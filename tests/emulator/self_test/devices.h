@@ -1,4 +1,4 @@
-// What the self-tests of several devices have in common: memory that devices share, and further processes.
+// The common code of the self-tests of several devices: memory that devices share, and further processes.
 #pragma once
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -98,7 +98,7 @@ static void start_driver() {
   OK(cuLibraryLoadData(&library, image.data(), 0, 0, 0, 0, 0, 0));
 }
 
-// In a role runs that alone, for the process that started this one; else all tests.
+// In a role runs that role alone, for the process that started this one; else all tests.
 template <size_t tests, size_t roles>
 static int run_program(int count, char **arguments, const Test (&all)[tests], const Role (&other)[roles]) {
   if (count < 2) return fprintf(stderr, "usage: %s DIRECTORY [ROLE SOCKET]\n", arguments[0]), 2;

@@ -10,7 +10,7 @@
 
 typedef unsigned long long Pointer, Handle;
 
-// As cuda.h lays them out.
+// Laid out as in cuda.h.
 struct MemoryLocation { int type, id; };
 struct MemoryProp { int type; unsigned handle_types; MemoryLocation location; void *metadata; unsigned char flags[8]; };
 struct MemoryAccess { MemoryLocation location; unsigned flags; };

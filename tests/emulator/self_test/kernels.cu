@@ -49,7 +49,8 @@ KERNEL conversions(const float *a, uint32_t *out, int n) {
   o[11] = *reinterpret_cast<uint32_t *>(&pair);
 }
 
-KERNEL half_pairs(const __half2 *a, const __half2 *b, __half2 *out, const __nv_bfloat162 *c, const __nv_bfloat162 *d, __nv_bfloat162 *bout) {
+KERNEL half_pairs(const __half2 *a, const __half2 *b, __half2 *out, const __nv_bfloat162 *c, const __nv_bfloat162 *d,
+                  __nv_bfloat162 *bout) {
   int i = threadIdx.x;
   out[i * 4] = __hadd2(a[i], b[i]), out[i * 4 + 1] = __hmul2(a[i], b[i]), out[i * 4 + 2] = __hfma2(a[i], b[i], a[i]);
   out[i * 4 + 3] = __hmax2(a[i], b[i]);
@@ -225,7 +226,8 @@ KERNEL switch_table(const int *in, int *out) {
 KERNEL async_copy(const float *in, float *out, int wait) {
   __shared__ alignas(16) float tile[256];
   unsigned to = (unsigned)__cvta_generic_to_shared(tile + threadIdx.x * 4);
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(in + threadIdx.x * 4), "r"(threadIdx.x == 3 ? 8 : 16));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(in + threadIdx.x * 4),
+               "r"(threadIdx.x == 3 ? 8 : 16));
   asm volatile("cp.async.commit_group;");
   if (wait) asm volatile("cp.async.wait_group 0;" ::: "memory");
   __syncthreads();
@@ -292,7 +294,8 @@ KERNEL wide_vectors(const uint32_t *in, uint32_t *out) {
   asm volatile("ld.global.v8.b32 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8];"
                : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]), "=r"(v[4]), "=r"(v[5]), "=r"(v[6]), "=r"(v[7])
                : "l"(in + threadIdx.x * 8));
-  asm volatile("st.global.L1::no_allocate.v8.b32 [%0], {%1,%2,%3,%4,%5,%6,%7,%8};" ::"l"(out + threadIdx.x * 8), "r"(v[7]), "r"(v[6]),
+  asm volatile("st.global.L1::no_allocate.v8.b32 [%0], {%1,%2,%3,%4,%5,%6,%7,%8};" ::"l"(out + threadIdx.x * 8), "r"(v[7]),
+               "r"(v[6]),
                "r"(v[5]), "r"(v[4]), "r"(v[3]), "r"(v[2]), "r"(v[1]), "r"(v[0]) : "memory");
 }
 #endif

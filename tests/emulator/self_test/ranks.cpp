@@ -113,7 +113,7 @@ static void test_threads() {
   run_threads(8, 5, 3);
 }
 
-// A rank that never comes: the kernel's own limit ends the wait, and nothing has failed.
+// A rank is missing: the kernel's own limit ends the wait, and no call fails.
 static void test_missing_rank() {
   Pads pads(2);
   use_device(0);

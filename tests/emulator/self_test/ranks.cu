@@ -32,7 +32,7 @@ __device__ bool barrier(const Ranks &r, uint32_t epoch, uint64_t limit) {
   return __syncthreads_and(came);
 }
 
-// Every round each rank leaves a number, and looks at all the others' after a barrier. `wrong` counts what is not as it should be.
+// Every round each rank stores a number, and reads all the others' after a barrier. `wrong` counts wrong values.
 KERNEL barrier_rounds(const Ranks r, uint32_t first, uint32_t rounds, uint64_t limit, uint32_t *wrong) {
   uint32_t epoch = first, bad = 0;
   for (uint32_t n = 1; n <= rounds; n++) {
@@ -44,7 +44,7 @@ KERNEL barrier_rounds(const Ranks r, uint32_t first, uint32_t rounds, uint64_t l
   atomicAdd(wrong, bad);
 }
 
-// The same without the second barrier: a rank may overwrite its number before the others have looked.
+// The same without the second barrier: a rank may overwrite its number before the others have read it.
 KERNEL barrier_rounds_racy(const Ranks r, uint32_t rounds, uint64_t limit, uint32_t *wrong) {
   for (uint32_t n = 1; n <= rounds; n++) {
     if (threadIdx.x == 0) r.data[r.rank][0] = n * 100 + r.rank;
@@ -66,7 +66,7 @@ KERNEL fenced_exchange(volatile uint32_t *mine, volatile uint32_t *theirs, uint3
 KERNEL touch(uint32_t *p, uint32_t value) { *p = value; }
 KERNEL copy_word(const uint32_t *from, uint32_t *to) { *to = *from; }
 
-// Waits for host memory to change; reads the clock alone between two looks.
+// Waits for host memory to change; between two reads it reads the clock alone.
 KERNEL wait_for_host(volatile uint32_t *flag, uint32_t *out) {
   while (*flag == 0) {
     const uint64_t end = nanoseconds() + 10000;

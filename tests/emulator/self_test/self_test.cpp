@@ -24,7 +24,8 @@ static uint32_t random_bits() { return random_state = random_state * 1664525u + 
 static std::vector<float> interesting_floats(size_t n) {
   std::vector<float> v = {0.f, -0.f, 1.f, -1.f, 0.5f, 65504.f, 65520.f, 65519.f, 1e-8f, 6e-8f, 3e-5f, 1e38f, INFINITY, -INFINITY,
                           NAN, 2.5f, -3.5f, 1e-40f, 2147483648.f, -2147483904.f, 4294967296.f, 0.99999994f, 1.00390625f};
-  while (v.size() < n) v.push_back(std::ldexp(float(int(random_bits() >> 8) - (1 << 23)) / (1 << 20), int(random_bits() >> 28) - 8));
+  while (v.size() < n) v.push_back(std::ldexp(float(int(random_bits() >> 8) - (1 << 23)) / (1 << 20),
+                                              int(random_bits() >> 28) - 8));
   v.resize(n);
   return v;
 }
@@ -123,8 +124,8 @@ static void test_conversions() {
     int32_t cut = x != x ? 0 : x >= 2147483648.f ? INT32_MAX : x <= -2147483648.f ? INT32_MIN : int32_t(x);
     uint32_t nearest = x != x || x <= 0 ? 0 : x >= 4294967296.f ? UINT32_MAX : uint32_t(std::nearbyint((double)x));
     ints += r[4] != uint32_t(cut) || r[5] != nearest;
-    back += !same(number(r[7]), number(r[0] << 16)) || !same(number(r[8]), half_value(uint16_t(r[1]))) || !same(number(r[9]), float(cut)) ||
-            !same(number(r[10]), x);
+    back += !same(number(r[7]), number(r[0] << 16)) || !same(number(r[8]), half_value(uint16_t(r[1])))
+        || !same(number(r[9]), float(cut)) || !same(number(r[10]), x);
     pairs += r[11] != (to_bf16(x) | uint32_t(to_bf16(-x)) << 16);
   }
   CHECK(bf == 0);
@@ -184,7 +185,8 @@ static void test_integers() {
     uint64_t both = uint64_t(v) << 32 | u, w = uint64_t(u) * v + u;
     auto byte = [&](int k) { return uint32_t(both >> 8 * k & 0xff); };
     bool safe = y != 0 && y != -1;
-    uint32_t e[20] = {u * v, uint32_t(uint64_t(u) * v >> 32), uint32_t(uint64_t(int64_t(x) * y) >> 32), v ? u / v : 0, v ? u % v : 0,
+    uint32_t e[20] = {u * v, uint32_t(uint64_t(u) * v >> 32), uint32_t(uint64_t(int64_t(x) * y) >> 32), v ? u / v : 0,
+                      v ? u % v : 0,
                       safe ? uint32_t(x / y) : 0, safe ? uint32_t(x % y) : 0, u ? uint32_t(__builtin_clz(u)) : 32,
                       uint32_t(__builtin_popcount(u)), reversed, byte(5) | byte(1) << 8 | byte(7) << 16 | byte(3) << 24,
                       uint32_t(both << 7 >> 32), v, (u & v) ^ (~u | v), uint32_t(std::min(x, y)), std::max(u, v),
@@ -258,7 +260,8 @@ static void test_warps() {
       positive |= uint32_t(x > 0) << k, equal |= uint32_t((x & 3) == (in[i] & 3)) << k;
     }
     uint32_t e[12] = {uint32_t(in[base + (lane ^ 5)]), uint32_t(in[base + (lane < 3 ? lane : lane - 3)]),
-                      uint32_t(in[base + (lane + 3 > 31 ? lane : lane + 3)]), uint32_t(in[base + 9]), uint32_t(in[base + (lane ^ 4)]),
+                      uint32_t(in[base + (lane + 3 > 31 ? lane : lane + 3)]), uint32_t(in[base + 9]),
+                          uint32_t(in[base + (lane ^ 4)]),
                       positive, seven, 1, equal, uint32_t(in[base + ((lane & 3) + 2 > 3 ? lane : lane + 2)]), uint32_t(sum),
                       uint32_t(largest)};
     for (int k = 0; k < (capability >= 80 ? 12 : 10); k++)
@@ -439,7 +442,7 @@ static void test_streams() {
   OK(cuStreamWaitEvent(b, event, 0));
   OK(launch("scale", {1, n, 0, b}, x.p, 10.f, n));
   OK(cuMemcpyDtoHAsync_v2(pinned, x.p, n * 4, b));
-  CHECK(pinned[0] == -1);  // nothing runs before somebody waits
+  CHECK(pinned[0] == -1);  // nothing runs before a thread waits
   GIVES(600, cuStreamQuery(b));
   OK(cuStreamSynchronize(b));
   CHECK(pinned[0] == 40);
