@@ -2,7 +2,7 @@
  * The last layer of a language model and its loss, without the logits of all rows: the library calls back for matrix products,
  * here plain loops, and holds the logits of two rows at a time.  An engine passes its own BLAS, or quern_blas_gemm.
  *
- * cc linear_cross_entropy.c $(pkg-config --cflags --libs quern) -o linear_cross_entropy
+ *   cc linear_cross_entropy.c $(pkg-config --cflags --libs quern) -o linear_cross_entropy
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -672,7 +672,7 @@ typedef struct quern_adam_args {
 quern_status quern_adam_workspace(const quern_device *device, const quern_adam_args *args, size_t *bytes);
 
 /*
- * Takes the step described above.  Bytes moved per element: all-bf16 14, bf16 with an fp32 master 20, all-fp32 28.  Without a plan
+ * Takes the step described above.  Bytes moved per element: all-bf16 14, bf16 with fp32 master 20, all-fp32 28.  Without a plan
  * each call checks every tensor of the list on the host.  On a GPU a list of up to 512 tensors is one launch, and a longer one a
  * launch for each 512 (256 with amsgrad, zero_grads, a copy or scaled moments).  With a plan it is always one launch.  A GPU
  * takes up to 2^41 elements in a tensor.  Thread-safe; calls that run at the same time must not share tensors.
