@@ -1,7 +1,7 @@
 /*
  * The same bits in every run, in any batch and with any number of threads.
  *
- * Runs on: cpu, emulated, gpu.
+ * Runs on: cpu, emulated, gpu; not with sanitizers.
  */
 #include <fenv.h>
 #include <pthread.h>
