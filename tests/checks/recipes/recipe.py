@@ -16,6 +16,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
+sys.path.insert(0, str(ROOT))
+from gen.toolchain import find_nvcc  # noqa: E402
+
 EDIT = re.compile(r"<<<<\n(.*?)====\n(.*?)>>>>\n", re.S)
 CFLAGS = ["-std=c11", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-I", "include",
           "-I", "src"]
@@ -82,7 +85,7 @@ class Tree:
 from pathlib import Path
 from gen import spec, toolchain
 target, out = spec.GPU_TARGETS[{target!r}], Path("build/{target}/{stem}")
-nvcc = toolchain.find_nvcc()
+nvcc = Path({str(find_nvcc())!r})  # of the tree itself: a copy has no .venv
 toolchain.ptx(nvcc, target, Path({source!r}), out.with_suffix(".ptx"), {definitions!r})
 toolchain.cubin(nvcc, target, out.with_suffix(".ptx"), out.with_suffix(".cubin"))
 toolchain.fatbin(nvcc, target, out.with_suffix(".cubin"), out.with_suffix(".ptx"), out.with_suffix(".fatbin"))
@@ -100,10 +103,7 @@ def edited(name: str, text: str, edits: str) -> str:
 
 def missing_for_gpus() -> str:
     """The reason why the GPU part of a recipe cannot run here; empty: it can."""
-    sys.path.insert(0, str(ROOT))
-    from gen import toolchain
-
-    if toolchain.find_nvcc() is None:
+    if find_nvcc() is None:
         return "nvcc was not found"
     return "" if (ROOT / "build/emulator/libcuda.so.1").exists() else "the emulator is not built"
 
