@@ -25,7 +25,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from runner import targets  # noqa: E402
 
 _EMULATED = targets.first_with("clusters")  # it has all features: clusters, bulk and asynchronous copies
-EMULATED_TARGET, CAPABILITY = _EMULATED.name, targets.capability(_EMULATED)
+EMULATED_TARGET, CAPABILITY = _EMULATED.name, _EMULATED.emulated
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from runner import targets, texts
 PLAIN, FULL, COMBINE = "adam_pbf16_gbf16", "adam_pf32_gf32_full", "gradient_norm_combine"
 KERNELS = ("adam_pbf16_gbf16_mbf16_vbf16", "adam_pf32_gf32_me4m3_ve4m3_full", "adam_gradient_norm_bf16", "adam_gradient_norm_f32",
            "adam_gradient_norm_combine", "adam_gradient_accumulate_bf16")
-MACHINES = {name: targets.capability(spec.GPU_TARGETS[name]) for name in texts.owners("adam")}
+MACHINES = {name: spec.GPU_TARGETS[name].emulated for name in texts.owners("adam")}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ Machine = tuple[str, str, bool]
 
 def machine(target: spec.GpuTarget, multicast: bool) -> Machine:
     """What runs: a target, its compute capability, and whether signals go by multicast."""
-    return target.name, targets.capability(target), multicast
+    return target.name, target.emulated, multicast
 
 
 PLAIN, MULTICAST = (machine(targets.first_with("multimem"), multicast) for multicast in (False, True))

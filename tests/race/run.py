@@ -21,7 +21,7 @@ from runner import targets, texts  # noqa: E402
 
 BUILD = ROOT / "build"
 MULTIPROCESSORS = "32"  # so many that three rows of several parts are split, even if a cluster could have each
-TARGETS = {name: targets.capability(GPU_TARGETS[name]) for name in texts.owners("cross_entropy")}
+TARGETS = {name: GPU_TARGETS[name].emulated for name in texts.owners("cross_entropy")}
 BROKEN_TARGET = targets.first_with("async_copy")
 BROKEN_UNITS = [unit.stem for unit in plan.units("cross_entropy", [BROKEN_TARGET]) if not unit.stem.endswith("_full")]
 
@@ -63,7 +63,7 @@ def main() -> int:
             print("\n".join(output.splitlines()[-60:]))
             failures += 1
     break_kernels(BUILD / "emulator-race")
-    _, output = run(targets.capability(BROKEN_TARGET), BUILD / "emulator-race")
+    _, output = run(BROKEN_TARGET.emulated, BUILD / "emulator-race")
     reports = output.count("WARNING: ThreadSanitizer: data race")
     print(f"race: {BROKEN_TARGET.name} without __syncthreads: {reports} data races reported")
     failures += reports == 0

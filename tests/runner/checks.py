@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 
 from runner.devices import DRIVER
-from runner.targets import GPU_TARGETS, capability, first_with, serving
+from runner.targets import GPU_TARGETS, first_with, serving
 from runner.texts import owners
 
 PYTHON = sys.executable
@@ -31,7 +31,7 @@ class Check:
 
 
 # A device of the generation that is built only as a pack.
-PACKED = next(capability(target) for target in GPU_TARGETS.values() if not target.in_library)
+PACKED = next(target.emulated for target in GPU_TARGETS.values() if not target.in_library)
 
 CHECKS = (
     Check("generated files", (PYTHON, "-m", "gen", "check"), quick=True),

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from gen.spec import CPU_TARGETS, GPU_TARGETS, GpuTarget  # noqa: E402
+from gen.spec import CPU_TARGETS, GPU_FLOOR, GPU_TARGETS, GpuTarget  # noqa: E402
 
 # The orders in which threads and blocks run.  A device's position in the list selects one.  A random order costs twice as much, so
 # only the first device uses it.
@@ -29,25 +29,15 @@ def library_targets() -> list[GpuTarget]:
     return sorted(rows, key=lambda target: (target.cc_min, target.cc_max))
 
 
-def capability(target: GpuTarget) -> str:
-    """The capability on which a target is tested: its cc_min.  For a virtual target: the lowest x.0 that no other target covers."""
-    number = target.cc_min
-    if target.is_virtual:
-        others = [other for other in library_targets() if not other.is_virtual]
-        while any(other.cc_min <= number <= other.cc_max for other in others):
-            number = (number // 10 + 1) * 10
-    return f"{number // 10}.{number % 10}"
-
-
 def older_than_all() -> str:
     """The capability of a device that no target serves."""
-    number = min(target.cc_min for target in library_targets()) - 1
+    number = GPU_FLOOR - 1
     return f"{number // 10}.{number % 10}"
 
 
 def emulated_devices() -> list[tuple[str, str, str]]:
     """The capability, target and order of each device, sorted by capability."""
-    found = sorted(((capability(target), target.name) for target in library_targets()), key=lambda pair: float(pair[0]))
+    found = sorted(((target.emulated, target.name) for target in library_targets()), key=lambda pair: float(pair[0]))
     return [(number, name, ORDERS[place % len(ORDERS)] if place else FIRST_ORDER) for place, (number, name) in enumerate(found)]
 
 
