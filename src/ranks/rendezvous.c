@@ -2,6 +2,7 @@
  * The ranks of a group meet in a file of POSIX shared memory, under a name that the engine chose.
  *
  * The first rank makes the file, each rank claims its place in it, and the last one removes the name and marks the segment ready.
+ * A rank that gives up marks it refused.  The first mark stands, so that either all ranks have the group or none.
  * Every joining process holds a shared lock on the file, which the system releases when the process ends.  An unlocked file is a
  * remnant of a run that died.  It is replaced.
  *
@@ -202,9 +203,16 @@ static bool is_being_made(const struct stat *file) {
     return file->st_size == 0 && now.tv_sec - file->st_ctim.tv_sec <= 1 && now.tv_sec >= file->st_ctim.tv_sec;
 }
 
+static uint32_t state_of(const struct quern_segment *segment) { return __atomic_load_n(&segment->state, __ATOMIC_ACQUIRE); }
+
 /* Whether all ranks have joined.  A rank that ends after that is not missing. */
-static bool is_ready(const struct quern_segment *segment) {
-    return __atomic_load_n(&segment->state, __ATOMIC_ACQUIRE) == QUERN_SEGMENT_READY;
+static bool is_ready(const struct quern_segment *segment) { return state_of(segment) == QUERN_SEGMENT_READY; }
+
+/* Decides once for all ranks whether the group is ready or refused.  Returns the decision, which another rank may have made. */
+static uint32_t decide(struct quern_segment *segment, enum quern_segment_state decision) {
+    uint32_t state = QUERN_SEGMENT_FORMING;
+    bool first = __atomic_compare_exchange_n(&segment->state, &state, decision, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return first ? decision : state;
 }
 
 /* Joins a file that was found, waits for it to be usable, or removes it if its makers have died. */
@@ -226,7 +234,7 @@ static quern_status join_file(struct joining *joining) {
     if (!joining->segment) return fail_system(joining, "mapping the file");
     joining->again = __atomic_load_n(&joining->segment->magic, __ATOMIC_ACQUIRE) != MAGIC ||
                      __atomic_load_n(&joining->segment->poison, __ATOMIC_ACQUIRE) ||
-                     is_ready(joining->segment);
+                     state_of(joining->segment) != QUERN_SEGMENT_FORMING;
     return QUERN_OK;
 }
 
@@ -243,12 +251,18 @@ static quern_status open_file(struct joining *joining) {
 
 /* ---- claiming the places ---- */
 
-/* Ends the group for the ranks that have joined it, too: it will never be complete. */
-static quern_status refuse_group(struct joining *joining, quern_status status, const char *reason) {
+/* Ends the group for all ranks that have joined it. */
+static quern_status end_group(struct joining *joining, quern_status status, const char *reason) {
     joining->members[0]->segment = joining->segment;
     status = quern_poison(joining->members[0], status, "%s", reason);
     remove_name(joining);
     return status;
+}
+
+/* Ends a group that will never be complete.  QUERN_OK: it has just become complete. */
+static quern_status refuse_group(struct joining *joining, quern_status status, const char *reason) {
+    bool refused = decide(joining->segment, QUERN_SEGMENT_REFUSED) != QUERN_SEGMENT_READY;
+    return refused ? end_group(joining, status, reason) : QUERN_OK;
 }
 
 static quern_status refuse_lost(struct joining *joining, int rank) {
@@ -273,7 +287,9 @@ static quern_status check_header(struct joining *joining) {
     else if (segment->first_epoch != joining->first_epoch)
         quern_text_add(&text, "the group's first_epoch is %u, and that of rank %d is %u", segment->first_epoch, member->rank,
                        joining->first_epoch);
-    return text.length ? refuse_group(joining, QUERN_PEER_MISMATCH, reason) : QUERN_OK;
+    quern_status status = text.length ? refuse_group(joining, QUERN_PEER_MISMATCH, reason) : QUERN_OK;
+    joining->again = text.length && status == QUERN_OK;  /* the group has just become complete, so the name is free */
+    return status;
 }
 
 static void describe_device(struct quern_segment_rank *place, const struct quern_membership *member) {
@@ -305,7 +321,7 @@ static quern_status give_way(struct joining *joining, const struct quern_members
     if (!joining->again)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank %d of group %s has been taken by process %d", member->rank,
                           joining->name + 7, owner.pid);
-    if (!is_ready(joining->segment)) refuse_lost(joining, member->rank);
+    refuse_lost(joining, member->rank);
     return QUERN_OK;
 }
 
@@ -324,7 +340,7 @@ static quern_status take_place(struct joining *joining, struct quern_membership 
     __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);
     if (__atomic_add_fetch(&joining->segment->joined, 1, __ATOMIC_ACQ_REL) == joining->segment->ranks) {
         remove_name(joining);  /* before any rank returns, so that the name is free for the next group */
-        __atomic_store_n(&joining->segment->state, QUERN_SEGMENT_READY, __ATOMIC_RELEASE);
+        decide(joining->segment, QUERN_SEGMENT_READY);
         quern_futex_wake(&joining->segment->state);
     }
     return QUERN_OK;
@@ -346,8 +362,7 @@ static quern_status check_joined(struct joining *joining) {
     for (int i = 0; i < joining->count; i++) {
         int rank = joining->members[i]->rank, next = find_next_joined(joining->segment, rank);
         bool gone = next != rank && quern_process_has_ended(joining->segment->rank[next].process);
-        /* Read the state last: the rank may have ended after all had joined. */
-        if (gone && !is_ready(joining->segment)) return refuse_lost(joining, next);
+        if (gone) return refuse_lost(joining, next);
     }
     return QUERN_OK;
 }
@@ -382,14 +397,15 @@ static quern_status await_others(struct joining *joining) {
     struct quern_segment *segment = joining->segment;
     quern_status status = QUERN_OK;
     for (;;) {
-        if (is_ready(segment)) return QUERN_OK;
+        uint32_t state = state_of(segment);
+        if (state == QUERN_SEGMENT_READY) return QUERN_OK;
         status = quern_check_poison(joining->members[0]);
         if (status == QUERN_OK) status = check_parent(joining);
         if (status == QUERN_OK) status = check_joined(joining);
         int64_t left = joining->limit - (quern_now() - joining->began);
-        if (status == QUERN_OK && left <= 0 && !is_ready(segment)) status = expire(joining);
+        if (status == QUERN_OK && left <= 0) status = expire(joining);
         if (status != QUERN_OK) break;
-        quern_futex_wait(&segment->state, QUERN_SEGMENT_FORMING, left < SLICE ? left : SLICE);
+        quern_futex_wait(&segment->state, state, left < SLICE ? left : SLICE);
     }
     remove_name(joining);
     return status;
@@ -401,7 +417,8 @@ static quern_status await_others(struct joining *joining) {
 static quern_status give_up_places(struct joining *joining, quern_status status) {
     char reason[QUERN_POISON_TEXT_BYTES];
     quern_error_detail(reason, sizeof reason);
-    return refuse_group(joining, status, reason);
+    decide(joining->segment, QUERN_SEGMENT_REFUSED);
+    return end_group(joining, status, reason);
 }
 
 /* Opens the file and claims the places.  Sets `again` if the file is about to be removed. */

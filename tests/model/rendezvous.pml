@@ -14,9 +14,9 @@
  * The name may hold remains.  A rank may mistake a file for remains HASTE times when it has only just been made, and not yet been
  * locked.  With KILL one rank is killed before its group is ready, and a new process replaces it.
  *
- * A group may fail just as it becomes ready, so that some ranks have it and others do not; those that have it find with their
- * first call that it is poisoned, and start again.  In the end all ranks have met in one file; if one were left alone with a
- * file, spin would report a deadlock.
+ * A group becomes ready or is refused, whichever mark is first, so that either all ranks have it or none.  A rank that has it
+ * starts again only if another has been killed.  In the end all ranks have met in one file; if one were left alone with a file,
+ * spin would report a deadlock.
  */
 #ifdef KILL
 #define KILLS 1
@@ -180,12 +180,35 @@ inline open_file() {
 
 /* ---- meeting in it ---- */
 
+/* The mark that the group is refused, and the poison after it. */
+inline refuse() {
+#ifndef REFUSED_WHEN_READY
+    atomic {
+        if
+        :: !file[mine].is_ready -> file[mine].poison = true
+        :: file[mine].is_ready
+        fi
+    }
+#else
+    file[mine].poison = true
+#endif
+}
+
+inline mark_ready() {
+    atomic {
+        if
+        :: !file[mine].poison -> file[mine].is_ready = true
+        :: file[mine].poison
+        fi
+    }
+}
+
 inline take_place() {
     atomic {
         if
         :: file[mine].taken[me] ->
             assert(file[mine].has_dead_rank);  /* the rank that has taken the place */
-            file[mine].poison = true;
+            refuse();
             remove_name();
             begin_anew()
         :: else -> file[mine].taken[me] = true
@@ -193,7 +216,7 @@ inline take_place() {
     };
     atomic { file[mine].joined++; is_last = (file[mine].joined == RANKS) };
     if
-    :: is_last -> remove_name(); file[mine].is_ready = true
+    :: is_last -> remove_name(); mark_ready()
     :: else
     fi;
     is_last = false
@@ -203,21 +226,19 @@ inline await_others() {
     do
     :: file[mine].is_ready -> break
     :: !file[mine].is_ready && file[mine].poison -> remove_name(); begin_anew()
-    :: !file[mine].is_ready && file[mine].has_dead_rank -> file[mine].poison = true
-    :: atomic { !file[mine].is_ready && !file[mine].poison && failures > 0 -> failures-- }; file[mine].poison = true
+    :: !file[mine].is_ready && file[mine].has_dead_rank -> refuse()
+    :: atomic { !file[mine].is_ready && !file[mine].poison && failures > 0 -> failures-- }; refuse()
     od
 }
 
-/* A barrier that a rank which has expired or been killed does not reach. */
+/* A barrier that a rank which has been killed does not reach. */
 inline make_first_call() {
     atomic {
-        if
-        :: file[mine].poison -> begin_anew()
-        :: else -> file[mine].met++
-        fi
+        assert(!file[mine].poison);
+        file[mine].met++
     };
     if
-    :: file[mine].poison || file[mine].has_dead_rank -> begin_anew()
+    :: file[mine].has_dead_rank -> begin_anew()
     :: file[mine].met == RANKS
     fi
 }

@@ -124,6 +124,7 @@ BROKEN = [
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=1", "LOCK_NOT_CHECKED", DEADLOCK),
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=0", "NAME_COMPARED_WITHOUT_LOCK", "name=="),
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=0", "POISONED_FILE_JOINED", "has_dead_rank"),
+    ("rendezvous", "RANKS=2 FAILURES=1 HASTE=0", "REFUSED_WHEN_READY", "poison"),
 ]
 
 

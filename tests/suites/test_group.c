@@ -341,6 +341,29 @@ Test(group, says_who_did_not_come) {
     CHECK_BOTH(.count = 6, .function = wait_for_two);
 }
 
+/* The ranks arrive about as late as the limit: either all have the group or none. */
+static quern_status arrive_at_the_limit(struct rank *rank) {
+    quern_status *statuses = rank->shared;
+    quern_group_args args = rank_group_args(rank, 0.002);
+    for (uint64_t round = 0; round < 200; round++) {
+        quern_group *group = UNTOUCHED;
+        rank_line_up(rank);
+        if (rank->rank == 0) rank_sleep(0.0015 + 1e-6 * random_below(3, round, 1000));
+        quern_status status = statuses[rank->rank] = quern_group_create(&args, 1, &group);
+        rank_check(rank, status == QUERN_OK || status == QUERN_PEER_TIMEOUT, "%s", quern_status_string(status));
+        rank_line_up(rank);
+        for (int other = 0; other < rank->ranks; other++)
+            rank_check(rank, statuses[other] == status, "round %d: rank %d has %s and rank %d %s", (int)round, rank->rank,
+                       quern_status_string(status), other, quern_status_string(statuses[other]));
+        if (status == QUERN_OK) rank_ok(rank, quern_group_destroy(group));
+    }
+    return QUERN_OK;
+}
+
+Test(group, is_for_all_ranks_or_for_none) {
+    CHECK_BOTH(.count = 3, .function = arrive_at_the_limit);
+}
+
 /* All ranks fail and retry at once until the late one arrives: no rank may remove the name of another attempt. */
 static quern_status try_again_until_all_are_there(struct rank *rank) {
     quern_group *group;
