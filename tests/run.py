@@ -82,21 +82,24 @@ def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[
 
 
 def leave_out_repeated(chosen: list[jobs.Job]) -> list[jobs.Job]:
-    """Omits a suite on a target if it also runs on another target whose kernels have the same text."""
+    """Omits a suite on a target if it also runs with sanitizers, or on another target, with kernels of the same text."""
     def key(job: jobs.Job) -> tuple[str, ...]:
         if not job.emulated:
             return (job.configuration, job.name)
-        sanitized = job.configuration.startswith("sanitized")
-        return (str(sanitized), job.name, texts.of_operations(job.emulated, job.operations))
+        return (job.name, texts.of_operations(job.emulated, job.operations))
+
+    def rank(job: jobs.Job) -> tuple[bool, bool]:
+        return (job.configuration.startswith("sanitized"), job.emulated == devices.FIRST_EMULATED)
 
     kept: dict[tuple[str, ...], jobs.Job] = {}
     for job in chosen:
-        if key(job) not in kept or job.emulated == devices.FIRST_EMULATED:
+        if key(job) not in kept or rank(job) > rank(kept[key(job)]):
             kept[key(job)] = job
     repeated = [job for job in chosen if kept[key(job)] is not job]
     for configuration in dict.fromkeys(job.configuration for job in repeated):
         names = [job.name for job in repeated if job.configuration == configuration]
-        print(f"{configuration}: {len(names)} suites left to another target, whose kernels are the same text", flush=True)
+        print(f"{configuration}: {len(names)} suites left to another run, with sanitizers or of another target, whose kernels have "
+              "the same text", flush=True)
     return [job for job in chosen if kept[key(job)] is job]
 
 

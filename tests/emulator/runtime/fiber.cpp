@@ -13,6 +13,7 @@ namespace {
 constexpr size_t guard_bytes = 4096;
 constexpr size_t stack_bytes = 65 * guard_bytes;  // odd, so that not all stacks share the same cache sets
 constexpr size_t stacks_at_once = 64;
+constexpr size_t renewed_bytes = 8 * guard_bytes;  // the top of a stack; kernels use less than 11 KB of it
 std::vector<Stack> free_stacks;
 
 void map_stacks() {
@@ -33,14 +34,21 @@ Stack take_stack() {
   if (free_stacks.empty()) map_stacks();
   Stack stack = free_stacks.back();
   free_stacks.pop_back();
-  // ThreadSanitizer forgets the previous fiber's accesses when it sees the range mapped anew.
-  if (under_tsan())
-    mmap(stack.low, stack.size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  unpoison(stack.low, stack.size);
+  // ThreadSanitizer forgets the previous fiber's accesses when it sees the range mapped anew.  A short range is cheap.
+  if (under_tsan()) {
+    uintptr_t end = (reinterpret_cast<uintptr_t>(stack.low) + stack.size + guard_bytes - 1) / guard_bytes * guard_bytes;
+    mmap(reinterpret_cast<void *>(end - renewed_bytes), renewed_bytes, PROT_READ | PROT_WRITE,
+         MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
   return stack;
 }
 
 void give_stack(Stack stack) { free_stacks.push_back(stack); }
+
+void give_abandoned_stack(Stack stack) {
+  unpoison(stack.low, stack.size);
+  give_stack(stack);
+}
 
 #if defined(__x86_64__)
 // Saves the callee-saved registers, exchanges the stack pointer, restores. The

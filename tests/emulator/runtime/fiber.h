@@ -30,5 +30,6 @@ void arrived_in_fiber(Fiber &host);
 
 Stack take_stack();
 void give_stack(Stack);
+void give_abandoned_stack(Stack);  // whose functions have not returned: AddressSanitizer's marks are still on it
 
 }  // namespace emulator
