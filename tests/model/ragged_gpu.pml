@@ -1,15 +1,15 @@
 /*
- * The ragged all-to-all of GPU ranks: src/kernels/cuda/ragged_all_to_all.cuh, with the bad news of src/kernels/cuda/barrier.cuh and
- * the end of a launch in src/kernels/cuda/slice_error.cuh.
+ * The ragged all-to-all of GPU ranks: src/kernels/cuda/ragged_all_to_all.cuh, with the failed outcomes of
+ * src/kernels/cuda/barrier.cuh and the end of a launch in src/kernels/cuda/slice_error.cuh.
  *
  *   entry     All headers have arrived, and all outputs may be overwritten; or a rank reports that it has refused its arguments.
  *   vote      All ranks have checked their slices; a rank that has found an error reports it, and its header has the details.
  *   exit      All copies have been made: inputs, outputs and headers may change.
  *
- * Bad news come with the signal of the meeting and are visible only until the next one.  But a rank that reads them ends: it
- * poisons the group and signals no more, so that slower ranks still find them.  If all ranks have refused, all of them
- * know it and continue.
- * Then a rank may be further when a slower one reads; the slower one has refused too, so it knows that all have refused.
+ * A failed outcome comes with the signal of the meeting and is visible only until the next one.  But a rank that reads it ends: it
+ * poisons the group and signals no more, so that slower ranks still find the outcome.  If all ranks have refused, all of them
+ * know it and continue.  Then a rank may be further when a slower one reads; the slower one has refused too, so it knows that all
+ * have refused.
  *
  * In one call some ranks may refuse, or one may find a fault.
  */

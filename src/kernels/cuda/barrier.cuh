@@ -121,8 +121,8 @@ struct meeting {
         __shared__ masks mask;
         quern_signal seen = 0;
         uint64_t waited = 0;
-        const news mine = is_awaited(links, threadIdx.x) ? watch(&seen, &waited)
-                          : threadIdx.x == links.rank && dissents ? DISSENTS : CAME;
+        const outcome mine = is_awaited(links, threadIdx.x) ? watch(&seen, &waited)
+                             : threadIdx.x == links.rank && dissents ? DISSENTS : CAME;
         mask.gather(mine);
         __syncthreads();
         const bool other_calls = any(mask.of_other_call), expired = any(mask.expired);
@@ -133,14 +133,14 @@ struct meeting {
     }
 
 private:
-    enum news { CAME, DISSENTS, OTHER_CALL, EXPIRED, TOLD };
+    enum outcome { CAME, DISSENTS, OTHER_CALL, EXPIRED, TOLD };
     enum { LOOK_AROUND = 256, /* polls; a look at host memory takes longer */ PAUSE = 100 /* nanoseconds */ };
 
     /* A bit for each rank. */
     struct masks {
         uint32_t dissenting[QUERN_RANK_WORDS], of_other_call[QUERN_RANK_WORDS], expired[QUERN_RANK_WORDS], told[QUERN_RANK_WORDS];
 
-        __device__ __forceinline__ void gather(news mine) {
+        __device__ __forceinline__ void gather(outcome mine) {
             for (uint32_t word = threadIdx.x / 32; word < QUERN_RANK_WORDS; word += blockDim.x / 32) {
                 const bool here = word == threadIdx.x / 32;  /* the block has no threads for further words */
                 const uint32_t bits[4] = {
@@ -167,7 +167,7 @@ private:
     }
 
     /* Waits for one rank. */
-    __device__ __forceinline__ news watch(quern_signal *seen, uint64_t *waited) {
+    __device__ __forceinline__ outcome watch(quern_signal *seen, uint64_t *waited) {
         const device_pad own = own_pad(links);
         const quern_signal *slot = by_multicast(links) ? own.everyone(threadIdx.x) : own.pair(threadIdx.x);
         uint64_t began = 0;
@@ -207,7 +207,7 @@ private:
      * A rank at the epoch of this meeting must be in the same call.  A rank at a later epoch has already passed this meeting: if
      * this rank dissents, that is possible only if all ranks do.
      */
-    __device__ __forceinline__ news judge(quern_signal seen) {
+    __device__ __forceinline__ outcome judge(quern_signal seen) {
         if (quern_signal_epoch(seen) != expected) {
             return dissents ? DISSENTS : CAME;
         }
@@ -237,12 +237,12 @@ private:
     }
 
     /* The other threads of the block see this flag at their next check. */
-    __device__ __forceinline__ news give_up(news why) {
+    __device__ __forceinline__ outcome give_up(outcome why) {
         store_relaxed_device(own_pad(links).grid(QUERN_GRID_ENDED), 1);
         return why;
     }
 
-    __device__ __forceinline__ void record_error(const masks &mask, bool other_calls, news mine, quern_signal seen,
+    __device__ __forceinline__ void record_error(const masks &mask, bool other_calls, outcome mine, quern_signal seen,
                                                    uint64_t waited) const {
         quern_kernel_error *error = links.error;
         uint32_t listed[QUERN_RANK_WORDS];
