@@ -4,7 +4,7 @@
  * CPUs take as many steps as a training run.  The short form, which GPUs run too, takes a few steps of many elements and compares
  * their mean.
  *
- * Runs on: cpu, emulated, gpu; kernels of adam.
+ * Runs on: cpu, emulated, gpu; kernels of adam; not with sanitizers.
  */
 #include <math.h>
 #include <stdint.h>

@@ -21,7 +21,8 @@ PATH=$(dirname "$nvcc"):$PATH
 translate() { # SOURCE VIRTUAL STEM
   nvcc -ptx -arch="$2" -std=c++17 -fmad=false "$here/$1" -o "$out/$3.ptx"
   python3 "$emulator/translate.py" "$out/$3.ptx" -o "$out/$3.cpp"
-  sh "$emulator/compile.sh" "$out/$3.cpp" "$out/$3.o" "$out/kept" $cxx -std=c++17 $flags -fPIC -ffp-contract=off -I "$emulator"
+  sh "$emulator/kept.sh" "$out/$3.cpp" "$out/$3.o" "$out/kept" "$emulator/arithmetic.h $emulator/emulator.h" \
+    $cxx -std=c++17 $flags -fPIC -ffp-contract=off -I "$emulator" -c
 }
 link() { # LIBRARY STEM...
   library=$1
