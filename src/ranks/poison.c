@@ -84,8 +84,8 @@ static void log_report(const struct quern_membership *member) {
     }
 }
 
-/* Which part of the segment has the reason. */
-enum source { REASON = 1, KERNEL_ERROR, ABORT };
+/* The origin of the reason: a rank's text, a kernel's error record, or the poison itself. */
+enum source { REASON = 1, KERNEL_ERROR, ABORT, OUTSIDER };
 
 static uint32_t make_poison(enum source source, quern_status status, int rank) {
     return (uint32_t)source << 24 | (uint32_t)rank << 16 | (uint32_t)status;
@@ -99,6 +99,9 @@ static void describe_poison(struct quern_text *text, const struct quern_segment 
     case REASON: quern_text_add(text, "%s", segment->rank[rank].reason); break;
     case KERNEL_ERROR: describe_error(text, segment, rank); break;
     case ABORT: quern_text_add(text, "rank %d has aborted the group", rank); break;
+    case OUTSIDER:
+        quern_text_add(text, "the group is being formed with %u ranks, and rank %d expects more", segment->ranks, rank);
+        break;
     }
 }
 
@@ -160,6 +163,11 @@ quern_status quern_poison(const struct quern_membership *member, quern_status st
         va_end(list);
     }
     swap_in(member, make_poison(REASON, status, member->rank));
+    return fail_poisoned(member);
+}
+
+quern_status quern_poison_by_outsider(const struct quern_membership *member) {
+    swap_in(member, make_poison(OUTSIDER, QUERN_PEER_MISMATCH, member->rank));
     return fail_poisoned(member);
 }
 

@@ -15,6 +15,12 @@ quern_status quern_check_poison(const struct quern_membership *member);
 quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/*
+ * The same for a rank of a larger number of ranks than the group has: QUERN_PEER_MISMATCH.  The segment has no part for this rank, so
+ * nothing but the poison is written.
+ */
+quern_status quern_poison_by_outsider(const struct quern_membership *member);
+
 /* Poisons the group with QUERN_GROUP_ABORTED; for any thread. */
 void quern_poison_by_abort(const struct quern_membership *member);
 

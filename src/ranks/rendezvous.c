@@ -253,8 +253,10 @@ static quern_status open_file(struct joining *joining) {
 
 /* Ends the group for all ranks that have joined it. */
 static quern_status end_group(struct joining *joining, quern_status status, const char *reason) {
-    joining->members[0]->segment = joining->segment;
-    status = quern_poison(joining->members[0], status, "%s", reason);
+    struct quern_membership *member = joining->members[0];
+    member->segment = joining->segment;
+    const bool has_place = (uint32_t)member->rank < member->segment->ranks;
+    status = has_place ? quern_poison(member, status, "%s", reason) : quern_poison_by_outsider(member);
     remove_name(joining);
     return status;
 }

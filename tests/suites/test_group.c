@@ -307,6 +307,25 @@ static quern_status disagree_on_ranks(struct rank *rank) {
     return disagree(rank, &args, "ranks, and rank ");
 }
 
+/* Rank 0 forms a group that has no place for the other rank. */
+static quern_status come_without_a_place(struct rank *rank) {
+    for (int ranks = 2; ranks < QUERN_MAX_RANKS; ranks++) {
+        const int others[] = {ranks, (ranks + QUERN_MAX_RANKS) / 2, QUERN_MAX_RANKS - 1};
+        for (size_t i = 0; i < COUNT(others); i++) {
+            quern_group *group = UNTOUCHED;
+            quern_group_args args = rank_group_args(rank, 20);
+            args.ranks = rank->rank == 0 ? ranks : QUERN_MAX_RANKS;
+            args.rank = rank->rank == 0 ? 0 : others[i];
+            while (rank->rank == 1 && !name_exists(rank->name)) rank_sleep(1e-5);
+            rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
+            rank_check(rank, group == UNTOUCHED, "a failed call wrote a handle");
+            rank_check_detail(rank, " ranks, and rank ");
+            rank_line_up(rank);
+        }
+    }
+    return QUERN_OK;
+}
+
 static quern_status disagree_on_epochs(struct rank *rank) {
     quern_group_args args = rank_group_args(rank, 20);
     args.first_epoch = (uint32_t)rank->rank;
@@ -316,6 +335,7 @@ static quern_status disagree_on_epochs(struct rank *rank) {
 Test(group, refuses_ranks_that_disagree) {
     CHECK_BOTH(.count = 2, .function = disagree_on_ranks);
     CHECK_BOTH(.count = 2, .function = disagree_on_epochs);
+    CHECK_BOTH(.count = 2, .function = come_without_a_place);
 }
 
 /* Ranks 2 and 5 are missing. */
