@@ -4,9 +4,9 @@
 # Called by tests/run.py.
 set -eu
 cd "$(dirname "$0")/../.."
-work=$PWD/build/consumer
-rm -rf "$work"
-mkdir -p "$work"
+# The lines split the words of pkg-config at spaces, so the folder's path must have none, unlike perhaps that of the tree.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 # step TITLE COMMAND...: runs it, and shows its output if it fails.
 step() {
