@@ -365,7 +365,7 @@ Test(group, says_who_did_not_come) {
 static quern_status arrive_at_the_limit(struct rank *rank) {
     quern_status *statuses = rank->shared;
     quern_group_args args = rank_group_args(rank, 0.002);
-    for (uint64_t round = 0; round < 200; round++) {
+    for (uint64_t round = 0; round < 600; round++) {
         quern_group *group = UNTOUCHED;
         rank_line_up(rank);
         if (rank->rank == 0) rank_sleep(0.0015 + 1e-6 * random_below(3, round, 1000));
