@@ -56,6 +56,19 @@
 #define QUERN_VERSION_PATCH 0
 #define QUERN_VERSION (QUERN_VERSION_MAJOR * 10000 + QUERN_VERSION_MINOR * 100 + QUERN_VERSION_PATCH)
 
+/*
+ * Marks the functions of this header, and nothing else: a shared object that contains the library exports just these.  The library
+ * itself is compiled with QUERN_BUILD.  Then its calls stay inside the shared object that contains it, even if another one with
+ * another version was loaded before.
+ */
+#if !defined(__GNUC__)
+#define QUERN_API
+#elif defined(QUERN_BUILD)
+#define QUERN_API __attribute__((visibility("protected")))
+#else
+#define QUERN_API __attribute__((visibility("default")))
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -98,26 +111,26 @@ typedef enum quern_status {
 } quern_status;
 
 /* Returns the name of a status, "QUERN_OK" for instance, or "unknown quern_status".  The text is static.  Thread-safe. */
-const char *quern_status_string(quern_status status);
+QUERN_API const char *quern_status_string(quern_status status);
 
 /*
  * Returns the party responsible for a status: "nobody", "the caller's argument", "not supported here", "the system" or "a peer".
  * The text is static.  Thread-safe.
  */
-const char *quern_status_blame(quern_status status);
+QUERN_API const char *quern_status_blame(quern_status status);
 
 /*
  * Copies the detail of the calling thread's last failed call: the invalid value or failed step, and what was expected.  Copies at
  * most bytes - 1 characters and a terminating zero to buffer, which may be NULL if bytes is 0.  Returns the length of the whole
  * text, as snprintf does.  A text has at most 1,023 characters.  Thread-safe.
  */
-size_t quern_error_detail(char *buffer, size_t bytes);
+QUERN_API size_t quern_error_detail(char *buffer, size_t bytes);
 
 /*
  * Returns QUERN_VERSION as the library was compiled with it.  Compare it with the macro to detect a header of another version.
  * Thread-safe.
  */
-int quern_version(void);
+QUERN_API int quern_version(void);
 
 /* ---------------------------------------------------------------------------------------------- */
 /* Log                                                                                            */
@@ -141,7 +154,7 @@ typedef void (*quern_log_callback)(void *user, quern_log_level level, const char
  * error; PATH appends lines of level 2 and below to a file; LEVEL:PATH does both.
  * When the function returns, the previous callback is no longer called.  Thread-safe.
  */
-void quern_set_log(quern_log_callback callback, void *user, quern_log_level level);
+QUERN_API void quern_set_log(quern_log_callback callback, void *user, quern_log_level level);
 
 /* ---------------------------------------------------------------------------------------------- */
 /* Data types                                                                                     */
@@ -163,10 +176,10 @@ typedef enum quern_dtype {
  * Returns "f32", "f16", "bf16", "e4m3", "e5m2", "remainder", "int32" or "int64", or "unknown dtype" for any other value.  The text
  * is static.  Thread-safe.
  */
-const char *quern_dtype_name(quern_dtype dtype);
+QUERN_API const char *quern_dtype_name(quern_dtype dtype);
 
 /* Returns the bytes of one element, or 0 for a value that is no dtype.  Thread-safe. */
-size_t quern_dtype_bytes(quern_dtype dtype);
+QUERN_API size_t quern_dtype_bytes(quern_dtype dtype);
 
 /* ---------------------------------------------------------------------------------------------- */
 /* Devices                                                                                        */
@@ -181,7 +194,7 @@ typedef struct quern_device quern_device;
  * QUERN_OK; quern_error_detail then returns the reason.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT.
  */
-quern_status quern_device_count(quern_device_kind kind, int *count);
+QUERN_API quern_status quern_device_count(quern_device_kind kind, int *count);
 
 /*
  * Opens a device and writes its handle to *device.  ordinal counts from 0; the only CPU device is 0.  A CUDA device uses the
@@ -189,13 +202,13 @@ quern_status quern_device_count(quern_device_kind kind, int *count);
  * closes each handle.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT, QUERN_NO_DRIVER, QUERN_DRIVER_TOO_OLD, QUERN_NO_DEVICE, QUERN_OUT_OF_MEMORY, QUERN_CUDA_ERROR.
  */
-quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device **device);
+QUERN_API quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device **device);
 
 /*
  * Closes a device.  All its work must have completed, and its plans, groups and BLAS must have been destroyed.  NULL does nothing.
  * No other call may use the handle at the same time or later.
  */
-void quern_device_close(quern_device *device);
+QUERN_API void quern_device_close(quern_device *device);
 
 typedef struct quern_device_info {
     uint32_t size;
@@ -211,13 +224,13 @@ typedef struct quern_device_info {
 #define QUERN_DEVICE_INFO_INIT { .size = sizeof(quern_device_info) }
 
 /* Fills *info, whose size must be set.  Errors: QUERN_INVALID_STRUCT_SIZE.  Thread-safe. */
-quern_status quern_device_get_info(const quern_device *device, quern_device_info *info);
+QUERN_API quern_status quern_device_get_info(const quern_device *device, quern_device_info *info);
 
 /*
  * Writes one line for each target of the library: "avx512: usable", or "sm_100f: needs compute capability 10.x, this device has
  * 9.0".  The buffer is filled and the length returned as by quern_error_detail.  Thread-safe.
  */
-size_t quern_device_report(const quern_device *device, char *buffer, size_t bytes);
+QUERN_API size_t quern_device_report(const quern_device *device, char *buffer, size_t bytes);
 
 /* The operations, as bits that can be combined with |. */
 typedef enum quern_operations {
@@ -234,7 +247,7 @@ typedef enum quern_operations {
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NO_KERNEL if an operation has no kernel for the device; QUERN_OUT_OF_MEMORY;
  * QUERN_CUDA_ERROR.
  */
-quern_status quern_prepare(quern_device *device, unsigned operations);
+QUERN_API quern_status quern_prepare(quern_device *device, unsigned operations);
 
 /*
  * Loads a kernel pack (a .qpack file, written by `./quern gen pack TARGET`) and puts its rows before those of the library, for all
@@ -242,7 +255,7 @@ quern_status quern_prepare(quern_device *device, unsigned operations);
  * Errors: QUERN_SYSTEM_ERROR (the file cannot be read), QUERN_INVALID_PACK (another version, truncated, wrong checksum, unknown
  * operation), QUERN_OUT_OF_MEMORY.  After an error the rows are unchanged.
  */
-quern_status quern_load_pack(const char *path);
+QUERN_API quern_status quern_load_pack(const char *path);
 
 /*
  * Runs CPU work on the engine's own threads.  The hook calls task(context, i) once for every i in [0, tasks), on any threads, and
@@ -256,7 +269,7 @@ typedef void (*quern_parallel_for)(void *user, int64_t tasks, void (*task)(void 
  * of an operation may change.  Must not be called while an operation runs on the device.
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED for a GPU.
  */
-quern_status quern_set_threads(quern_device *device, int threads, quern_parallel_for hook, void *user);
+QUERN_API quern_status quern_set_threads(quern_device *device, int threads, quern_parallel_for hook, void *user);
 
 /* ---------------------------------------------------------------------------------------------- */
 /* Cross-entropy                                                                                  */
@@ -374,7 +387,8 @@ typedef struct quern_cross_entropy_args {
  * args may still be NULL.  Thread-safe.
  * Errors: 1xxx about the arguments.
  */
-quern_status quern_cross_entropy_workspace(const quern_device *device, const quern_cross_entropy_args *args, size_t *bytes);
+QUERN_API quern_status quern_cross_entropy_workspace(const quern_device *device, const quern_cross_entropy_args *args,
+                                                     size_t *bytes);
 
 /*
  * Computes the loss, the gradient and the further outputs described above.  Without grad it is the forward pass.  Serves a whole
@@ -384,8 +398,8 @@ quern_status quern_cross_entropy_workspace(const quern_device *device, const que
  * Errors: 1xxx about the arguments, QUERN_NOT_PREPARED, QUERN_NO_KERNEL, QUERN_CUDA_ERROR.
  * Online normaliser: Milakov and Gimelshein 2018, "Online normalizer calculation for softmax".
  */
-quern_status quern_cross_entropy(quern_device *device, const quern_cross_entropy_args *args,
-                                 void *workspace, size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_cross_entropy(quern_device *device, const quern_cross_entropy_args *args, void *workspace,
+                                           size_t workspace_bytes, void *stream);
 
 /*
  * The same in three steps, for a vocab that is distributed over ranks (Megatron-LM, Shoeybi et al. 2019) or for a gradient that is
@@ -406,19 +420,20 @@ quern_status quern_cross_entropy(quern_device *device, const quern_cross_entropy
  *
  * The workspace is that of quern_cross_entropy_workspace.  Thread-safe.  Errors: as quern_cross_entropy.
  */
-quern_status quern_cross_entropy_stats(quern_device *device, const quern_cross_entropy_args *args,
-                                       void *workspace, size_t workspace_bytes, void *stream);
-quern_status quern_cross_entropy_combine(quern_device *device, const quern_cross_entropy_args *args,
-                                         const quern_row_stats *shards, int64_t shard_count,
-                                         void *workspace, size_t workspace_bytes, void *stream);
-quern_status quern_cross_entropy_gradient(quern_device *device, const quern_cross_entropy_args *args,
-                                          void *workspace, size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_cross_entropy_stats(quern_device *device, const quern_cross_entropy_args *args, void *workspace,
+                                                 size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_cross_entropy_combine(quern_device *device, const quern_cross_entropy_args *args,
+                                                   const quern_row_stats *shards, int64_t shard_count, void *workspace,
+                                                   size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_cross_entropy_gradient(quern_device *device, const quern_cross_entropy_args *args, void *workspace,
+                                                    size_t workspace_bytes, void *stream);
 
 /*
  * Writes the name of the kernel that serves these arguments, and the reason against each earlier row.  The buffer is filled and the
  * length returned as by quern_error_detail.  Thread-safe.
  */
-size_t quern_cross_entropy_explain(const quern_device *device, const quern_cross_entropy_args *args, char *buffer, size_t bytes);
+QUERN_API size_t quern_cross_entropy_explain(const quern_device *device, const quern_cross_entropy_args *args, char *buffer,
+                                             size_t bytes);
 
 /* ---------------------------------------------------------------------------------------------- */
 /* Linear layer and cross-entropy                                                                 */
@@ -458,16 +473,16 @@ typedef struct quern_blas quern_blas;
  * threads.  The caller closes the handle before the device.  Thread-safe.
  * Errors: QUERN_NOT_SUPPORTED, with the names that were tried; QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR.
  */
-quern_status quern_blas_open(quern_device *device, const char *library, quern_blas **blas);
+QUERN_API quern_status quern_blas_open(quern_device *device, const char *library, quern_blas **blas);
 
 /* Closes a BLAS; its work must have completed.  NULL does nothing.  No other call may use the handle at the same time or later. */
-void quern_blas_close(quern_blas *blas);
+QUERN_API void quern_blas_close(quern_blas *blas);
 
 /*
  * A quern_gemm whose user is an open quern_blas.  Only one thread at a time may use a handle.
  * Errors: 1xxx about the arguments, QUERN_NOT_SUPPORTED, QUERN_CUDA_ERROR.
  */
-quern_status quern_blas_gemm(void *blas, const quern_gemm_args *args, void *stream);
+QUERN_API quern_status quern_blas_gemm(void *blas, const quern_gemm_args *args, void *stream);
 
 /*
  * The last layer of a language model and its loss, in chunks of rows.  For each chunk: logits = hidden * weight^T are computed,
@@ -512,15 +527,15 @@ typedef struct quern_linear_cross_entropy_args {
  * Thread-safe.
  * Errors: 1xxx about the arguments.
  */
-quern_status quern_linear_cross_entropy_workspace(const quern_device *device, const quern_linear_cross_entropy_args *args,
-                                                  size_t *bytes);
+QUERN_API quern_status quern_linear_cross_entropy_workspace(const quern_device *device, const quern_linear_cross_entropy_args *args,
+                                                            size_t *bytes);
 
 /*
  * Computes the loss, d_hidden and d_weight as described above.  QUERN_CROSS_ENTROPY must be prepared.  Thread-safe if gemm is.
  * Errors: those of quern_cross_entropy, and any status that gemm returns.
  */
-quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear_cross_entropy_args *args,
-                                        void *workspace, size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear_cross_entropy_args *args,
+                                                  void *workspace, size_t workspace_bytes, void *stream);
 
 /* ---------------------------------------------------------------------------------------------- */
 /* Adam                                                                                           */
@@ -669,7 +684,7 @@ typedef struct quern_adam_args {
  * Writes the bytes of workspace that quern_adam needs: 0 on a CPU, with a plan, or without control.step.  Thread-safe.
  * Errors: 1xxx about the arguments.
  */
-quern_status quern_adam_workspace(const quern_device *device, const quern_adam_args *args, size_t *bytes);
+QUERN_API quern_status quern_adam_workspace(const quern_device *device, const quern_adam_args *args, size_t *bytes);
 
 /*
  * Takes the step described above.  Bytes moved per element: all-bf16 14, bf16 with fp32 master 20, all-fp32 28.  Without a plan
@@ -680,14 +695,14 @@ quern_status quern_adam_workspace(const quern_device *device, const quern_adam_a
  * QUERN_NO_KERNEL (the detail contains the `./quern gen add` command that adds the kernel), QUERN_CUDA_ERROR (a list of several
  * launches may have been stepped in part).
  */
-quern_status quern_adam(quern_device *device, const quern_adam_args *args,
-                        void *workspace, size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_adam(quern_device *device, const quern_adam_args *args, void *workspace, size_t workspace_bytes,
+                                  void *stream);
 
 /*
  * Writes the name of the kernel that serves these arguments, and the reason against each earlier row.  The buffer is filled and the
  * length returned as by quern_error_detail.  Thread-safe.
  */
-size_t quern_adam_explain(const quern_device *device, const quern_adam_args *args, char *buffer, size_t bytes);
+QUERN_API size_t quern_adam_explain(const quern_device *device, const quern_adam_args *args, char *buffer, size_t bytes);
 
 /*
  * Makes a plan, which serves any number of steps over one list of tensors: checks the list once, divides it into work items of
@@ -701,13 +716,13 @@ size_t quern_adam_explain(const quern_device *device, const quern_adam_args *arg
  * run at a time, over all threads and streams.  Thread-safe.
  * Errors: those of quern_adam about the list; QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR.
  */
-quern_status quern_adam_plan_create(quern_device *device, const quern_adam_args *args, quern_adam_plan **plan);
+QUERN_API quern_status quern_adam_plan_create(quern_device *device, const quern_adam_args *args, quern_adam_plan **plan);
 
 /*
  * Frees a plan, before its device is closed.  All its work must have completed.  NULL does nothing.  No other call may use the
  * plan at the same time or later.
  */
-void quern_adam_plan_destroy(quern_adam_plan *plan);
+QUERN_API void quern_adam_plan_destroy(quern_adam_plan *plan);
 
 /* ---- gradients: norm and accumulation ---- */
 
@@ -751,14 +766,15 @@ typedef struct quern_gradient_norm_args {
  * 65,536 on a CPU, rounded up for each tensor.  Thread-safe.
  * Errors: 1xxx about the arguments.
  */
-quern_status quern_gradient_norm_workspace(const quern_device *device, const quern_gradient_norm_args *args, size_t *bytes);
+QUERN_API quern_status quern_gradient_norm_workspace(const quern_device *device, const quern_gradient_norm_args *args,
+                                                     size_t *bytes);
 
 /*
  * Computes the norm described above.  QUERN_ADAM must be prepared.  Thread-safe.  Errors: as quern_adam;
  * QUERN_WORKSPACE_TOO_SMALL.
  */
-quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm_args *args,
-                                 void *workspace, size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm_args *args, void *workspace,
+                                           size_t workspace_bytes, void *stream);
 
 /*
  * main_grad = main_grad + scale * grad for a list of gradients, in fp32, rounded once: data parallelism with 16-bit gradients and
@@ -781,7 +797,7 @@ typedef struct quern_accumulate_args {
  * arrays.
  * Errors: as quern_adam.
  */
-quern_status quern_accumulate(quern_device *device, const quern_accumulate_args *args, void *stream);
+QUERN_API quern_status quern_accumulate(quern_device *device, const quern_accumulate_args *args, void *stream);
 
 /* ---- saving and loading a state ---- */
 
@@ -803,7 +819,7 @@ quern_status quern_accumulate(quern_device *device, const quern_accumulate_args 
  */
 
 /* Writes the bytes of the saved state of these tensors.  Thread-safe.  Errors: those of quern_adam about the list. */
-quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam_args *args, size_t *bytes);
+QUERN_API quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam_args *args, size_t *bytes);
 
 /*
  * Saves the state of the tensors to host memory of `bytes` bytes, at any address, with args.step and args.seed.  If control.step
@@ -812,7 +828,7 @@ quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam
  * Errors: QUERN_INVALID_ARGUMENT if bytes differs from quern_adam_saved_bytes; those of quern_adam about the list;
  * QUERN_CUDA_ERROR, after which `saved` holds no valid state.
  */
-quern_status quern_adam_save(quern_device *device, const quern_adam_args *args, void *saved, size_t bytes);
+QUERN_API quern_status quern_adam_save(quern_device *device, const quern_adam_args *args, void *saved, size_t bytes);
 
 /*
  * Loads a saved state into the tensors and writes its step and seed (either pointer may be NULL).  The next step to take is the
@@ -823,8 +839,8 @@ quern_status quern_adam_save(quern_device *device, const quern_adam_args *args, 
  * Errors: QUERN_INVALID_ARGUMENT if the bytes are no saved state, are damaged or belong to other tensors; QUERN_CUDA_ERROR, after
  * which tensors may be loaded in part; QUERN_OUT_OF_MEMORY.
  */
-quern_status quern_adam_load(quern_device *device, const quern_adam_args *args, const void *saved, size_t bytes,
-                             int64_t *step, uint64_t *seed);
+QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_args *args, const void *saved, size_t bytes,
+                                       int64_t *step, uint64_t *seed);
 
 /* ---------------------------------------------------------------------------------------------- */
 /* Ranks                                                                                          */
@@ -878,11 +894,11 @@ typedef struct quern_group_args {
  * QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks; QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another
  * number of ranks).
  */
-quern_status quern_group_create(const quern_group_args *args, int count, quern_group **groups);
+QUERN_API quern_status quern_group_create(const quern_group_args *args, int count, quern_group **groups);
 
 /* Return this handle's rank, and the number of ranks; -1 if the pointer is no handle.  Thread-safe. */
-int quern_group_rank(const quern_group *group);
-int quern_group_size(const quern_group *group);
+QUERN_API int quern_group_rank(const quern_group *group);
+QUERN_API int quern_group_size(const quern_group *group);
 
 /*
  * Splits a group into new ones.  Collective; the thread passes all its handles.  Ranks of one colour form a new group, ordered by
@@ -890,27 +906,27 @@ int quern_group_size(const quern_group *group);
  * devices of the old one.  The caller destroys each new handle.
  * Errors: 1xxx about the arguments, and those of quern_group_create.
  */
-quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
-                               quern_group **new_groups);
+QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
+                                         quern_group **new_groups);
 
 /*
  * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  A rank that still waits for this
  * one gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
  * Errors: QUERN_INVALID_ARGUMENT for a handle that is already destroyed, as in every other call.
  */
-quern_status quern_group_destroy(quern_group *group);
+QUERN_API quern_status quern_group_destroy(quern_group *group);
 
 /* Ends all waits of all ranks at once and poisons the group with QUERN_GROUP_ABORTED.  Thread-safe. */
-quern_status quern_group_abort(quern_group *group);
+QUERN_API quern_status quern_group_abort(quern_group *group);
 
 /* Returns QUERN_OK, or the status with which the group is poisoned.  Reads the errors that GPUs have recorded; does not wait. */
-quern_status quern_group_status(quern_group *group);
+QUERN_API quern_status quern_group_status(quern_group *group);
 
 /*
  * Writes one line for each rank: its process, device, last operation, phase and epoch, and the time it has spent there.  Use it
  * to find out why a job is stuck.  The buffer is filled and the length returned as by quern_error_detail.  Thread-safe.
  */
-size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes);
+QUERN_API size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes);
 
 /* ---- barrier ---- */
 
@@ -930,10 +946,10 @@ typedef struct quern_barrier_args {
  * graph and replayed.  Each pair of ranks counts the barriers in which both took part; the counters may wrap around.
  * Errors: 1xxx about the arguments, QUERN_CUDA_ERROR, 4xxx.
  */
-quern_status quern_barrier(quern_group *group, const quern_barrier_args *args, void *stream);
+QUERN_API quern_status quern_barrier(quern_group *group, const quern_barrier_args *args, void *stream);
 
 /* Returns the bytes of one rank's signal pad in a group of this many ranks; 0 for an invalid number.  Thread-safe. */
-size_t quern_barrier_bytes(int ranks);
+QUERN_API size_t quern_barrier_bytes(int ranks);
 
 /* ---- symmetric memory: memory that every rank of a group can access; each rank owns a part, at an address of its own ---- */
 
@@ -945,7 +961,7 @@ size_t quern_barrier_bytes(int ranks);
  * does quern_group_destroy.
  * Errors: 1xxx about the arguments, QUERN_OUT_OF_MEMORY, QUERN_SYSTEM_ERROR, QUERN_CUDA_ERROR, 4xxx.
  */
-quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const size_t *bytes, void **pointers);
+QUERN_API quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const size_t *bytes, void **pointers);
 
 /*
  * Frees this rank's part.  Local.  Work that is already enqueued on the stream may still use it and any peer's part.  The memory is
@@ -953,7 +969,7 @@ quern_status quern_symmetric_alloc(quern_group *const *groups, int count, const 
  * QUERN_INVALID_ARGUMENT.  On a CPU the stream is NULL.
  * Errors: QUERN_INVALID_ARGUMENT, QUERN_CUDA_ERROR, 4xxx.
  */
-quern_status quern_symmetric_free(quern_group *group, void *pointer, void *stream);
+QUERN_API quern_status quern_symmetric_free(quern_group *group, void *pointer, void *stream);
 
 /*
  * Makes the engine's own memory accessible to the group.  Collective; fast if all ranks have registered the same ranges together
@@ -964,10 +980,10 @@ quern_status quern_symmetric_free(quern_group *group, void *pointer, void *strea
  * Errors: QUERN_INVALID_ARGUMENT, QUERN_NOT_SUPPORTED with the reason (private memory of another process), QUERN_OUT_OF_MEMORY,
  * QUERN_CUDA_ERROR, 4xxx.
  */
-quern_status quern_symmetric_register(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes);
+QUERN_API quern_status quern_symmetric_register(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes);
 
 /* Ends a registration.  Local; stream and errors as for quern_symmetric_free. */
-quern_status quern_symmetric_unregister(quern_group *group, void *pointer, void *stream);
+QUERN_API quern_status quern_symmetric_unregister(quern_group *group, void *pointer, void *stream);
 
 /*
  * Writes to *peer the address at which this process sees, in another rank's part, the offset that `pointer` has in this rank's
@@ -975,7 +991,7 @@ quern_status quern_symmetric_unregister(quern_group *group, void *pointer, void 
  * Errors: QUERN_INVALID_ARGUMENT if pointer is no symmetric memory of the group, is freed, or lies beyond a smaller part of the
  * peer.
  */
-quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int rank, void **peer);
+QUERN_API quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int rank, void **peer);
 
 /*
  * Writes to *multicast an address at which one store reaches the parts of all ranks and a load can reduce them (multimem
@@ -983,7 +999,7 @@ quern_status quern_symmetric_peer(quern_group *group, const void *pointer, int r
  * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED with the reason: needs compute capability 9.0 or newer, NVSwitch, one GPU per
  * rank.
  */
-quern_status quern_symmetric_multicast(quern_group *group, const void *pointer, void **multicast);
+QUERN_API quern_status quern_symmetric_multicast(quern_group *group, const void *pointer, void **multicast);
 
 /* ---- ragged all-to-all ---- */
 
@@ -1039,15 +1055,16 @@ typedef struct quern_ragged_all_to_all_args {
  * for any metadata in which no input row is sent more than once per member.  Local.
  * Errors: 1xxx about the arguments.
  */
-quern_status quern_ragged_all_to_all_workspace(quern_group *group, const quern_ragged_all_to_all_args *args, size_t *bytes);
+QUERN_API quern_status quern_ragged_all_to_all_workspace(quern_group *group, const quern_ragged_all_to_all_args *args,
+                                                         size_t *bytes);
 
 /*
  * Performs the exchange described above.  Collective over the members.  The device must be prepared for QUERN_RAGGED_ALL_TO_ALL.
  * Errors: 1xxx about the arguments, of this rank or another; QUERN_NOT_PREPARED; QUERN_NO_KERNEL; QUERN_NOT_SUPPORTED;
  * QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; 4xxx.
  */
-quern_status quern_ragged_all_to_all(quern_group *group, const quern_ragged_all_to_all_args *args, void *workspace,
-                                     size_t workspace_bytes, void *stream);
+QUERN_API quern_status quern_ragged_all_to_all(quern_group *group, const quern_ragged_all_to_all_args *args, void *workspace,
+                                               size_t workspace_bytes, void *stream);
 
 /* A plan: the same exchange repeatedly, with the metadata checked and the work divided once. */
 typedef struct quern_ragged_plan quern_ragged_plan;
@@ -1058,20 +1075,20 @@ typedef struct quern_ragged_plan quern_ragged_plan;
  * keeps the input, output and workspace pointers; the memory must live as long as the plan.  The caller destroys each plan.
  * Errors: as quern_ragged_all_to_all.
  */
-quern_status quern_ragged_plan_create(quern_group *const *groups, int count, const quern_ragged_all_to_all_args *args,
-                                      void *const *workspaces, const size_t *workspace_bytes, quern_ragged_plan **plans);
+QUERN_API quern_status quern_ragged_plan_create(quern_group *const *groups, int count, const quern_ragged_all_to_all_args *args,
+                                                void *const *workspaces, const size_t *workspace_bytes, quern_ragged_plan **plans);
 
 /*
  * Performs the exchange of a plan.  Collective over the members.  On a GPU it can be captured into a graph.
  * Errors: QUERN_INVALID_ARGUMENT if memory of the plan has been freed, QUERN_CUDA_ERROR, 4xxx.
  */
-quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream);
+QUERN_API quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream);
 
 /*
  * Destroys a plan.  Local; waits for this rank's runs of it.  NULL does nothing.  Errors: QUERN_INVALID_ARGUMENT,
  * QUERN_CUDA_ERROR.
  */
-quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
+QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
     .section .rodata
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end
+    .hidden quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end
 quern_image_adam_pf32_gf32__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pf32_gf32.fatbin"
@@ -15,6 +16,7 @@ quern_image_adam_pf32_gf32__sm_120f:
 quern_image_adam_pf32_gf32__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end
+    .hidden quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end
 quern_image_adam_pf32_gf16__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pf32_gf16.fatbin"
@@ -23,6 +25,7 @@ quern_image_adam_pf32_gf16__sm_120f:
 quern_image_adam_pf32_gf16__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end
+    .hidden quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end
 quern_image_adam_pf32_gbf16__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pf32_gbf16.fatbin"
@@ -31,6 +34,7 @@ quern_image_adam_pf32_gbf16__sm_120f:
 quern_image_adam_pf32_gbf16__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end
+    .hidden quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end
 quern_image_adam_pf16_gf32__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pf16_gf32.fatbin"
@@ -39,6 +43,7 @@ quern_image_adam_pf16_gf32__sm_120f:
 quern_image_adam_pf16_gf32__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end
+    .hidden quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end
 quern_image_adam_pf16_gf16__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pf16_gf16.fatbin"
@@ -47,6 +52,7 @@ quern_image_adam_pf16_gf16__sm_120f:
 quern_image_adam_pf16_gf16__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end
+    .hidden quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end
 quern_image_adam_pbf16_gf32__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pbf16_gf32.fatbin"
@@ -55,6 +61,7 @@ quern_image_adam_pbf16_gf32__sm_120f:
 quern_image_adam_pbf16_gf32__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end
+    .hidden quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end
 quern_image_adam_pbf16_gbf16__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pbf16_gbf16.fatbin"
@@ -63,6 +70,7 @@ quern_image_adam_pbf16_gbf16__sm_120f:
 quern_image_adam_pbf16_gbf16__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end
+    .hidden quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end
 quern_image_adam_pf32_gf32_full__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pf32_gf32_full.fatbin"
@@ -71,6 +79,7 @@ quern_image_adam_pf32_gf32_full__sm_120f:
 quern_image_adam_pf32_gf32_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_120f, quern_image_adam_pf32_gbf16_full__sm_120f_end
+    .hidden quern_image_adam_pf32_gbf16_full__sm_120f, quern_image_adam_pf32_gbf16_full__sm_120f_end
 quern_image_adam_pf32_gbf16_full__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pf32_gbf16_full.fatbin"
@@ -79,6 +88,7 @@ quern_image_adam_pf32_gbf16_full__sm_120f:
 quern_image_adam_pf32_gbf16_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_120f, quern_image_adam_pf16_gf16_full__sm_120f_end
+    .hidden quern_image_adam_pf16_gf16_full__sm_120f, quern_image_adam_pf16_gf16_full__sm_120f_end
 quern_image_adam_pf16_gf16_full__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pf16_gf16_full.fatbin"
@@ -87,6 +97,7 @@ quern_image_adam_pf16_gf16_full__sm_120f:
 quern_image_adam_pf16_gf16_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end
+    .hidden quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end
 quern_image_adam_pbf16_gf32_full__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pbf16_gf32_full.fatbin"
@@ -95,6 +106,7 @@ quern_image_adam_pbf16_gf32_full__sm_120f:
 quern_image_adam_pbf16_gf32_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end
+    .hidden quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end
 quern_image_adam_pbf16_gbf16_full__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/adam_pbf16_gbf16_full.fatbin"
@@ -103,6 +115,7 @@ quern_image_adam_pbf16_gbf16_full__sm_120f:
 quern_image_adam_pbf16_gbf16_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_gradient_norm__sm_120f, quern_image_gradient_norm__sm_120f_end
+    .hidden quern_image_gradient_norm__sm_120f, quern_image_gradient_norm__sm_120f_end
 quern_image_gradient_norm__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/gradient_norm.fatbin"
@@ -111,6 +124,7 @@ quern_image_gradient_norm__sm_120f:
 quern_image_gradient_norm__sm_120f_end = . - 1
     .balign 64
     .global quern_image_gradient_norm_combine__sm_120f, quern_image_gradient_norm_combine__sm_120f_end
+    .hidden quern_image_gradient_norm_combine__sm_120f, quern_image_gradient_norm_combine__sm_120f_end
 quern_image_gradient_norm_combine__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/gradient_norm_combine.fatbin"
@@ -119,6 +133,7 @@ quern_image_gradient_norm_combine__sm_120f:
 quern_image_gradient_norm_combine__sm_120f_end = . - 1
     .balign 64
     .global quern_image_gradient_accumulate__sm_120f, quern_image_gradient_accumulate__sm_120f_end
+    .hidden quern_image_gradient_accumulate__sm_120f, quern_image_gradient_accumulate__sm_120f_end
 quern_image_gradient_accumulate__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/gradient_accumulate.fatbin"
@@ -127,6 +142,7 @@ quern_image_gradient_accumulate__sm_120f:
 quern_image_gradient_accumulate__sm_120f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end
+    .hidden quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end
 quern_image_adam_pf32_gf32__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pf32_gf32.fatbin"
@@ -135,6 +151,7 @@ quern_image_adam_pf32_gf32__sm_100f:
 quern_image_adam_pf32_gf32__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end
+    .hidden quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end
 quern_image_adam_pf32_gf16__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pf32_gf16.fatbin"
@@ -143,6 +160,7 @@ quern_image_adam_pf32_gf16__sm_100f:
 quern_image_adam_pf32_gf16__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end
+    .hidden quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end
 quern_image_adam_pf32_gbf16__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pf32_gbf16.fatbin"
@@ -151,6 +169,7 @@ quern_image_adam_pf32_gbf16__sm_100f:
 quern_image_adam_pf32_gbf16__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end
+    .hidden quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end
 quern_image_adam_pf16_gf32__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pf16_gf32.fatbin"
@@ -159,6 +178,7 @@ quern_image_adam_pf16_gf32__sm_100f:
 quern_image_adam_pf16_gf32__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end
+    .hidden quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end
 quern_image_adam_pf16_gf16__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pf16_gf16.fatbin"
@@ -167,6 +187,7 @@ quern_image_adam_pf16_gf16__sm_100f:
 quern_image_adam_pf16_gf16__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end
+    .hidden quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end
 quern_image_adam_pbf16_gf32__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pbf16_gf32.fatbin"
@@ -175,6 +196,7 @@ quern_image_adam_pbf16_gf32__sm_100f:
 quern_image_adam_pbf16_gf32__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end
+    .hidden quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end
 quern_image_adam_pbf16_gbf16__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pbf16_gbf16.fatbin"
@@ -183,6 +205,7 @@ quern_image_adam_pbf16_gbf16__sm_100f:
 quern_image_adam_pbf16_gbf16__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end
+    .hidden quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end
 quern_image_adam_pf32_gf32_full__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pf32_gf32_full.fatbin"
@@ -191,6 +214,7 @@ quern_image_adam_pf32_gf32_full__sm_100f:
 quern_image_adam_pf32_gf32_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_100f, quern_image_adam_pf32_gbf16_full__sm_100f_end
+    .hidden quern_image_adam_pf32_gbf16_full__sm_100f, quern_image_adam_pf32_gbf16_full__sm_100f_end
 quern_image_adam_pf32_gbf16_full__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pf32_gbf16_full.fatbin"
@@ -199,6 +223,7 @@ quern_image_adam_pf32_gbf16_full__sm_100f:
 quern_image_adam_pf32_gbf16_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_100f, quern_image_adam_pf16_gf16_full__sm_100f_end
+    .hidden quern_image_adam_pf16_gf16_full__sm_100f, quern_image_adam_pf16_gf16_full__sm_100f_end
 quern_image_adam_pf16_gf16_full__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pf16_gf16_full.fatbin"
@@ -207,6 +232,7 @@ quern_image_adam_pf16_gf16_full__sm_100f:
 quern_image_adam_pf16_gf16_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end
+    .hidden quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end
 quern_image_adam_pbf16_gf32_full__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pbf16_gf32_full.fatbin"
@@ -215,6 +241,7 @@ quern_image_adam_pbf16_gf32_full__sm_100f:
 quern_image_adam_pbf16_gf32_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end
+    .hidden quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end
 quern_image_adam_pbf16_gbf16_full__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/adam_pbf16_gbf16_full.fatbin"
@@ -223,6 +250,7 @@ quern_image_adam_pbf16_gbf16_full__sm_100f:
 quern_image_adam_pbf16_gbf16_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_gradient_norm__sm_100f, quern_image_gradient_norm__sm_100f_end
+    .hidden quern_image_gradient_norm__sm_100f, quern_image_gradient_norm__sm_100f_end
 quern_image_gradient_norm__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/gradient_norm.fatbin"
@@ -231,6 +259,7 @@ quern_image_gradient_norm__sm_100f:
 quern_image_gradient_norm__sm_100f_end = . - 1
     .balign 64
     .global quern_image_gradient_norm_combine__sm_100f, quern_image_gradient_norm_combine__sm_100f_end
+    .hidden quern_image_gradient_norm_combine__sm_100f, quern_image_gradient_norm_combine__sm_100f_end
 quern_image_gradient_norm_combine__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/gradient_norm_combine.fatbin"
@@ -239,6 +268,7 @@ quern_image_gradient_norm_combine__sm_100f:
 quern_image_gradient_norm_combine__sm_100f_end = . - 1
     .balign 64
     .global quern_image_gradient_accumulate__sm_100f, quern_image_gradient_accumulate__sm_100f_end
+    .hidden quern_image_gradient_accumulate__sm_100f, quern_image_gradient_accumulate__sm_100f_end
 quern_image_gradient_accumulate__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/gradient_accumulate.fatbin"
@@ -247,6 +277,7 @@ quern_image_gradient_accumulate__sm_100f:
 quern_image_gradient_accumulate__sm_100f_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end
+    .hidden quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end
 quern_image_adam_pf32_gf32__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pf32_gf32.fatbin"
@@ -255,6 +286,7 @@ quern_image_adam_pf32_gf32__sm_90a:
 quern_image_adam_pf32_gf32__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end
+    .hidden quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end
 quern_image_adam_pf32_gf16__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pf32_gf16.fatbin"
@@ -263,6 +295,7 @@ quern_image_adam_pf32_gf16__sm_90a:
 quern_image_adam_pf32_gf16__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end
+    .hidden quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end
 quern_image_adam_pf32_gbf16__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pf32_gbf16.fatbin"
@@ -271,6 +304,7 @@ quern_image_adam_pf32_gbf16__sm_90a:
 quern_image_adam_pf32_gbf16__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end
+    .hidden quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end
 quern_image_adam_pf16_gf32__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pf16_gf32.fatbin"
@@ -279,6 +313,7 @@ quern_image_adam_pf16_gf32__sm_90a:
 quern_image_adam_pf16_gf32__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end
+    .hidden quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end
 quern_image_adam_pf16_gf16__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pf16_gf16.fatbin"
@@ -287,6 +322,7 @@ quern_image_adam_pf16_gf16__sm_90a:
 quern_image_adam_pf16_gf16__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end
+    .hidden quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end
 quern_image_adam_pbf16_gf32__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pbf16_gf32.fatbin"
@@ -295,6 +331,7 @@ quern_image_adam_pbf16_gf32__sm_90a:
 quern_image_adam_pbf16_gf32__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end
+    .hidden quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end
 quern_image_adam_pbf16_gbf16__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pbf16_gbf16.fatbin"
@@ -303,6 +340,7 @@ quern_image_adam_pbf16_gbf16__sm_90a:
 quern_image_adam_pbf16_gbf16__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end
+    .hidden quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end
 quern_image_adam_pf32_gf32_full__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pf32_gf32_full.fatbin"
@@ -311,6 +349,7 @@ quern_image_adam_pf32_gf32_full__sm_90a:
 quern_image_adam_pf32_gf32_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_90a, quern_image_adam_pf32_gbf16_full__sm_90a_end
+    .hidden quern_image_adam_pf32_gbf16_full__sm_90a, quern_image_adam_pf32_gbf16_full__sm_90a_end
 quern_image_adam_pf32_gbf16_full__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pf32_gbf16_full.fatbin"
@@ -319,6 +358,7 @@ quern_image_adam_pf32_gbf16_full__sm_90a:
 quern_image_adam_pf32_gbf16_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_90a, quern_image_adam_pf16_gf16_full__sm_90a_end
+    .hidden quern_image_adam_pf16_gf16_full__sm_90a, quern_image_adam_pf16_gf16_full__sm_90a_end
 quern_image_adam_pf16_gf16_full__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pf16_gf16_full.fatbin"
@@ -327,6 +367,7 @@ quern_image_adam_pf16_gf16_full__sm_90a:
 quern_image_adam_pf16_gf16_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end
+    .hidden quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end
 quern_image_adam_pbf16_gf32_full__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pbf16_gf32_full.fatbin"
@@ -335,6 +376,7 @@ quern_image_adam_pbf16_gf32_full__sm_90a:
 quern_image_adam_pbf16_gf32_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end
+    .hidden quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end
 quern_image_adam_pbf16_gbf16_full__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/adam_pbf16_gbf16_full.fatbin"
@@ -343,6 +385,7 @@ quern_image_adam_pbf16_gbf16_full__sm_90a:
 quern_image_adam_pbf16_gbf16_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_gradient_norm__sm_90a, quern_image_gradient_norm__sm_90a_end
+    .hidden quern_image_gradient_norm__sm_90a, quern_image_gradient_norm__sm_90a_end
 quern_image_gradient_norm__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/gradient_norm.fatbin"
@@ -351,6 +394,7 @@ quern_image_gradient_norm__sm_90a:
 quern_image_gradient_norm__sm_90a_end = . - 1
     .balign 64
     .global quern_image_gradient_norm_combine__sm_90a, quern_image_gradient_norm_combine__sm_90a_end
+    .hidden quern_image_gradient_norm_combine__sm_90a, quern_image_gradient_norm_combine__sm_90a_end
 quern_image_gradient_norm_combine__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/gradient_norm_combine.fatbin"
@@ -359,6 +403,7 @@ quern_image_gradient_norm_combine__sm_90a:
 quern_image_gradient_norm_combine__sm_90a_end = . - 1
     .balign 64
     .global quern_image_gradient_accumulate__sm_90a, quern_image_gradient_accumulate__sm_90a_end
+    .hidden quern_image_gradient_accumulate__sm_90a, quern_image_gradient_accumulate__sm_90a_end
 quern_image_gradient_accumulate__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/gradient_accumulate.fatbin"
@@ -367,6 +412,7 @@ quern_image_gradient_accumulate__sm_90a:
 quern_image_gradient_accumulate__sm_90a_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end
+    .hidden quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end
 quern_image_adam_pf32_gf32__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pf32_gf32.fatbin"
@@ -375,6 +421,7 @@ quern_image_adam_pf32_gf32__sm_89:
 quern_image_adam_pf32_gf32__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end
+    .hidden quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end
 quern_image_adam_pf32_gf16__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pf32_gf16.fatbin"
@@ -383,6 +430,7 @@ quern_image_adam_pf32_gf16__sm_89:
 quern_image_adam_pf32_gf16__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end
+    .hidden quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end
 quern_image_adam_pf32_gbf16__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pf32_gbf16.fatbin"
@@ -391,6 +439,7 @@ quern_image_adam_pf32_gbf16__sm_89:
 quern_image_adam_pf32_gbf16__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end
+    .hidden quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end
 quern_image_adam_pf16_gf32__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pf16_gf32.fatbin"
@@ -399,6 +448,7 @@ quern_image_adam_pf16_gf32__sm_89:
 quern_image_adam_pf16_gf32__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end
+    .hidden quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end
 quern_image_adam_pf16_gf16__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pf16_gf16.fatbin"
@@ -407,6 +457,7 @@ quern_image_adam_pf16_gf16__sm_89:
 quern_image_adam_pf16_gf16__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end
+    .hidden quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end
 quern_image_adam_pbf16_gf32__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pbf16_gf32.fatbin"
@@ -415,6 +466,7 @@ quern_image_adam_pbf16_gf32__sm_89:
 quern_image_adam_pbf16_gf32__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end
+    .hidden quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end
 quern_image_adam_pbf16_gbf16__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pbf16_gbf16.fatbin"
@@ -423,6 +475,7 @@ quern_image_adam_pbf16_gbf16__sm_89:
 quern_image_adam_pbf16_gbf16__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end
+    .hidden quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end
 quern_image_adam_pf32_gf32_full__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pf32_gf32_full.fatbin"
@@ -431,6 +484,7 @@ quern_image_adam_pf32_gf32_full__sm_89:
 quern_image_adam_pf32_gf32_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_89, quern_image_adam_pf32_gbf16_full__sm_89_end
+    .hidden quern_image_adam_pf32_gbf16_full__sm_89, quern_image_adam_pf32_gbf16_full__sm_89_end
 quern_image_adam_pf32_gbf16_full__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pf32_gbf16_full.fatbin"
@@ -439,6 +493,7 @@ quern_image_adam_pf32_gbf16_full__sm_89:
 quern_image_adam_pf32_gbf16_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_89, quern_image_adam_pf16_gf16_full__sm_89_end
+    .hidden quern_image_adam_pf16_gf16_full__sm_89, quern_image_adam_pf16_gf16_full__sm_89_end
 quern_image_adam_pf16_gf16_full__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pf16_gf16_full.fatbin"
@@ -447,6 +502,7 @@ quern_image_adam_pf16_gf16_full__sm_89:
 quern_image_adam_pf16_gf16_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end
+    .hidden quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end
 quern_image_adam_pbf16_gf32_full__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pbf16_gf32_full.fatbin"
@@ -455,6 +511,7 @@ quern_image_adam_pbf16_gf32_full__sm_89:
 quern_image_adam_pbf16_gf32_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end
+    .hidden quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end
 quern_image_adam_pbf16_gbf16_full__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/adam_pbf16_gbf16_full.fatbin"
@@ -463,6 +520,7 @@ quern_image_adam_pbf16_gbf16_full__sm_89:
 quern_image_adam_pbf16_gbf16_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_gradient_norm__sm_89, quern_image_gradient_norm__sm_89_end
+    .hidden quern_image_gradient_norm__sm_89, quern_image_gradient_norm__sm_89_end
 quern_image_gradient_norm__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/gradient_norm.fatbin"
@@ -471,6 +529,7 @@ quern_image_gradient_norm__sm_89:
 quern_image_gradient_norm__sm_89_end = . - 1
     .balign 64
     .global quern_image_gradient_norm_combine__sm_89, quern_image_gradient_norm_combine__sm_89_end
+    .hidden quern_image_gradient_norm_combine__sm_89, quern_image_gradient_norm_combine__sm_89_end
 quern_image_gradient_norm_combine__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/gradient_norm_combine.fatbin"
@@ -479,6 +538,7 @@ quern_image_gradient_norm_combine__sm_89:
 quern_image_gradient_norm_combine__sm_89_end = . - 1
     .balign 64
     .global quern_image_gradient_accumulate__sm_89, quern_image_gradient_accumulate__sm_89_end
+    .hidden quern_image_gradient_accumulate__sm_89, quern_image_gradient_accumulate__sm_89_end
 quern_image_gradient_accumulate__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/gradient_accumulate.fatbin"
@@ -487,6 +547,7 @@ quern_image_gradient_accumulate__sm_89:
 quern_image_gradient_accumulate__sm_89_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end
+    .hidden quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end
 quern_image_adam_pf32_gf32__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pf32_gf32.fatbin"
@@ -495,6 +556,7 @@ quern_image_adam_pf32_gf32__sm_86:
 quern_image_adam_pf32_gf32__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end
+    .hidden quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end
 quern_image_adam_pf32_gf16__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pf32_gf16.fatbin"
@@ -503,6 +565,7 @@ quern_image_adam_pf32_gf16__sm_86:
 quern_image_adam_pf32_gf16__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end
+    .hidden quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end
 quern_image_adam_pf32_gbf16__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pf32_gbf16.fatbin"
@@ -511,6 +574,7 @@ quern_image_adam_pf32_gbf16__sm_86:
 quern_image_adam_pf32_gbf16__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end
+    .hidden quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end
 quern_image_adam_pf16_gf32__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pf16_gf32.fatbin"
@@ -519,6 +583,7 @@ quern_image_adam_pf16_gf32__sm_86:
 quern_image_adam_pf16_gf32__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end
+    .hidden quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end
 quern_image_adam_pf16_gf16__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pf16_gf16.fatbin"
@@ -527,6 +592,7 @@ quern_image_adam_pf16_gf16__sm_86:
 quern_image_adam_pf16_gf16__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end
+    .hidden quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end
 quern_image_adam_pbf16_gf32__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pbf16_gf32.fatbin"
@@ -535,6 +601,7 @@ quern_image_adam_pbf16_gf32__sm_86:
 quern_image_adam_pbf16_gf32__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end
+    .hidden quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end
 quern_image_adam_pbf16_gbf16__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pbf16_gbf16.fatbin"
@@ -543,6 +610,7 @@ quern_image_adam_pbf16_gbf16__sm_86:
 quern_image_adam_pbf16_gbf16__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end
+    .hidden quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end
 quern_image_adam_pf32_gf32_full__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pf32_gf32_full.fatbin"
@@ -551,6 +619,7 @@ quern_image_adam_pf32_gf32_full__sm_86:
 quern_image_adam_pf32_gf32_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_86, quern_image_adam_pf32_gbf16_full__sm_86_end
+    .hidden quern_image_adam_pf32_gbf16_full__sm_86, quern_image_adam_pf32_gbf16_full__sm_86_end
 quern_image_adam_pf32_gbf16_full__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pf32_gbf16_full.fatbin"
@@ -559,6 +628,7 @@ quern_image_adam_pf32_gbf16_full__sm_86:
 quern_image_adam_pf32_gbf16_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_86, quern_image_adam_pf16_gf16_full__sm_86_end
+    .hidden quern_image_adam_pf16_gf16_full__sm_86, quern_image_adam_pf16_gf16_full__sm_86_end
 quern_image_adam_pf16_gf16_full__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pf16_gf16_full.fatbin"
@@ -567,6 +637,7 @@ quern_image_adam_pf16_gf16_full__sm_86:
 quern_image_adam_pf16_gf16_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end
+    .hidden quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end
 quern_image_adam_pbf16_gf32_full__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pbf16_gf32_full.fatbin"
@@ -575,6 +646,7 @@ quern_image_adam_pbf16_gf32_full__sm_86:
 quern_image_adam_pbf16_gf32_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end
+    .hidden quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end
 quern_image_adam_pbf16_gbf16_full__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/adam_pbf16_gbf16_full.fatbin"
@@ -583,6 +655,7 @@ quern_image_adam_pbf16_gbf16_full__sm_86:
 quern_image_adam_pbf16_gbf16_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_gradient_norm__sm_86, quern_image_gradient_norm__sm_86_end
+    .hidden quern_image_gradient_norm__sm_86, quern_image_gradient_norm__sm_86_end
 quern_image_gradient_norm__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/gradient_norm.fatbin"
@@ -591,6 +664,7 @@ quern_image_gradient_norm__sm_86:
 quern_image_gradient_norm__sm_86_end = . - 1
     .balign 64
     .global quern_image_gradient_norm_combine__sm_86, quern_image_gradient_norm_combine__sm_86_end
+    .hidden quern_image_gradient_norm_combine__sm_86, quern_image_gradient_norm_combine__sm_86_end
 quern_image_gradient_norm_combine__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/gradient_norm_combine.fatbin"
@@ -599,6 +673,7 @@ quern_image_gradient_norm_combine__sm_86:
 quern_image_gradient_norm_combine__sm_86_end = . - 1
     .balign 64
     .global quern_image_gradient_accumulate__sm_86, quern_image_gradient_accumulate__sm_86_end
+    .hidden quern_image_gradient_accumulate__sm_86, quern_image_gradient_accumulate__sm_86_end
 quern_image_gradient_accumulate__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/gradient_accumulate.fatbin"
@@ -607,6 +682,7 @@ quern_image_gradient_accumulate__sm_86:
 quern_image_gradient_accumulate__sm_86_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end
+    .hidden quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end
 quern_image_adam_pf32_gf32__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pf32_gf32.fatbin"
@@ -615,6 +691,7 @@ quern_image_adam_pf32_gf32__sm_80:
 quern_image_adam_pf32_gf32__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end
+    .hidden quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end
 quern_image_adam_pf32_gf16__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pf32_gf16.fatbin"
@@ -623,6 +700,7 @@ quern_image_adam_pf32_gf16__sm_80:
 quern_image_adam_pf32_gf16__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end
+    .hidden quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end
 quern_image_adam_pf32_gbf16__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pf32_gbf16.fatbin"
@@ -631,6 +709,7 @@ quern_image_adam_pf32_gbf16__sm_80:
 quern_image_adam_pf32_gbf16__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end
+    .hidden quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end
 quern_image_adam_pf16_gf32__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pf16_gf32.fatbin"
@@ -639,6 +718,7 @@ quern_image_adam_pf16_gf32__sm_80:
 quern_image_adam_pf16_gf32__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end
+    .hidden quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end
 quern_image_adam_pf16_gf16__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pf16_gf16.fatbin"
@@ -647,6 +727,7 @@ quern_image_adam_pf16_gf16__sm_80:
 quern_image_adam_pf16_gf16__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end
+    .hidden quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end
 quern_image_adam_pbf16_gf32__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pbf16_gf32.fatbin"
@@ -655,6 +736,7 @@ quern_image_adam_pbf16_gf32__sm_80:
 quern_image_adam_pbf16_gf32__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end
+    .hidden quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end
 quern_image_adam_pbf16_gbf16__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pbf16_gbf16.fatbin"
@@ -663,6 +745,7 @@ quern_image_adam_pbf16_gbf16__sm_80:
 quern_image_adam_pbf16_gbf16__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end
+    .hidden quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end
 quern_image_adam_pf32_gf32_full__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pf32_gf32_full.fatbin"
@@ -671,6 +754,7 @@ quern_image_adam_pf32_gf32_full__sm_80:
 quern_image_adam_pf32_gf32_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_80, quern_image_adam_pf32_gbf16_full__sm_80_end
+    .hidden quern_image_adam_pf32_gbf16_full__sm_80, quern_image_adam_pf32_gbf16_full__sm_80_end
 quern_image_adam_pf32_gbf16_full__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pf32_gbf16_full.fatbin"
@@ -679,6 +763,7 @@ quern_image_adam_pf32_gbf16_full__sm_80:
 quern_image_adam_pf32_gbf16_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_80, quern_image_adam_pf16_gf16_full__sm_80_end
+    .hidden quern_image_adam_pf16_gf16_full__sm_80, quern_image_adam_pf16_gf16_full__sm_80_end
 quern_image_adam_pf16_gf16_full__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pf16_gf16_full.fatbin"
@@ -687,6 +772,7 @@ quern_image_adam_pf16_gf16_full__sm_80:
 quern_image_adam_pf16_gf16_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end
+    .hidden quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end
 quern_image_adam_pbf16_gf32_full__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pbf16_gf32_full.fatbin"
@@ -695,6 +781,7 @@ quern_image_adam_pbf16_gf32_full__sm_80:
 quern_image_adam_pbf16_gf32_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end
+    .hidden quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end
 quern_image_adam_pbf16_gbf16_full__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/adam_pbf16_gbf16_full.fatbin"
@@ -703,6 +790,7 @@ quern_image_adam_pbf16_gbf16_full__sm_80:
 quern_image_adam_pbf16_gbf16_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_gradient_norm__sm_80, quern_image_gradient_norm__sm_80_end
+    .hidden quern_image_gradient_norm__sm_80, quern_image_gradient_norm__sm_80_end
 quern_image_gradient_norm__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/gradient_norm.fatbin"
@@ -711,6 +799,7 @@ quern_image_gradient_norm__sm_80:
 quern_image_gradient_norm__sm_80_end = . - 1
     .balign 64
     .global quern_image_gradient_norm_combine__sm_80, quern_image_gradient_norm_combine__sm_80_end
+    .hidden quern_image_gradient_norm_combine__sm_80, quern_image_gradient_norm_combine__sm_80_end
 quern_image_gradient_norm_combine__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/gradient_norm_combine.fatbin"
@@ -719,6 +808,7 @@ quern_image_gradient_norm_combine__sm_80:
 quern_image_gradient_norm_combine__sm_80_end = . - 1
     .balign 64
     .global quern_image_gradient_accumulate__sm_80, quern_image_gradient_accumulate__sm_80_end
+    .hidden quern_image_gradient_accumulate__sm_80, quern_image_gradient_accumulate__sm_80_end
 quern_image_gradient_accumulate__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/gradient_accumulate.fatbin"
@@ -727,6 +817,7 @@ quern_image_gradient_accumulate__sm_80:
 quern_image_gradient_accumulate__sm_80_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end
+    .hidden quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end
 quern_image_adam_pf32_gf32__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pf32_gf32.fatbin"
@@ -735,6 +826,7 @@ quern_image_adam_pf32_gf32__sm_75:
 quern_image_adam_pf32_gf32__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end
+    .hidden quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end
 quern_image_adam_pf32_gf16__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pf32_gf16.fatbin"
@@ -743,6 +835,7 @@ quern_image_adam_pf32_gf16__sm_75:
 quern_image_adam_pf32_gf16__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end
+    .hidden quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end
 quern_image_adam_pf32_gbf16__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pf32_gbf16.fatbin"
@@ -751,6 +844,7 @@ quern_image_adam_pf32_gbf16__sm_75:
 quern_image_adam_pf32_gbf16__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end
+    .hidden quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end
 quern_image_adam_pf16_gf32__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pf16_gf32.fatbin"
@@ -759,6 +853,7 @@ quern_image_adam_pf16_gf32__sm_75:
 quern_image_adam_pf16_gf32__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end
+    .hidden quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end
 quern_image_adam_pf16_gf16__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pf16_gf16.fatbin"
@@ -767,6 +862,7 @@ quern_image_adam_pf16_gf16__sm_75:
 quern_image_adam_pf16_gf16__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end
+    .hidden quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end
 quern_image_adam_pbf16_gf32__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pbf16_gf32.fatbin"
@@ -775,6 +871,7 @@ quern_image_adam_pbf16_gf32__sm_75:
 quern_image_adam_pbf16_gf32__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end
+    .hidden quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end
 quern_image_adam_pbf16_gbf16__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pbf16_gbf16.fatbin"
@@ -783,6 +880,7 @@ quern_image_adam_pbf16_gbf16__sm_75:
 quern_image_adam_pbf16_gbf16__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end
+    .hidden quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end
 quern_image_adam_pf32_gf32_full__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pf32_gf32_full.fatbin"
@@ -791,6 +889,7 @@ quern_image_adam_pf32_gf32_full__sm_75:
 quern_image_adam_pf32_gf32_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_75, quern_image_adam_pf32_gbf16_full__sm_75_end
+    .hidden quern_image_adam_pf32_gbf16_full__sm_75, quern_image_adam_pf32_gbf16_full__sm_75_end
 quern_image_adam_pf32_gbf16_full__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pf32_gbf16_full.fatbin"
@@ -799,6 +898,7 @@ quern_image_adam_pf32_gbf16_full__sm_75:
 quern_image_adam_pf32_gbf16_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_75, quern_image_adam_pf16_gf16_full__sm_75_end
+    .hidden quern_image_adam_pf16_gf16_full__sm_75, quern_image_adam_pf16_gf16_full__sm_75_end
 quern_image_adam_pf16_gf16_full__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pf16_gf16_full.fatbin"
@@ -807,6 +907,7 @@ quern_image_adam_pf16_gf16_full__sm_75:
 quern_image_adam_pf16_gf16_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end
+    .hidden quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end
 quern_image_adam_pbf16_gf32_full__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pbf16_gf32_full.fatbin"
@@ -815,6 +916,7 @@ quern_image_adam_pbf16_gf32_full__sm_75:
 quern_image_adam_pbf16_gf32_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end
+    .hidden quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end
 quern_image_adam_pbf16_gbf16_full__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/adam_pbf16_gbf16_full.fatbin"
@@ -823,6 +925,7 @@ quern_image_adam_pbf16_gbf16_full__sm_75:
 quern_image_adam_pbf16_gbf16_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_gradient_norm__sm_75, quern_image_gradient_norm__sm_75_end
+    .hidden quern_image_gradient_norm__sm_75, quern_image_gradient_norm__sm_75_end
 quern_image_gradient_norm__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/gradient_norm.fatbin"
@@ -831,6 +934,7 @@ quern_image_gradient_norm__sm_75:
 quern_image_gradient_norm__sm_75_end = . - 1
     .balign 64
     .global quern_image_gradient_norm_combine__sm_75, quern_image_gradient_norm_combine__sm_75_end
+    .hidden quern_image_gradient_norm_combine__sm_75, quern_image_gradient_norm_combine__sm_75_end
 quern_image_gradient_norm_combine__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/gradient_norm_combine.fatbin"
@@ -839,6 +943,7 @@ quern_image_gradient_norm_combine__sm_75:
 quern_image_gradient_norm_combine__sm_75_end = . - 1
     .balign 64
     .global quern_image_gradient_accumulate__sm_75, quern_image_gradient_accumulate__sm_75_end
+    .hidden quern_image_gradient_accumulate__sm_75, quern_image_gradient_accumulate__sm_75_end
 quern_image_gradient_accumulate__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/gradient_accumulate.fatbin"
@@ -847,6 +952,7 @@ quern_image_gradient_accumulate__sm_75:
 quern_image_gradient_accumulate__sm_75_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end
+    .hidden quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end
 quern_image_adam_pf32_gf32__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pf32_gf32.fatbin"
@@ -855,6 +961,7 @@ quern_image_adam_pf32_gf32__compute_90:
 quern_image_adam_pf32_gf32__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end
+    .hidden quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end
 quern_image_adam_pf32_gf16__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pf32_gf16.fatbin"
@@ -863,6 +970,7 @@ quern_image_adam_pf32_gf16__compute_90:
 quern_image_adam_pf32_gf16__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end
+    .hidden quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end
 quern_image_adam_pf32_gbf16__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pf32_gbf16.fatbin"
@@ -871,6 +979,7 @@ quern_image_adam_pf32_gbf16__compute_90:
 quern_image_adam_pf32_gbf16__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end
+    .hidden quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end
 quern_image_adam_pf16_gf32__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pf16_gf32.fatbin"
@@ -879,6 +988,7 @@ quern_image_adam_pf16_gf32__compute_90:
 quern_image_adam_pf16_gf32__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end
+    .hidden quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end
 quern_image_adam_pf16_gf16__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pf16_gf16.fatbin"
@@ -887,6 +997,7 @@ quern_image_adam_pf16_gf16__compute_90:
 quern_image_adam_pf16_gf16__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end
+    .hidden quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end
 quern_image_adam_pbf16_gf32__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pbf16_gf32.fatbin"
@@ -895,6 +1006,7 @@ quern_image_adam_pbf16_gf32__compute_90:
 quern_image_adam_pbf16_gf32__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end
+    .hidden quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end
 quern_image_adam_pbf16_gbf16__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pbf16_gbf16.fatbin"
@@ -903,6 +1015,7 @@ quern_image_adam_pbf16_gbf16__compute_90:
 quern_image_adam_pbf16_gbf16__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end
+    .hidden quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end
 quern_image_adam_pf32_gf32_full__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pf32_gf32_full.fatbin"
@@ -911,6 +1024,7 @@ quern_image_adam_pf32_gf32_full__compute_90:
 quern_image_adam_pf32_gf32_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__compute_90, quern_image_adam_pf32_gbf16_full__compute_90_end
+    .hidden quern_image_adam_pf32_gbf16_full__compute_90, quern_image_adam_pf32_gbf16_full__compute_90_end
 quern_image_adam_pf32_gbf16_full__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pf32_gbf16_full.fatbin"
@@ -919,6 +1033,7 @@ quern_image_adam_pf32_gbf16_full__compute_90:
 quern_image_adam_pf32_gbf16_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pf16_gf16_full__compute_90, quern_image_adam_pf16_gf16_full__compute_90_end
+    .hidden quern_image_adam_pf16_gf16_full__compute_90, quern_image_adam_pf16_gf16_full__compute_90_end
 quern_image_adam_pf16_gf16_full__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pf16_gf16_full.fatbin"
@@ -927,6 +1042,7 @@ quern_image_adam_pf16_gf16_full__compute_90:
 quern_image_adam_pf16_gf16_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end
+    .hidden quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end
 quern_image_adam_pbf16_gf32_full__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pbf16_gf32_full.fatbin"
@@ -935,6 +1051,7 @@ quern_image_adam_pbf16_gf32_full__compute_90:
 quern_image_adam_pbf16_gf32_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end
+    .hidden quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end
 quern_image_adam_pbf16_gbf16_full__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/adam_pbf16_gbf16_full.fatbin"
@@ -943,6 +1060,7 @@ quern_image_adam_pbf16_gbf16_full__compute_90:
 quern_image_adam_pbf16_gbf16_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_gradient_norm__compute_90, quern_image_gradient_norm__compute_90_end
+    .hidden quern_image_gradient_norm__compute_90, quern_image_gradient_norm__compute_90_end
 quern_image_gradient_norm__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/gradient_norm.fatbin"
@@ -951,6 +1069,7 @@ quern_image_gradient_norm__compute_90:
 quern_image_gradient_norm__compute_90_end = . - 1
     .balign 64
     .global quern_image_gradient_norm_combine__compute_90, quern_image_gradient_norm_combine__compute_90_end
+    .hidden quern_image_gradient_norm_combine__compute_90, quern_image_gradient_norm_combine__compute_90_end
 quern_image_gradient_norm_combine__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/gradient_norm_combine.fatbin"
@@ -959,6 +1078,7 @@ quern_image_gradient_norm_combine__compute_90:
 quern_image_gradient_norm_combine__compute_90_end = . - 1
     .balign 64
     .global quern_image_gradient_accumulate__compute_90, quern_image_gradient_accumulate__compute_90_end
+    .hidden quern_image_gradient_accumulate__compute_90, quern_image_gradient_accumulate__compute_90_end
 quern_image_gradient_accumulate__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/gradient_accumulate.fatbin"

@@ -7,6 +7,7 @@
     .section .rodata
     .balign 64
     .global quern_image_barrier__sm_120f, quern_image_barrier__sm_120f_end
+    .hidden quern_image_barrier__sm_120f, quern_image_barrier__sm_120f_end
 quern_image_barrier__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/barrier.fatbin"
@@ -15,6 +16,7 @@ quern_image_barrier__sm_120f:
 quern_image_barrier__sm_120f_end = . - 1
     .balign 64
     .global quern_image_barrier__sm_100f, quern_image_barrier__sm_100f_end
+    .hidden quern_image_barrier__sm_100f, quern_image_barrier__sm_100f_end
 quern_image_barrier__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/barrier.fatbin"
@@ -23,6 +25,7 @@ quern_image_barrier__sm_100f:
 quern_image_barrier__sm_100f_end = . - 1
     .balign 64
     .global quern_image_barrier__sm_90a, quern_image_barrier__sm_90a_end
+    .hidden quern_image_barrier__sm_90a, quern_image_barrier__sm_90a_end
 quern_image_barrier__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/barrier.fatbin"
@@ -31,6 +34,7 @@ quern_image_barrier__sm_90a:
 quern_image_barrier__sm_90a_end = . - 1
     .balign 64
     .global quern_image_barrier__sm_89, quern_image_barrier__sm_89_end
+    .hidden quern_image_barrier__sm_89, quern_image_barrier__sm_89_end
 quern_image_barrier__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/barrier.fatbin"
@@ -39,6 +43,7 @@ quern_image_barrier__sm_89:
 quern_image_barrier__sm_89_end = . - 1
     .balign 64
     .global quern_image_barrier__sm_86, quern_image_barrier__sm_86_end
+    .hidden quern_image_barrier__sm_86, quern_image_barrier__sm_86_end
 quern_image_barrier__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/barrier.fatbin"
@@ -47,6 +52,7 @@ quern_image_barrier__sm_86:
 quern_image_barrier__sm_86_end = . - 1
     .balign 64
     .global quern_image_barrier__sm_80, quern_image_barrier__sm_80_end
+    .hidden quern_image_barrier__sm_80, quern_image_barrier__sm_80_end
 quern_image_barrier__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/barrier.fatbin"
@@ -55,6 +61,7 @@ quern_image_barrier__sm_80:
 quern_image_barrier__sm_80_end = . - 1
     .balign 64
     .global quern_image_barrier__sm_75, quern_image_barrier__sm_75_end
+    .hidden quern_image_barrier__sm_75, quern_image_barrier__sm_75_end
 quern_image_barrier__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/barrier.fatbin"
@@ -63,6 +70,7 @@ quern_image_barrier__sm_75:
 quern_image_barrier__sm_75_end = . - 1
     .balign 64
     .global quern_image_barrier__compute_90, quern_image_barrier__compute_90_end
+    .hidden quern_image_barrier__compute_90, quern_image_barrier__compute_90_end
 quern_image_barrier__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/barrier.fatbin"

@@ -7,6 +7,7 @@
     .section .rodata
     .balign 64
     .global quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end
+    .hidden quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end
 quern_image_cross_entropy_f32__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_f32.fatbin"
@@ -15,6 +16,7 @@ quern_image_cross_entropy_f32__sm_120f:
 quern_image_cross_entropy_f32__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end
+    .hidden quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end
 quern_image_cross_entropy_f32_full__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_f32_full.fatbin"
@@ -23,6 +25,7 @@ quern_image_cross_entropy_f32_full__sm_120f:
 quern_image_cross_entropy_f32_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end
+    .hidden quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end
 quern_image_cross_entropy_f16__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_f16.fatbin"
@@ -31,6 +34,7 @@ quern_image_cross_entropy_f16__sm_120f:
 quern_image_cross_entropy_f16__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end
+    .hidden quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end
 quern_image_cross_entropy_f16_full__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_f16_full.fatbin"
@@ -39,6 +43,7 @@ quern_image_cross_entropy_f16_full__sm_120f:
 quern_image_cross_entropy_f16_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end
+    .hidden quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end
 quern_image_cross_entropy_bf16__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_bf16.fatbin"
@@ -47,6 +52,7 @@ quern_image_cross_entropy_bf16__sm_120f:
 quern_image_cross_entropy_bf16__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end
 quern_image_cross_entropy_bf16_full__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_bf16_full.fatbin"
@@ -55,6 +61,7 @@ quern_image_cross_entropy_bf16_full__sm_120f:
 quern_image_cross_entropy_bf16_full__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end
+    .hidden quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end
 quern_image_cross_entropy_stages__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/cross_entropy_stages.fatbin"
@@ -63,6 +70,7 @@ quern_image_cross_entropy_stages__sm_120f:
 quern_image_cross_entropy_stages__sm_120f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end
+    .hidden quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end
 quern_image_cross_entropy_f32__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_f32.fatbin"
@@ -71,6 +79,7 @@ quern_image_cross_entropy_f32__sm_100f:
 quern_image_cross_entropy_f32__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end
+    .hidden quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end
 quern_image_cross_entropy_f32_full__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_f32_full.fatbin"
@@ -79,6 +88,7 @@ quern_image_cross_entropy_f32_full__sm_100f:
 quern_image_cross_entropy_f32_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end
+    .hidden quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end
 quern_image_cross_entropy_f16__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_f16.fatbin"
@@ -87,6 +97,7 @@ quern_image_cross_entropy_f16__sm_100f:
 quern_image_cross_entropy_f16__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end
+    .hidden quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end
 quern_image_cross_entropy_f16_full__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_f16_full.fatbin"
@@ -95,6 +106,7 @@ quern_image_cross_entropy_f16_full__sm_100f:
 quern_image_cross_entropy_f16_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end
+    .hidden quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end
 quern_image_cross_entropy_bf16__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_bf16.fatbin"
@@ -103,6 +115,7 @@ quern_image_cross_entropy_bf16__sm_100f:
 quern_image_cross_entropy_bf16__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end
 quern_image_cross_entropy_bf16_full__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_bf16_full.fatbin"
@@ -111,6 +124,7 @@ quern_image_cross_entropy_bf16_full__sm_100f:
 quern_image_cross_entropy_bf16_full__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end
+    .hidden quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end
 quern_image_cross_entropy_stages__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/cross_entropy_stages.fatbin"
@@ -119,6 +133,7 @@ quern_image_cross_entropy_stages__sm_100f:
 quern_image_cross_entropy_stages__sm_100f_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end
+    .hidden quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end
 quern_image_cross_entropy_f32__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_f32.fatbin"
@@ -127,6 +142,7 @@ quern_image_cross_entropy_f32__sm_90a:
 quern_image_cross_entropy_f32__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end
+    .hidden quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end
 quern_image_cross_entropy_f32_full__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_f32_full.fatbin"
@@ -135,6 +151,7 @@ quern_image_cross_entropy_f32_full__sm_90a:
 quern_image_cross_entropy_f32_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end
+    .hidden quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end
 quern_image_cross_entropy_f16__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_f16.fatbin"
@@ -143,6 +160,7 @@ quern_image_cross_entropy_f16__sm_90a:
 quern_image_cross_entropy_f16__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end
+    .hidden quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end
 quern_image_cross_entropy_f16_full__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_f16_full.fatbin"
@@ -151,6 +169,7 @@ quern_image_cross_entropy_f16_full__sm_90a:
 quern_image_cross_entropy_f16_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end
+    .hidden quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end
 quern_image_cross_entropy_bf16__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_bf16.fatbin"
@@ -159,6 +178,7 @@ quern_image_cross_entropy_bf16__sm_90a:
 quern_image_cross_entropy_bf16__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end
 quern_image_cross_entropy_bf16_full__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_bf16_full.fatbin"
@@ -167,6 +187,7 @@ quern_image_cross_entropy_bf16_full__sm_90a:
 quern_image_cross_entropy_bf16_full__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end
+    .hidden quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end
 quern_image_cross_entropy_stages__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/cross_entropy_stages.fatbin"
@@ -175,6 +196,7 @@ quern_image_cross_entropy_stages__sm_90a:
 quern_image_cross_entropy_stages__sm_90a_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end
+    .hidden quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end
 quern_image_cross_entropy_f32__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_f32.fatbin"
@@ -183,6 +205,7 @@ quern_image_cross_entropy_f32__sm_89:
 quern_image_cross_entropy_f32__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end
+    .hidden quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end
 quern_image_cross_entropy_f32_full__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_f32_full.fatbin"
@@ -191,6 +214,7 @@ quern_image_cross_entropy_f32_full__sm_89:
 quern_image_cross_entropy_f32_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end
+    .hidden quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end
 quern_image_cross_entropy_f16__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_f16.fatbin"
@@ -199,6 +223,7 @@ quern_image_cross_entropy_f16__sm_89:
 quern_image_cross_entropy_f16__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end
+    .hidden quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end
 quern_image_cross_entropy_f16_full__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_f16_full.fatbin"
@@ -207,6 +232,7 @@ quern_image_cross_entropy_f16_full__sm_89:
 quern_image_cross_entropy_f16_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end
+    .hidden quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end
 quern_image_cross_entropy_bf16__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_bf16.fatbin"
@@ -215,6 +241,7 @@ quern_image_cross_entropy_bf16__sm_89:
 quern_image_cross_entropy_bf16__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end
 quern_image_cross_entropy_bf16_full__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_bf16_full.fatbin"
@@ -223,6 +250,7 @@ quern_image_cross_entropy_bf16_full__sm_89:
 quern_image_cross_entropy_bf16_full__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end
+    .hidden quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end
 quern_image_cross_entropy_stages__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/cross_entropy_stages.fatbin"
@@ -231,6 +259,7 @@ quern_image_cross_entropy_stages__sm_89:
 quern_image_cross_entropy_stages__sm_89_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end
+    .hidden quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end
 quern_image_cross_entropy_f32__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_f32.fatbin"
@@ -239,6 +268,7 @@ quern_image_cross_entropy_f32__sm_86:
 quern_image_cross_entropy_f32__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end
+    .hidden quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end
 quern_image_cross_entropy_f32_full__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_f32_full.fatbin"
@@ -247,6 +277,7 @@ quern_image_cross_entropy_f32_full__sm_86:
 quern_image_cross_entropy_f32_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end
+    .hidden quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end
 quern_image_cross_entropy_f16__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_f16.fatbin"
@@ -255,6 +286,7 @@ quern_image_cross_entropy_f16__sm_86:
 quern_image_cross_entropy_f16__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end
+    .hidden quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end
 quern_image_cross_entropy_f16_full__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_f16_full.fatbin"
@@ -263,6 +295,7 @@ quern_image_cross_entropy_f16_full__sm_86:
 quern_image_cross_entropy_f16_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end
+    .hidden quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end
 quern_image_cross_entropy_bf16__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_bf16.fatbin"
@@ -271,6 +304,7 @@ quern_image_cross_entropy_bf16__sm_86:
 quern_image_cross_entropy_bf16__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end
 quern_image_cross_entropy_bf16_full__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_bf16_full.fatbin"
@@ -279,6 +313,7 @@ quern_image_cross_entropy_bf16_full__sm_86:
 quern_image_cross_entropy_bf16_full__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end
+    .hidden quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end
 quern_image_cross_entropy_stages__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/cross_entropy_stages.fatbin"
@@ -287,6 +322,7 @@ quern_image_cross_entropy_stages__sm_86:
 quern_image_cross_entropy_stages__sm_86_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end
+    .hidden quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end
 quern_image_cross_entropy_f32__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_f32.fatbin"
@@ -295,6 +331,7 @@ quern_image_cross_entropy_f32__sm_80:
 quern_image_cross_entropy_f32__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end
+    .hidden quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end
 quern_image_cross_entropy_f32_full__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_f32_full.fatbin"
@@ -303,6 +340,7 @@ quern_image_cross_entropy_f32_full__sm_80:
 quern_image_cross_entropy_f32_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end
+    .hidden quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end
 quern_image_cross_entropy_f16__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_f16.fatbin"
@@ -311,6 +349,7 @@ quern_image_cross_entropy_f16__sm_80:
 quern_image_cross_entropy_f16__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end
+    .hidden quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end
 quern_image_cross_entropy_f16_full__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_f16_full.fatbin"
@@ -319,6 +358,7 @@ quern_image_cross_entropy_f16_full__sm_80:
 quern_image_cross_entropy_f16_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end
+    .hidden quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end
 quern_image_cross_entropy_bf16__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_bf16.fatbin"
@@ -327,6 +367,7 @@ quern_image_cross_entropy_bf16__sm_80:
 quern_image_cross_entropy_bf16__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end
 quern_image_cross_entropy_bf16_full__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_bf16_full.fatbin"
@@ -335,6 +376,7 @@ quern_image_cross_entropy_bf16_full__sm_80:
 quern_image_cross_entropy_bf16_full__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end
+    .hidden quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end
 quern_image_cross_entropy_stages__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/cross_entropy_stages.fatbin"
@@ -343,6 +385,7 @@ quern_image_cross_entropy_stages__sm_80:
 quern_image_cross_entropy_stages__sm_80_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end
+    .hidden quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end
 quern_image_cross_entropy_f32__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_f32.fatbin"
@@ -351,6 +394,7 @@ quern_image_cross_entropy_f32__sm_75:
 quern_image_cross_entropy_f32__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end
+    .hidden quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end
 quern_image_cross_entropy_f32_full__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_f32_full.fatbin"
@@ -359,6 +403,7 @@ quern_image_cross_entropy_f32_full__sm_75:
 quern_image_cross_entropy_f32_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end
+    .hidden quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end
 quern_image_cross_entropy_f16__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_f16.fatbin"
@@ -367,6 +412,7 @@ quern_image_cross_entropy_f16__sm_75:
 quern_image_cross_entropy_f16__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end
+    .hidden quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end
 quern_image_cross_entropy_f16_full__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_f16_full.fatbin"
@@ -375,6 +421,7 @@ quern_image_cross_entropy_f16_full__sm_75:
 quern_image_cross_entropy_f16_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end
+    .hidden quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end
 quern_image_cross_entropy_bf16__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_bf16.fatbin"
@@ -383,6 +430,7 @@ quern_image_cross_entropy_bf16__sm_75:
 quern_image_cross_entropy_bf16__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end
 quern_image_cross_entropy_bf16_full__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_bf16_full.fatbin"
@@ -391,6 +439,7 @@ quern_image_cross_entropy_bf16_full__sm_75:
 quern_image_cross_entropy_bf16_full__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end
+    .hidden quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end
 quern_image_cross_entropy_stages__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/cross_entropy_stages.fatbin"
@@ -399,6 +448,7 @@ quern_image_cross_entropy_stages__sm_75:
 quern_image_cross_entropy_stages__sm_75_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end
+    .hidden quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end
 quern_image_cross_entropy_f32__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_f32.fatbin"
@@ -407,6 +457,7 @@ quern_image_cross_entropy_f32__compute_90:
 quern_image_cross_entropy_f32__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end
+    .hidden quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end
 quern_image_cross_entropy_f32_full__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_f32_full.fatbin"
@@ -415,6 +466,7 @@ quern_image_cross_entropy_f32_full__compute_90:
 quern_image_cross_entropy_f32_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end
+    .hidden quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end
 quern_image_cross_entropy_f16__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_f16.fatbin"
@@ -423,6 +475,7 @@ quern_image_cross_entropy_f16__compute_90:
 quern_image_cross_entropy_f16__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end
+    .hidden quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end
 quern_image_cross_entropy_f16_full__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_f16_full.fatbin"
@@ -431,6 +484,7 @@ quern_image_cross_entropy_f16_full__compute_90:
 quern_image_cross_entropy_f16_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end
+    .hidden quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end
 quern_image_cross_entropy_bf16__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_bf16.fatbin"
@@ -439,6 +493,7 @@ quern_image_cross_entropy_bf16__compute_90:
 quern_image_cross_entropy_bf16__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end
+    .hidden quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end
 quern_image_cross_entropy_bf16_full__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_bf16_full.fatbin"
@@ -447,6 +502,7 @@ quern_image_cross_entropy_bf16_full__compute_90:
 quern_image_cross_entropy_bf16_full__compute_90_end = . - 1
     .balign 64
     .global quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end
+    .hidden quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end
 quern_image_cross_entropy_stages__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/cross_entropy_stages.fatbin"

@@ -7,6 +7,7 @@
     .section .rodata
     .balign 64
     .global quern_image_ragged_all_to_all__sm_120f, quern_image_ragged_all_to_all__sm_120f_end
+    .hidden quern_image_ragged_all_to_all__sm_120f, quern_image_ragged_all_to_all__sm_120f_end
 quern_image_ragged_all_to_all__sm_120f:
 #if QUERN_HAS_NVCC
     .incbin "sm_120f/ragged_all_to_all.fatbin"
@@ -15,6 +16,7 @@ quern_image_ragged_all_to_all__sm_120f:
 quern_image_ragged_all_to_all__sm_120f_end = . - 1
     .balign 64
     .global quern_image_ragged_all_to_all__sm_100f, quern_image_ragged_all_to_all__sm_100f_end
+    .hidden quern_image_ragged_all_to_all__sm_100f, quern_image_ragged_all_to_all__sm_100f_end
 quern_image_ragged_all_to_all__sm_100f:
 #if QUERN_HAS_NVCC
     .incbin "sm_100f/ragged_all_to_all.fatbin"
@@ -23,6 +25,7 @@ quern_image_ragged_all_to_all__sm_100f:
 quern_image_ragged_all_to_all__sm_100f_end = . - 1
     .balign 64
     .global quern_image_ragged_all_to_all__sm_90a, quern_image_ragged_all_to_all__sm_90a_end
+    .hidden quern_image_ragged_all_to_all__sm_90a, quern_image_ragged_all_to_all__sm_90a_end
 quern_image_ragged_all_to_all__sm_90a:
 #if QUERN_HAS_NVCC
     .incbin "sm_90a/ragged_all_to_all.fatbin"
@@ -31,6 +34,7 @@ quern_image_ragged_all_to_all__sm_90a:
 quern_image_ragged_all_to_all__sm_90a_end = . - 1
     .balign 64
     .global quern_image_ragged_all_to_all__sm_89, quern_image_ragged_all_to_all__sm_89_end
+    .hidden quern_image_ragged_all_to_all__sm_89, quern_image_ragged_all_to_all__sm_89_end
 quern_image_ragged_all_to_all__sm_89:
 #if QUERN_HAS_NVCC
     .incbin "sm_89/ragged_all_to_all.fatbin"
@@ -39,6 +43,7 @@ quern_image_ragged_all_to_all__sm_89:
 quern_image_ragged_all_to_all__sm_89_end = . - 1
     .balign 64
     .global quern_image_ragged_all_to_all__sm_86, quern_image_ragged_all_to_all__sm_86_end
+    .hidden quern_image_ragged_all_to_all__sm_86, quern_image_ragged_all_to_all__sm_86_end
 quern_image_ragged_all_to_all__sm_86:
 #if QUERN_HAS_NVCC
     .incbin "sm_86/ragged_all_to_all.fatbin"
@@ -47,6 +52,7 @@ quern_image_ragged_all_to_all__sm_86:
 quern_image_ragged_all_to_all__sm_86_end = . - 1
     .balign 64
     .global quern_image_ragged_all_to_all__sm_80, quern_image_ragged_all_to_all__sm_80_end
+    .hidden quern_image_ragged_all_to_all__sm_80, quern_image_ragged_all_to_all__sm_80_end
 quern_image_ragged_all_to_all__sm_80:
 #if QUERN_HAS_NVCC
     .incbin "sm_80/ragged_all_to_all.fatbin"
@@ -55,6 +61,7 @@ quern_image_ragged_all_to_all__sm_80:
 quern_image_ragged_all_to_all__sm_80_end = . - 1
     .balign 64
     .global quern_image_ragged_all_to_all__sm_75, quern_image_ragged_all_to_all__sm_75_end
+    .hidden quern_image_ragged_all_to_all__sm_75, quern_image_ragged_all_to_all__sm_75_end
 quern_image_ragged_all_to_all__sm_75:
 #if QUERN_HAS_NVCC
     .incbin "sm_75/ragged_all_to_all.fatbin"
@@ -63,6 +70,7 @@ quern_image_ragged_all_to_all__sm_75:
 quern_image_ragged_all_to_all__sm_75_end = . - 1
     .balign 64
     .global quern_image_ragged_all_to_all__compute_90, quern_image_ragged_all_to_all__compute_90_end
+    .hidden quern_image_ragged_all_to_all__compute_90, quern_image_ragged_all_to_all__compute_90_end
 quern_image_ragged_all_to_all__compute_90:
 #if QUERN_HAS_NVCC
     .incbin "compute_90/ragged_all_to_all.fatbin"

@@ -16,9 +16,13 @@ SAME_PLACE(adam, master, dtypes[4]);
 SAME_PLACE(adam, task, task);
 SAME_PLACE(adam, full, full);
 
-#define DECLARE_WEAK(bit, constant, name, prefix) \
-    extern const struct quern_operation quern_##name##_operation __attribute__((weak));
-QUERN_FOR_EACH_OPERATION(DECLARE_WEAK)
+/*
+ * The row of an operation that the program does not link.  A weak definition and not a weak reference: an undefined symbol would stay
+ * in the program's dynamic table, where another library could supply it, and gold gives a hidden one the address of the program.
+ */
+#define DEFINE_WEAK(bit, constant, name, prefix) \
+    const struct quern_operation quern_##name##_operation __attribute__((weak)) = {.table = NULL};
+QUERN_FOR_EACH_OPERATION(DEFINE_WEAK)
 
 static const struct {
     const char *name, *prefix;
@@ -30,7 +34,8 @@ static const struct {
 };
 
 const struct quern_operation *quern_linked_operation(unsigned bit) {
-    return rows[quern_operation_index(bit)].operation;
+    const struct quern_operation *operation = rows[quern_operation_index(bit)].operation;
+    return operation->table ? operation : NULL;
 }
 
 const char *quern_operation_name(unsigned bit) {

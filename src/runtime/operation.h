@@ -1,8 +1,8 @@
 /*
  * The registry of operations, for the runtime.  Each operation has one row, defined beside the code that calls its kernels.
  *
- * generated/operations.h lists the operations by their bits.  The runtime's references to the rows are weak.  So a program that
- * calls one operation links only the row of that operation, and through it only its table and kernels.
+ * generated/operations.h lists the operations by their bits.  The runtime refers only to weak, empty rows of its own.  So a program
+ * that calls one operation links only the row of that operation, and through it only its table and kernels.
  */
 #ifndef QUERN_OPERATION_H
 #define QUERN_OPERATION_H
