@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the library, its header, its pkg-config file and its CMake package below $DESTDIR$PREFIX.
+# Installs the archive, the shared library, the header, the pkg-config files and the CMake package below $DESTDIR$PREFIX.
 set -eu
 cd "$(dirname "$0")/../.."
 root=${DESTDIR:-}${PREFIX:-/usr/local}
@@ -21,8 +21,13 @@ place() {
 mkdir -p "$root/lib"
 cp libquern.a "$root/lib/libquern.a"
 chmod 644 "$root/lib/libquern.a"
+cp libquern.so "$root/lib/libquern.so.$version"
+chmod 755 "$root/lib/libquern.so.$version"
+ln -sf "libquern.so.$version" "$root/lib/libquern.so.$major"
+ln -sf "libquern.so.$major" "$root/lib/libquern.so"
 place include/quern.h include quern.h
 place src/install/quern.pc.in lib/pkgconfig quern.pc
+place src/install/quern-shared.pc.in lib/pkgconfig quern-shared.pc
 place src/install/quern-config.cmake lib/cmake/quern quern-config.cmake
 place src/install/quern-config-version.cmake.in lib/cmake/quern quern-config-version.cmake
-echo "installed libquern.a, quern.h, quern.pc and the CMake package below $root"
+echo "installed libquern.a, libquern.so, quern.h, quern.pc, quern-shared.pc and the CMake package below $root"

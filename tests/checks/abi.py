@@ -24,6 +24,7 @@ ARCHIVE, SHARED = ROOT / "libquern.a", ROOT / "libquern.so"
 HEADER = (ROOT / "include/quern.h").read_text()
 LARGEST_ARCHIVE = 14_000_000
 FORBIDDEN = re.compile("printf|abort|exit|assert|puts|perror")
+PART_OF_LIBC = re.compile(r"(lib(c|m|dl|pthread|rt)|ld-linux[-\w]*)\.so")
 LINKERS = ("bfd", "gold", "lld")
 ENGINE = '#include <quern.h>\nint engine(void);\nint engine(void) { return quern_version(); }\n'
 
@@ -125,7 +126,7 @@ def shared_properties() -> list[str]:
     faults += [] if re.search(r"\(FLAGS(_1)?\).*\b(BIND_)?NOW\b", text) else ["libquern.so is bound lazily"]
     faults += ["libquern.so has relocations in its code"] if "(TEXTREL)" in text else []
     needed = set(re.findall(r"\(NEEDED\)\s+Shared library: \[(.*?)\]", text))
-    return faults + [f"libquern.so needs {other}" for other in sorted(needed) if not re.match(r"(lib(c|m|dl|pthread|rt)|ld-linux[-\w]*)\.so", other)]
+    return faults + [f"libquern.so needs {other}" for other in sorted(needed) if not PART_OF_LIBC.match(other)]
 
 
 def engine_exports() -> list[str]:
@@ -135,9 +136,9 @@ def engine_exports() -> list[str]:
         source, engine = Path(folder, "engine.c"), Path(folder, "engine.so")
         source.write_text(ENGINE)
         for linker in LINKERS:
-            done = subprocess.run(["cc", "-shared", "-fPIC", f"-fuse-ld={linker}", "-I", "include", str(source), "-Wl,--whole-archive",
-                                   str(ARCHIVE), "-Wl,--no-whole-archive", "-lm", "-ldl", "-pthread", "-o", str(engine)],
-                                  capture_output=True, text=True, cwd=ROOT)
+            command = ["cc", "-shared", "-fPIC", f"-fuse-ld={linker}", "-I", "include", str(source), "-Wl,--whole-archive", str(ARCHIVE),
+                       "-Wl,--no-whole-archive", "-lm", "-ldl", "-pthread", "-o", str(engine)]
+            done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
             if done.returncode != 0:
                 if "cannot find" not in done.stderr:
                     faults.append(f"{linker} does not link an engine: {done.stderr}")

@@ -42,8 +42,8 @@ while read -r line; do
     expect "losses 0.4076 1.0986, parameters 1.50 0.50 0.50"
     count=$((count + 1))
 done <"$work/ways"
-if [ $count != 5 ]; then
-    echo "consumer: examples/README.md has $count ways of linking: expected 5"
+if [ $count != 6 ]; then
+    echo "consumer: examples/README.md has $count ways of linking: expected 6"
     exit 1
 fi
 
@@ -62,5 +62,6 @@ done
 
 step "one operation builds" sh -c "cc tests/consumers/adam_only.c \$(pkg-config --cflags --libs quern) -o '$work/adam_only'"
 step "one operation runs" "$work/adam_only"
-step "one operation links only that one" sh -c "! nm --defined-only '$work/adam_only' | grep -i cross_entropy"
+# Of the other one remains a weak, empty row.
+step "one operation links only that one" sh -c "! nm --defined-only '$work/adam_only' | grep -v ' V ' | grep -i cross_entropy"
 step "needs no CUDA and no C++ runtime" sh -c "! ldd '$work/adam_only' | grep -E 'cuda|stdc'"

@@ -14,6 +14,7 @@ from runner.texts import owners
 
 PYTHON = sys.executable
 LIBRARY = ("libquern.a",)
+LIBRARIES = (*LIBRARY, "libquern.so")
 PROGRAMS = ("examples", "build/language_model")
 
 
@@ -42,8 +43,8 @@ CHECKS = (
     Check("documentation", (PYTHON, "tests/checks/docs.py"), quick=True),
     Check("usage", ("sh", "tests/checks/usage.sh"), quick=True),
     Check("archive", (PYTHON, "tests/checks/abi.py", "archive"), LIBRARY, quick=True),
-    Check("visibility", (PYTHON, "tests/checks/abi.py", "visibility"), (*LIBRARY, "libquern.so"), quick=True),
-    Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARY, quick=True),
+    Check("visibility", (PYTHON, "tests/checks/abi.py", "visibility"), LIBRARIES, quick=True),
+    Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
     Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *emulated(first_with("clusters").name))),
     Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS),
