@@ -45,6 +45,7 @@ CHECKS = (
     Check("archive", (PYTHON, "tests/checks/abi.py", "archive"), LIBRARY, quick=True),
     Check("visibility", (PYTHON, "tests/checks/abi.py", "visibility"), LIBRARIES, quick=True),
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True),
+    Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
     Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *emulated(first_with("clusters").name))),
     Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS),
