@@ -10,6 +10,7 @@ struct engine {
     const char *(*join)(const char *name, int rank, int ranks);  /* makes a group with symmetric memory and a plan */
     const char *(*meet)(int rank);             /* waits for the other rank */
     const char *(*log)(void);                  /* sends lines to a callback of the engine, and opens one more device */
+    const char *(*linger)(int milliseconds);   /* the time that the engine's last destructor sleeps, after the library's */
 };
 
 #endif

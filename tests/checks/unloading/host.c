@@ -120,12 +120,24 @@ static void *be_busy(void *unused) {
     return unused;
 }
 
-static void *use_until_the_end(void *begun) {
+static int begun;  /* atomic */
+
+static void *use_until_the_end(void *unused) {
     for (;;) {
         works(engine->use());
-        __atomic_store_n((int *)begun, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
     }
-    return NULL;
+    return unused;
+}
+
+static void *reopen_until_the_end(void *unused) {
+    for (;;) {
+        works(engine->close());
+        works(engine->open(1));
+        works(engine->use());
+        __atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
+    }
+    return unused;
 }
 
 static pthread_t start(void *(*function)(void *), void *argument) {
@@ -304,7 +316,9 @@ static void fork_and_unload(void) {
     unload();
 }
 
+/* Rank 1 comes late, so that rank 0 waits and looks whether it has left. */
 static void *meet_as(void *rank) {
+    if (*(int *)rank == 1) nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
     works(engine->meet(*(int *)rank));
     return NULL;
 }
@@ -346,28 +360,35 @@ static void exits_after_the_system_call_fork(void) {
     unload();
 }
 
-static void exit_in_a_child(bool use, int microseconds) {
-    pid_t child = fork();
-    if (child == 0) {
-        static int begun;
-        alarm(LIMIT);
-        load();
-        works(engine->open(2));
-        works(engine->use());
-        if (use) start(use_until_the_end, &begun);
-        while (use && !__atomic_load_n(&begun, __ATOMIC_ACQUIRE)) pause_briefly();
-        usleep((useconds_t)microseconds);
-        exit(EXIT_SUCCESS);
-    }
-    demand(await_child(child) == EXIT_SUCCESS, "exit failed");
+/* The process lingers after the library's cleanup, so that a call would meet memory that was freed there. */
+static void exit_beside(void *(*thread)(void *), int microseconds) {
+    alarm(LIMIT);
+    mallopt(M_PERTURB, 0xa5);  /* freed memory is overwritten */
+    load();
+    works(engine->open(2));
+    works(engine->use());
+    works(engine->linger(10));
+    start(thread, NULL);
+    while (!__atomic_load_n(&begun, __ATOMIC_ACQUIRE)) pause_briefly();
+    nanosleep(&(struct timespec){.tv_nsec = 1000 * microseconds}, NULL);
+    exit(EXIT_SUCCESS);
 }
 
 static void exits_beside_a_call(void) {
-    for (int i = 0; i < 100; i++) exit_in_a_child(true, 37 * i);
-    exit_in_a_child(false, 0);
+    for (int i = 0; i < 100; i++) {
+        pid_t child = fork();
+        if (child == 0) exit_beside(i % 2 ? use_until_the_end : reopen_until_the_end, 37 * i);
+        demand(await_child(child) == EXIT_SUCCESS, "exit failed");
+    }
 }
 
-static void unload_at_exit(void) { dlclose(library); }
+/* Workers of the first engine would be woken at the addresses of the second. */
+static void reload_at_exit(void) {
+    unload();
+    load();
+    works(engine->open(2));
+    works(engine->use());
+}
 
 /* A host that unloads its engines in an exit handler, as a static list of plug-ins does. */
 static void unloads_at_exit(void) {
@@ -375,7 +396,7 @@ static void unloads_at_exit(void) {
         pid_t child = fork();
         if (child == 0) {
             alarm(LIMIT);
-            atexit(unload_at_exit);
+            atexit(reload_at_exit);
             load();
             works(engine->open(2));
             works(engine->use());
