@@ -3,10 +3,11 @@
 #include "os/futex.h"
 
 #include <limits.h>
-#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1 };  /* of the kernel's interface; musl's compiler finds no <linux/futex.h> */
 
 void quern_futex_wait(uint32_t *word, uint32_t value, int64_t nanoseconds) {
     if (nanoseconds <= 0) return;

@@ -1,10 +1,9 @@
 /* A small printf.  Called wherever a detail, a log line or a report is composed. */
-#define _GNU_SOURCE /* strfromd */
 #include "os/text.h"
 
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "os/decimal.h"
 
 static void add_bytes(struct quern_text *text, const char *bytes, size_t count) {
     for (size_t i = 0; i < count; i++, text->length++)
@@ -26,9 +25,8 @@ static void add_signed(struct quern_text *text, long long value) {
 }
 
 static void add_double(struct quern_text *text, double value) {
-    char digits[32];
-    strfromd(digits, sizeof digits, "%.9g", value);
-    add_bytes(text, digits, strlen(digits));
+    char digits[QUERN_DECIMAL_BYTES];
+    add_bytes(text, digits, quern_decimal(digits, value));
 }
 
 struct quern_text quern_text_begin(char *buffer, size_t capacity) {

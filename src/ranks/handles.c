@@ -12,7 +12,7 @@
 
 /* ---- handles ---- */
 
-/* All handles ever made.  So leak checkers do not report the destroyed ones. */
+/* All handles ever made: dlclose frees them, and leak checkers do not report the destroyed ones. */
 static struct {
     pthread_mutex_t lock;
     struct quern_group *first;
@@ -25,6 +25,12 @@ quern_group *quern_publish_handle(struct quern_membership *member) {
     handle->next = handles.first;
     handles.first = handle;
     pthread_mutex_unlock(&handles.lock);
+    return handle;
+}
+
+quern_group *quern_drop_handle(void) {
+    quern_group *handle = handles.first;
+    if (handle) handles.first = handle->next;
     return handle;
 }
 

@@ -7,6 +7,9 @@
 /* Makes a membership's handle valid and returns it. */
 quern_group *quern_publish_handle(struct quern_membership *member);
 
+/* Removes a handle from the list of all and returns it; NULL: none is left.  Only at dlclose: without the lock. */
+quern_group *quern_drop_handle(void);
+
 /* Takes the membership out of its handle and waits until no other thread reads it.  NULL: it was destroyed before. */
 struct quern_membership *quern_take_member(quern_group *group);
 

@@ -45,6 +45,7 @@ struct quern_device {
     int threads;
     quern_parallel_for hook;  /* NULL: the library's pool */
     void *hook_user;
+    quern_device *next, *previous;  /* open CPU devices: the list of threads.c */
 
     /* CUDA */
     CUdevice cuda_device;

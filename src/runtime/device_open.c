@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "os/text.h"
+#include "os/unload.h"
 #include "runtime/arguments.h"
 #include "runtime/cpu_features.h"
 #include "runtime/cuda_visit.h"
@@ -25,10 +26,16 @@ quern_status quern_device_count(quern_device_kind kind, int *count) {
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(NULL, error, "cuDeviceGetCount");
 }
 
+static void close_forgotten(void) {
+    for (quern_device *device; (device = quern_threads_device());) quern_device_close(device);
+}
+
 static void open_cpu(quern_device *device) {
     device->cpu_features = quern_cpu_features();
     device->threads = quern_default_threads();
     quern_cpu_name(device->name, sizeof device->name);
+    quern_threads_enter(device);
+    quern_on_unload(QUERN_UNLOAD_DEVICES, close_forgotten);
 }
 
 static quern_status read_attributes(quern_device *device, const struct quern_cuda *cuda) {
@@ -88,6 +95,34 @@ static void set_label(quern_device *device) {
         quern_text_add(&text, "cuda:%d", device->ordinal);
 }
 
+static void unload_images(quern_device *device, const struct quern_cuda *cuda) {
+    struct quern_cuda_visit visit;
+    bool current = quern_cuda_begin_launch(&visit, device) == QUERN_OK;
+    while (device->images) {
+        struct quern_loaded_image *image = device->images;
+        device->images = image->next;
+        if (current) cuda->module_unload(image->module);
+        free(image);
+    }
+    quern_cuda_end_visit(&visit);
+}
+
+static void release(quern_device *device) {
+    const struct quern_cuda *cuda;
+    if (device->context && quern_cuda_open(&cuda) == QUERN_OK) {
+        unload_images(device, cuda);
+        cuda->context_release(device->cuda_device);
+    }
+    for (int index = 0; index < QUERN_OPERATION_COUNT; index++)
+        while (device->ready[index]) {
+            struct quern_ready_list *list = device->ready[index];
+            device->ready[index] = list->retired;
+            free(list);
+        }
+    pthread_mutex_destroy(&device->prepare_lock);
+    free(device);
+}
+
 quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device **out) {
     if (!out) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (kind != QUERN_CPU && kind != QUERN_CUDA)
@@ -102,48 +137,21 @@ quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device
     pthread_mutex_init(&device->prepare_lock, NULL);
     set_label(device);
     quern_status status = read_kernel_glob(device);
-    if (status == QUERN_OK) {
-        if (kind == QUERN_CPU)
-            open_cpu(device);
-        else
-            status = open_cuda(device);
-    }
+    if (status == QUERN_OK && kind == QUERN_CUDA) status = open_cuda(device);
     if (status != QUERN_OK) {
-        quern_device_close(device);
+        release(device);
         return status;
     }
+    if (kind == QUERN_CPU) open_cpu(device);
     quern_log(device, QUERN_LOG_INFO, "opened %s; best target: %s", device->name, quern_best_target(device));
     *out = device;
     return QUERN_OK;
 }
 
-static void unload_images(quern_device *device, const struct quern_cuda *cuda) {
-    struct quern_cuda_visit visit;
-    bool current = quern_cuda_begin_launch(&visit, device) == QUERN_OK;
-    while (device->images) {
-        struct quern_loaded_image *image = device->images;
-        device->images = image->next;
-        if (current) cuda->module_unload(image->module);
-        free(image);
-    }
-    quern_cuda_end_visit(&visit);
-}
-
 void quern_device_close(quern_device *device) {
     if (!device) return;
-    const struct quern_cuda *cuda;
-    if (device->context && quern_cuda_open(&cuda) == QUERN_OK) {
-        unload_images(device, cuda);
-        cuda->context_release(device->cuda_device);
-    }
-    for (int index = 0; index < QUERN_OPERATION_COUNT; index++)
-        while (device->ready[index]) {
-            struct quern_ready_list *list = device->ready[index];
-            device->ready[index] = list->retired;
-            free(list);
-        }
-    pthread_mutex_destroy(&device->prepare_lock);
-    free(device);
+    if (device->kind == QUERN_CPU) quern_threads_leave(device);
+    release(device);
 }
 
 quern_status quern_device_get_info(const quern_device *device, quern_device_info *info) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "os/text.h"
+#include "os/unload.h"
 #include "runtime/label.h"
 
 static struct {
@@ -19,6 +20,8 @@ static struct {
     int file;                    /* from QUERN_LOG; -1: none */
     quern_log_level file_level;  /* used when no callback is set */
 } sink = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = -1};
+
+static void close_file(void) { close(sink.file); }
 
 static pthread_once_t environment_once = PTHREAD_ONCE_INIT;
 
@@ -35,6 +38,7 @@ static void read_environment(void) {
     /* A level without a path logs to stderr. */
     sink.file = *value ? open(value, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDERR_FILENO;
     if (sink.file < 0) return;
+    if (*value) quern_on_unload(QUERN_UNLOAD_LOG, close_file);
     sink.file_level = level;
     __atomic_store_n(&sink.level, level, __ATOMIC_RELAXED);
 }

@@ -12,12 +12,13 @@
 #include <unistd.h>
 
 #include "os/checksum.h"
+#include "os/unload.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
 #include "runtime/pack_format.h"
 #include "runtime/status.h"
 
-static const struct quern_pack *packs;  /* atomic; newest first; never unloaded, since devices refer to their rows */
+static struct quern_pack *packs;  /* atomic; newest first; freed only at dlclose, since devices refer to their rows */
 static pthread_mutex_t packs_lock = PTHREAD_MUTEX_INITIALIZER;
 
 const struct quern_pack *quern_packs(void) {
@@ -127,6 +128,7 @@ static quern_status read_rows(const char *path, const struct file *file, struct 
     struct quern_pack *pack = malloc(sizeof *pack + (header->row_count + 1) * sizeof *pack->rows);
     if (!pack) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for the rows of %s", path);
     pack->checksum = header->checksum;
+    pack->bytes = file->bytes;
     for (uint32_t i = 0; i < header->row_count; i++) {
         const char *fault = row_fault(file, &rows[i]);
         if (fault) {
@@ -155,6 +157,15 @@ static bool publish(struct quern_pack *pack) {
     return !known;
 }
 
+static void unload_packs(void) {
+    while (packs) {
+        struct quern_pack *pack = packs;
+        packs = pack->next;
+        free(pack->bytes);
+        free(pack);
+    }
+}
+
 quern_status quern_load_pack(const char *path) {
     if (!path) return quern_fail(NULL, QUERN_NULL_POINTER, "path is NULL");
     struct file file = {0};
@@ -164,6 +175,7 @@ quern_status quern_load_pack(const char *path) {
     if (status == QUERN_OK) status = check_header(path, &file, header);
     if (status == QUERN_OK) status = read_rows(path, &file, &pack);
     if (status == QUERN_OK && publish(pack)) {
+        quern_on_unload(QUERN_UNLOAD_PACKS, unload_packs);
         quern_log(NULL, QUERN_LOG_INFO, "loaded %s: %u kernels for %s", path, header->row_count, header->target);
         return QUERN_OK;
     }

@@ -6,8 +6,9 @@
 
 /* A pack.  Its rows end with a row without a name.  Packs loaded later come first in the list. */
 struct quern_pack {
-    const struct quern_pack *next;
+    struct quern_pack *next;
     uint64_t checksum;
+    unsigned char *bytes;  /* of the file, to which the rows refer */
     struct quern_kernel rows[];
 };
 const struct quern_pack *quern_packs(void);

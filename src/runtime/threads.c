@@ -7,9 +7,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "os/unload.h"
 #include "runtime/device.h"
-#include "runtime/log.h"
 
 enum { MAX_THREADS = 1024 };
 
@@ -37,7 +39,11 @@ static struct {
     pthread_mutex_t busy;      /* held by the thread that runs the job */
     pthread_mutex_t lock;      /* protects everything below */
     pthread_cond_t wake, idle;
-    int workers;
+    quern_device *devices;     /* open CPU devices: the workers end with the last one */
+    uintptr_t crew;            /* counts dismissals: workers of an earlier crew end */
+    pid_t process;             /* that started the crew */
+    int workers;               /* of the crew */
+    pthread_t worker[MAX_THREADS];
     int active;                /* workers inside the current job */
     uint64_t generation;       /* counts jobs, so that a worker enters each at most once */
     struct job *job;
@@ -60,12 +66,13 @@ static void work_on(struct job *job) {
     fesetenv(&environment);
 }
 
-static void *worker(void *unused) {
-    (void)unused;
+static void *worker(void *argument) {
+    const uintptr_t crew = (uintptr_t)argument;
     uint64_t seen = 0;
     pthread_mutex_lock(&pool.lock);
     for (;;) {
-        while (!pool.job || pool.generation == seen) pthread_cond_wait(&pool.wake, &pool.lock);
+        while (pool.crew == crew && (!pool.job || pool.generation == seen)) pthread_cond_wait(&pool.wake, &pool.lock);
+        if (pool.crew != crew) break;
         seen = pool.generation;
         struct job *job = pool.job;
         if (job->seats == 0) continue;
@@ -76,6 +83,7 @@ static void *worker(void *unused) {
         pthread_mutex_lock(&pool.lock);
         if (--pool.active == 0) pthread_cond_signal(&pool.idle);
     }
+    pthread_mutex_unlock(&pool.lock);
     return NULL;
 }
 
@@ -84,13 +92,28 @@ static void grow_pool(int wanted) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    pool.process = getpid();
     while (pool.workers < wanted) {
-        pthread_t thread;
-        if (pthread_create(&thread, NULL, worker, NULL) != 0) break;  /* fewer workers: slower, the same result */
-        pthread_detach(thread);
+        void *crew = (void *)pool.crew;
+        if (pthread_create(&pool.worker[pool.workers], NULL, worker, crew) != 0) break;  /* slower, but the same result */
         pool.workers++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/*
+ * Releases the lock, ends the workers and waits until they have ended.  Another thread may start a new crew meanwhile.  The child of
+ * a system call that is not fork() has a copy of the crew but not its threads, so it does not wait.
+ */
+static void dismiss_workers(void) {
+    pthread_t dismissed[MAX_THREADS];
+    int count = pool.workers && pool.process == getpid() ? pool.workers : 0;
+    memcpy(dismissed, pool.worker, (size_t)count * sizeof *dismissed);
+    pool.workers = 0;
+    pool.crew++;
+    pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.lock);
+    for (int i = 0; i < count; i++) pthread_join(dismissed[i], NULL);
 }
 
 /* A forked child has no workers, and its copies of the locks may be held for ever.  So it starts a new pool. */
@@ -103,15 +126,53 @@ static void forget_pool(void) {
     pool.job = NULL;
 }
 
-static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, forget_pool);
+/* No call runs at dlclose.  At exit one may, on another thread: the workers are left to it and end with the process. */
+static void unload_pool(void) {
+    if (pthread_mutex_trylock(&pool.busy) != 0) return;
+    pthread_mutex_lock(&pool.lock);
+    dismiss_workers();
+    pthread_mutex_unlock(&pool.busy);
 }
 
-static void run_on_pool(struct job *job, int threads) {
+static void watch_process(void) {
+    pthread_atfork(NULL, NULL, forget_pool);
+    quern_on_unload(QUERN_UNLOAD_THREADS, unload_pool);
+}
+
+/* ---- the devices ---- */
+
+void quern_threads_enter(quern_device *device) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_forks);
+    pthread_once(&once, watch_process);
     pthread_mutex_lock(&pool.lock);
-    grow_pool(threads - 1);
+    device->next = pool.devices;
+    if (device->next) device->next->previous = device;
+    pool.devices = device;
+    pthread_mutex_unlock(&pool.lock);
+}
+
+void quern_threads_leave(quern_device *device) {
+    pthread_mutex_lock(&pool.lock);
+    *(device->previous ? &device->previous->next : &pool.devices) = device->next;
+    if (device->next) device->next->previous = device->previous;
+    if (pool.devices)
+        pthread_mutex_unlock(&pool.lock);
+    else
+        dismiss_workers();
+}
+
+quern_device *quern_threads_device(void) {
+    pthread_mutex_lock(&pool.lock);
+    quern_device *device = pool.devices;
+    pthread_mutex_unlock(&pool.lock);
+    return device;
+}
+
+/* ---- a job ---- */
+
+static void run_on_pool(struct job *job, int threads) {
+    pthread_mutex_lock(&pool.lock);
+    if (pool.workers < threads - 1) grow_pool(threads - 1);
     job->seats = threads - 1;
     pool.job = job;
     pool.generation++;

@@ -7,6 +7,13 @@
 /* The cores this process may use, or QUERN_THREADS. */
 int quern_default_threads(void);
 
+/* A CPU device opens or closes.  The pool's workers end with the last one: they have ended on return. */
+void quern_threads_enter(quern_device *device);
+void quern_threads_leave(quern_device *device);
+
+/* An open CPU device; NULL: there is none. */
+quern_device *quern_threads_device(void);
+
 /*
  * Calls task(context, i) once for every i in [0, tasks) and returns when all calls have returned.  The calls run on the engine's
  * hook, or on the library's pool and the calling thread.  Each runs in the default floating-point environment, so that the bits do

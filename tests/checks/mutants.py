@@ -19,6 +19,7 @@ from pathlib import Path
 
 import mutants_adam
 import mutants_cross_entropy
+import mutants_unloading
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
@@ -40,6 +41,7 @@ class Mutant:
 CPU = [
     *(Mutant(*row) for row in mutants_adam.CPU),
     *(Mutant(*row) for row in mutants_cross_entropy.CPU),
+    *(Mutant(*row) for row in mutants_unloading.CPU),
 ]
 
 RANKS = [

@@ -57,6 +57,7 @@ CHECKS = (
           with_nvcc=True),
     Check("data races of Adam", (PYTHON, "tests/race/adam.py"), ("build/tests/race_adam", *emulated(*owners("adam"))),
           with_nvcc=True),
+    Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",)),
     Check("protocol models", (PYTHON, "tests/model/run.py")),
     Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks",)),
     Check("data races of GPU ranks", (PYTHON, "tests/race/gpu_ranks.py"), ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True),

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/unload.h"
 #include "ranks/cuda_rank.h"
 #include "ranks/describe.h"
 #include "ranks/group/cuda_transport.h"
@@ -137,13 +138,35 @@ static bool are_one_process(const struct quern_segment *segment) {
     return true;
 }
 
+/* A forked child has a copy of the membership, but the rank is its parent. */
+static bool is_this_process(const struct quern_membership *member) {
+    return member->segment->rank[member->rank].process.pid == getpid();
+}
+
 static void leave(struct quern_membership *member) {
     struct quern_segment *segment = member->segment;
     if (segment) {
-        __atomic_store_n(&segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+        if (is_this_process(member))
+            __atomic_store_n(&segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
         quern_release_segment(segment);
     }
     free(member);
+}
+
+/*
+ * Ends the forgotten groups of CPU ranks, whose devices may be closed already.  GPU ranks keep theirs: ending those waits for the GPU.
+ * A forked child keeps its copies, since a lock may be held for ever there.
+ */
+static void end_forgotten(void) {
+    for (quern_group *group; (group = quern_drop_handle());) {
+        struct quern_membership *member = group->member;
+        if (member && (member->transport != &quern_host_transport || !is_this_process(member))) continue;
+        if (member) {
+            member->transport->detach(member);
+            leave(member);
+        }
+        free(group);
+    }
 }
 
 /* Frees memberships that have no public handle yet. */
@@ -178,6 +201,7 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
         drop_members(members, count);
         return status;
     }
+    quern_on_unload(QUERN_UNLOAD_GROUPS, end_forgotten);
     for (int i = 0; i < count; i++) {
         groups[i] = quern_publish_handle(members[i]);
         quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s", members[i]->label, members[i]->ranks,

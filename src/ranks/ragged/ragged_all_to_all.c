@@ -2,9 +2,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "os/unload.h"
 #include "ranks/handles.h"
 #include "ranks/poison.h"
 #include "ranks/ragged/ragged_call.h"
+#include "ranks/ragged/ragged_host.h"
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
 #include "runtime/dtype.h"
@@ -209,12 +211,24 @@ static struct {
     struct quern_ragged_plan *first;
 } plans = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Frees the forgotten plans of CPU ranks, and the handles of destroyed ones.  Only at dlclose: without the lock. */
+static void free_forgotten(void) {
+    while (plans.first) {
+        struct quern_ragged_plan *plan = plans.first;
+        plans.first = plan->next;
+        if (plan->state && plan->transport != &quern_host_ragged) continue;
+        if (plan->state) plan->transport->plan_destroy(plan->state);
+        free(plan);
+    }
+}
+
 static void publish(struct quern_ragged_plan *plan, void *state, const struct quern_membership *member) {
     *plan = (struct quern_ragged_plan){state, member->transport->ragged, member->handle, NULL};
     pthread_mutex_lock(&plans.lock);
     plan->next = plans.first;
     plans.first = plan;
     pthread_mutex_unlock(&plans.lock);
+    quern_on_unload(QUERN_UNLOAD_PLANS, free_forgotten);
 }
 
 /* All ranks of the group take part in the creation, so a refusal always reaches all. */
