@@ -41,6 +41,7 @@ CHECKS = (
     Check("rooms", (PYTHON, "tests/checks/rooms.py"), quick=True),
     Check("documentation", (PYTHON, "tests/checks/docs.py"), quick=True),
     Check("usage", ("sh", "tests/checks/usage.sh"), quick=True),
+    Check("header", (PYTHON, "tests/checks/header.py"), quick=True),
     Check("archive", ("sh", "tests/checks/abi.sh"), LIBRARY, quick=True),
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARY, quick=True),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
