@@ -1,4 +1,4 @@
-"""./quern gen (python -m gen): list, render, add, check, explain, pack and audit the kernels of Quern."""
+"""./quern gen (python -m gen): list, render, add, check, explain, pack, audit and measure the kernels of Quern."""
 
 from __future__ import annotations
 
@@ -65,6 +65,12 @@ def command_audit(arguments: argparse.Namespace) -> int:
     return audit.run(arguments)
 
 
+def command_sizes(arguments: argparse.Namespace) -> int:
+    from gen import selection
+
+    return selection.print_sizes(arguments.check)
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="./quern gen",
                                   description="Lists, renders, checks, explains, packs and audits the kernels of Quern.")
@@ -100,6 +106,10 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--check", action="store_true", help="fail on a spill, a narrow main loop or too many registers")
     command.add_argument("--json", action="store_true")
     command.set_defaults(run=command_audit)
+
+    command = commands.add_parser("sizes", help="the kilobytes that each target and operation adds to an engine, as built")
+    command.add_argument("--check", action="store_true", help="compare with the table in docs/kernels_and_packs.md")
+    command.set_defaults(run=command_sizes)
     return top
 
 

@@ -143,6 +143,7 @@ def outputs() -> dict[str, str]:
     files = dict(sources.files)
     files["generated/dtypes.h"] = renderer("build/dtypes.h.j2")
     files["generated/operations.h"] = renderer("build/operations.h.j2", operations=plan.OPERATIONS.values())
+    files["generated/build_info.c"] = renderer("build/build_info.c.j2", targets=plan.targets(), operations=plan.OPERATIONS.values())
     files["generated/targets.h"] = renderer("build/targets.h.j2", targets=plan.targets())
     for operation in plan.OPERATIONS.values():
         files.update(_of_operation(renderer, operation, [unit for unit in units if unit.operation == operation.name]))
@@ -178,6 +179,7 @@ def _ninja_values(units: list[plan.Unit], sources: Sources) -> dict[str, object]
     # Names that are unique in an archive, which knows its members by the last part of their path only.
     cpu_objects = [f"$builddir/{unit.build_stem}__{unit.target.name}.o" for unit in units if unit.target.kind == "cpu"]
     tables = [f"$builddir/{operation}/{operation}_{part}.o" for operation in plan.OPERATIONS for part in ("table", "images")]
+    tables.append("$builddir/build_info.o")
     owned = [unit for unit in gpu if unit.build_stem in sources.owned]
     owners = list(dict.fromkeys(unit.target for unit in owned))
     return {

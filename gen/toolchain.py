@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,14 @@ def find_nvcc() -> Path | None:
     candidates = [shutil.which("nvcc"), "/usr/local/cuda/bin/nvcc",
                   *sorted(map(str, ROOT.glob(".venv/lib/python3*/site-packages/nvidia/cu*/bin/nvcc")))]
     return next((Path(path) for path in candidates if path and Path(path).exists()), None)
+
+
+def version(nvcc: str) -> str:
+    """Its number, 13.0.88 for instance; "none": there is no nvcc."""
+    if nvcc == "none":
+        return nvcc
+    found = re.search(r"\bV(\d+(?:\.\d+)*)", _run([nvcc, "--version"]))
+    return found[1] if found else "unknown"
 
 
 def _tool(nvcc: Path, name: str) -> str:
@@ -111,6 +120,9 @@ def main(arguments: list[str]) -> int:
     command = commands.add_parser("gpu_code", help="write which GPU code goes into what is linked, for ninja")
     command.add_argument("location", type=Path, help="what locate wrote")
     command.add_argument("out", type=Path)
+    command = commands.add_parser("version", help="write a header with nvcc's version")
+    command.add_argument("location", type=Path, help="what locate wrote")
+    command.add_argument("out", type=Path)
     for step, inputs in {"ptx": 1, "cubin": 1, "fatbin": 2}.items():
         command = commands.add_parser(step)
         command.add_argument("location", type=Path, help="what locate wrote")
@@ -126,6 +138,9 @@ def main(arguments: list[str]) -> int:
     location = chosen.location.read_text().strip()
     if chosen.command == "gpu_code":
         _write_changed(chosen.out, _dyndep(chosen.location.parent, location != "none"))
+        return 0
+    if chosen.command == "version":
+        _write_changed(chosen.out, f'#define QUERN_NVCC_VERSION "{version(location)}"\n')
         return 0
     if location == "none":
         print(f"{chosen.out} needs nvcc, which was not found: ./quern toolkit installs it", file=sys.stderr)

@@ -155,6 +155,12 @@ QUERN_API size_t quern_error_detail(char *buffer, size_t bytes);
  */
 QUERN_API int quern_version(void);
 
+/*
+ * Returns what the library was built with, as lines: "version: 0.1.0", "targets: sm_90a avx512", "operations: cross_entropy adam",
+ * "compiler: gcc 12.2.0", "nvcc: 13.0.88" or "nvcc: none".  Equal builds have equal texts.  The text is static.  Thread-safe.
+ */
+QUERN_API const char *quern_build_info(void);
+
 /* ---------------------------------------------------------------------------------------------- */
 /* Log                                                                                            */
 /* ---------------------------------------------------------------------------------------------- */

@@ -1,10 +1,16 @@
 /*
  * The GPU code of adam: one fatbin per source file and target, taken from the build directory.
  * Each is empty when the library is built without nvcc (QUERN_HAS_NVCC is 0); the table's rows then say so.
+ * A build that defines QUERN_SELECTED(target, unit) has those units alone for which it is not 0.
  *
  * Rendered by gen/ from templates/build/images.S.j2; do not edit.
  */
+#ifndef QUERN_SELECTED
+#define QUERN_SELECTED(target, unit) 1
+#endif
+
     .section .rodata
+#if QUERN_SELECTED(sm_120f, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end
     .hidden quern_image_adam_pf32_gf32__sm_120f, quern_image_adam_pf32_gf32__sm_120f_end
@@ -14,6 +20,8 @@ quern_image_adam_pf32_gf32__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf32_gf16)
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end
     .hidden quern_image_adam_pf32_gf16__sm_120f, quern_image_adam_pf32_gf16__sm_120f_end
@@ -23,6 +31,8 @@ quern_image_adam_pf32_gf16__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pf32_gf16__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf32_gbf16)
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end
     .hidden quern_image_adam_pf32_gbf16__sm_120f, quern_image_adam_pf32_gbf16__sm_120f_end
@@ -32,6 +42,8 @@ quern_image_adam_pf32_gbf16__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf16_gf32)
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end
     .hidden quern_image_adam_pf16_gf32__sm_120f, quern_image_adam_pf16_gf32__sm_120f_end
@@ -41,6 +53,8 @@ quern_image_adam_pf16_gf32__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pf16_gf32__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf16_gf16)
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end
     .hidden quern_image_adam_pf16_gf16__sm_120f, quern_image_adam_pf16_gf16__sm_120f_end
@@ -50,6 +64,8 @@ quern_image_adam_pf16_gf16__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pbf16_gf32)
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end
     .hidden quern_image_adam_pbf16_gf32__sm_120f, quern_image_adam_pbf16_gf32__sm_120f_end
@@ -59,6 +75,8 @@ quern_image_adam_pbf16_gf32__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pbf16_gbf16)
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end
     .hidden quern_image_adam_pbf16_gbf16__sm_120f, quern_image_adam_pbf16_gbf16__sm_120f_end
@@ -68,6 +86,8 @@ quern_image_adam_pbf16_gbf16__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf32_gf32_full)
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end
     .hidden quern_image_adam_pf32_gf32_full__sm_120f, quern_image_adam_pf32_gf32_full__sm_120f_end
@@ -77,6 +97,8 @@ quern_image_adam_pf32_gf32_full__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf32_gbf16_full)
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_120f, quern_image_adam_pf32_gbf16_full__sm_120f_end
     .hidden quern_image_adam_pf32_gbf16_full__sm_120f, quern_image_adam_pf32_gbf16_full__sm_120f_end
@@ -86,6 +108,8 @@ quern_image_adam_pf32_gbf16_full__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pf16_gf16_full)
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_120f, quern_image_adam_pf16_gf16_full__sm_120f_end
     .hidden quern_image_adam_pf16_gf16_full__sm_120f, quern_image_adam_pf16_gf16_full__sm_120f_end
@@ -95,6 +119,8 @@ quern_image_adam_pf16_gf16_full__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pbf16_gf32_full)
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end
     .hidden quern_image_adam_pbf16_gf32_full__sm_120f, quern_image_adam_pbf16_gf32_full__sm_120f_end
@@ -104,6 +130,8 @@ quern_image_adam_pbf16_gf32_full__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, adam_pbf16_gbf16_full)
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end
     .hidden quern_image_adam_pbf16_gbf16_full__sm_120f, quern_image_adam_pbf16_gbf16_full__sm_120f_end
@@ -113,6 +141,8 @@ quern_image_adam_pbf16_gbf16_full__sm_120f:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, gradient_norm)
     .balign 64
     .global quern_image_gradient_norm__sm_120f, quern_image_gradient_norm__sm_120f_end
     .hidden quern_image_gradient_norm__sm_120f, quern_image_gradient_norm__sm_120f_end
@@ -122,6 +152,8 @@ quern_image_gradient_norm__sm_120f:
 #endif
     .byte 0
 quern_image_gradient_norm__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, gradient_norm_combine)
     .balign 64
     .global quern_image_gradient_norm_combine__sm_120f, quern_image_gradient_norm_combine__sm_120f_end
     .hidden quern_image_gradient_norm_combine__sm_120f, quern_image_gradient_norm_combine__sm_120f_end
@@ -131,6 +163,8 @@ quern_image_gradient_norm_combine__sm_120f:
 #endif
     .byte 0
 quern_image_gradient_norm_combine__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, gradient_accumulate)
     .balign 64
     .global quern_image_gradient_accumulate__sm_120f, quern_image_gradient_accumulate__sm_120f_end
     .hidden quern_image_gradient_accumulate__sm_120f, quern_image_gradient_accumulate__sm_120f_end
@@ -140,6 +174,8 @@ quern_image_gradient_accumulate__sm_120f:
 #endif
     .byte 0
 quern_image_gradient_accumulate__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end
     .hidden quern_image_adam_pf32_gf32__sm_100f, quern_image_adam_pf32_gf32__sm_100f_end
@@ -149,6 +185,8 @@ quern_image_adam_pf32_gf32__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf32_gf16)
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end
     .hidden quern_image_adam_pf32_gf16__sm_100f, quern_image_adam_pf32_gf16__sm_100f_end
@@ -158,6 +196,8 @@ quern_image_adam_pf32_gf16__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pf32_gf16__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf32_gbf16)
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end
     .hidden quern_image_adam_pf32_gbf16__sm_100f, quern_image_adam_pf32_gbf16__sm_100f_end
@@ -167,6 +207,8 @@ quern_image_adam_pf32_gbf16__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf16_gf32)
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end
     .hidden quern_image_adam_pf16_gf32__sm_100f, quern_image_adam_pf16_gf32__sm_100f_end
@@ -176,6 +218,8 @@ quern_image_adam_pf16_gf32__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pf16_gf32__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf16_gf16)
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end
     .hidden quern_image_adam_pf16_gf16__sm_100f, quern_image_adam_pf16_gf16__sm_100f_end
@@ -185,6 +229,8 @@ quern_image_adam_pf16_gf16__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pbf16_gf32)
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end
     .hidden quern_image_adam_pbf16_gf32__sm_100f, quern_image_adam_pbf16_gf32__sm_100f_end
@@ -194,6 +240,8 @@ quern_image_adam_pbf16_gf32__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pbf16_gbf16)
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end
     .hidden quern_image_adam_pbf16_gbf16__sm_100f, quern_image_adam_pbf16_gbf16__sm_100f_end
@@ -203,6 +251,8 @@ quern_image_adam_pbf16_gbf16__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf32_gf32_full)
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end
     .hidden quern_image_adam_pf32_gf32_full__sm_100f, quern_image_adam_pf32_gf32_full__sm_100f_end
@@ -212,6 +262,8 @@ quern_image_adam_pf32_gf32_full__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf32_gbf16_full)
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_100f, quern_image_adam_pf32_gbf16_full__sm_100f_end
     .hidden quern_image_adam_pf32_gbf16_full__sm_100f, quern_image_adam_pf32_gbf16_full__sm_100f_end
@@ -221,6 +273,8 @@ quern_image_adam_pf32_gbf16_full__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pf16_gf16_full)
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_100f, quern_image_adam_pf16_gf16_full__sm_100f_end
     .hidden quern_image_adam_pf16_gf16_full__sm_100f, quern_image_adam_pf16_gf16_full__sm_100f_end
@@ -230,6 +284,8 @@ quern_image_adam_pf16_gf16_full__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pbf16_gf32_full)
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end
     .hidden quern_image_adam_pbf16_gf32_full__sm_100f, quern_image_adam_pbf16_gf32_full__sm_100f_end
@@ -239,6 +295,8 @@ quern_image_adam_pbf16_gf32_full__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, adam_pbf16_gbf16_full)
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end
     .hidden quern_image_adam_pbf16_gbf16_full__sm_100f, quern_image_adam_pbf16_gbf16_full__sm_100f_end
@@ -248,6 +306,8 @@ quern_image_adam_pbf16_gbf16_full__sm_100f:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, gradient_norm)
     .balign 64
     .global quern_image_gradient_norm__sm_100f, quern_image_gradient_norm__sm_100f_end
     .hidden quern_image_gradient_norm__sm_100f, quern_image_gradient_norm__sm_100f_end
@@ -257,6 +317,8 @@ quern_image_gradient_norm__sm_100f:
 #endif
     .byte 0
 quern_image_gradient_norm__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, gradient_norm_combine)
     .balign 64
     .global quern_image_gradient_norm_combine__sm_100f, quern_image_gradient_norm_combine__sm_100f_end
     .hidden quern_image_gradient_norm_combine__sm_100f, quern_image_gradient_norm_combine__sm_100f_end
@@ -266,6 +328,8 @@ quern_image_gradient_norm_combine__sm_100f:
 #endif
     .byte 0
 quern_image_gradient_norm_combine__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, gradient_accumulate)
     .balign 64
     .global quern_image_gradient_accumulate__sm_100f, quern_image_gradient_accumulate__sm_100f_end
     .hidden quern_image_gradient_accumulate__sm_100f, quern_image_gradient_accumulate__sm_100f_end
@@ -275,6 +339,8 @@ quern_image_gradient_accumulate__sm_100f:
 #endif
     .byte 0
 quern_image_gradient_accumulate__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end
     .hidden quern_image_adam_pf32_gf32__sm_90a, quern_image_adam_pf32_gf32__sm_90a_end
@@ -284,6 +350,8 @@ quern_image_adam_pf32_gf32__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf32_gf16)
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end
     .hidden quern_image_adam_pf32_gf16__sm_90a, quern_image_adam_pf32_gf16__sm_90a_end
@@ -293,6 +361,8 @@ quern_image_adam_pf32_gf16__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pf32_gf16__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf32_gbf16)
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end
     .hidden quern_image_adam_pf32_gbf16__sm_90a, quern_image_adam_pf32_gbf16__sm_90a_end
@@ -302,6 +372,8 @@ quern_image_adam_pf32_gbf16__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf16_gf32)
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end
     .hidden quern_image_adam_pf16_gf32__sm_90a, quern_image_adam_pf16_gf32__sm_90a_end
@@ -311,6 +383,8 @@ quern_image_adam_pf16_gf32__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pf16_gf32__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf16_gf16)
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end
     .hidden quern_image_adam_pf16_gf16__sm_90a, quern_image_adam_pf16_gf16__sm_90a_end
@@ -320,6 +394,8 @@ quern_image_adam_pf16_gf16__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pbf16_gf32)
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end
     .hidden quern_image_adam_pbf16_gf32__sm_90a, quern_image_adam_pbf16_gf32__sm_90a_end
@@ -329,6 +405,8 @@ quern_image_adam_pbf16_gf32__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pbf16_gbf16)
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end
     .hidden quern_image_adam_pbf16_gbf16__sm_90a, quern_image_adam_pbf16_gbf16__sm_90a_end
@@ -338,6 +416,8 @@ quern_image_adam_pbf16_gbf16__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf32_gf32_full)
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end
     .hidden quern_image_adam_pf32_gf32_full__sm_90a, quern_image_adam_pf32_gf32_full__sm_90a_end
@@ -347,6 +427,8 @@ quern_image_adam_pf32_gf32_full__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf32_gbf16_full)
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_90a, quern_image_adam_pf32_gbf16_full__sm_90a_end
     .hidden quern_image_adam_pf32_gbf16_full__sm_90a, quern_image_adam_pf32_gbf16_full__sm_90a_end
@@ -356,6 +438,8 @@ quern_image_adam_pf32_gbf16_full__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pf16_gf16_full)
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_90a, quern_image_adam_pf16_gf16_full__sm_90a_end
     .hidden quern_image_adam_pf16_gf16_full__sm_90a, quern_image_adam_pf16_gf16_full__sm_90a_end
@@ -365,6 +449,8 @@ quern_image_adam_pf16_gf16_full__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pbf16_gf32_full)
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end
     .hidden quern_image_adam_pbf16_gf32_full__sm_90a, quern_image_adam_pbf16_gf32_full__sm_90a_end
@@ -374,6 +460,8 @@ quern_image_adam_pbf16_gf32_full__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, adam_pbf16_gbf16_full)
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end
     .hidden quern_image_adam_pbf16_gbf16_full__sm_90a, quern_image_adam_pbf16_gbf16_full__sm_90a_end
@@ -383,6 +471,8 @@ quern_image_adam_pbf16_gbf16_full__sm_90a:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, gradient_norm)
     .balign 64
     .global quern_image_gradient_norm__sm_90a, quern_image_gradient_norm__sm_90a_end
     .hidden quern_image_gradient_norm__sm_90a, quern_image_gradient_norm__sm_90a_end
@@ -392,6 +482,8 @@ quern_image_gradient_norm__sm_90a:
 #endif
     .byte 0
 quern_image_gradient_norm__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, gradient_norm_combine)
     .balign 64
     .global quern_image_gradient_norm_combine__sm_90a, quern_image_gradient_norm_combine__sm_90a_end
     .hidden quern_image_gradient_norm_combine__sm_90a, quern_image_gradient_norm_combine__sm_90a_end
@@ -401,6 +493,8 @@ quern_image_gradient_norm_combine__sm_90a:
 #endif
     .byte 0
 quern_image_gradient_norm_combine__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, gradient_accumulate)
     .balign 64
     .global quern_image_gradient_accumulate__sm_90a, quern_image_gradient_accumulate__sm_90a_end
     .hidden quern_image_gradient_accumulate__sm_90a, quern_image_gradient_accumulate__sm_90a_end
@@ -410,6 +504,8 @@ quern_image_gradient_accumulate__sm_90a:
 #endif
     .byte 0
 quern_image_gradient_accumulate__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end
     .hidden quern_image_adam_pf32_gf32__sm_89, quern_image_adam_pf32_gf32__sm_89_end
@@ -419,6 +515,8 @@ quern_image_adam_pf32_gf32__sm_89:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf32_gf16)
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end
     .hidden quern_image_adam_pf32_gf16__sm_89, quern_image_adam_pf32_gf16__sm_89_end
@@ -428,6 +526,8 @@ quern_image_adam_pf32_gf16__sm_89:
 #endif
     .byte 0
 quern_image_adam_pf32_gf16__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf32_gbf16)
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end
     .hidden quern_image_adam_pf32_gbf16__sm_89, quern_image_adam_pf32_gbf16__sm_89_end
@@ -437,6 +537,8 @@ quern_image_adam_pf32_gbf16__sm_89:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf16_gf32)
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end
     .hidden quern_image_adam_pf16_gf32__sm_89, quern_image_adam_pf16_gf32__sm_89_end
@@ -446,6 +548,8 @@ quern_image_adam_pf16_gf32__sm_89:
 #endif
     .byte 0
 quern_image_adam_pf16_gf32__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf16_gf16)
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end
     .hidden quern_image_adam_pf16_gf16__sm_89, quern_image_adam_pf16_gf16__sm_89_end
@@ -455,6 +559,8 @@ quern_image_adam_pf16_gf16__sm_89:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pbf16_gf32)
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end
     .hidden quern_image_adam_pbf16_gf32__sm_89, quern_image_adam_pbf16_gf32__sm_89_end
@@ -464,6 +570,8 @@ quern_image_adam_pbf16_gf32__sm_89:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pbf16_gbf16)
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end
     .hidden quern_image_adam_pbf16_gbf16__sm_89, quern_image_adam_pbf16_gbf16__sm_89_end
@@ -473,6 +581,8 @@ quern_image_adam_pbf16_gbf16__sm_89:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf32_gf32_full)
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end
     .hidden quern_image_adam_pf32_gf32_full__sm_89, quern_image_adam_pf32_gf32_full__sm_89_end
@@ -482,6 +592,8 @@ quern_image_adam_pf32_gf32_full__sm_89:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf32_gbf16_full)
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_89, quern_image_adam_pf32_gbf16_full__sm_89_end
     .hidden quern_image_adam_pf32_gbf16_full__sm_89, quern_image_adam_pf32_gbf16_full__sm_89_end
@@ -491,6 +603,8 @@ quern_image_adam_pf32_gbf16_full__sm_89:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pf16_gf16_full)
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_89, quern_image_adam_pf16_gf16_full__sm_89_end
     .hidden quern_image_adam_pf16_gf16_full__sm_89, quern_image_adam_pf16_gf16_full__sm_89_end
@@ -500,6 +614,8 @@ quern_image_adam_pf16_gf16_full__sm_89:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pbf16_gf32_full)
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end
     .hidden quern_image_adam_pbf16_gf32_full__sm_89, quern_image_adam_pbf16_gf32_full__sm_89_end
@@ -509,6 +625,8 @@ quern_image_adam_pbf16_gf32_full__sm_89:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, adam_pbf16_gbf16_full)
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end
     .hidden quern_image_adam_pbf16_gbf16_full__sm_89, quern_image_adam_pbf16_gbf16_full__sm_89_end
@@ -518,6 +636,8 @@ quern_image_adam_pbf16_gbf16_full__sm_89:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, gradient_norm)
     .balign 64
     .global quern_image_gradient_norm__sm_89, quern_image_gradient_norm__sm_89_end
     .hidden quern_image_gradient_norm__sm_89, quern_image_gradient_norm__sm_89_end
@@ -527,6 +647,8 @@ quern_image_gradient_norm__sm_89:
 #endif
     .byte 0
 quern_image_gradient_norm__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, gradient_norm_combine)
     .balign 64
     .global quern_image_gradient_norm_combine__sm_89, quern_image_gradient_norm_combine__sm_89_end
     .hidden quern_image_gradient_norm_combine__sm_89, quern_image_gradient_norm_combine__sm_89_end
@@ -536,6 +658,8 @@ quern_image_gradient_norm_combine__sm_89:
 #endif
     .byte 0
 quern_image_gradient_norm_combine__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, gradient_accumulate)
     .balign 64
     .global quern_image_gradient_accumulate__sm_89, quern_image_gradient_accumulate__sm_89_end
     .hidden quern_image_gradient_accumulate__sm_89, quern_image_gradient_accumulate__sm_89_end
@@ -545,6 +669,8 @@ quern_image_gradient_accumulate__sm_89:
 #endif
     .byte 0
 quern_image_gradient_accumulate__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end
     .hidden quern_image_adam_pf32_gf32__sm_86, quern_image_adam_pf32_gf32__sm_86_end
@@ -554,6 +680,8 @@ quern_image_adam_pf32_gf32__sm_86:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf32_gf16)
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end
     .hidden quern_image_adam_pf32_gf16__sm_86, quern_image_adam_pf32_gf16__sm_86_end
@@ -563,6 +691,8 @@ quern_image_adam_pf32_gf16__sm_86:
 #endif
     .byte 0
 quern_image_adam_pf32_gf16__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf32_gbf16)
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end
     .hidden quern_image_adam_pf32_gbf16__sm_86, quern_image_adam_pf32_gbf16__sm_86_end
@@ -572,6 +702,8 @@ quern_image_adam_pf32_gbf16__sm_86:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf16_gf32)
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end
     .hidden quern_image_adam_pf16_gf32__sm_86, quern_image_adam_pf16_gf32__sm_86_end
@@ -581,6 +713,8 @@ quern_image_adam_pf16_gf32__sm_86:
 #endif
     .byte 0
 quern_image_adam_pf16_gf32__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf16_gf16)
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end
     .hidden quern_image_adam_pf16_gf16__sm_86, quern_image_adam_pf16_gf16__sm_86_end
@@ -590,6 +724,8 @@ quern_image_adam_pf16_gf16__sm_86:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pbf16_gf32)
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end
     .hidden quern_image_adam_pbf16_gf32__sm_86, quern_image_adam_pbf16_gf32__sm_86_end
@@ -599,6 +735,8 @@ quern_image_adam_pbf16_gf32__sm_86:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pbf16_gbf16)
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end
     .hidden quern_image_adam_pbf16_gbf16__sm_86, quern_image_adam_pbf16_gbf16__sm_86_end
@@ -608,6 +746,8 @@ quern_image_adam_pbf16_gbf16__sm_86:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf32_gf32_full)
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end
     .hidden quern_image_adam_pf32_gf32_full__sm_86, quern_image_adam_pf32_gf32_full__sm_86_end
@@ -617,6 +757,8 @@ quern_image_adam_pf32_gf32_full__sm_86:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf32_gbf16_full)
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_86, quern_image_adam_pf32_gbf16_full__sm_86_end
     .hidden quern_image_adam_pf32_gbf16_full__sm_86, quern_image_adam_pf32_gbf16_full__sm_86_end
@@ -626,6 +768,8 @@ quern_image_adam_pf32_gbf16_full__sm_86:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pf16_gf16_full)
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_86, quern_image_adam_pf16_gf16_full__sm_86_end
     .hidden quern_image_adam_pf16_gf16_full__sm_86, quern_image_adam_pf16_gf16_full__sm_86_end
@@ -635,6 +779,8 @@ quern_image_adam_pf16_gf16_full__sm_86:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pbf16_gf32_full)
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end
     .hidden quern_image_adam_pbf16_gf32_full__sm_86, quern_image_adam_pbf16_gf32_full__sm_86_end
@@ -644,6 +790,8 @@ quern_image_adam_pbf16_gf32_full__sm_86:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, adam_pbf16_gbf16_full)
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end
     .hidden quern_image_adam_pbf16_gbf16_full__sm_86, quern_image_adam_pbf16_gbf16_full__sm_86_end
@@ -653,6 +801,8 @@ quern_image_adam_pbf16_gbf16_full__sm_86:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, gradient_norm)
     .balign 64
     .global quern_image_gradient_norm__sm_86, quern_image_gradient_norm__sm_86_end
     .hidden quern_image_gradient_norm__sm_86, quern_image_gradient_norm__sm_86_end
@@ -662,6 +812,8 @@ quern_image_gradient_norm__sm_86:
 #endif
     .byte 0
 quern_image_gradient_norm__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, gradient_norm_combine)
     .balign 64
     .global quern_image_gradient_norm_combine__sm_86, quern_image_gradient_norm_combine__sm_86_end
     .hidden quern_image_gradient_norm_combine__sm_86, quern_image_gradient_norm_combine__sm_86_end
@@ -671,6 +823,8 @@ quern_image_gradient_norm_combine__sm_86:
 #endif
     .byte 0
 quern_image_gradient_norm_combine__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, gradient_accumulate)
     .balign 64
     .global quern_image_gradient_accumulate__sm_86, quern_image_gradient_accumulate__sm_86_end
     .hidden quern_image_gradient_accumulate__sm_86, quern_image_gradient_accumulate__sm_86_end
@@ -680,6 +834,8 @@ quern_image_gradient_accumulate__sm_86:
 #endif
     .byte 0
 quern_image_gradient_accumulate__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end
     .hidden quern_image_adam_pf32_gf32__sm_80, quern_image_adam_pf32_gf32__sm_80_end
@@ -689,6 +845,8 @@ quern_image_adam_pf32_gf32__sm_80:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf32_gf16)
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end
     .hidden quern_image_adam_pf32_gf16__sm_80, quern_image_adam_pf32_gf16__sm_80_end
@@ -698,6 +856,8 @@ quern_image_adam_pf32_gf16__sm_80:
 #endif
     .byte 0
 quern_image_adam_pf32_gf16__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf32_gbf16)
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end
     .hidden quern_image_adam_pf32_gbf16__sm_80, quern_image_adam_pf32_gbf16__sm_80_end
@@ -707,6 +867,8 @@ quern_image_adam_pf32_gbf16__sm_80:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf16_gf32)
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end
     .hidden quern_image_adam_pf16_gf32__sm_80, quern_image_adam_pf16_gf32__sm_80_end
@@ -716,6 +878,8 @@ quern_image_adam_pf16_gf32__sm_80:
 #endif
     .byte 0
 quern_image_adam_pf16_gf32__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf16_gf16)
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end
     .hidden quern_image_adam_pf16_gf16__sm_80, quern_image_adam_pf16_gf16__sm_80_end
@@ -725,6 +889,8 @@ quern_image_adam_pf16_gf16__sm_80:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pbf16_gf32)
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end
     .hidden quern_image_adam_pbf16_gf32__sm_80, quern_image_adam_pbf16_gf32__sm_80_end
@@ -734,6 +900,8 @@ quern_image_adam_pbf16_gf32__sm_80:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pbf16_gbf16)
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end
     .hidden quern_image_adam_pbf16_gbf16__sm_80, quern_image_adam_pbf16_gbf16__sm_80_end
@@ -743,6 +911,8 @@ quern_image_adam_pbf16_gbf16__sm_80:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf32_gf32_full)
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end
     .hidden quern_image_adam_pf32_gf32_full__sm_80, quern_image_adam_pf32_gf32_full__sm_80_end
@@ -752,6 +922,8 @@ quern_image_adam_pf32_gf32_full__sm_80:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf32_gbf16_full)
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_80, quern_image_adam_pf32_gbf16_full__sm_80_end
     .hidden quern_image_adam_pf32_gbf16_full__sm_80, quern_image_adam_pf32_gbf16_full__sm_80_end
@@ -761,6 +933,8 @@ quern_image_adam_pf32_gbf16_full__sm_80:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pf16_gf16_full)
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_80, quern_image_adam_pf16_gf16_full__sm_80_end
     .hidden quern_image_adam_pf16_gf16_full__sm_80, quern_image_adam_pf16_gf16_full__sm_80_end
@@ -770,6 +944,8 @@ quern_image_adam_pf16_gf16_full__sm_80:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pbf16_gf32_full)
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end
     .hidden quern_image_adam_pbf16_gf32_full__sm_80, quern_image_adam_pbf16_gf32_full__sm_80_end
@@ -779,6 +955,8 @@ quern_image_adam_pbf16_gf32_full__sm_80:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, adam_pbf16_gbf16_full)
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end
     .hidden quern_image_adam_pbf16_gbf16_full__sm_80, quern_image_adam_pbf16_gbf16_full__sm_80_end
@@ -788,6 +966,8 @@ quern_image_adam_pbf16_gbf16_full__sm_80:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, gradient_norm)
     .balign 64
     .global quern_image_gradient_norm__sm_80, quern_image_gradient_norm__sm_80_end
     .hidden quern_image_gradient_norm__sm_80, quern_image_gradient_norm__sm_80_end
@@ -797,6 +977,8 @@ quern_image_gradient_norm__sm_80:
 #endif
     .byte 0
 quern_image_gradient_norm__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, gradient_norm_combine)
     .balign 64
     .global quern_image_gradient_norm_combine__sm_80, quern_image_gradient_norm_combine__sm_80_end
     .hidden quern_image_gradient_norm_combine__sm_80, quern_image_gradient_norm_combine__sm_80_end
@@ -806,6 +988,8 @@ quern_image_gradient_norm_combine__sm_80:
 #endif
     .byte 0
 quern_image_gradient_norm_combine__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, gradient_accumulate)
     .balign 64
     .global quern_image_gradient_accumulate__sm_80, quern_image_gradient_accumulate__sm_80_end
     .hidden quern_image_gradient_accumulate__sm_80, quern_image_gradient_accumulate__sm_80_end
@@ -815,6 +999,8 @@ quern_image_gradient_accumulate__sm_80:
 #endif
     .byte 0
 quern_image_gradient_accumulate__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end
     .hidden quern_image_adam_pf32_gf32__sm_75, quern_image_adam_pf32_gf32__sm_75_end
@@ -824,6 +1010,8 @@ quern_image_adam_pf32_gf32__sm_75:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf32_gf16)
     .balign 64
     .global quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end
     .hidden quern_image_adam_pf32_gf16__sm_75, quern_image_adam_pf32_gf16__sm_75_end
@@ -833,6 +1021,8 @@ quern_image_adam_pf32_gf16__sm_75:
 #endif
     .byte 0
 quern_image_adam_pf32_gf16__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf32_gbf16)
     .balign 64
     .global quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end
     .hidden quern_image_adam_pf32_gbf16__sm_75, quern_image_adam_pf32_gbf16__sm_75_end
@@ -842,6 +1032,8 @@ quern_image_adam_pf32_gbf16__sm_75:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf16_gf32)
     .balign 64
     .global quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end
     .hidden quern_image_adam_pf16_gf32__sm_75, quern_image_adam_pf16_gf32__sm_75_end
@@ -851,6 +1043,8 @@ quern_image_adam_pf16_gf32__sm_75:
 #endif
     .byte 0
 quern_image_adam_pf16_gf32__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf16_gf16)
     .balign 64
     .global quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end
     .hidden quern_image_adam_pf16_gf16__sm_75, quern_image_adam_pf16_gf16__sm_75_end
@@ -860,6 +1054,8 @@ quern_image_adam_pf16_gf16__sm_75:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pbf16_gf32)
     .balign 64
     .global quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end
     .hidden quern_image_adam_pbf16_gf32__sm_75, quern_image_adam_pbf16_gf32__sm_75_end
@@ -869,6 +1065,8 @@ quern_image_adam_pbf16_gf32__sm_75:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pbf16_gbf16)
     .balign 64
     .global quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end
     .hidden quern_image_adam_pbf16_gbf16__sm_75, quern_image_adam_pbf16_gbf16__sm_75_end
@@ -878,6 +1076,8 @@ quern_image_adam_pbf16_gbf16__sm_75:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf32_gf32_full)
     .balign 64
     .global quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end
     .hidden quern_image_adam_pf32_gf32_full__sm_75, quern_image_adam_pf32_gf32_full__sm_75_end
@@ -887,6 +1087,8 @@ quern_image_adam_pf32_gf32_full__sm_75:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf32_gbf16_full)
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__sm_75, quern_image_adam_pf32_gbf16_full__sm_75_end
     .hidden quern_image_adam_pf32_gbf16_full__sm_75, quern_image_adam_pf32_gbf16_full__sm_75_end
@@ -896,6 +1098,8 @@ quern_image_adam_pf32_gbf16_full__sm_75:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pf16_gf16_full)
     .balign 64
     .global quern_image_adam_pf16_gf16_full__sm_75, quern_image_adam_pf16_gf16_full__sm_75_end
     .hidden quern_image_adam_pf16_gf16_full__sm_75, quern_image_adam_pf16_gf16_full__sm_75_end
@@ -905,6 +1109,8 @@ quern_image_adam_pf16_gf16_full__sm_75:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pbf16_gf32_full)
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end
     .hidden quern_image_adam_pbf16_gf32_full__sm_75, quern_image_adam_pbf16_gf32_full__sm_75_end
@@ -914,6 +1120,8 @@ quern_image_adam_pbf16_gf32_full__sm_75:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, adam_pbf16_gbf16_full)
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end
     .hidden quern_image_adam_pbf16_gbf16_full__sm_75, quern_image_adam_pbf16_gbf16_full__sm_75_end
@@ -923,6 +1131,8 @@ quern_image_adam_pbf16_gbf16_full__sm_75:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, gradient_norm)
     .balign 64
     .global quern_image_gradient_norm__sm_75, quern_image_gradient_norm__sm_75_end
     .hidden quern_image_gradient_norm__sm_75, quern_image_gradient_norm__sm_75_end
@@ -932,6 +1142,8 @@ quern_image_gradient_norm__sm_75:
 #endif
     .byte 0
 quern_image_gradient_norm__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, gradient_norm_combine)
     .balign 64
     .global quern_image_gradient_norm_combine__sm_75, quern_image_gradient_norm_combine__sm_75_end
     .hidden quern_image_gradient_norm_combine__sm_75, quern_image_gradient_norm_combine__sm_75_end
@@ -941,6 +1153,8 @@ quern_image_gradient_norm_combine__sm_75:
 #endif
     .byte 0
 quern_image_gradient_norm_combine__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, gradient_accumulate)
     .balign 64
     .global quern_image_gradient_accumulate__sm_75, quern_image_gradient_accumulate__sm_75_end
     .hidden quern_image_gradient_accumulate__sm_75, quern_image_gradient_accumulate__sm_75_end
@@ -950,6 +1164,8 @@ quern_image_gradient_accumulate__sm_75:
 #endif
     .byte 0
 quern_image_gradient_accumulate__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf32_gf32)
     .balign 64
     .global quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end
     .hidden quern_image_adam_pf32_gf32__compute_90, quern_image_adam_pf32_gf32__compute_90_end
@@ -959,6 +1175,8 @@ quern_image_adam_pf32_gf32__compute_90:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf32_gf16)
     .balign 64
     .global quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end
     .hidden quern_image_adam_pf32_gf16__compute_90, quern_image_adam_pf32_gf16__compute_90_end
@@ -968,6 +1186,8 @@ quern_image_adam_pf32_gf16__compute_90:
 #endif
     .byte 0
 quern_image_adam_pf32_gf16__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf32_gbf16)
     .balign 64
     .global quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end
     .hidden quern_image_adam_pf32_gbf16__compute_90, quern_image_adam_pf32_gbf16__compute_90_end
@@ -977,6 +1197,8 @@ quern_image_adam_pf32_gbf16__compute_90:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf16_gf32)
     .balign 64
     .global quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end
     .hidden quern_image_adam_pf16_gf32__compute_90, quern_image_adam_pf16_gf32__compute_90_end
@@ -986,6 +1208,8 @@ quern_image_adam_pf16_gf32__compute_90:
 #endif
     .byte 0
 quern_image_adam_pf16_gf32__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf16_gf16)
     .balign 64
     .global quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end
     .hidden quern_image_adam_pf16_gf16__compute_90, quern_image_adam_pf16_gf16__compute_90_end
@@ -995,6 +1219,8 @@ quern_image_adam_pf16_gf16__compute_90:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pbf16_gf32)
     .balign 64
     .global quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end
     .hidden quern_image_adam_pbf16_gf32__compute_90, quern_image_adam_pbf16_gf32__compute_90_end
@@ -1004,6 +1230,8 @@ quern_image_adam_pbf16_gf32__compute_90:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pbf16_gbf16)
     .balign 64
     .global quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end
     .hidden quern_image_adam_pbf16_gbf16__compute_90, quern_image_adam_pbf16_gbf16__compute_90_end
@@ -1013,6 +1241,8 @@ quern_image_adam_pbf16_gbf16__compute_90:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf32_gf32_full)
     .balign 64
     .global quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end
     .hidden quern_image_adam_pf32_gf32_full__compute_90, quern_image_adam_pf32_gf32_full__compute_90_end
@@ -1022,6 +1252,8 @@ quern_image_adam_pf32_gf32_full__compute_90:
 #endif
     .byte 0
 quern_image_adam_pf32_gf32_full__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf32_gbf16_full)
     .balign 64
     .global quern_image_adam_pf32_gbf16_full__compute_90, quern_image_adam_pf32_gbf16_full__compute_90_end
     .hidden quern_image_adam_pf32_gbf16_full__compute_90, quern_image_adam_pf32_gbf16_full__compute_90_end
@@ -1031,6 +1263,8 @@ quern_image_adam_pf32_gbf16_full__compute_90:
 #endif
     .byte 0
 quern_image_adam_pf32_gbf16_full__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pf16_gf16_full)
     .balign 64
     .global quern_image_adam_pf16_gf16_full__compute_90, quern_image_adam_pf16_gf16_full__compute_90_end
     .hidden quern_image_adam_pf16_gf16_full__compute_90, quern_image_adam_pf16_gf16_full__compute_90_end
@@ -1040,6 +1274,8 @@ quern_image_adam_pf16_gf16_full__compute_90:
 #endif
     .byte 0
 quern_image_adam_pf16_gf16_full__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pbf16_gf32_full)
     .balign 64
     .global quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end
     .hidden quern_image_adam_pbf16_gf32_full__compute_90, quern_image_adam_pbf16_gf32_full__compute_90_end
@@ -1049,6 +1285,8 @@ quern_image_adam_pbf16_gf32_full__compute_90:
 #endif
     .byte 0
 quern_image_adam_pbf16_gf32_full__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, adam_pbf16_gbf16_full)
     .balign 64
     .global quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end
     .hidden quern_image_adam_pbf16_gbf16_full__compute_90, quern_image_adam_pbf16_gbf16_full__compute_90_end
@@ -1058,6 +1296,8 @@ quern_image_adam_pbf16_gbf16_full__compute_90:
 #endif
     .byte 0
 quern_image_adam_pbf16_gbf16_full__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, gradient_norm)
     .balign 64
     .global quern_image_gradient_norm__compute_90, quern_image_gradient_norm__compute_90_end
     .hidden quern_image_gradient_norm__compute_90, quern_image_gradient_norm__compute_90_end
@@ -1067,6 +1307,8 @@ quern_image_gradient_norm__compute_90:
 #endif
     .byte 0
 quern_image_gradient_norm__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, gradient_norm_combine)
     .balign 64
     .global quern_image_gradient_norm_combine__compute_90, quern_image_gradient_norm_combine__compute_90_end
     .hidden quern_image_gradient_norm_combine__compute_90, quern_image_gradient_norm_combine__compute_90_end
@@ -1076,6 +1318,8 @@ quern_image_gradient_norm_combine__compute_90:
 #endif
     .byte 0
 quern_image_gradient_norm_combine__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, gradient_accumulate)
     .balign 64
     .global quern_image_gradient_accumulate__compute_90, quern_image_gradient_accumulate__compute_90_end
     .hidden quern_image_gradient_accumulate__compute_90, quern_image_gradient_accumulate__compute_90_end
@@ -1085,4 +1329,5 @@ quern_image_gradient_accumulate__compute_90:
 #endif
     .byte 0
 quern_image_gradient_accumulate__compute_90_end = . - 1
+#endif
     .section .note.GNU-stack, "", @progbits

@@ -1,10 +1,16 @@
 /*
  * The GPU code of barrier: one fatbin per source file and target, taken from the build directory.
  * Each is empty when the library is built without nvcc (QUERN_HAS_NVCC is 0); the table's rows then say so.
+ * A build that defines QUERN_SELECTED(target, unit) has those units alone for which it is not 0.
  *
  * Rendered by gen/ from templates/build/images.S.j2; do not edit.
  */
+#ifndef QUERN_SELECTED
+#define QUERN_SELECTED(target, unit) 1
+#endif
+
     .section .rodata
+#if QUERN_SELECTED(sm_120f, barrier)
     .balign 64
     .global quern_image_barrier__sm_120f, quern_image_barrier__sm_120f_end
     .hidden quern_image_barrier__sm_120f, quern_image_barrier__sm_120f_end
@@ -14,6 +20,8 @@ quern_image_barrier__sm_120f:
 #endif
     .byte 0
 quern_image_barrier__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, barrier)
     .balign 64
     .global quern_image_barrier__sm_100f, quern_image_barrier__sm_100f_end
     .hidden quern_image_barrier__sm_100f, quern_image_barrier__sm_100f_end
@@ -23,6 +31,8 @@ quern_image_barrier__sm_100f:
 #endif
     .byte 0
 quern_image_barrier__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, barrier)
     .balign 64
     .global quern_image_barrier__sm_90a, quern_image_barrier__sm_90a_end
     .hidden quern_image_barrier__sm_90a, quern_image_barrier__sm_90a_end
@@ -32,6 +42,8 @@ quern_image_barrier__sm_90a:
 #endif
     .byte 0
 quern_image_barrier__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, barrier)
     .balign 64
     .global quern_image_barrier__sm_89, quern_image_barrier__sm_89_end
     .hidden quern_image_barrier__sm_89, quern_image_barrier__sm_89_end
@@ -41,6 +53,8 @@ quern_image_barrier__sm_89:
 #endif
     .byte 0
 quern_image_barrier__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, barrier)
     .balign 64
     .global quern_image_barrier__sm_86, quern_image_barrier__sm_86_end
     .hidden quern_image_barrier__sm_86, quern_image_barrier__sm_86_end
@@ -50,6 +64,8 @@ quern_image_barrier__sm_86:
 #endif
     .byte 0
 quern_image_barrier__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, barrier)
     .balign 64
     .global quern_image_barrier__sm_80, quern_image_barrier__sm_80_end
     .hidden quern_image_barrier__sm_80, quern_image_barrier__sm_80_end
@@ -59,6 +75,8 @@ quern_image_barrier__sm_80:
 #endif
     .byte 0
 quern_image_barrier__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, barrier)
     .balign 64
     .global quern_image_barrier__sm_75, quern_image_barrier__sm_75_end
     .hidden quern_image_barrier__sm_75, quern_image_barrier__sm_75_end
@@ -68,6 +86,8 @@ quern_image_barrier__sm_75:
 #endif
     .byte 0
 quern_image_barrier__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, barrier)
     .balign 64
     .global quern_image_barrier__compute_90, quern_image_barrier__compute_90_end
     .hidden quern_image_barrier__compute_90, quern_image_barrier__compute_90_end
@@ -77,4 +97,5 @@ quern_image_barrier__compute_90:
 #endif
     .byte 0
 quern_image_barrier__compute_90_end = . - 1
+#endif
     .section .note.GNU-stack, "", @progbits

@@ -1,10 +1,16 @@
 /*
  * The GPU code of cross_entropy: one fatbin per source file and target, taken from the build directory.
  * Each is empty when the library is built without nvcc (QUERN_HAS_NVCC is 0); the table's rows then say so.
+ * A build that defines QUERN_SELECTED(target, unit) has those units alone for which it is not 0.
  *
  * Rendered by gen/ from templates/build/images.S.j2; do not edit.
  */
+#ifndef QUERN_SELECTED
+#define QUERN_SELECTED(target, unit) 1
+#endif
+
     .section .rodata
+#if QUERN_SELECTED(sm_120f, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end
     .hidden quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end
@@ -14,6 +20,8 @@ quern_image_cross_entropy_f32__sm_120f:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f32_full)
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end
     .hidden quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end
@@ -23,6 +31,8 @@ quern_image_cross_entropy_f32_full__sm_120f:
 #endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f16)
     .balign 64
     .global quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end
     .hidden quern_image_cross_entropy_f16__sm_120f, quern_image_cross_entropy_f16__sm_120f_end
@@ -32,6 +42,8 @@ quern_image_cross_entropy_f16__sm_120f:
 #endif
     .byte 0
 quern_image_cross_entropy_f16__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f16_full)
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end
     .hidden quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end
@@ -41,6 +53,8 @@ quern_image_cross_entropy_f16_full__sm_120f:
 #endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end
     .hidden quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end
@@ -50,6 +64,8 @@ quern_image_cross_entropy_bf16__sm_120f:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_bf16_full)
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end
     .hidden quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end
@@ -59,6 +75,8 @@ quern_image_cross_entropy_bf16_full__sm_120f:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end
     .hidden quern_image_cross_entropy_stages__sm_120f, quern_image_cross_entropy_stages__sm_120f_end
@@ -68,6 +86,8 @@ quern_image_cross_entropy_stages__sm_120f:
 #endif
     .byte 0
 quern_image_cross_entropy_stages__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end
     .hidden quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end
@@ -77,6 +97,8 @@ quern_image_cross_entropy_f32__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f32_full)
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end
     .hidden quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end
@@ -86,6 +108,8 @@ quern_image_cross_entropy_f32_full__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f16)
     .balign 64
     .global quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end
     .hidden quern_image_cross_entropy_f16__sm_100f, quern_image_cross_entropy_f16__sm_100f_end
@@ -95,6 +119,8 @@ quern_image_cross_entropy_f16__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_f16__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f16_full)
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end
     .hidden quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end
@@ -104,6 +130,8 @@ quern_image_cross_entropy_f16_full__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end
     .hidden quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end
@@ -113,6 +141,8 @@ quern_image_cross_entropy_bf16__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_bf16_full)
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end
     .hidden quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end
@@ -122,6 +152,8 @@ quern_image_cross_entropy_bf16_full__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end
     .hidden quern_image_cross_entropy_stages__sm_100f, quern_image_cross_entropy_stages__sm_100f_end
@@ -131,6 +163,8 @@ quern_image_cross_entropy_stages__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_stages__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end
     .hidden quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end
@@ -140,6 +174,8 @@ quern_image_cross_entropy_f32__sm_90a:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f32_full)
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end
     .hidden quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end
@@ -149,6 +185,8 @@ quern_image_cross_entropy_f32_full__sm_90a:
 #endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f16)
     .balign 64
     .global quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end
     .hidden quern_image_cross_entropy_f16__sm_90a, quern_image_cross_entropy_f16__sm_90a_end
@@ -158,6 +196,8 @@ quern_image_cross_entropy_f16__sm_90a:
 #endif
     .byte 0
 quern_image_cross_entropy_f16__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f16_full)
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end
     .hidden quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end
@@ -167,6 +207,8 @@ quern_image_cross_entropy_f16_full__sm_90a:
 #endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end
     .hidden quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end
@@ -176,6 +218,8 @@ quern_image_cross_entropy_bf16__sm_90a:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_bf16_full)
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end
     .hidden quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end
@@ -185,6 +229,8 @@ quern_image_cross_entropy_bf16_full__sm_90a:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end
     .hidden quern_image_cross_entropy_stages__sm_90a, quern_image_cross_entropy_stages__sm_90a_end
@@ -194,6 +240,8 @@ quern_image_cross_entropy_stages__sm_90a:
 #endif
     .byte 0
 quern_image_cross_entropy_stages__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end
     .hidden quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end
@@ -203,6 +251,8 @@ quern_image_cross_entropy_f32__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f32_full)
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end
     .hidden quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end
@@ -212,6 +262,8 @@ quern_image_cross_entropy_f32_full__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f16)
     .balign 64
     .global quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end
     .hidden quern_image_cross_entropy_f16__sm_89, quern_image_cross_entropy_f16__sm_89_end
@@ -221,6 +273,8 @@ quern_image_cross_entropy_f16__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_f16__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f16_full)
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end
     .hidden quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end
@@ -230,6 +284,8 @@ quern_image_cross_entropy_f16_full__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end
     .hidden quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end
@@ -239,6 +295,8 @@ quern_image_cross_entropy_bf16__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_bf16_full)
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end
     .hidden quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end
@@ -248,6 +306,8 @@ quern_image_cross_entropy_bf16_full__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end
     .hidden quern_image_cross_entropy_stages__sm_89, quern_image_cross_entropy_stages__sm_89_end
@@ -257,6 +317,8 @@ quern_image_cross_entropy_stages__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_stages__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end
     .hidden quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end
@@ -266,6 +328,8 @@ quern_image_cross_entropy_f32__sm_86:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f32_full)
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end
     .hidden quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end
@@ -275,6 +339,8 @@ quern_image_cross_entropy_f32_full__sm_86:
 #endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f16)
     .balign 64
     .global quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end
     .hidden quern_image_cross_entropy_f16__sm_86, quern_image_cross_entropy_f16__sm_86_end
@@ -284,6 +350,8 @@ quern_image_cross_entropy_f16__sm_86:
 #endif
     .byte 0
 quern_image_cross_entropy_f16__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f16_full)
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end
     .hidden quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end
@@ -293,6 +361,8 @@ quern_image_cross_entropy_f16_full__sm_86:
 #endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end
     .hidden quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end
@@ -302,6 +372,8 @@ quern_image_cross_entropy_bf16__sm_86:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_bf16_full)
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end
     .hidden quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end
@@ -311,6 +383,8 @@ quern_image_cross_entropy_bf16_full__sm_86:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end
     .hidden quern_image_cross_entropy_stages__sm_86, quern_image_cross_entropy_stages__sm_86_end
@@ -320,6 +394,8 @@ quern_image_cross_entropy_stages__sm_86:
 #endif
     .byte 0
 quern_image_cross_entropy_stages__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end
     .hidden quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end
@@ -329,6 +405,8 @@ quern_image_cross_entropy_f32__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f32_full)
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end
     .hidden quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end
@@ -338,6 +416,8 @@ quern_image_cross_entropy_f32_full__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f16)
     .balign 64
     .global quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end
     .hidden quern_image_cross_entropy_f16__sm_80, quern_image_cross_entropy_f16__sm_80_end
@@ -347,6 +427,8 @@ quern_image_cross_entropy_f16__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_f16__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f16_full)
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end
     .hidden quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end
@@ -356,6 +438,8 @@ quern_image_cross_entropy_f16_full__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end
     .hidden quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end
@@ -365,6 +449,8 @@ quern_image_cross_entropy_bf16__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_bf16_full)
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end
     .hidden quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end
@@ -374,6 +460,8 @@ quern_image_cross_entropy_bf16_full__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end
     .hidden quern_image_cross_entropy_stages__sm_80, quern_image_cross_entropy_stages__sm_80_end
@@ -383,6 +471,8 @@ quern_image_cross_entropy_stages__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_stages__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end
     .hidden quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end
@@ -392,6 +482,8 @@ quern_image_cross_entropy_f32__sm_75:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f32_full)
     .balign 64
     .global quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end
     .hidden quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end
@@ -401,6 +493,8 @@ quern_image_cross_entropy_f32_full__sm_75:
 #endif
     .byte 0
 quern_image_cross_entropy_f32_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f16)
     .balign 64
     .global quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end
     .hidden quern_image_cross_entropy_f16__sm_75, quern_image_cross_entropy_f16__sm_75_end
@@ -410,6 +504,8 @@ quern_image_cross_entropy_f16__sm_75:
 #endif
     .byte 0
 quern_image_cross_entropy_f16__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f16_full)
     .balign 64
     .global quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end
     .hidden quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end
@@ -419,6 +515,8 @@ quern_image_cross_entropy_f16_full__sm_75:
 #endif
     .byte 0
 quern_image_cross_entropy_f16_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end
     .hidden quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end
@@ -428,6 +526,8 @@ quern_image_cross_entropy_bf16__sm_75:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_bf16_full)
     .balign 64
     .global quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end
     .hidden quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end
@@ -437,6 +537,8 @@ quern_image_cross_entropy_bf16_full__sm_75:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end
     .hidden quern_image_cross_entropy_stages__sm_75, quern_image_cross_entropy_stages__sm_75_end
@@ -446,6 +548,8 @@ quern_image_cross_entropy_stages__sm_75:
 #endif
     .byte 0
 quern_image_cross_entropy_stages__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end
     .hidden quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end
@@ -455,6 +559,8 @@ quern_image_cross_entropy_f32__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f32_full)
     .balign 64
     .global quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end
     .hidden quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end
@@ -464,6 +570,8 @@ quern_image_cross_entropy_f32_full__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_f32_full__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f16)
     .balign 64
     .global quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end
     .hidden quern_image_cross_entropy_f16__compute_90, quern_image_cross_entropy_f16__compute_90_end
@@ -473,6 +581,8 @@ quern_image_cross_entropy_f16__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_f16__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f16_full)
     .balign 64
     .global quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end
     .hidden quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end
@@ -482,6 +592,8 @@ quern_image_cross_entropy_f16_full__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_f16_full__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end
     .hidden quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end
@@ -491,6 +603,8 @@ quern_image_cross_entropy_bf16__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_bf16_full)
     .balign 64
     .global quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end
     .hidden quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end
@@ -500,6 +614,8 @@ quern_image_cross_entropy_bf16_full__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end
     .hidden quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end
@@ -509,4 +625,5 @@ quern_image_cross_entropy_stages__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_stages__compute_90_end = . - 1
+#endif
     .section .note.GNU-stack, "", @progbits

@@ -134,4 +134,7 @@ struct quern_kernel {
 #define QUERN_DECLARE_TABLE(bit, constant, name, prefix) extern const struct quern_kernel quern_##name##_kernels[];
 QUERN_FOR_EACH_OPERATION(QUERN_DECLARE_TABLE)
 
+/* What the tables were built with: names, each after a space; and the text of quern_build_info (generated/build_info.c). */
+extern const char quern_build_targets[], quern_build_operations[], quern_build_text[];
+
 #endif

@@ -9,17 +9,53 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* The compiler's builtins read CPUID and XGETBV, so a feature counts only if the operating system saves its registers. */
+/* An instruction set counts if the processor has all of these bits, and if the operating system saves the registers. */
+static const struct {
+    uint32_t feature;
+    enum quern_cpuid_word word;
+    int bit;
+} needs[] = {
+    {QUERN_CPU_AVX2, QUERN_CPUID_1_ECX, 12},    /* FMA */
+    {QUERN_CPU_AVX2, QUERN_CPUID_1_ECX, 27},    /* OSXSAVE: XGETBV can be executed */
+    {QUERN_CPU_AVX2, QUERN_CPUID_1_ECX, 28},    /* AVX */
+    {QUERN_CPU_AVX2, QUERN_CPUID_1_ECX, 29},    /* F16C */
+    {QUERN_CPU_AVX2, QUERN_CPUID_7_EBX, 5},     /* AVX2 */
+    {QUERN_CPU_AVX2, QUERN_XCR0, 1},            /* the halves of the vector registers: XMM ... */
+    {QUERN_CPU_AVX2, QUERN_XCR0, 2},            /* ... and YMM */
+    {QUERN_CPU_AVX512, QUERN_CPUID_7_EBX, 16},  /* F */
+    {QUERN_CPU_AVX512, QUERN_CPUID_7_EBX, 17},  /* DQ */
+    {QUERN_CPU_AVX512, QUERN_CPUID_7_EBX, 30},  /* BW */
+    {QUERN_CPU_AVX512, QUERN_CPUID_7_EBX, 31},  /* VL */
+    {QUERN_CPU_AVX512, QUERN_XCR0, 5},          /* mask registers */
+    {QUERN_CPU_AVX512, QUERN_XCR0, 6},          /* upper halves of ZMM0 to ZMM15 */
+    {QUERN_CPU_AVX512, QUERN_XCR0, 7},          /* ZMM16 to ZMM31 */
+};
+
+uint32_t quern_decode_cpuid(const uint32_t words[QUERN_CPUID_WORDS]) {
+    uint32_t features = QUERN_CPU_AVX2 | QUERN_CPU_AVX512;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (!(words[needs[i].word] >> needs[i].bit & 1)) features &= ~needs[i].feature;
+    return features & QUERN_CPU_AVX2 ? features : 0;  /* AVX-512 kernels also contain AVX2 code */
+}
+
+/* XGETBV by its bytes: the compiler's builtin needs an option. */
+static uint32_t read_xcr0(void) {
+    uint32_t low, high;
+    __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+/*
+ * Not by __builtin_cpu_supports: it reads a variable of the compiler's run-time library, which stays zero in a program whose linker
+ * leaves out that library's constructor.
+ */
 uint32_t quern_cpu_features(void) {
-    __builtin_cpu_init();
-    uint32_t features = 0;
-    unsigned eax, ebx, ecx = 0, edx;
-    int f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c) features |= QUERN_CPU_AVX2;
-    if ((features & QUERN_CPU_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        features |= QUERN_CPU_AVX512;
-    return features;
+    uint32_t words[QUERN_CPUID_WORDS] = {0};
+    unsigned eax, ebx = 0, ecx = 0, edx;
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx)) words[QUERN_CPUID_1_ECX] = ecx;
+    if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) words[QUERN_CPUID_7_EBX] = ebx;
+    if (words[QUERN_CPUID_1_ECX] >> 27 & 1) words[QUERN_XCR0] = read_xcr0();
+    return quern_decode_cpuid(words);
 }
 
 void quern_cpu_name(char *buffer, size_t bytes) {
@@ -32,6 +68,11 @@ void quern_cpu_name(char *buffer, size_t bytes) {
     quern_text_add(&text, "%s", name + strspn(name, " "));
 }
 #else
+uint32_t quern_decode_cpuid(const uint32_t words[QUERN_CPUID_WORDS]) {
+    (void)words;
+    return 0;
+}
+
 uint32_t quern_cpu_features(void) {
     return 0;
 }

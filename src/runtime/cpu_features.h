@@ -8,6 +8,12 @@
 /* The QUERN_CPU_* bits of the instruction sets that the processor has and the operating system enables. */
 uint32_t quern_cpu_features(void);
 
+/* What the processor says: CPUID's leaves 1 and 7, and the register of enabled states, 0 where XGETBV cannot be executed. */
+enum quern_cpuid_word { QUERN_CPUID_1_ECX, QUERN_CPUID_7_EBX, QUERN_XCR0, QUERN_CPUID_WORDS };
+
+/* The QUERN_CPU_* bits that these words give.  The tests pass words of other processors. */
+uint32_t quern_decode_cpuid(const uint32_t words[QUERN_CPUID_WORDS]);
+
 /* The processor's own name. */
 void quern_cpu_name(char *buffer, size_t bytes);
 

@@ -1,6 +1,7 @@
 /* The dispatcher: finds the kernel that serves a request.  Called by every operation for each of its kernels. */
 #include "runtime/dispatch.h"
 
+#include "runtime/build_info.h"
 #include "runtime/explain.h"
 #include "runtime/status.h"
 
@@ -14,6 +15,7 @@ bool quern_is_prepared(const quern_device *device, unsigned operation) {
 
 quern_status quern_select(quern_device *device, unsigned operation, const void *request, const struct quern_ready_kernel **chosen) {
     struct quern_ready_list *list = ready_list(device, operation);
+    if (!list && quern_is_left_out(operation)) return quern_fail_left_out(device, operation);
     if (!list)
         return quern_fail(device, QUERN_NOT_PREPARED, "%s is not prepared on %s: call quern_prepare first",
                           quern_operation_name(operation), device->label);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/build_info.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
@@ -107,23 +108,27 @@ static bool prepare_row(const struct quern_kernel *kernel, void *context) {
     return work->status == QUERN_OK;
 }
 
-static quern_status no_rows(const quern_device *device, const char *name) {
+static quern_status no_rows(const quern_device *device, unsigned operation) {
+    const char *name = quern_operation_name(operation);
     if (device->kernel_glob[0])
         return quern_fail(device, QUERN_NO_KERNEL, "QUERN_KERNEL=%s leaves no %s kernel for %s", device->kernel_glob, name,
                           device->label);
+    if (quern_is_left_out(operation)) return quern_fail_left_out(device, operation);
     char report[800];
     quern_device_report(device, report, sizeof report);
+    if (!report[0])
+        return quern_fail(device, QUERN_NO_KERNEL, "no target of this build of the library serves %s: it has%s", device->label,
+                          quern_build_targets);
     return quern_fail(device, QUERN_NO_KERNEL, "the library has no %s kernel for %s:\n%s", name, device->label, report);
 }
 
 static quern_status prepare_operation(quern_device *device, const struct quern_cuda *cuda, unsigned bit) {
     const struct quern_operation *operation = quern_linked_operation(bit);
-    const char *name = quern_operation_name(bit);
     if (!operation) return QUERN_OK;  /* not linked, so the program cannot call it */
     if (operation->only_gpus && device->kind == QUERN_CPU) return QUERN_OK;
     struct preparation work = {.device = device, .operation = operation, .cuda = cuda, .status = QUERN_OK};
     quern_walk(bit, prepare_row, &work);
-    if (work.status == QUERN_OK && !work.answers) work.status = no_rows(device, name);
+    if (work.status == QUERN_OK && !work.answers) work.status = no_rows(device, bit);
     if (work.status != QUERN_OK) {
         free(work.list);
         return work.status;
@@ -131,7 +136,8 @@ static quern_status prepare_operation(quern_device *device, const struct quern_c
     struct quern_ready_list **ready = &device->ready[quern_operation_index(bit)];
     work.list->retired = *ready;
     __atomic_store_n(ready, work.list, __ATOMIC_RELEASE);
-    quern_log(device, QUERN_LOG_INFO, "prepared %zu %s kernels", work.list->count, name);
+    quern_log(device, QUERN_LOG_INFO, "prepared %zu %s kernels", work.list->count,
+              quern_operation_name(bit));
     return QUERN_OK;
 }
 

@@ -23,7 +23,8 @@ from gen import api  # noqa: E402
 ARCHIVE, SHARED = ROOT / "libquern.a", ROOT / "libquern.so"
 HEADER = (ROOT / "include/quern.h").read_text()
 LARGEST_ARCHIVE = 14_000_000
-FORBIDDEN = re.compile(r"printf|abort|(?<!^at)exit|assert|puts|perror")   # atexit registers, it does not end
+# What prints or ends the process (atexit does not); and the CPU's features of the compiler's run-time library, which not every linker sets up.
+FORBIDDEN = re.compile(r"printf|abort|(?<!^at)exit|assert|puts|perror|__cpu_")
 PART_OF_LIBC = re.compile(r"(lib(c|m|dl|pthread|rt)|ld-linux[-\w]*)\.so")
 LINKERS = ("bfd", "gold", "lld")
 ENGINE = '#include <quern.h>\nint engine(void);\nint engine(void) { return quern_version(); }\n'
@@ -136,8 +137,8 @@ def engine_exports() -> list[str]:
         source, engine = Path(folder, "engine.c"), Path(folder, "engine.so")
         source.write_text(ENGINE)
         for linker in LINKERS:
-            command = ["cc", "-shared", "-fPIC", f"-fuse-ld={linker}", "-I", "include", str(source), "-Wl,--whole-archive", str(ARCHIVE),
-                       "-Wl,--no-whole-archive", "-lm", "-ldl", "-pthread", "-o", str(engine)]
+            command = ["cc", "-shared", "-fPIC", f"-fuse-ld={linker}", "-I", "include", str(source), "-Wl,--whole-archive",
+                       str(ARCHIVE), "-Wl,--no-whole-archive", "-lm", "-ldl", "-pthread", "-o", str(engine)]
             done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
             if done.returncode != 0:
                 if "cannot find" not in done.stderr:

@@ -45,6 +45,8 @@ CHECKS = (
     Check("header", (PYTHON, "tests/checks/header.py"), quick=True),
     Check("archive", (PYTHON, "tests/checks/abi.py", "archive"), LIBRARY, quick=True),
     Check("visibility", (PYTHON, "tests/checks/abi.py", "visibility"), LIBRARIES, quick=True),
+    Check("selection", (PYTHON, "tests/checks/selection.py"), LIBRARY, quick=True),
+    Check("sizes", (PYTHON, "-m", "gen", "sizes", "--check"), LIBRARY, with_nvcc=True, quick=True),
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True),
     Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),

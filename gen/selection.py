@@ -1,0 +1,179 @@
+"""Builds an archive with chosen targets and operations, and measures what each of them costs.
+
+The archive has a folder of its own.  Objects are taken from the build of the whole library; only the tables, the assembled GPU code
+and the text of quern_build_info are made again.  Called by `./quern build --targets ...` and `./quern gen sizes`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from gen import plan
+from gen.operation import Target
+from gen.render import ROOT
+from gen.toolchain import find_nvcc
+
+FOLDER = "build/selected"
+SIZES = ROOT / "docs" / "kernels_and_packs.md"
+TOLERANCE = 0.25  # other compilers make other code
+LEAST = 16        # kilobytes, below which differences do not count
+
+
+class BadSelection(Exception):
+    """A name that there is not; the text lists those that there are."""
+
+
+def _chosen(kind: str, text: str | None, known: Sequence[str]) -> list[str]:
+    """The names of a list with commas, in the order of the known ones; None: all."""
+    if text is None:
+        return list(known)
+    names = [name for name in re.split(r"[,\s]+", text) if name]
+    for name in names:
+        if name not in known:
+            raise BadSelection(f"there is no {kind} {name!r}; there are {', '.join(known)}")
+    if not names:
+        raise BadSelection(f"no {kind} is named; there are {', '.join(known)}")
+    return [name for name in known if name in names]
+
+
+class Selection:
+    def __init__(self, targets: str | None, operations: str | None) -> None:
+        known = {target.name: target for target in plan.targets()}
+        self.targets = [known[name] for name in _chosen("target", targets, list(known))]
+        self.operations = _chosen("operation", operations, list(plan.OPERATIONS))
+
+    def units(self, kind: str) -> list[plan.Unit]:
+        return [unit for operation in self.operations for unit in plan.units(operation, self.targets) if unit.target.kind == kind]
+
+    def has(self, kind: str) -> bool:
+        return any(target.kind == kind for target in self.targets)
+
+    def definitions(self, operation: str) -> str:
+        """Those of a table and of assembled GPU code: see src/kernels/table.h."""
+        if operation not in self.operations:
+            return "'-DQUERN_SELECTED(target,unit)=0'"
+        return " ".join(["'-DQUERN_SELECTED(target,unit)=QUERN_WITH_##target'", *(f"-DQUERN_WITH_{t.name}" for t in self.targets)])
+
+    def ninja(self, folder: str) -> str:
+        """A build file beside the tree's own, whose objects it uses."""
+        lines = ["# Written by gen/selection.py.", "include build.ninja", ""]
+        members = [f"{folder}/build_info.o"]
+        for operation in plan.OPERATIONS:
+            flags = f"  flags = {self.definitions(operation)}"
+            fatbins = [f"build/{unit.build_stem}.fatbin" for unit in self.units("gpu") if unit.operation == operation]
+            table, images = (f"{folder}/{operation}_{part}.o" for part in ("table", "images"))
+            lines += [f"build {table}: cc generated/{operation}/table.c", flags,
+                      f"build {images}: assemble generated/{operation}/images.S | {' '.join(['build/nvcc.h', *fatbins])}", flags]
+            members += [table, images]
+        left_out = [f"-DQUERN_LEFT_OUT_{name}" for name in plan.OPERATIONS if name not in self.operations]
+        lines += [f"build {folder}/build_info.o: cc generated/build_info.c | build/nvcc.h build/nvcc_version.h",
+                  f"  flags = {' '.join([self.definitions(self.operations[0]), *left_out, '$include_nvcc_headers'])}"]
+        members += [f"build/{unit.build_stem}__{unit.target.name}.o" for unit in self.units("cpu")]
+        lines += [f"build {folder}/kernels.a: archive {' '.join(members)}",
+                  f"build {folder}/libquern.a: join build/host.a {folder}/kernels.a"]
+        return "\n".join(lines) + "\n"
+
+
+def build(selection: Selection, folder: str) -> int:
+    if selection.has("gpu") and not find_nvcc():
+        raise BadSelection("GPU targets need nvcc, which was not found: ./quern toolkit installs it")
+    # First what is generated, since ninja reads the list of edges before it builds.
+    if (status := subprocess.run(["ninja", "--quiet", "build.ninja"], cwd=ROOT).returncode) != 0:
+        return status
+    path = ROOT / folder / "build.ninja"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(selection.ninja(folder))
+    if (status := subprocess.run(["ninja", "-f", str(path.relative_to(ROOT)), f"{folder}/libquern.a"], cwd=ROOT).returncode) != 0:
+        return status
+    print(f"{folder}/libquern.a: targets {' '.join(target.name for target in selection.targets)}; operations "
+          f"{' '.join(selection.operations)}; {(ROOT / folder / 'libquern.a').stat().st_size:,} bytes")
+    if not any(target.name == "portable" for target in selection.targets):
+        print("without portable: a CPU for which no target was chosen has no kernels")
+    return 0
+
+
+# ---- sizes ----
+
+
+def _loaded(paths: Iterable[str]) -> int:
+    """Bytes that objects or archives put into a program: code and data."""
+    done = subprocess.run(["size", "--format=berkeley", *paths], cwd=ROOT, capture_output=True, text=True, check=True)
+    return sum(int(line.split()[3]) for line in done.stdout.splitlines()[1:])
+
+
+def _cost(operation: str, target: Target, table: int, rows: int) -> int:
+    """The kernels of a target, and their part of the operation's table."""
+    units = plan.units(operation, [target])
+    part = table * sum(len(unit.kernels) for unit in units) // max(rows, 1)
+    if target.kind == "cpu":
+        return part + (_loaded(f"build/{unit.build_stem}__{target.name}.o" for unit in units) if units else 0)
+    return part + sum((ROOT / "build" / f"{unit.build_stem}.fatbin").stat().st_size for unit in units)
+
+
+def sizes() -> list[tuple[str, ...]]:
+    """The table's cells, in kilobytes: a line for each target, then one for the code of the host."""
+    costs = {}
+    for operation in plan.OPERATIONS:
+        table, rows = _loaded([f"build/{operation}/{operation}_table.o"]), len(plan.kernels(operation))
+        for target in plan.targets():
+            costs[target.name, operation] = round(_cost(operation, target, table, rows) / 1000)
+    lines: list[tuple[str, ...]] = [("target", *plan.OPERATIONS, "all")]
+    for target in plan.targets():
+        line = [costs[target.name, operation] for operation in plan.OPERATIONS]
+        lines.append((target.name, *(str(cost) if cost else "" for cost in line), str(sum(line))))
+    return [*lines, ("code of the host", *("" for _ in plan.OPERATIONS), str(round(_loaded(["build/host.a"]) / 1000)))]
+
+
+def _markdown(lines: list[tuple[str, ...]]) -> str:
+    rule = ("---", *("---:" for _ in lines[0][1:]))
+    return "".join(f"| {' | '.join(line)} |\n" for line in (lines[0], rule, *lines[1:]))
+
+
+def differences() -> list[str]:
+    """What the document says otherwise than the build."""
+    rows = ([cell.strip() for cell in line[1:-1].split("|")] for line in SIZES.read_text().splitlines() if line.startswith("|"))
+    kept = {cells[0]: cells[1:] for cells in rows if len(cells) == len(plan.OPERATIONS) + 2}
+    faults = []
+    header, *lines = sizes()
+    for name, *cells in lines:
+        for column, cell, said in zip(header[1:], cells, kept.get(name, [""] * len(cells))):
+            if abs(int(cell or 0) - int(said or 0)) > max(LEAST, TOLERANCE * int(cell or 0)):
+                faults.append(f"{SIZES.name}: {name}, {column} is {said or 'absent'}: the build has {cell or 0} kB")
+    return faults
+
+
+def print_sizes(check: bool) -> int:
+    try:
+        if not check:
+            print(_markdown(sizes()), end="")
+            return 0
+        faults = differences()
+    except (subprocess.CalledProcessError, FileNotFoundError):
+        print("the whole library with its GPU kernels has not been built: ninja", file=sys.stderr)
+        return 1
+    print("\n".join(faults) if faults else "the table of sizes is current")
+    return 1 if faults else 0
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="./quern build",
+        description="Builds libquern.a, the examples and the benchmarks; with an option, only an archive with chosen kernels.")
+    parser.add_argument("--targets", metavar="NAME,...", help=f"of {', '.join(target.name for target in plan.targets())}")
+    parser.add_argument("--operations", metavar="NAME,...", help=f"of {', '.join(plan.OPERATIONS)}")
+    parser.add_argument("--folder", default=FOLDER, help=f"below the tree, for the archive ({FOLDER})")
+    chosen = parser.parse_args(arguments)
+    try:
+        return build(Selection(chosen.targets, chosen.operations), chosen.folder)
+    except BadSelection as fault:
+        print(f"./quern build: {fault}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,134 @@
+"""Builds archives with chosen targets and operations (gen/selection.py); checks their symbols, their messages and their size.
+
+Takes the objects of the tree's own build, which must stay current.  Called by tests/run.py.  The last line is `N passed, N failed`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "tests"))
+from gen import api, plan, selection  # noqa: E402
+from gen.toolchain import find_nvcc  # noqa: E402
+from runner.targets import first_with  # noqa: E402
+
+FOLDER = "build/selection"
+LARGEST_ENGINE = 2_500_000  # bytes of a stripped engine with all operations for one CPU and one GPU generation
+TARGETS = [target.name for target in plan.targets()]
+GPU = first_with("clusters").name
+CC = shlex.split(os.environ.get("CC", "cc"))
+
+
+def select(*options: str, status: int = 0) -> str:
+    done = subprocess.run([sys.executable, "-m", "gen.selection", *options, "--folder", FOLDER], cwd=ROOT, capture_output=True,
+                          text=True)
+    if done.returncode != status:
+        raise AssertionError(f"{' '.join(options)}: status {done.returncode}, expected {status}: {done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def engine(folder: Path) -> Path:
+    """A stripped program that refers to every function."""
+    (folder / "functions.h").write_text("".join(f"FUNCTION({name})\n" for name in api.functions()))
+    program = folder / "engine"
+    command = [*CC, "-std=c11", "-O2", "-s", "-I", "include", "-I", str(folder), "tests/checks/selection.c", f"{FOLDER}/libquern.a",
+               "-lm", "-ldl", "-pthread", "-o", str(program)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return program
+
+
+def facts() -> tuple[dict[str, str], int]:
+    """What the engine prints, and its bytes."""
+    with tempfile.TemporaryDirectory() as name:
+        program = engine(Path(name))
+        size = program.stat().st_size
+        done = subprocess.run([str(program)], capture_output=True, text=True, check=True)
+    return dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line), size
+
+
+def expect(found: object, expected: object) -> None:
+    if found != expected:
+        raise AssertionError(f"{found!r}: expected {expected!r}")
+
+
+def expect_in(part: str, text: str) -> None:
+    if part not in text:
+        raise AssertionError(f"{part!r} is not in {text!r}")
+
+
+def targets_in_archive() -> set[str]:
+    """The targets whose kernels or images the archive defines."""
+    done = subprocess.run(["nm", "--defined-only", f"{FOLDER}/libquern.a"], cwd=ROOT, capture_output=True, text=True)
+    return {found[1] for found in re.finditer(rf"__({'|'.join(TARGETS)})\b", done.stdout)}
+
+
+def test_wrong_names_are_listed() -> None:
+    expect_in(f"there is no target 'avx513'; there are {', '.join(TARGETS)}", select("--targets", "avx2,avx513", status=2))
+    expect_in(f"there is no operation 'adm'; there are {', '.join(plan.OPERATIONS)}", select("--operations", "adm", status=2))
+    expect_in("no target is named", select("--targets", ",", status=2))
+
+
+def test_one_cpu_and_one_gpu_generation_are_small() -> None:
+    if not find_nvcc():
+        return
+    select("--targets", f"avx512,{GPU}")
+    expect(targets_in_archive(), {"avx512", GPU})
+    said, size = facts()
+    expect(said["targets"], f"{GPU} avx512")
+    expect(said["operations"], " ".join(plan.OPERATIONS))
+    if size > LARGEST_ENGINE:
+        raise AssertionError(f"a stripped engine has {size:,} bytes: expected at most {LARGEST_ENGINE:,}")
+
+
+def test_targets_that_were_not_chosen_are_named() -> None:
+    if not find_nvcc():
+        return
+    select("--targets", GPU)
+    said, _ = facts()
+    expect(said["prepare adam"], f"QUERN_NO_KERNEL: no target of this build of the library serves cpu: it has {GPU}")
+
+
+def test_operations_that_were_not_chosen_are_named() -> None:
+    select("--targets", "portable", "--operations", "cross_entropy,barrier")
+    expect(targets_in_archive(), {"portable"})
+    said, _ = facts()
+    expect((said["targets"], said["operations"]), ("portable", "cross_entropy barrier"))
+    missing = "QUERN_NO_KERNEL: adam is not in this build of the library, which has cross_entropy barrier"
+    expect((said["prepare adam"], said["call adam"]), (missing, missing))
+    for call in ("prepare cross_entropy", "call cross_entropy", "prepare barrier"):
+        expect(said[call], "QUERN_OK: ")
+
+
+def test_the_tree_stays_current() -> None:
+    done = subprocess.run(["ninja", "-n", "libquern.a"], cwd=ROOT, capture_output=True, text=True)
+    expect_in("no work to do", done.stdout)
+
+
+TESTS: list[Callable[[], None]] = [test for name, test in list(globals().items()) if name.startswith("test_")]
+
+
+def main() -> int:
+    failed = 0
+    for test in TESTS:
+        try:
+            test()
+        except (AssertionError, subprocess.CalledProcessError, KeyError) as fault:
+            print(f"{test.__name__}: {fault!r}")
+            failed += 1
+    print(f"{len(TESTS) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
