@@ -148,7 +148,7 @@ def outputs() -> dict[str, str]:
     for operation in plan.OPERATIONS.values():
         files.update(_of_operation(renderer, operation, [unit for unit in units if unit.operation == operation.name]))
     ninja = _ninja_values(units, sources)
-    for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja", "tests.ninja"):
+    for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja", "tests.ninja", "musl.ninja"):
         files[f"generated/{name}"] = renderer(f"build/{name}.j2", **ninja)
     names = sorted([*files, "generated/kernels.ninja", DIGEST])
     files["generated/kernels.ninja"] = renderer("build/kernels.ninja.j2", outputs=names, inputs=[*folders(), *inputs()],

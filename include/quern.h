@@ -236,6 +236,9 @@ QUERN_API quern_status quern_device_open(quern_device_kind kind, int ordinal, qu
 /*
  * Closes a device.  All its work must have completed, and its plans, groups and BLAS must have been destroyed.  NULL does nothing.
  * No other call may use the handle at the same time or later.
+ * With the last CPU device the library's worker threads end; they have ended when the function returns.  The next CPU device starts
+ * new ones.  dlclose of a shared object that contains the library closes forgotten CPU devices and groups of CPU ranks, and frees
+ * their plans of ragged all-to-alls; those of GPUs must be closed before.  exit closes nothing: other threads may be inside a call.
  */
 QUERN_API void quern_device_close(quern_device *device);
 

@@ -53,7 +53,7 @@ def check_job(check: checks.Check) -> jobs.Job:
 
 
 def is_quick(configuration: devices.Configuration) -> bool:
-    return configuration.kind in QUICK and configuration.is_first and not configuration.name.startswith("sanitized")
+    return configuration.kind in QUICK and configuration.is_first and not configuration.name.startswith(("sanitized", "musl"))
 
 
 def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[list[jobs.Job], list[tuple[jobs.Job, str]]]:

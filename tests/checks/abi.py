@@ -23,7 +23,8 @@ from gen import api  # noqa: E402
 ARCHIVE, SHARED = ROOT / "libquern.a", ROOT / "libquern.so"
 HEADER = (ROOT / "include/quern.h").read_text()
 LARGEST_ARCHIVE = 14_000_000
-# What prints or ends the process (atexit does not); and the CPU's features of the compiler's run-time library, which not every linker sets up.
+# What prints or ends the process, which atexit does not; and the CPU's features of the compiler's run-time library, which not every
+# linker sets up.
 FORBIDDEN = re.compile(r"printf|abort|(?<!^at)exit|assert|puts|perror|__cpu_")
 PART_OF_LIBC = re.compile(r"(lib(c|m|dl|pthread|rt)|ld-linux[-\w]*)\.so")
 LINKERS = ("bfd", "gold", "lld")

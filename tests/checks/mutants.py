@@ -255,8 +255,13 @@ EMULATED_RANKS = [
 
 
 def copy_tree(to: Path, with_build: bool) -> None:
-    ignored = [".git", "__pycache__"] + ([] if with_build else ["build", "libquern.a", ".ninja_log", ".ninja_deps"])
-    shutil.copytree(ROOT, to, symlinks=True, ignore=shutil.ignore_patterns(*ignored), dirs_exist_ok=True)
+    built = () if with_build else ("build", "libquern.a", ".ninja_log", ".ninja_deps")
+
+    def ignored(folder: str, names: list[str]) -> list[str]:
+        top = Path(folder) == ROOT  # templates/build belongs to the sources
+        return [name for name in names if name in (".git", "__pycache__") or (top and name in built)]
+
+    shutil.copytree(ROOT, to, symlinks=True, ignore=ignored, dirs_exist_ok=True)
 
 
 class Tree:

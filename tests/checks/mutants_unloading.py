@@ -9,8 +9,6 @@ CPU = [
      "pthread_join(dismissed[i], NULL);", "pthread_detach(dismissed[i]);", HOST),
     ("workers that outlive the last device", "src/runtime/threads.c",
      "    if (pool.devices)\n        pthread_mutex_unlock", "    if (pool.generation)\n        pthread_mutex_unlock", HOST),
-    ("workers that do not see their dismissal", "src/runtime/threads.c",
-     "    pool.crew++;\n", "", HOST),
     ("workers of another process awaited", "src/runtime/threads.c",
      "pool.workers && pool.process == getpid() ? pool.workers : 0;", "pool.workers;", HOST),
     ("a pool that remembers the workers of the parent", "src/runtime/threads.c",

@@ -128,6 +128,17 @@ def instrumented(configurations: list[Configuration]) -> list[Configuration]:
     return made
 
 
+# ---- with musl ------------------------------------------------------------------------------------
+
+
+def with_musl(configurations: list[Configuration]) -> list[Configuration]:
+    """The oracles, the best CPU target and the ranks, built for musl.  The size and the suites are those with sanitizers."""
+    only = frozenset(suite.name for suite in suites.read_suites() if suite.sanitized)
+    return [Configuration(f"musl {plain.name}", plain.kind, {**plain.environment, "QUERN_TEST_SCALE": "small"},
+                          programs="build/musl/tests", only=only)
+            for plain in configurations if plain.is_first and not plain.unavailable]
+
+
 # ---- real GPUs and broken drivers -----------------------------------------------------------------
 
 
@@ -173,13 +184,15 @@ def driver_configurations(garbage: Path) -> list[Configuration]:
 
 
 def all_configurations(garbage: Path) -> list[Configuration]:
-    cpu, ranks, emulated = cpu_configurations(), rank_configuration(), emulated_configurations()
+    oracle, cpu, ranks = Configuration("oracle", "oracle"), cpu_configurations(), rank_configuration()
+    emulated = emulated_configurations()
     return [
-        Configuration("oracle", "oracle"),
+        oracle,
         *cpu,
         ranks,
         *driver_configurations(garbage),
         *emulated,
         *instrumented([*cpu, ranks, *emulated]),
+        *with_musl([oracle, *cpu, ranks]),
         *gpu_configurations(),
     ]

@@ -36,7 +36,7 @@ def _read(path: Path) -> dict[str, Cost]:
 def kind_of(configuration: str) -> str:
     """The part of a configuration's name in the kept record: `sanitized emulated` of `sanitized emulated sm_80 on 8.0`."""
     words = configuration.split()
-    return " ".join(words[: 2 if words[0] == "sanitized" else 1])
+    return " ".join(words[: 2 if words[0] in ("sanitized", "musl") else 1])
 
 
 class Record:

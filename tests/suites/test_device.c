@@ -4,16 +4,19 @@
  * Runs on: cpu, every emulated, gpu.
  */
 #define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "harness/adam_case.h"
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
+#include "runtime/threads.h"
 
 static int device_count(void) {
     int count = -1;
@@ -191,4 +194,73 @@ Test(device, a_gpu_has_no_threads_to_set) {
     device_open(&device, 0, NULL);
     check_status(quern_set_threads(device.quern, 4, NULL, NULL), QUERN_NOT_SUPPORTED);
     device_close(&device);
+}
+
+/* ---- the threads of CPU devices ---- */
+
+static int count_threads(void) {
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    check(tasks, "no /proc/self/task");
+    while (readdir(tasks)) count++;
+    closedir(tasks);
+    return count;
+}
+
+/* The system may list a thread that has been joined for a moment. */
+static bool threads_become(int expected) {
+    for (int attempt = 0; attempt < 5000 && count_threads() != expected; attempt++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return count_threads() == expected;
+}
+
+static void count_task(void *context, int64_t index) {
+    (void)index;
+    __atomic_add_fetch((int *)context, 1, __ATOMIC_RELAXED);
+}
+
+Test(device, workers_end_with_the_last_cpu_device) {
+    const int before = count_threads();
+    for (int round = 0; round < 20; round++) {
+        quern_device *device[2];
+        int tasks = 0;
+        for (int i = 0; i < 2; i++) {
+            check_ok(quern_device_open(QUERN_CPU, 0, &device[i]));
+            check_ok(quern_set_threads(device[i], 3 + i, NULL, NULL));
+            quern_run_tasks(device[i], 100, count_task, &tasks);
+        }
+        check(tasks == 200, "%d tasks instead of 200", tasks);
+        check(count_threads() == before + 3, "%d threads instead of 3 more than %d", count_threads(), before);
+        quern_device_close(device[round % 2]);
+        check(count_threads() == before + 3, "workers ended with the first device");
+        quern_device_close(device[1 - round % 2]);
+        check(threads_become(before), "%d threads instead of %d", count_threads(), before);
+    }
+}
+
+static void *open_and_close(void *unused) {
+    for (int round = 0; round < 200; round++) {
+        quern_device *device;
+        int tasks = 0;
+        if (quern_device_open(QUERN_CPU, 0, &device) != QUERN_OK) return "a device could not be opened";
+        quern_set_threads(device, 3, NULL, NULL);
+        quern_run_tasks(device, 10, count_task, &tasks);
+        quern_device_close(device);
+        if (tasks != 10) return "a task was lost";
+    }
+    return unused;
+}
+
+/* One thread dismisses the workers while another starts new ones. */
+Test(device, threads_open_and_close_at_the_same_time) {
+    enum { THREADS = 4 };
+    const int before = count_threads();
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; i++) check(!pthread_create(&thread[i], NULL, open_and_close, NULL), "no thread %d", i);
+    for (int i = 0; i < THREADS; i++) {
+        void *fault;
+        pthread_join(thread[i], &fault);
+        check(!fault, "%s", (const char *)fault);
+    }
+    check(threads_become(before), "%d threads instead of %d", count_threads(), before);
 }

@@ -294,6 +294,7 @@ static int await_child(pid_t child) {
 static void run_child(void) {
     alarm(LIMIT);
     works(engine->use());
+    demand(count_threads() > 1, "the child has no workers of its own");
     works(engine->close());
     expect_threads(1);
     unload();
@@ -382,9 +383,9 @@ static void exits_beside_a_call(void) {
     }
 }
 
-/* Workers of the first engine would be woken at the addresses of the second. */
 static void reload_at_exit(void) {
     unload();
+    expect_threads(1);
     load();
     works(engine->open(2));
     works(engine->use());
