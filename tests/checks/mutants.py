@@ -19,6 +19,7 @@ from pathlib import Path
 
 import mutants_adam
 import mutants_cross_entropy
+import mutants_structs
 import mutants_unloading
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -42,6 +43,7 @@ CPU = [
     *(Mutant(*row) for row in mutants_adam.CPU),
     *(Mutant(*row) for row in mutants_cross_entropy.CPU),
     *(Mutant(*row) for row in mutants_unloading.CPU),
+    *(Mutant(*row) for row in mutants_structs.CPU),
 ]
 
 RANKS = [
@@ -255,11 +257,11 @@ EMULATED_RANKS = [
 
 
 def copy_tree(to: Path, with_build: bool) -> None:
-    built = () if with_build else ("build", "libquern.a", ".ninja_log", ".ninja_deps")
+    """Copies the tree; its build, at the root only: templates/build holds sources."""
+    products = set() if with_build else {"build", "libquern.a", ".ninja_log", ".ninja_deps"}
 
-    def ignored(folder: str, names: list[str]) -> list[str]:
-        top = Path(folder) == ROOT  # templates/build belongs to the sources
-        return [name for name in names if name in (".git", "__pycache__") or (top and name in built)]
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        return {".git", "__pycache__"} | (products if Path(folder) == ROOT else set())
 
     shutil.copytree(ROOT, to, symlinks=True, ignore=ignored, dirs_exist_ok=True)
 

@@ -161,6 +161,11 @@ CPU = [
     ("a sum rounded twice", ACCUMULATE, "vector_fma(scale, x.first, sum.first)", "scale * x.first + sum.first", "test_gradients"),
     ("gradients left after their sum", ACCUMULATE, "memset(from + whole, 0,", "memset(from + whole, from[0] != 0,",
      "test_gradients"),
+    # the stated limits
+    ("random bits that repeat sooner", SCALARS, "scalars->step = (uint32_t)rates->step;",
+     "scalars->step = (uint32_t)rates->step >> 1;", "test_bounds"),
+    ("random bits that repeat never", SCALARS, "scalars->step = (uint32_t)rates->step;",
+     "scalars->step = (uint32_t)(rates->step ^ rates->step >> 32);", "test_bounds"),
 ]
 
 GPU_KERNELS = "src/kernels/cuda/adam.cuh"

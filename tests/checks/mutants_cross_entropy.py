@@ -166,6 +166,11 @@ CPU = [
     ("argmax asked of a plain kernel", ARGUMENTS,
      "|| args->class_weights || args->entropy || args->argmax;",
      "|| args->class_weights || args->entropy;", "test_dispatch"),
+    # the stated bounds
+    ("shards brought to one origin in half of fp32", ROW, "factor = exp(distance);", "factor = exp(distance) * (1 + 0x1p-20);",
+     "test_bounds"),
+    ("an entropy that loses a millionth", ROW, "return entropy < 0 ? 0 : entropy;", "return entropy < 1e-6 ? 0 : entropy;",
+     "test_bounds"),
 ]
 
 EMULATED = [
