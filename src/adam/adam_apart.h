@@ -1,4 +1,4 @@
-/* Overlaps between the arrays of a list of tensors, and between these and other buffers of a call.  For steps, plans, norms, states. */
+/* Overlaps between the arrays of a list of tensors, and of other buffers of a call with them.  For all of src/adam. */
 #ifndef QUERN_ADAM_APART_H
 #define QUERN_ADAM_APART_H
 

@@ -19,33 +19,35 @@ struct quern_blas {
     void *state;
 };
 
-/* Opens the first library that loads.  *why gets the reason against each earlier one. */
-static void *find_library(const struct quern_blas_kind *kind, const char *given, const char **name, struct quern_text *why) {
+/* Opens the first library that loads.  *tried gets the names; dlerror has the reason against the last one. */
+static void *find_library(const struct quern_blas_kind *kind, const char *given, const char **name, struct quern_text *tried) {
     const char *const names[] = {given, NULL};
     for (const char *const *next = given ? names : kind->libraries; *next; next++) {
         void *library = dlopen(*next, RTLD_NOW | RTLD_LOCAL);
-        if (library) {
-            *name = *next;
-            return library;
-        }
-        const char *reason = dlerror();
-        quern_text_add(why, "%s%s", why->length ? "; " : "", reason ? reason : *next);
+        *name = *next;
+        if (library) return library;
+        quern_text_add(tried, "%s%s", tried->length ? ", " : "", *next);
     }
     return NULL;
 }
 
+static quern_status no_library(const quern_device *device, const char *tried) {
+    const char *reason = dlerror();
+    return quern_fail(device, QUERN_NOT_SUPPORTED, "no BLAS can be opened of %s: %s", tried, reason ? reason : "no reason given");
+}
+
 quern_status quern_blas_open(quern_device *device, const char *library, quern_blas **blas) {
-    char reasons[800];
-    struct quern_text why = quern_text_begin(reasons, sizeof reasons);
+    char names[200];
+    struct quern_text tried = quern_text_begin(names, sizeof names);
     const char *name = NULL;
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (!blas) return quern_fail(device, QUERN_NULL_POINTER, "blas is NULL");
     struct quern_blas *opened = malloc(sizeof *opened);
     if (!opened) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a BLAS");
     *opened = (struct quern_blas){.device = device, .kind = device->kind == QUERN_CPU ? &quern_cpu_blas : &quern_cuda_blas};
-    opened->library = find_library(opened->kind, library, &name, &why);
+    opened->library = find_library(opened->kind, library, &name, &tried);
     quern_status status = opened->library ? opened->kind->attach(device, opened->library, name, &opened->state)
-                                          : quern_fail(device, QUERN_NOT_SUPPORTED, "no BLAS can be opened: %s", reasons);
+                                          : no_library(device, names);
     if (status == QUERN_OK) {
         *blas = opened;
         return QUERN_OK;

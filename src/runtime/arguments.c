@@ -77,7 +77,7 @@ quern_status quern_check_choice(const quern_device *device, const char *name, in
 
 quern_status quern_check_needed(const quern_device *device, size_t needed) {
     if (needed <= (size_t)QUERN_MOST_BYTES) return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "these sizes need a workspace of %zu bytes: expected sizes that need at most 2^47",
+    return quern_fail(device, QUERN_INVALID_SHAPE, "these sizes need a workspace of %zu bytes: expected a need of at most 2^47",
                       needed);
 }
 

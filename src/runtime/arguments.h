@@ -29,7 +29,7 @@ quern_status quern_check_not_negative(const quern_device *device, const char *na
 /* A count in [0, most]. */
 quern_status quern_check_count(const quern_device *device, const char *name, int64_t value, int64_t most);
 
-/* Rows of a matrix (at most QUERN_MOST_ROWS), `stride` elements apart: the matrix has at most QUERN_MOST_BYTES, and each row too. */
+/* Rows of a matrix (at most QUERN_MOST_ROWS), `stride` elements apart: the matrix and each row have at most QUERN_MOST_BYTES. */
 quern_status quern_check_rows(const quern_device *device, const char *rows_name, int64_t rows, const char *name, int64_t stride,
                               quern_dtype dtype);
 

@@ -1,8 +1,8 @@
 /*
  * The buffers of a call, and the search for two that share memory although one of them is written.  For all operations.
  *
- * An operation lists each buffer that the call uses.  A pair that may be equal, such as a gradient in place of its logits, is listed
- * once.  A matrix with a stride is listed from its first byte to its last, so two matrices whose rows alternate count as overlapping.
+ * An operation lists each buffer that the call uses.  A pair that may be equal, such as a gradient in place of its logits, is
+ * listed once.  A matrix with a stride is listed from its first byte to its last, so two matrices whose rows alternate overlap.
  */
 #ifndef QUERN_RANGES_H
 #define QUERN_RANGES_H
@@ -30,9 +30,9 @@ struct quern_range {
 struct quern_range quern_range_of(const char *name, const void *pointer, int64_t bytes, enum quern_access access);
 
 /*
- * Fails with QUERN_INVALID_ARGUMENT if a range that is written overlaps another one.  The detail names both; `list` (or NULL) is the
- * prefix of names with a place.  Sorts the ranges by address.  scratch has room for `count` ranges too; it may be NULL for up to
- * QUERN_FEW_RANGES of them.  Empty ranges and NULL pointers overlap nothing.
+ * Fails with QUERN_INVALID_ARGUMENT if a range that is written overlaps another one.  The detail names both; `list` (or NULL) is
+ * the prefix of names with a place.  Sorts the ranges by address.  scratch has room for `count` ranges too; it may be NULL for up
+ * to QUERN_FEW_RANGES of them.  Empty ranges and NULL pointers overlap nothing.
  */
 quern_status quern_check_apart(const quern_device *device, const char *list, struct quern_range *ranges,
                                struct quern_range *scratch, int64_t count);
