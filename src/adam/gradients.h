@@ -32,7 +32,7 @@ struct quern_gradient_access {
     bool main_grads, zero_grads;
 };
 
-/* Checks that nothing that the call writes overlaps another buffer: of a plan, or of a list that is as short as adam_apart.h says. */
+/* Checks that nothing that the call writes overlaps another buffer: of a plan, or of a list that is short, as in adam_apart.h. */
 quern_status quern_gradient_check_apart(const quern_device *device, const struct quern_gradient_list *list,
                                         const struct quern_gradient_access *access, const struct quern_range *others,
                                         int other_count);

@@ -119,7 +119,9 @@ static quern_status check_range(const quern_device *device, const char *name, fl
 }
 
 static quern_status check_values(const quern_device *device, const quern_cross_entropy_args *args) {
-    if (isnan(args->grad_scale)) return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.grad_scale is NaN");
+    if (!isfinite(args->grad_scale))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.grad_scale is %g: expected a finite number",
+                          (double)args->grad_scale);
     quern_status status = check_range(device, "args.label_smoothing", args->label_smoothing, 1, "0 to 1");
     if (status == QUERN_OK) status = check_range(device, "args.z_loss", args->z_loss, FLT_MAX, "a finite number, 0 or more");
     if (status == QUERN_OK) status = check_range(device, "args.softcap", args->softcap, FLT_MAX, "a finite number, 0 or more");
@@ -172,7 +174,7 @@ struct buffer {
     unsigned needed, used, written;
 };
 
-enum { BUFFERS = 13 };
+enum { LOGITS, LABELS, GRAD, STATS_OF_ROWS, SHARDS, BUFFERS = 13 };  /* the places of those that are named below */
 
 struct buffers {
     struct buffer list[BUFFERS];
@@ -247,16 +249,16 @@ quern_status quern_cross_entropy_check_step(const struct quern_cross_entropy_cal
  */
 int quern_cross_entropy_list_ranges(const struct quern_cross_entropy_call *call, struct quern_range *ranges) {
     const unsigned step = 1u << call->step;
-    const quern_cross_entropy_args *args = &call->args;
     const struct buffers all = list_buffers(call);
+    const void *grad = all.list[GRAD].pointer, *stats = all.list[STATS_OF_ROWS].pointer;
+    const bool in_place = step & (WHOLE | GRADIENT) && grad == all.list[LOGITS].pointer;
+    const bool replaces_shards = step & COMBINE && stats == all.list[SHARDS].pointer;
     int count = 0;
     for (size_t i = 0; i < BUFFERS; i++) {
         const struct buffer *buffer = &all.list[i];
-        bool written = buffer->written & step;
+        const bool written = buffer->written & step || (i == SHARDS && replaces_shards);
         if (!buffer->pointer || !((buffer->needed | buffer->used) & step)) continue;
-        if (buffer->pointer == args->logits && !written && args->grad == args->logits && step & (WHOLE | GRADIENT)) continue;
-        if (buffer->pointer == args->stats && written && step & COMBINE && args->stats == call->shards) continue;
-        if (buffer->pointer == call->shards && step & COMBINE) written = args->stats == call->shards;
+        if ((i == LOGITS && in_place) || (i == STATS_OF_ROWS && replaces_shards)) continue;
         ranges[count++] = quern_range_of(buffer->name, buffer->pointer, buffer->bytes, written ? QUERN_WRITTEN : QUERN_READ);
     }
     return count;

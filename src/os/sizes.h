@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * No buffer has more bytes: 128 TiB are all addresses of a process on x86-64 and arm64, unless it asks for more.  A sum of 2^15 such
- * sizes still fits 63 bits.
+ * No buffer has more bytes: 128 TiB are all addresses of a process on x86-64 and arm64, unless it asks for more.  A sum of 2^15
+ * such sizes still fits 63 bits.
  */
 #define QUERN_MOST_BYTES ((int64_t)1 << 47)
 

@@ -73,7 +73,7 @@ quern_status quern_fail_overlap(const quern_device *device, const char *list, co
     add_name(&text, list, written ? one : other);
     quern_text_add(&text, " overlaps ");
     add_name(&text, list, written ? other : one);
-    return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s, and the call writes one of them: expected separate memory", names);
+    return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s: expected separate memory", names);
 }
 
 /* Whether two ranges are one number that several tensors raise. */

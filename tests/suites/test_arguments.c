@@ -170,6 +170,7 @@ Test(arguments, cross_entropy_mistakes) {
     CROSS_ENTROPY_MISTAKE(a->loss = (float *)((char *)call.loss.data + 2), QUERN_INVALID_ARGUMENT, "loss");
     CROSS_ENTROPY_MISTAKE(a->grad_loss = (float *)((char *)call.upstream.data + 1), QUERN_INVALID_ARGUMENT, "grad_loss");
     CROSS_ENTROPY_MISTAKE(a->grad_scale = (float)NAN, QUERN_INVALID_ARGUMENT, "grad_scale");
+    CROSS_ENTROPY_MISTAKE(a->grad_scale = (float)-INFINITY, QUERN_INVALID_ARGUMENT, "grad_scale is -inf");
     CROSS_ENTROPY_MISTAKE(call.workspace_bytes--, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes");
     CROSS_ENTROPY_MISTAKE(call.workspace_bytes = 0, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes");
     CROSS_ENTROPY_MISTAKE(call.workspace_pointer = NULL, QUERN_NULL_POINTER, "workspace");

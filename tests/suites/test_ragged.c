@@ -510,8 +510,8 @@ static const struct mistake refusals[] = {
     {1, freed_workspace, QUERN_INVALID_ARGUMENT, "workspace is in symmetric memory that was freed"},
     {0, freed_input, QUERN_INVALID_ARGUMENT, "args.input is in symmetric memory that was freed"},
     {1, freed_output, QUERN_INVALID_ARGUMENT, "args.output is in symmetric memory that was freed"},
-    {1, workspace_on_output, QUERN_INVALID_ARGUMENT, "workspace overlaps the input or the output"},
-    {1, workspace_on_input, QUERN_INVALID_ARGUMENT, "workspace overlaps the input or the output"},
+    {1, workspace_on_output, QUERN_INVALID_ARGUMENT, "args.output overlaps workspace"},
+    {1, workspace_on_input, QUERN_INVALID_ARGUMENT, "workspace overlaps args.input"},
     {1, stream, QUERN_INVALID_ARGUMENT, "stream is not NULL"},
     {1, too_much_together, QUERN_INVALID_SHAPE, "more than 2^63 bytes together"},
 };
