@@ -255,7 +255,7 @@ static void check_same_words(struct rank *rank, quern_group *group, quern_status
     _Static_assert(sizeof(struct board) >= 8 * RANK_TEXT_BYTES, "of up to eight ranks");
     char (*words)[RANK_TEXT_BYTES] = rank->shared, detail[RANK_TEXT_BYTES];
     rank_status(rank, quern_group_status(group), expected);
-    quern_error_detail(detail, sizeof detail);
+    rank_check(rank, quern_error_detail(detail, sizeof detail) <= 255, "a long detail: %s", detail);
     const char *reason = strstr(detail, ": ");
     rank_check(rank, reason, "no reason in \"%s\"", detail);
     memcpy(words[rank->rank], reason, strlen(reason) + 1);
