@@ -364,6 +364,8 @@ typedef struct quern_cross_entropy_args {
     /* A shard of a vocab that is distributed over ranks. */
     int64_t first_column;           /* the column of the whole vocab at which the shard starts */
     int64_t global_vocab;           /* columns of all shards; 0: vocab */
+
+    int32_t strict_labels;          /* 1: a bad label is an error, as described above; 0: its row is skipped */
 } quern_cross_entropy_args;
 
 #define QUERN_CROSS_ENTROPY_ARGS_INIT \

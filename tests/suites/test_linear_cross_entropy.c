@@ -388,7 +388,7 @@ Test(linear_cross_entropy, refusals) {
     static float some[4];
 #define REFUSED(status, detail, ...) layer.args = good, __VA_ARGS__, refuse(&layer, status, detail)
     REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.size is 0", layer.args.size = 0);
-    REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.size is 0", layer.args.loss.size = 0);
+    REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.loss.size is 0", layer.args.loss.size = 0);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.logits is set", layer.args.loss.logits = some);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.grad is set", layer.args.loss.grad = some);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.padded_vocab is set", layer.args.loss.padded_vocab = 160);
