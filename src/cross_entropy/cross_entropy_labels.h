@@ -4,7 +4,7 @@
 
 #include "cross_entropy/cross_entropy_call.h"
 
-/* Checks an initialised call with strict labels before anything is written: on a CPU every label, on a GPU that there is a report. */
+/* With strict labels: a CPU needs good labels in all rows, a GPU a report.  The call is filled in and has not started. */
 quern_status quern_cross_entropy_check_labels(const struct quern_cross_entropy_call *call);
 
 #endif
