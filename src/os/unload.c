@@ -10,8 +10,8 @@ static bool exiting, unloading;                  /* exiting: atomic */
 static void note_exit(void) { __atomic_store_n(&exiting, true, __ATOMIC_RELAXED); }
 
 /*
- * Each step registers note_exit, since exit reaches what a constructor registered before main only after the destructors.  Without a
- * way to tell, nothing is freed.
+ * Each step registers note_exit, since exit reaches what a constructor registered before main only after the destructors.  Without
+ * a way to tell, nothing is freed.
  */
 void quern_on_unload(enum quern_unload_step step, void (*run)(void)) {
     void (*before)(void) = __atomic_exchange_n(&steps[step], run, __ATOMIC_ACQ_REL);
@@ -19,8 +19,8 @@ void quern_on_unload(enum quern_unload_step step, void (*run)(void)) {
 }
 
 /*
- * exit runs the functions that atexit registered before any destructor.  dlclose runs plain destructors first, then the functions that
- * the shared object registered, and destructors with a priority last.  musl's dlclose unloads nothing: it has only exit.
+ * exit runs the functions that atexit registered before any destructor.  dlclose runs plain destructors first, then the functions
+ * that the shared object registered, and destructors with a priority last.  musl's dlclose unloads nothing: it has only exit.
  */
 __attribute__((destructor)) static void note_unload(void) { unloading = !__atomic_load_n(&exiting, __ATOMIC_RELAXED); }
 

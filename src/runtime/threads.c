@@ -88,8 +88,8 @@ static void *worker(void *argument) {
 }
 
 /*
- * Releases the lock, ends the workers and waits until they have ended.  Another thread may start a new crew meanwhile.  The child of
- * a system call that is not fork() has a copy of the crew but not its threads, so it does not wait.
+ * Releases the lock, ends the workers and waits until they have ended.  Another thread may start a new crew meanwhile.  The child
+ * of the system call, unlike that of fork(), has a copy of the crew without its threads, so it does not wait.
  */
 static void dismiss_workers(void) {
     pthread_t dismissed[MAX_THREADS];

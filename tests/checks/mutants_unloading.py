@@ -31,6 +31,7 @@ CPU = [
     ("plans left at dlclose", "src/ranks/ragged/ragged_all_to_all.c",
      "    quern_on_unload(QUERN_UNLOAD_PLANS, free_forgotten);\n", "    (void)free_forgotten;\n", HOST),
     ("ties rounded up", "src/os/decimal.c", "    return digits[PRECISION - 1] % 2;\n", "    return true;\n", "test_text"),
-    ("digits behind a tie dropped", "src/os/decimal.c", "        if (digits[i]) return true;\n", "        (void)digits;\n", "test_text"),
+    ("digits behind a tie dropped", "src/os/decimal.c",
+     "        if (digits[i]) return true;\n", "        (void)digits;\n", "test_text"),
     ("a carry out of the first digit lost", "src/os/decimal.c", "            ++*exponent;\n", "", "test_text"),
 ]
