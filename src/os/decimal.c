@@ -1,6 +1,6 @@
 /*
- * Converts a double exactly: it is an integer times a power of two, and 2^-k is 5^k / 10^k, so all its digits are those of one large
- * integer.  Called by text.c.
+ * Converts a double exactly: it is an integer times a power of two, and 2^-k is 5^k / 10^k, so all its digits are those of one
+ * large integer.  Called by text.c.
  */
 #include "os/decimal.h"
 

@@ -16,8 +16,8 @@ enum quern_unload_step {
 /*
  * Registers the function of a step.  Thread-safe; may be repeated.
  *
- * At dlclose all steps run on the thread that calls it, after the exit handlers and static destructors of the shared object.  No other
- * thread is inside the library then, so a step needs no lock.  At exit other threads may be inside the library, so only
+ * At dlclose all steps run on the thread that calls it, after the exit handlers and static destructors of the shared object.  No
+ * other thread is inside the library then, so a step needs no lock.  At exit other threads may be inside the library, so only
  * QUERN_UNLOAD_THREADS runs, and nothing is freed.
  */
 void quern_on_unload(enum quern_unload_step step, void (*run)(void));

@@ -87,23 +87,9 @@ static void *worker(void *argument) {
     return NULL;
 }
 
-/* Starts workers until there are `wanted`.  They block all signals, which go to the engine's own threads. */
-static void grow_pool(int wanted) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pool.process = getpid();
-    while (pool.workers < wanted) {
-        void *crew = (void *)pool.crew;
-        if (pthread_create(&pool.worker[pool.workers], NULL, worker, crew) != 0) break;  /* slower, but the same result */
-        pool.workers++;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 /*
- * Releases the lock, ends the workers and waits until they have ended.  Another thread may start a new crew meanwhile.  The child of
- * a system call that is not fork() has a copy of the crew but not its threads, so it does not wait.
+ * Releases the lock, ends the workers and waits until they have ended.  Another thread may start a new crew meanwhile.  The child
+ * of the system call, unlike that of fork(), has a copy of the crew without its threads, so it does not wait.
  */
 static void dismiss_workers(void) {
     pthread_t dismissed[MAX_THREADS];
@@ -116,6 +102,29 @@ static void dismiss_workers(void) {
     for (int i = 0; i < count; i++) pthread_join(dismissed[i], NULL);
 }
 
+/* No call runs at dlclose.  At exit one may, on another thread: the workers are left to it and end with the process. */
+static void unload_pool(void) {
+    if (pthread_mutex_trylock(&pool.busy) != 0) return;
+    pthread_mutex_lock(&pool.lock);
+    dismiss_workers();
+    pthread_mutex_unlock(&pool.busy);
+}
+
+/* Starts workers until there are `wanted`.  They block all signals, which go to the engine's own threads. */
+static void grow_pool(int wanted) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pool.process = getpid();
+    quern_on_unload(QUERN_UNLOAD_THREADS, unload_pool);
+    while (pool.workers < wanted) {
+        void *crew = (void *)pool.crew;
+        if (pthread_create(&pool.worker[pool.workers], NULL, worker, crew) != 0) break;  /* slower, but the same result */
+        pool.workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 /* A forked child has no workers, and its copies of the locks may be held for ever.  So it starts a new pool. */
 static void forget_pool(void) {
     pthread_mutex_init(&pool.busy, NULL);
@@ -126,24 +135,15 @@ static void forget_pool(void) {
     pool.job = NULL;
 }
 
-/* No call runs at dlclose.  At exit one may, on another thread: the workers are left to it and end with the process. */
-static void unload_pool(void) {
-    if (pthread_mutex_trylock(&pool.busy) != 0) return;
-    pthread_mutex_lock(&pool.lock);
-    dismiss_workers();
-    pthread_mutex_unlock(&pool.busy);
-}
-
-static void watch_process(void) {
+static void watch_forks(void) {
     pthread_atfork(NULL, NULL, forget_pool);
-    quern_on_unload(QUERN_UNLOAD_THREADS, unload_pool);
 }
 
 /* ---- the devices ---- */
 
 void quern_threads_enter(quern_device *device) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_process);
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&pool.lock);
     device->next = pool.devices;
     if (device->next) device->next->previous = device;

@@ -156,8 +156,8 @@ static void leave(struct quern_membership *member) {
 }
 
 /*
- * Ends the forgotten groups of CPU ranks, whose devices may be closed already.  GPU ranks keep theirs: ending those waits for the GPU.
- * A forked child keeps its copies, since a lock may be held for ever there.
+ * Ends the forgotten groups of CPU ranks, whose devices may be closed already.  GPU ranks keep theirs: ending those waits for the
+ * GPU.  A forked child keeps its copies, since a lock may be held for ever there.
  */
 static void end_forgotten(void) {
     for (quern_group *group; (group = quern_drop_handle());) {

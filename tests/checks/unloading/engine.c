@@ -32,6 +32,11 @@ static const char *open_devices(int count) {
     return failed(status);
 }
 
+/* An object of the program's start-up may open devices before main. */
+__attribute__((constructor)) static void open_before_main(void) {
+    if (getenv("ENGINE_OPENS_BEFORE_MAIN")) open_devices(2);
+}
+
 static quern_status step(quern_device *on) {
     float *all = calloc(4 * TENSORS * COUNT, sizeof *all);
     if (!all) return QUERN_OUT_OF_MEMORY;

@@ -23,6 +23,8 @@
 
 enum { MANY = 1000, SETTLED = 100, LIMIT = 60 /* seconds for a scene */ };
 
+static const char PRELOADED[] = "--preloaded";
+
 static char engine_path[4096];
 static void *library;
 static const struct engine *engine;
@@ -363,10 +365,7 @@ static void exits_after_the_system_call_fork(void) {
 
 /* The process lingers after the library's cleanup, so that a call would meet memory that was freed there. */
 static void exit_beside(void *(*thread)(void *), int microseconds) {
-    alarm(LIMIT);
     mallopt(M_PERTURB, 0xa5);  /* freed memory is overwritten */
-    load();
-    works(engine->open(2));
     works(engine->use());
     works(engine->linger(10));
     start(thread, NULL);
@@ -378,9 +377,35 @@ static void exit_beside(void *(*thread)(void *), int microseconds) {
 static void exits_beside_a_call(void) {
     for (int i = 0; i < 100; i++) {
         pid_t child = fork();
-        if (child == 0) exit_beside(i % 2 ? use_until_the_end : reopen_until_the_end, 37 * i);
+        if (child == 0) {
+            alarm(LIMIT);
+            load();
+            works(engine->open(2));
+            exit_beside(i % 2 ? use_until_the_end : reopen_until_the_end, 37 * i);
+        }
         demand(await_child(child) == EXIT_SUCCESS, "exit failed");
     }
+}
+
+/* The engine is loaded before main, and its constructor opens the devices. */
+static void exits_beside_a_call_of_a_preloaded_engine(void) {
+    for (int i = 0; i < 20; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(LIMIT);
+            setenv("LD_PRELOAD", engine_path, 1);
+            setenv("ENGINE_OPENS_BEFORE_MAIN", "1", 1);
+            execl("/proc/self/exe", "host", PRELOADED, (char *)NULL);
+            _exit(EXIT_FAILURE);
+        }
+        demand(await_child(child) == EXIT_SUCCESS, "exit failed");
+    }
+}
+
+static void run_preloaded(void) {
+    engine = dlsym(RTLD_DEFAULT, "engine");
+    demand(engine, "engine.so is not preloaded");
+    exit_beside(use_until_the_end, 1000);
 }
 
 static void reload_at_exit(void) {
@@ -424,6 +449,7 @@ static const struct {
     SCENE(child_leaves_the_groups_of_its_parent),
     SCENE(exits_after_the_system_call_fork),
     SCENE(exits_beside_a_call),
+    SCENE(exits_beside_a_call_of_a_preloaded_engine),
     SCENE(unloads_at_exit),
 };
 
@@ -454,6 +480,7 @@ static bool run_scene(size_t scene) {
 
 int main(int count, char **words) {
     int passed = 0, failed = 0;
+    if (count > 1 && !strcmp(words[1], PRELOADED)) run_preloaded();
     unsetenv("QUERN_LOG");
     find_engine();
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
