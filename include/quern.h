@@ -23,10 +23,13 @@
  *                  hold part of the result; likewise those of quern_linear_cross_entropy after QUERN_NO_KERNEL or a status that
  *                  its gemm returned.  A function that returns a status returns QUERN_NULL_POINTER if a required pointer is NULL.
  *                  The library never prints, exits or aborts; only QUERN_LOG makes it write to standard error.
- *   Structs        An argument struct begins with its size.  The initialiser macro of the same name sets the size, and the
- *                  defaults that differ from 0; the comment of such a field says "the initialiser sets", and 0 there means 0.  In
- *                  other optional fields 0 or NULL means the default.  New fields are only added at the end, so that a program
- *                  compiled against an older header keeps working.
+ *   Structs        A struct that begins with its size is initialised by its macro, QUERN_ADAM_ARGS_INIT for instance, or by its
+ *                  function, quern_adam_args_init, for languages without macros.  Both give the same struct: the size with a mark,
+ *                  the defaults that differ from 0, and 0 elsewhere.  A struct that neither of them has set, zeroed or with a
+ *                  plain sizeof as its size, is refused as QUERN_INVALID_STRUCT_SIZE.  A field whose comment says "the initialiser
+ *                  sets" has no other default: 0 there is the value 0.  In other optional fields 0 or NULL means the default,
+ *                  which the comment names.  New fields are only added at the end, so that a program compiled against an older
+ *                  header keeps working.
  *   Flags          A flag in a struct is an int32_t.  1: yes, 0: no.
  *   Units          Sizes, counts, offsets and strides are signed 64-bit and count elements, unless a comment says bytes or rows.
  *   Alignment      A tensor may start at any multiple of its element size.  16-byte alignment (32-byte on Blackwell) is faster.
@@ -69,6 +72,26 @@
 #define QUERN_API __attribute__((visibility("default")))
 #endif
 
+/*
+ * The initialisers.  A size that one of them has set has QUERN_STRUCT_MARK in its upper half and sizeof in its lower half.  The
+ * mark shows the library that the defaults are set, too.  QUERN_..._DEFAULTS lists the defaults that differ from 0; the macro
+ * expands it to designated initialisers in C and calls a function made of it in C++.
+ *
+ *   quern_adam_args args = QUERN_ADAM_ARGS_INIT;
+ */
+#define QUERN_STRUCT_MARK 0x51550000u
+#define QUERN_STRUCT_SIZE(type) (QUERN_STRUCT_MARK + sizeof(type))
+
+#ifdef __cplusplus
+#define QUERN_STRUCT_INIT(type, defaults) type##_initial()
+#define QUERN_NESTED_INIT(type, defaults) type##_initial()
+#else
+#define QUERN_SET_FIELD(field, value) .field = value,
+#define QUERN_STRUCT_INIT(type, defaults) { .size = QUERN_STRUCT_SIZE(type), defaults(QUERN_SET_FIELD) }
+#define QUERN_NESTED_INIT(type, defaults) { .size = QUERN_STRUCT_SIZE(type), defaults(QUERN_SET_FIELD) }
+#endif
+#define QUERN_NO_DEFAULTS(set)
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -84,7 +107,7 @@ typedef enum quern_status {
     /* 1xxx: the caller's arguments.  No work was started. */
     QUERN_INVALID_ARGUMENT = 1000,   /* a value is out of range */
     QUERN_NULL_POINTER = 1001,       /* a required pointer is NULL */
-    QUERN_INVALID_STRUCT_SIZE = 1002,/* size is 0 (initialiser macro not used) or larger than this library knows */
+    QUERN_INVALID_STRUCT_SIZE = 1002,/* size was not set by the struct's initialiser, or is larger than this library knows */
     QUERN_INVALID_DTYPE = 1003,      /* not a value of quern_dtype, or one that this field does not take */
     QUERN_INVALID_SHAPE = 1004,      /* a negative size, a stride shorter than the row, a size that overflows */
     QUERN_WORKSPACE_TOO_SMALL = 1005,
@@ -227,9 +250,12 @@ typedef struct quern_device_info {
     char target[32];            /* the best target that serves it: "avx512", "sm_90a", "portable" */
 } quern_device_info;
 
-#define QUERN_DEVICE_INFO_INIT { .size = sizeof(quern_device_info) }
+#define QUERN_DEVICE_INFO_INIT QUERN_STRUCT_INIT(quern_device_info, QUERN_NO_DEFAULTS)
 
-/* Fills *info, whose size must be set.  Errors: QUERN_INVALID_STRUCT_SIZE.  Thread-safe. */
+/* Sets *info to QUERN_DEVICE_INFO_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_device_info_init(quern_device_info *info);
+
+/* Fills *info, which must be initialised.  Errors: QUERN_INVALID_STRUCT_SIZE.  Thread-safe. */
 QUERN_API quern_status quern_device_get_info(const quern_device *device, quern_device_info *info);
 
 /*
@@ -328,8 +354,8 @@ typedef struct quern_row_stats {
  * The loss and all arithmetic are fp32 or better for every type of logits.  Each gradient element is rounded once.  The gradient
  * and the loss of the label's column are computed from the sum over the other columns, and so keep their relative precision when
  * the model is confident.  With label smoothing, z-loss or softcap, terms of opposite sign can cancel; the absolute precision of
- * the terms then holds.  The entropy has an absolute accuracy of about 1e-7.  With label smoothing, requesting the entropy can
- * change the last bit of the loss.
+ * the terms then holds.  Without a softcap the error of the entropy is below 4e-7 times the larger of 1 and the entropy: absolute
+ * where the entropy is small.  With label smoothing, requesting the entropy can change the last bit of the loss.
  *
  * Skipped rows have the label ignore_index, or a label outside [0, global_vocab), which the report counts.  Their logits are not
  * read through the label.  Their loss, lse, log_prob and entropy are 0, their argmax is -1, and their gradient is 0 in every
@@ -352,10 +378,11 @@ typedef struct quern_cross_entropy_args {
     int64_t rows;                   /* 0 is allowed: nothing is read, a sum or mean is 0 */
     int64_t vocab;                  /* columns of the logits, at least 1 */
     const void *logits;             /* [rows, vocab] */
-    int64_t logits_stride;          /* elements from one row to the next, >= vocab; 0: vocab.  Padding columns are not touched: in
-                                       place they keep their logits where a gradient is expected, unless padded_vocab covers them */
+    int64_t logits_stride;          /* elements from one row to the next, >= vocab; 0: vocab.  The stride alone declares no padding:
+                                       columns from vocab on are neither read nor written.  In place they still hold logits after
+                                       the call, which a product over the padded width would take for gradient: set padded_vocab */
     const void *labels;             /* [rows], counted over all shards */
-    int64_t ignore_index;           /* the initialiser sets -100 */
+    int64_t ignore_index;           /* the initialiser sets -100; 0: label 0 is ignored */
     float *loss;                    /* [rows], or [1] for sum and mean; NULL: not computed */
     void *grad;                     /* [rows, padded_vocab]; NULL: not computed */
     quern_dtype grad_dtype;         /* logits_dtype is the only one supported; 0: logits_dtype */
@@ -363,7 +390,7 @@ typedef struct quern_cross_entropy_args {
     const float *grad_loss;         /* upstream gradient per row; NULL: 1 */
     int64_t grad_loss_stride;       /* elements from one row's value to the next, any sign; 0: one value for all rows.  The
                                        initialiser sets 1 */
-    float grad_scale;               /* a further factor of the gradient (a loss scale); the initialiser sets 1 */
+    float grad_scale;               /* a further factor of the gradient (a loss scale); the initialiser sets 1; 0: gradient 0 */
     quern_cross_entropy_report *report;  /* [1], in the memory of the device; NULL: not written */
 
     /* Options; 0 and NULL disable each, at no cost. */
@@ -371,12 +398,13 @@ typedef struct quern_cross_entropy_args {
     float z_loss;                   /* >= 0 */
     float softcap;                  /* the cap, >= 0 */
     const float *class_weights;     /* [vocab]; NULL: 1 */
-    int64_t padded_vocab;           /* >= vocab: columns [vocab, padded_vocab) are not read and get gradient 0; 0: vocab */
+    int64_t padded_vocab;           /* >= vocab: columns [vocab, padded_vocab) are not read and get gradient 0; 0: vocab, so that no
+                                       column beyond it is written */
 
     /* Further outputs of the same pass, [rows] each; NULL: not computed. */
     float *lse;
     float *log_prob;                /* y[label] - lse, without weights */
-    float *entropy;                 /* -sum_j p[j] * log(p[j]), in nats; absolute accuracy about 1e-7 */
+    float *entropy;                 /* -sum_j p[j] * log(p[j]), in nats; see above for its accuracy */
     int64_t *argmax;                /* the first column with the largest y */
     quern_row_stats *stats;         /* input of a later quern_cross_entropy_gradient; input or output of the shard functions */
 
@@ -385,8 +413,12 @@ typedef struct quern_cross_entropy_args {
     int64_t global_vocab;           /* columns of all shards; 0: vocab */
 } quern_cross_entropy_args;
 
-#define QUERN_CROSS_ENTROPY_ARGS_INIT \
-    { .size = sizeof(quern_cross_entropy_args), .ignore_index = -100, .grad_loss_stride = 1, .grad_scale = 1.0f }
+#define QUERN_CROSS_ENTROPY_ARGS_DEFAULTS(set) \
+    set(ignore_index, -100) set(grad_loss_stride, 1) set(grad_scale, 1.0f)
+#define QUERN_CROSS_ENTROPY_ARGS_INIT QUERN_STRUCT_INIT(quern_cross_entropy_args, QUERN_CROSS_ENTROPY_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_CROSS_ENTROPY_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_cross_entropy_args_init(quern_cross_entropy_args *args);
 
 /*
  * Writes the bytes of workspace that suffice for each of the four functions below with these arguments on this device.  Pointers in
@@ -420,9 +452,10 @@ QUERN_API quern_status quern_cross_entropy(quern_device *device, const quern_cro
  * Each step ignores the arguments that it does not use.  All steps need the same options, labels and global_vocab.  Between stats
  * and combine the engine gathers the stats, 64 bytes per row and shard.  shards may equal args->stats but not overlap it otherwise.
  *
- * With one shard the outputs are the bits of quern_cross_entropy.  With several shards each output differs by at most about one
- * unit in the last place of the largest term of its sum.  Where terms cancel, that can be many units of the result: up to 280
- * were measured in an entropy, and 8,042 in an f32 gradient with all options (an absolute difference of 1.9e-9).
+ * With one shard the outputs are the bits of quern_cross_entropy.  With several shards each output differs by at most two fp32
+ * units in the last place of the largest term of its sum, and a 16-bit gradient by one rounding more.  The entropy's terms are lse
+ * and the sum of p[j] * y[j].  Where terms cancel, that can be thousands of units of the result: 2,488 were measured in an entropy,
+ * and 8,042 in an f32 gradient with all options (an absolute difference of 1.9e-9).
  *
  * The workspace is that of quern_cross_entropy_workspace.  Thread-safe.  Errors: as quern_cross_entropy.
  */
@@ -461,6 +494,11 @@ typedef struct quern_gemm_args {
     int32_t a_transposed, b_transposed; /* 1: stored as [k, m] or [n, k]; 0: as [m, k] or [k, n] */
     int64_t a_stride, b_stride, c_stride;   /* elements, at least the columns as stored */
 } quern_gemm_args;
+
+#define QUERN_GEMM_ARGS_INIT QUERN_STRUCT_INIT(quern_gemm_args, QUERN_NO_DEFAULTS)
+
+/* Sets *args to QUERN_GEMM_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_gemm_args_init(quern_gemm_args *args);
 
 /*
  * The engine's matrix product.  Computes it on the device, on a GPU in the order of the stream.  The library calls it from the
@@ -504,9 +542,9 @@ typedef struct quern_linear_cross_entropy_args {
     int32_t accumulate_weight;      /* 1: the product is added to d_weight; 0: d_weight is overwritten */
 
     /*
-     * The loss.  logits_dtype is the type in which the logits of a chunk are stored; rows, vocab, labels and all options and
-     * outputs keep their meaning.  logits, grad, stats, logits_stride, grad_stride, padded_vocab, first_column and global_vocab
-     * must be NULL or 0.
+     * The loss, which the initialiser of this struct initialises too.  logits_dtype is the type in which the logits of a chunk
+     * are stored; rows, vocab, labels and all options and outputs keep their meaning.  logits, grad, stats, logits_stride,
+     * grad_stride, padded_vocab, first_column and global_vocab must be NULL or 0.
      */
     quern_cross_entropy_args loss;
 
@@ -525,8 +563,13 @@ typedef struct quern_linear_cross_entropy_args {
     void *gemm_user;                /* the first argument of gemm: the quern_blas for quern_blas_gemm */
 } quern_linear_cross_entropy_args;
 
+#define QUERN_LINEAR_CROSS_ENTROPY_ARGS_DEFAULTS(set) \
+    set(loss, QUERN_NESTED_INIT(quern_cross_entropy_args, QUERN_CROSS_ENTROPY_ARGS_DEFAULTS))
 #define QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT \
-    { .size = sizeof(quern_linear_cross_entropy_args), .loss = QUERN_CROSS_ENTROPY_ARGS_INIT }
+    QUERN_STRUCT_INIT(quern_linear_cross_entropy_args, QUERN_LINEAR_CROSS_ENTROPY_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_linear_cross_entropy_args_init(quern_linear_cross_entropy_args *args);
 
 /*
  * Writes the bytes of workspace: the logits of a chunk, and the workspace of the loss.  Pointers in args may still be NULL.
@@ -651,7 +694,8 @@ typedef struct quern_adam_plan quern_adam_plan;
  */
 typedef struct quern_adam_args {
     uint32_t size;
-    uint32_t tensor_size;        /* sizeof(quern_adam_tensor), set by the initialiser, so that the tensor struct can grow too */
+    uint32_t tensor_size;        /* sizeof(quern_adam_tensor), which the initialiser sets, so that the tensor struct can grow too; 0
+                                    is an error */
     quern_dtype param_dtype;     /* F32, F16 or BF16 */
     quern_dtype grad_dtype;      /* F32, F16 or BF16 */
     quern_dtype m_dtype;         /* F32, BF16, F16, E4M3 or E5M2 */
@@ -661,11 +705,11 @@ typedef struct quern_adam_args {
     const quern_adam_tensor *tensors;  /* [tensor_count], in host memory, read before the call returns; NULL with a plan */
     int64_t tensor_count;        /* below 2^32 */
     double lr;                   /* 0 or more; lr, eps, weight_decay and grad_scale are at most the largest fp32 */
-    double beta1;                /* in [0, 1); the initialiser sets 0.9 */
-    double beta2;                /* in [0, 1); the initialiser sets 0.999 */
-    double eps;                  /* 0 or more; the initialiser sets 1e-8 */
-    double weight_decay;         /* 0 or more */
-    int64_t step;                /* counts from 1 */
+    double beta1;                /* in [0, 1); the initialiser sets 0.9; 0: m is the gradient */
+    double beta2;                /* in [0, 1); the initialiser sets 0.999; 0: v is its square */
+    double eps;                  /* 0 or more; the initialiser sets 1e-8; 0: see above */
+    double weight_decay;         /* 0 or more; 0: none */
+    int64_t step;                /* counts from 1; 0 is an error, unless control.step replaces it */
     uint64_t seed;               /* of stochastic rounding */
     quern_rounding param_rounding;
     quern_rounding m_rounding;
@@ -682,9 +726,12 @@ typedef struct quern_adam_args {
                                     zero_grads, use_multipliers and copy_dtype */
 } quern_adam_args;
 
-#define QUERN_ADAM_ARGS_INIT \
-    { .size = sizeof(quern_adam_args), .tensor_size = sizeof(quern_adam_tensor), \
-      .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8 }
+#define QUERN_ADAM_ARGS_DEFAULTS(set) \
+    set(tensor_size, sizeof(quern_adam_tensor)) set(beta1, 0.9) set(beta2, 0.999) set(eps, 1e-8)
+#define QUERN_ADAM_ARGS_INIT QUERN_STRUCT_INIT(quern_adam_args, QUERN_ADAM_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_ADAM_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_adam_args_init(quern_adam_args *args);
 
 /*
  * Writes the bytes of workspace that quern_adam needs: 0 on a CPU, with a plan, or without control.step.  Thread-safe.
@@ -752,7 +799,7 @@ typedef struct quern_gradient {
  */
 typedef struct quern_gradient_norm_args {
     uint32_t size;
-    uint32_t gradient_size;      /* sizeof(quern_gradient), set by the initialiser */
+    uint32_t gradient_size;      /* sizeof(quern_gradient), which the initialiser sets; 0 is an error */
     quern_dtype grad_dtype;      /* F32, F16 or BF16 */
     const quern_gradient *gradients;  /* [gradient_count], in host memory, read before the call returns; main_grad is not used */
     int64_t gradient_count;
@@ -765,7 +812,12 @@ typedef struct quern_gradient_norm_args {
     float *found_inf;
 } quern_gradient_norm_args;
 
-#define QUERN_GRADIENT_NORM_ARGS_INIT { .size = sizeof(quern_gradient_norm_args), .gradient_size = sizeof(quern_gradient) }
+#define QUERN_GRADIENT_NORM_ARGS_DEFAULTS(set) \
+    set(gradient_size, sizeof(quern_gradient))
+#define QUERN_GRADIENT_NORM_ARGS_INIT QUERN_STRUCT_INIT(quern_gradient_norm_args, QUERN_GRADIENT_NORM_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_GRADIENT_NORM_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_gradient_norm_args_init(quern_gradient_norm_args *args);
 
 /*
  * Writes the bytes of workspace that quern_gradient_norm needs: about 8 for every 2,048 elements of a tensor on a GPU, or for every
@@ -788,15 +840,20 @@ QUERN_API quern_status quern_gradient_norm(quern_device *device, const quern_gra
  */
 typedef struct quern_accumulate_args {
     uint32_t size;
-    uint32_t gradient_size;      /* sizeof(quern_gradient), set by the initialiser */
+    uint32_t gradient_size;      /* sizeof(quern_gradient), which the initialiser sets; 0 is an error */
     quern_dtype grad_dtype;      /* F32, F16 or BF16 */
     int32_t zero_grads;          /* 1: grad is set to zero after use; 0: it is only read */
     const quern_gradient *gradients;  /* [gradient_count], in host memory, read before the call returns */
     int64_t gradient_count;
-    double scale;                /* within the range of fp32; the initialiser sets 1 */
+    double scale;                /* within the range of fp32; the initialiser sets 1; 0: gradients are multiplied by 0 */
 } quern_accumulate_args;
 
-#define QUERN_ACCUMULATE_ARGS_INIT { .size = sizeof(quern_accumulate_args), .gradient_size = sizeof(quern_gradient), .scale = 1 }
+#define QUERN_ACCUMULATE_ARGS_DEFAULTS(set) \
+    set(gradient_size, sizeof(quern_gradient)) set(scale, 1.0)
+#define QUERN_ACCUMULATE_ARGS_INIT QUERN_STRUCT_INIT(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_ACCUMULATE_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_accumulate_args_init(quern_accumulate_args *args);
 
 /*
  * Accumulates as described above.  QUERN_ADAM must be prepared.  Thread-safe; calls that run at the same time must not share
@@ -888,7 +945,10 @@ typedef struct quern_group_args {
     uint32_t first_epoch;    /* the first value of the barriers' counters, the same on every rank; for tests of their wrap-around */
 } quern_group_args;
 
-#define QUERN_GROUP_ARGS_INIT { .size = sizeof(quern_group_args) }
+#define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
+
+/* Sets *args to QUERN_GROUP_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_group_args_init(quern_group_args *args);
 
 /*
  * Creates a group and writes its handles to groups[0..count).  Collective.  args and groups are arrays of the `count` ranks that
@@ -944,7 +1004,10 @@ typedef struct quern_barrier_args {
     double timeout;          /* seconds; 0: the group's */
 } quern_barrier_args;
 
-#define QUERN_BARRIER_ARGS_INIT { .size = sizeof(quern_barrier_args) }
+#define QUERN_BARRIER_ARGS_INIT QUERN_STRUCT_INIT(quern_barrier_args, QUERN_NO_DEFAULTS)
+
+/* Sets *args to QUERN_BARRIER_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_barrier_args_init(quern_barrier_args *args);
 
 /*
  * Returns (CPU), or lets the stream continue (GPU), when all members have arrived.  Collective over the members.  Writes before
@@ -1029,7 +1092,7 @@ QUERN_API quern_status quern_symmetric_multicast(quern_group *group, const void 
  */
 typedef struct quern_ragged_all_to_all_args {
     uint32_t size;
-    quern_dtype metadata_dtype;     /* INT32 or INT64: of the four arrays below; the initialiser sets INT32 */
+    quern_dtype metadata_dtype;     /* INT32 or INT64: of the four arrays below; the initialiser sets INT32; 0 is an error */
     const void *input;              /* [input_rows, row_bytes] */
     int64_t input_rows;
     void *output;                   /* [output_rows, row_bytes].  GPU: symmetric memory, at the same offset of the same allocation
@@ -1037,7 +1100,7 @@ typedef struct quern_ragged_all_to_all_args {
                                        one process, else two */
     int64_t output_rows;
     int64_t row_bytes;              /* the same on every rank; 0 is allowed */
-    int64_t updates;                /* slices per member, the same on every rank; the initialiser sets 1 */
+    int64_t updates;                /* slices per member, the same on every rank; the initialiser sets 1; 0: none */
     const void *input_offsets;      /* [members, updates] each, in rows */
     const void *send_sizes;
     const void *output_offsets;
@@ -1052,8 +1115,12 @@ typedef struct quern_ragged_all_to_all_args {
     double timeout;                 /* seconds; 0: the group's */
 } quern_ragged_all_to_all_args;
 
-#define QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT \
-    { .size = sizeof(quern_ragged_all_to_all_args), .metadata_dtype = QUERN_INT32, .updates = 1 }
+#define QUERN_RAGGED_ALL_TO_ALL_ARGS_DEFAULTS(set) \
+    set(metadata_dtype, QUERN_INT32) set(updates, 1)
+#define QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT QUERN_STRUCT_INIT(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_DEFAULTS)
+
+/* Sets *args to QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT.  NULL does nothing.  Thread-safe. */
+QUERN_API void quern_ragged_all_to_all_args_init(quern_ragged_all_to_all_args *args);
 
 /*
  * Writes the bytes of workspace.  The workspace must be symmetric memory of the group (quern_symmetric_alloc).  Its size depends
@@ -1099,4 +1166,35 @@ QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
 #ifdef __cplusplus
 }
 #endif
+
+/* The functions behind the macros in C++: constants where the language allows statements in a constant expression. */
+#ifdef __cplusplus
+#if __cplusplus >= 201402L
+#define QUERN_INITIAL constexpr
+#else
+#define QUERN_INITIAL inline
+#endif
+#define QUERN_SET_FIELD(field, value) initial.field = value;
+#define QUERN_DEFINE_INITIAL(type, defaults) \
+    QUERN_INITIAL type type##_initial() { \
+        type initial = type(); \
+        initial.size = QUERN_STRUCT_SIZE(type); \
+        defaults(QUERN_SET_FIELD) \
+        return initial; \
+    }
+QUERN_DEFINE_INITIAL(quern_device_info, QUERN_NO_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_cross_entropy_args, QUERN_CROSS_ENTROPY_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_gemm_args, QUERN_NO_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_linear_cross_entropy_args, QUERN_LINEAR_CROSS_ENTROPY_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_adam_args, QUERN_ADAM_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_gradient_norm_args, QUERN_GRADIENT_NORM_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_accumulate_args, QUERN_ACCUMULATE_ARGS_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_group_args, QUERN_NO_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_barrier_args, QUERN_NO_DEFAULTS)
+QUERN_DEFINE_INITIAL(quern_ragged_all_to_all_args, QUERN_RAGGED_ALL_TO_ALL_ARGS_DEFAULTS)
+#undef QUERN_DEFINE_INITIAL
+#undef QUERN_SET_FIELD
+#undef QUERN_INITIAL
+#endif
+
 #endif

@@ -25,7 +25,8 @@ quern_status quern_adam_take(const quern_device *device, const quern_adam_args *
     quern_status status = quern_check_grown_struct(device, "args", given, OLDEST_ARGS, sizeof *args);
     if (status != QUERN_OK) return status;
     *args = (quern_adam_args){0};
-    memcpy(args, given, given->size == OLDEST_ARGS ? OLDEST_FIELDS : given->size);
+    const size_t bytes = quern_struct_bytes(given->size);
+    memcpy(args, given, bytes == OLDEST_ARGS ? OLDEST_FIELDS : bytes);
     return QUERN_OK;
 }
 
@@ -68,7 +69,7 @@ static quern_status check_modes(const quern_device *device, const quern_adam_arg
 static quern_status check_list(const quern_device *device, const quern_adam_args *args) {
     const size_t known = sizeof(quern_adam_tensor);
     if (args->tensor_size < OLDEST_TENSOR || args->tensor_size > known || args->tensor_size % sizeof(void *))
-        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size is %u: expected %zu (use QUERN_ADAM_ARGS_INIT)%s",
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size is %u: expected %zu (as QUERN_ADAM_ARGS_INIT sets)%s",
                           args->tensor_size, known,
                           args->tensor_size > known ? " (was the program compiled against a newer quern.h?)" : "");
     if (args->use_multipliers && args->tensor_size < known)

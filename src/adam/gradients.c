@@ -43,8 +43,8 @@ quern_status quern_gradient_check_list(const quern_device *device, uint32_t grad
     if (status != QUERN_OK) return status;
     if (list->plan) return check_plan(device, grad_dtype, list);
     if (gradient_size != sizeof(quern_gradient))
-        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.gradient_size is %u: expected %zu (use the struct's initialiser "
-                          "macro)", gradient_size, sizeof(quern_gradient));
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.gradient_size is %u: expected %zu (as the struct's initialiser "
+                          "sets)", gradient_size, sizeof(quern_gradient));
     status = quern_check_not_negative(device, "args.gradient_count", list->count);
     if (status != QUERN_OK || !list->count) return status;
     return quern_check_pointer(device, "args.gradients", list->gradients, sizeof(void *));

@@ -85,6 +85,7 @@ static bool wants_gradient(const quern_linear_cross_entropy_args *args) { return
 static quern_status check_all(const quern_device *device, const quern_linear_cross_entropy_args *given,
                               quern_linear_cross_entropy_args *args) {
     quern_status status = quern_check_struct(device, "args", given, sizeof *given);
+    if (status == QUERN_OK) status = quern_check_struct(device, "args.loss", &given->loss, sizeof given->loss);
     if (status != QUERN_OK) return status;
     *args = *given;
     status = check_unused(device, &args->loss);
@@ -183,7 +184,7 @@ static void *row_of(const void *matrix, int64_t row, int64_t stride, quern_dtype
 static quern_status compute_logits(const struct linear_call *call, int64_t first, int64_t rows) {
     const quern_linear_cross_entropy_args *args = &call->args;
     return multiply(call, &(quern_gemm_args){
-        .size = sizeof(quern_gemm_args), .m = rows, .n = args->loss.vocab, .k = args->width,
+        .size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = rows, .n = args->loss.vocab, .k = args->width,
         .a = row_of(args->hidden, first, args->hidden_stride, args->hidden_dtype), .a_dtype = args->hidden_dtype,
         .a_stride = args->hidden_stride,
         .b = args->weight, .b_dtype = args->weight_dtype, .b_stride = args->weight_stride, .b_transposed = 1,
@@ -194,7 +195,7 @@ static quern_status compute_logits(const struct linear_call *call, int64_t first
 static quern_status compute_d_weight(const struct linear_call *call, int64_t first, int64_t rows) {
     const quern_linear_cross_entropy_args *args = &call->args;
     return multiply(call, &(quern_gemm_args){
-        .size = sizeof(quern_gemm_args), .m = args->loss.vocab, .n = args->width, .k = rows,
+        .size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = args->loss.vocab, .n = args->width, .k = rows,
         .a = call->logits, .a_dtype = args->loss.logits_dtype, .a_stride = args->loss.vocab, .a_transposed = 1,
         .b = row_of(args->hidden, first, args->hidden_stride, args->hidden_dtype), .b_dtype = args->hidden_dtype,
         .b_stride = args->hidden_stride,
@@ -206,7 +207,7 @@ static quern_status compute_d_weight(const struct linear_call *call, int64_t fir
 static quern_status compute_d_hidden(const struct linear_call *call, int64_t first, int64_t rows) {
     const quern_linear_cross_entropy_args *args = &call->args;
     return multiply(call, &(quern_gemm_args){
-        .size = sizeof(quern_gemm_args), .m = rows, .n = args->width, .k = args->loss.vocab,
+        .size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = rows, .n = args->width, .k = args->loss.vocab,
         .a = call->logits, .a_dtype = args->loss.logits_dtype, .a_stride = args->loss.vocab,
         .b = args->weight, .b_dtype = args->weight_dtype, .b_stride = args->weight_stride,
         .c = row_of(args->d_hidden, first, args->d_hidden_stride, args->hidden_dtype), .c_dtype = args->hidden_dtype,

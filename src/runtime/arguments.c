@@ -7,17 +7,34 @@
 #include "runtime/device.h"
 #include "runtime/status.h"
 
+/* ---- sizes of structs ---- */
+
+enum { MARK_BITS = 16 };
+
+static bool is_marked(uint32_t size) { return size >> MARK_BITS == QUERN_STRUCT_MARK >> MARK_BITS; }
+
+size_t quern_struct_bytes(uint32_t size) { return is_marked(size) ? size - QUERN_STRUCT_MARK : size; }
+
+static quern_status refuse_size(const quern_device *device, const char *name, uint32_t size, size_t known) {
+    const size_t bytes = quern_struct_bytes(size);
+    if (bytes > known)
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is that of %zu bytes: expected %zu (was the program compiled "
+                          "against a newer quern.h?)", name, bytes, known);
+    if (is_marked(size))
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is that of %zu bytes: expected %zu", name, bytes, known);
+    return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is %u%s: expected the size with the mark and the defaults, as the "
+                      "struct's _INIT macro and _init function set them", name, size, size == known ? ", a plain sizeof" : "");
+}
+
+/* Headers before the mark had sizes below today's.  They need no mark: their only initialiser was the macro. */
 quern_status quern_check_grown_struct(const quern_device *device, const char *name, const void *arguments, size_t oldest,
                                       size_t known) {
     if (!arguments) return quern_fail(device, QUERN_NULL_POINTER, "%s is NULL", name);
     uint32_t size;
     memcpy(&size, arguments, sizeof size);
-    if (size >= oldest && size <= known && size % sizeof(void *) == 0) return QUERN_OK;
-    if (size == 0)
-        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is 0: expected %zu (use the struct's initialiser macro)",
-                          name, known);
-    return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is %u: expected %zu%s", name, size, known,
-                      size > known ? " (was the program compiled against a newer quern.h?)" : "");
+    const size_t bytes = quern_struct_bytes(size), largest = is_marked(size) ? known : known - 1;
+    if (bytes >= oldest && bytes <= largest && bytes % sizeof(void *) == 0) return QUERN_OK;
+    return refuse_size(device, name, size, known);
 }
 
 quern_status quern_check_struct(const quern_device *device, const char *name, const void *arguments, size_t known) {

@@ -9,12 +9,16 @@
 
 #include "quern.h"
 
-/* An argument struct, whose first field is its size: not NULL, initialised, and not from a header newer than this library. */
+/* An argument struct, whose first field is its size: not NULL, initialised by its macro or function (which mark the size), and not
+   from a header newer than this library. */
 quern_status quern_check_struct(const quern_device *device, const char *name, const void *arguments, size_t known);
 
 /* The same for a struct that has grown: in the oldest header it had `oldest` bytes. */
 quern_status quern_check_grown_struct(const quern_device *device, const char *name, const void *arguments, size_t oldest,
                                       size_t known);
+
+/* The bytes of the struct that has this size, without the mark. */
+size_t quern_struct_bytes(uint32_t size);
 
 /* One of a list of dtypes, which ends with QUERN_NO_DTYPE.  An optional dtype may also be QUERN_NO_DTYPE itself. */
 quern_status quern_check_dtype(const quern_device *device, const char *name, quern_dtype dtype, const quern_dtype *allowed,

@@ -160,7 +160,7 @@ quern_status quern_device_get_info(const quern_device *device, quern_device_info
     memcpy(mine.name, device->name, sizeof mine.name);
     struct quern_text target = quern_text_begin(mine.target, sizeof mine.target);
     quern_text_add(&target, "%s", quern_best_target(device));
-    memcpy(info, &mine, info->size);
+    memcpy(info, &mine, quern_struct_bytes(info->size));
     return QUERN_OK;
 }
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import mutants_adam
 import mutants_cross_entropy
+import mutants_structs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
@@ -40,6 +41,7 @@ class Mutant:
 CPU = [
     *(Mutant(*row) for row in mutants_adam.CPU),
     *(Mutant(*row) for row in mutants_cross_entropy.CPU),
+    *(Mutant(*row) for row in mutants_structs.CPU),
 ]
 
 RANKS = [
@@ -253,8 +255,13 @@ EMULATED_RANKS = [
 
 
 def copy_tree(to: Path, with_build: bool) -> None:
-    ignored = [".git", "__pycache__"] + ([] if with_build else ["build", "libquern.a", ".ninja_log", ".ninja_deps"])
-    shutil.copytree(ROOT, to, symlinks=True, ignore=shutil.ignore_patterns(*ignored), dirs_exist_ok=True)
+    """Copies the tree; its build, at the root only: templates/build holds sources."""
+    products = set() if with_build else {"build", "libquern.a", ".ninja_log", ".ninja_deps"}
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        return {".git", "__pycache__"} | (products if Path(folder) == ROOT else set())
+
+    shutil.copytree(ROOT, to, symlinks=True, ignore=ignored, dirs_exist_ok=True)
 
 
 class Tree:

@@ -134,7 +134,7 @@ CPU = [
     ("the engine's rounding mode", "src/adam/adam.c", "    fesetenv(FE_DFL_ENV);\n", "", "test_determinism"),
     ("the engine's rounding mode in a norm", "src/adam/gradient_norm.c", "    fesetenv(FE_DFL_ENV);\n", "", "test_determinism"),
     ("fields that an older program has not got", ARGUMENTS,
-     "given->size == OLDEST_ARGS ? OLDEST_FIELDS : given->size", "given->size", "test_adam_arguments"),
+     "bytes == OLDEST_ARGS ? OLDEST_FIELDS : bytes", "bytes", "test_adam_arguments"),
     ("a plan of another device", ARGUMENTS, "if (args->plan->device != device)", "if (false)", "test_adam_arguments"),
     ("overlapping arrays", TENSORS,
      "if (first[i] <= last[other] && first[other] <= last[i])", "if (first[i] > last[i])", "test_adam_arguments"),

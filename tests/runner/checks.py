@@ -42,6 +42,7 @@ CHECKS = (
     Check("rooms", (PYTHON, "tests/checks/rooms.py"), quick=True),
     Check("documentation", (PYTHON, "tests/checks/docs.py"), quick=True),
     Check("usage", ("sh", "tests/checks/usage.sh"), quick=True),
+    Check("header", (PYTHON, "tests/checks/header.py"), quick=True),
     Check("archive", (PYTHON, "tests/checks/abi.py", "archive"), LIBRARY, quick=True),
     Check("visibility", (PYTHON, "tests/checks/abi.py", "visibility"), LIBRARIES, quick=True),
     Check("selection", (PYTHON, "tests/checks/selection.py"), LIBRARY, quick=True),

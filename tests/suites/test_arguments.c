@@ -139,7 +139,7 @@ Test(arguments, cross_entropy_mistakes) {
     free_cross_entropy_call(&good);
 
     CROSS_ENTROPY_MISTAKE(a->size = 0, QUERN_INVALID_STRUCT_SIZE, "size");
-    CROSS_ENTROPY_MISTAKE(a->size = sizeof *a + 8, QUERN_INVALID_STRUCT_SIZE, "size");
+    CROSS_ENTROPY_MISTAKE(a->size += 8, QUERN_INVALID_STRUCT_SIZE, "size");
     CROSS_ENTROPY_MISTAKE(a->size = 4, QUERN_INVALID_STRUCT_SIZE, "size");
     CROSS_ENTROPY_MISTAKE(a->logits_dtype = QUERN_NO_DTYPE, QUERN_INVALID_DTYPE, "logits_dtype");
     CROSS_ENTROPY_MISTAKE(a->logits_dtype = (quern_dtype)99, QUERN_INVALID_DTYPE, "logits_dtype");
@@ -382,7 +382,7 @@ Test(arguments, adam_mistakes) {
     free_adam_call(&good);
 
     ADAM_MISTAKE(a->size = 0, QUERN_INVALID_STRUCT_SIZE, "size");
-    ADAM_MISTAKE(a->size = sizeof *a + 1, QUERN_INVALID_STRUCT_SIZE, "size");
+    ADAM_MISTAKE(a->size += 1, QUERN_INVALID_STRUCT_SIZE, "size");
     ADAM_MISTAKE(a->tensor_size = 0, QUERN_INVALID_STRUCT_SIZE, "tensor_size");
     ADAM_MISTAKE(a->tensor_size = sizeof(quern_adam_tensor) + 8, QUERN_INVALID_STRUCT_SIZE, "tensor_size");
     ADAM_MISTAKE(a->param_dtype = QUERN_NO_DTYPE, QUERN_INVALID_DTYPE, "param_dtype");

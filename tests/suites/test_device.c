@@ -49,7 +49,7 @@ Test(device, describes_itself) {
     check_ok(quern_device_open(test_kind(), 0, &device));
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_device_get_info(device, &info));
-    check(info.size == sizeof info && info.kind == test_kind() && info.ordinal == 0, "other facts");
+    check(info.size == QUERN_STRUCT_SIZE(info) && info.kind == test_kind() && info.ordinal == 0, "other facts");
     check(strlen(info.name) > 2 && strlen(info.target) > 2, "name \"%s\", target \"%s\"", info.name, info.target);
     check(info.multiprocessors > 0, "%d multiprocessors", info.multiprocessors);
     if (info.kind == QUERN_CUDA)
@@ -60,7 +60,7 @@ Test(device, describes_itself) {
 
     quern_device_info untouched = {.size = 0, .ordinal = 77};
     check_status(quern_device_get_info(device, &untouched), QUERN_INVALID_STRUCT_SIZE);
-    untouched.size = sizeof untouched + 1;
+    untouched.size = QUERN_STRUCT_SIZE(untouched) + 1;
     check_status(quern_device_get_info(device, &untouched), QUERN_INVALID_STRUCT_SIZE);
     check(untouched.ordinal == 77, "a failed call wrote");
     check_status(quern_device_get_info(device, NULL), QUERN_NULL_POINTER);

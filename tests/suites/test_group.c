@@ -82,9 +82,10 @@ Test(group, refuses_bad_arguments) {
     } mistakes[] = {
         {{.size = 0}, QUERN_INVALID_STRUCT_SIZE, "quern_group_args.size is 0"},
         {{.size = 0, .device = (quern_device *)8}, QUERN_INVALID_STRUCT_SIZE, "quern_group_args.size is 0"},
-        {{.size = sizeof(quern_group_args) + 8}, QUERN_INVALID_STRUCT_SIZE, "newer quern.h"},
-        {{.size = sizeof(quern_group_args), .ranks = 1}, QUERN_NULL_POINTER, "device is NULL"},
-#define ARGS(...) {.args = {.size = sizeof(quern_group_args), .device = device, __VA_ARGS__}, .status = QUERN_INVALID_ARGUMENT
+        {{.size = QUERN_STRUCT_SIZE(quern_group_args) + 8}, QUERN_INVALID_STRUCT_SIZE, "newer quern.h"},
+        {{.size = QUERN_STRUCT_SIZE(quern_group_args), .ranks = 1}, QUERN_NULL_POINTER, "device is NULL"},
+#define ARGS(...) {.args = {.size = QUERN_STRUCT_SIZE(quern_group_args), .device = device, __VA_ARGS__}, \
+                   .status = QUERN_INVALID_ARGUMENT
         ARGS(.ranks = 0), .detail = "ranks is 0: expected 1 to 128"},
         ARGS(.ranks = 129, .name = "n"), .detail = "ranks is 129: expected 1 to 128"},
         ARGS(.ranks = -1), .detail = "ranks is -1: expected 1 to 128"},

@@ -395,8 +395,8 @@ struct refused_call {
 static quern_status make_mistakes(struct rank *rank) {
     const struct refused_call calls[] = {
         {{.size = 0}, false, QUERN_INVALID_STRUCT_SIZE, "quern_barrier_args.size is 0"},
-        {{.size = sizeof(quern_barrier_args) + 8}, false, QUERN_INVALID_STRUCT_SIZE, "newer quern.h"},
-#define CALL(...) {.args = {.size = sizeof(quern_barrier_args), __VA_ARGS__}, .status = QUERN_INVALID_ARGUMENT
+        {{.size = QUERN_STRUCT_SIZE(quern_barrier_args) + 8}, false, QUERN_INVALID_STRUCT_SIZE, "newer quern.h"},
+#define CALL(...) {.args = {.size = QUERN_STRUCT_SIZE(quern_barrier_args), __VA_ARGS__}, .status = QUERN_INVALID_ARGUMENT
         CALL(.members = (int[]){0, 3}, .member_count = 2), .detail = "members[1] is 3: expected a rank from 0 to 2"},
         CALL(.members = (int[]){-1, 0}, .member_count = 2), .detail = "members[0] is -1: expected a rank from 0 to 2"},
         CALL(.members = (int[]){1, 0}, .member_count = 2), .detail = "members[1] is 0 after 1: expected ascending ranks"},

@@ -80,7 +80,7 @@ static quern_status gemm(void *user, const quern_gemm_args *args, void *stream) 
     struct matrix m[3];
     void *copies[3] = {NULL, NULL, NULL};
     check(stream == products->device->stream, "another stream");
-    check(args->size == sizeof *args, "the size is %u", args->size);
+    check(args->size == QUERN_STRUCT_SIZE(quern_gemm_args), "the size is %u", args->size);
     if (products->made++ == products->fail_at) return QUERN_SYSTEM_ERROR;
     matrices_of(args, m);
     if (products->device->kind == QUERN_CPU) {
@@ -388,7 +388,7 @@ Test(linear_cross_entropy, refusals) {
     static float some[4];
 #define REFUSED(status, detail, ...) layer.args = good, __VA_ARGS__, refuse(&layer, status, detail)
     REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.size is 0", layer.args.size = 0);
-    REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.size is 0", layer.args.loss.size = 0);
+    REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.loss.size is 0", layer.args.loss.size = 0);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.logits is set", layer.args.loss.logits = some);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.grad is set", layer.args.loss.grad = some);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.padded_vocab is set", layer.args.loss.padded_vocab = 160);
@@ -455,8 +455,8 @@ Test(linear_cross_entropy, the_blas_multiplies) {
     if (!has_blas(&device, &blas)) cr_skip_test("no BLAS");
     for (int i = 0; i < 6 * 24; i++) {
         const int64_t *size = sizes[i % 6];
-        quern_gemm_args args = {.size = sizeof args, .m = size[0], .n = size[1], .k = size[2], .a_transposed = i / 6 & 1,
-                                .b_transposed = i / 12 & 1, .a_dtype = dtypes[i / 24 % 3], .b_dtype = dtypes[i / 24 % 3],
+        quern_gemm_args args = {.size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = size[0], .n = size[1], .k = size[2],
+                                .a_transposed = i / 6 & 1, .b_transposed = i / 12 & 1, .a_dtype = dtypes[i / 24 % 3], .b_dtype = dtypes[i / 24 % 3],
                                 .c_dtype = i / 72 ? QUERN_F32 : dtypes[i / 24 % 3], .accumulate = i / 72};
         args.a_stride = (args.a_transposed ? args.m : args.k) + i % 4;
         args.b_stride = (args.b_transposed ? args.k : args.n) + i % 3;
@@ -475,7 +475,7 @@ Test(linear_cross_entropy, the_blas_multiplies_by_tiles) {
     if (!has_blas(&device, &blas)) cr_skip_test("no BLAS");
     for (int i = 0; i < 3; i++) {
         const int64_t size = test_size(1030, 70), m = i == 0 ? size : 5, n = i == 1 ? size : 3, k = i == 2 ? 2 * size : 4;
-        check_product(&device, blas, (quern_gemm_args){.size = sizeof(quern_gemm_args), .m = m, .n = n, .k = k,
+        check_product(&device, blas, (quern_gemm_args){.size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = m, .n = n, .k = k,
             .a_dtype = QUERN_BF16,
                       .b_dtype = QUERN_BF16, .c_dtype = QUERN_BF16, .a_stride = k, .b_stride = n, .c_stride = n}, (uint64_t)i);
     }

@@ -591,9 +591,9 @@ static quern_status mistake_members(struct rank *rank) {
     rank_status(rank, quern_ragged_all_to_all_workspace(bench.group, args, NULL), QUERN_NULL_POINTER);
     args->size = 0;
     rank_status(rank, run_simple_call(&call), QUERN_INVALID_STRUCT_SIZE);
-    args->size = sizeof *args + 8;
+    args->size = QUERN_STRUCT_SIZE(*args) + 8;
     rank_status(rank, run_simple_call(&call), QUERN_INVALID_STRUCT_SIZE);
-    args->size = sizeof *args;
+    args->size = QUERN_STRUCT_SIZE(*args);
     const int lists[][2] = {{0, 0}, {1, 0}, {0, 3}, {-1, 0}};
     for (size_t i = 0; i < COUNT(lists); i++) {
         args->members = lists[i], args->member_count = 2;

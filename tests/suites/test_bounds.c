@@ -1,0 +1,262 @@
+/*
+ * The bounds of accuracy and the limits that the header states: shards against the whole, the entropy, a loss with and without the
+ * entropy beside it, random bits after 2^32 steps, and Adam without eps.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of adam, cross_entropy.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "oracle/cross_entropy_terms.h"
+#include "oracle/dtype.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+typedef void body(const struct test_device *device, const struct quern_kernel *row);
+
+static void for_each_row(body *check_row) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        check_row(&device, row);
+        device_close(&device);
+    }
+}
+
+/* ---- the rows of a case, in double ---- */
+
+struct doubles {
+    struct cross_entropy_options options;
+    double *logits, *weights, *terms;
+    struct cross_entropy_value *grad;
+};
+
+static struct doubles open_doubles(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs) {
+    const size_t vocab = (size_t)c->vocab;
+    struct doubles d = {.logits = calloc(vocab, sizeof(double)), .weights = calloc(vocab, sizeof(double)),
+                        .terms = calloc(vocab, sizeof(double)), .grad = calloc(vocab, sizeof *d.grad)};
+    for (size_t j = 0; c->has_weights && j < vocab; j++) d.weights[j] = (double)inputs->weights[j];
+    d.options = (struct cross_entropy_options){(double)c->label_smoothing, (double)c->z_loss, (double)c->softcap,
+                                               c->has_weights ? d.weights : NULL};
+    return d;
+}
+
+static void close_doubles(struct doubles *d) { free(d->logits), free(d->weights), free(d->terms), free(d->grad); }
+
+static void load_row(struct doubles *d, const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, int64_t r) {
+    for (int64_t j = 0; j < c->vocab; j++) d->logits[j] = cross_entropy_get_logit(c, inputs, r, j);
+}
+
+/* ---- several shards ---- */
+
+/* Units in the last place of the largest term, as the header states; a 16-bit gradient is rounded once more. */
+#define SHARD_BOUND 2
+
+static void check_term(const struct cross_entropy_case *c, const char *name, int64_t r, double a, double b, double term,
+                       quern_dtype dtype) {
+    const double magnitude = fmax(fabs(a), fabs(b)), rounding = dtype == QUERN_F32 ? 0 : dtype_ulp(dtype, magnitude);
+    check(fabs(a - b) <= SHARD_BOUND * dtype_ulp(QUERN_F32, fmax(term, magnitude)) + rounding,
+          "%s of row %lld is %.9g in shards and %.9g as a whole, with a term of %g [%s]", name, (long long)r, a, b, term,
+          cross_entropy_describe(c));
+}
+
+static void check_shards(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
+                         const struct cross_entropy_outputs *shards, const struct cross_entropy_outputs *whole) {
+    struct doubles d = open_doubles(c, inputs);
+    for (int64_t r = 0; r < c->rows; r++) {
+        const int64_t label = cross_entropy_get_label(c, inputs, r);
+        load_row(&d, c, inputs, r);
+        const struct cross_entropy_terms terms = cross_entropy_largest_terms(d.logits, c->vocab, label, &d.options, d.terms);
+        const struct {
+            const char *name;
+            const float *a, *b;
+            double term;
+        } outputs[] = {{"loss", shards->loss, whole->loss, terms.loss}, {"lse", shards->lse, whole->lse, terms.lse},
+                       {"log_prob", shards->log_prob, whole->log_prob, terms.log_prob},
+                       {"entropy", shards->entropy, whole->entropy, terms.entropy}};
+        for (size_t i = 0; i < COUNT(outputs); i++)
+            if (outputs[i].a) check_term(c, outputs[i].name, r, (double)outputs[i].a[r], (double)outputs[i].b[r], outputs[i].term,
+                                         QUERN_F32);
+        for (int64_t j = 0; j < c->vocab; j++) {
+            const int64_t i = r * cross_entropy_grad_stride(c) + j;
+            check_term(c, "gradient", r, dtype_load(c->logits_dtype, shards->grad, i), dtype_load(c->logits_dtype, whole->grad, i),
+                       d.terms[j], c->logits_dtype);
+        }
+    }
+    close_doubles(&d);
+}
+
+static void check_splits(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t vocabs[] = {10, 10, 300};
+    for (size_t i = 0; i < COUNT(vocabs); i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(300, 20), .vocab = vocabs[i],
+            .spread = i == 1 ? 8 : 2, .outputs = WANT_WHAT_IS_FREE, .seed = i + 1);
+        if (row->key.cross_entropy.full) cross_entropy_add_options(&c, row, true);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs whole, shards;
+        cross_entropy_make_inputs(&c, &inputs);
+        cross_entropy_run(device, &c, &inputs, &whole);
+        for (c.shards = 2; c.shards <= 7; c.shards += 5) {
+            c.split = (uint64_t)c.shards;
+            cross_entropy_run(device, &c, &inputs, &shards);
+            check_shards(&c, &inputs, &shards, &whole);
+            cross_entropy_free_outputs(&shards);
+        }
+        cross_entropy_free_outputs(&whole);
+        cross_entropy_free_inputs(&inputs);
+    }
+}
+
+Test(bounds, shards_differ_by_two_units_of_the_largest_term) {
+    for_each_row(check_splits);
+}
+
+/* ---- the entropy ---- */
+
+/* Of the larger of 1 and the entropy, as the header states. */
+#define ENTROPY_BOUND 4e-7
+
+/* Rows from an even distribution to one that leaves 1e-15 to the other columns. */
+static void check_entropies_of(const struct test_device *device, struct cross_entropy_case *c) {
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    double least = 1;
+    cross_entropy_make_inputs(c, &inputs);
+    for (int64_t r = 0; r < c->rows; r++)
+        cross_entropy_set_logit(c, &inputs, r, r % c->vocab, 60.0 * (double)r / (double)c->rows);
+    cross_entropy_run(device, c, &inputs, &outputs);
+    struct doubles d = open_doubles(c, &inputs);
+    for (int64_t r = 0; r < c->rows; r++) {
+        load_row(&d, c, &inputs, r);
+        const int64_t label = cross_entropy_get_label(c, &inputs, r);
+        const double exact = cross_entropy_exact_row(d.logits, c->vocab, label, &d.options, 1, d.grad).entropy.exact;
+        check(fabs((double)outputs.entropy[r] - exact) <= ENTROPY_BOUND * fmax(1, exact),
+              "row %lld: entropy %.9g instead of %.9g [%s]", (long long)r, (double)outputs.entropy[r], exact,
+              cross_entropy_describe(c));
+        least = fmin(least, exact);
+    }
+    check(least < 1e-12, "no row is confident: the smallest entropy is %g", least);
+    close_doubles(&d);
+    cross_entropy_free_outputs(&outputs);
+    cross_entropy_free_inputs(&inputs);
+}
+
+static void check_entropies(const struct test_device *device, const struct quern_kernel *row) {
+    if (!row->key.cross_entropy.full) return;
+    for (int64_t vocab = 10; vocab <= 1000; vocab *= 10) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(400, 30), .vocab = vocab, .spread = 2,
+            .outputs = WANT_ENTROPY);
+        check_entropies_of(device, &c);
+    }
+}
+
+Test(bounds, entropy_is_accurate_where_it_is_small) {
+    for_each_row(check_entropies);
+}
+
+/* ---- a loss with the entropy beside it ---- */
+
+static void check_beside(const struct test_device *device, const struct quern_kernel *row) {
+    if (!row->key.cross_entropy.full) return;
+    for (int smoothed = 0; smoothed < 2; smoothed++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = row->key.cross_entropy.logits, .rows = test_size(4000, 60), .vocab = 100, .spread = 4,
+            .label_smoothing = smoothed ? 0.1f : 0, .outputs = WANT_LSE | WANT_LOG_PROB | WANT_ARGMAX);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs without, with;
+        cross_entropy_make_inputs(&c, &inputs);
+        cross_entropy_run(device, &c, &inputs, &without);
+        c.outputs |= WANT_ENTROPY;
+        cross_entropy_run(device, &c, &inputs, &with);
+        for (int64_t r = 0; r < c.rows; r++) {
+            const float a = without.loss[r], b = with.loss[r];
+            check(a == b || (smoothed && b == nextafterf(a, b)), "row %lld: loss %.9g, and %.9g with the entropy [%s]",
+                  (long long)r, (double)a, (double)b, cross_entropy_describe(&c));
+        }
+        memcpy(with.loss, without.loss, (size_t)c.rows * sizeof(float));
+        cross_entropy_check_same(&c, &with, &without, "the entropy beside it");
+        cross_entropy_free_outputs(&without);
+        cross_entropy_free_outputs(&with);
+        cross_entropy_free_inputs(&inputs);
+    }
+}
+
+Test(bounds, the_entropy_changes_at_most_the_last_bit_of_a_smoothed_loss) {
+    for_each_row(check_beside);
+}
+
+/* ---- random bits ---- */
+
+/* All arenas after a step of one problem; a step so late that the bias corrections are 1. */
+static void step_at(struct adam_problem *after, const struct test_device *device, const struct adam_problem *before, int64_t step) {
+    adam_copy(after, before);
+    after->args.step = step;
+    adam_run(device, after);
+}
+
+Test(bounds, random_bits_repeat_after_2_to_the_32_steps) {
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    const int64_t count = 3000, step = 1000000007;
+    struct test_device device;
+    struct adam_problem before, first, later, next;
+    device_open_row(&device, 0, row);
+    quern_adam_args args = adam_args_of(row);
+    adam_make(&before, &args, &count, 1);
+    step_at(&first, &device, &before, step);
+    step_at(&later, &device, &before, step + ((int64_t)1 << 32));
+    step_at(&next, &device, &before, step + 1);
+    adam_check_same(&later, &first, "2^32 steps later");
+    check(memcmp(next.arena[ARENA_PARAM], first.arena[ARENA_PARAM], first.bytes[ARENA_PARAM]), "the next step has the same bits");
+    adam_free(&before), adam_free(&first), adam_free(&later), adam_free(&next);
+    device_close(&device);
+}
+
+/* ---- Adam without eps ---- */
+
+/* A first step of fp32 parameters 1 with this gradient: m and v are zero before. */
+static struct adam_problem first_step(const struct test_device *device, const struct quern_kernel *row, double grad, double lr,
+                                      double eps) {
+    const int64_t count = 33;
+    struct adam_problem problem;
+    quern_adam_args args = adam_args_of(row);
+    args.lr = lr, args.eps = eps, args.weight_decay = 0, args.step = 1;
+    adam_make(&problem, &args, &count, 1);
+    for (int64_t i = 0; i < count; i++) {
+        adam_set_value(&problem, 0, ARENA_PARAM, i, 1);
+        adam_set_value(&problem, 0, ARENA_GRAD, i, grad);
+        adam_set_value(&problem, 0, ARENA_M, i, 0);
+        adam_set_value(&problem, 0, ARENA_V, i, 0);
+    }
+    adam_run(device, &problem);
+    return problem;
+}
+
+Test(bounds, adam_without_eps_needs_gradients_whose_square_is_no_zero) {
+    const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, false);
+    const struct {
+        double grad, lr, eps;
+        double expected;  /* NaN: NaN */
+    } cases[] = {{1e-40, 1, 0, (double)-INFINITY}, {-1e-30, 1, 0, (double)INFINITY}, {1e-25, 1, 0, (double)-INFINITY},
+                 {1e-30, 0, 0, (double)NAN},       {0, 1, 0, 1},                     {1e-15, 1, 0, 0},
+                 {1e-40, 1, 1e-8, 1},              {1e-25, 1, 1e-8, 1},              {1e-30, 0, 1e-8, 1}};
+    struct test_device device;
+    device_open_row(&device, 0, row);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct adam_problem after = first_step(&device, row, cases[i].grad, cases[i].lr, cases[i].eps);
+        for (int64_t k = 0; k < after.tensors[0].count; k++) {
+            const double param = adam_value_at(&after, 0, ARENA_PARAM, k), expected = cases[i].expected;
+            check(isnan(expected) ? isnan(param) : param == expected || fabs(param - expected) < 1e-6,
+                  "a gradient of %g with lr %g and eps %g gives %g instead of %g", cases[i].grad, cases[i].lr, cases[i].eps, param,
+                  expected);
+        }
+        adam_free(&after);
+    }
+    device_close(&device);
+}
