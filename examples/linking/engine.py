@@ -1,11 +1,11 @@
 """Calls both operations from Python, through the shared library and ctypes; ../README.md shows how to run it.
 
-The structs are those of quern.h.  Each ends with room for the fields of later versions, since the library's initialiser writes them.
+The structs are those of quern.h.  Each ends with room for its other fields, which the library's initialiser sets.
 """
 
 import sys
-from ctypes import CDLL, POINTER, Structure, byref, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64
-from ctypes import c_void_p, cast, create_string_buffer
+from ctypes import CDLL, POINTER, Structure, byref, cast, create_string_buffer
+from ctypes import c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 
 CPU, CROSS_ENTROPY, ADAM, F32, INT32 = 1, 1, 2, 1, 16
 
