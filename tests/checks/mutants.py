@@ -19,12 +19,13 @@ from pathlib import Path
 
 import mutants_adam
 import mutants_cross_entropy
+import mutants_embedding
 import mutants_structs
 import mutants_unloading
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-from runner import targets  # noqa: E402
+from runner import checks, targets  # noqa: E402
 
 _EMULATED = targets.first_with("clusters")  # it has all features: clusters, bulk and asynchronous copies
 EMULATED_TARGET, CAPABILITY = _EMULATED.name, _EMULATED.emulated
@@ -36,13 +37,14 @@ class Mutant:
     file: str
     old: str     # occurs exactly once
     new: str
-    suite: str   # the program in build/tests that must fail
+    suite: str   # the program in build/tests that must fail, or the name of a check of tests/runner/checks.py
 
 
 CPU = [
     *(Mutant(*row) for row in mutants_adam.CPU),
     *(Mutant(*row) for row in mutants_cross_entropy.CPU),
     *(Mutant(*row) for row in mutants_unloading.CPU),
+    *(Mutant(*row) for row in mutants_embedding.CPU),
     *(Mutant(*row) for row in mutants_structs.CPU),
 ]
 
@@ -256,6 +258,10 @@ EMULATED_RANKS = [
 ]
 
 
+def check_of(suite: str) -> checks.Check | None:
+    return next((check for check in checks.CHECKS if check.name == suite), None)
+
+
 def copy_tree(to: Path, with_build: bool) -> None:
     """Copies the tree; its build, at the root only: templates/build holds sources."""
     products = set() if with_build else {"build", "libquern.a", ".ninja_log", ".ninja_deps"}
@@ -284,7 +290,8 @@ class Tree:
 
     def build(self, suite: str, with_program: bool) -> bool:
         """Builds the suite and the kernels; false if that fails.  A mutant of GPU kernels needs only the translated kernels."""
-        programs = [f"build/tests/{suite}"] if with_program else []
+        found = check_of(suite)
+        programs = [] if not with_program else list(found.targets) if found else [f"build/tests/{suite}"]
         kernels = ["build/emulator/libcuda.so.1", f"build/emulator/{EMULATED_TARGET}.so"] if self.emulated else []
         commands = [[sys.executable, "-m", "gen", "render"], ["ninja", "--quiet", *programs, *kernels]]
         return all(self.run(command) for command in commands)
@@ -293,6 +300,8 @@ class Tree:
         return subprocess.run(command, cwd=self.root, env=self.environment, capture_output=True).returncode == 0
 
     def passes(self, suite: str) -> bool:
+        if found := check_of(suite):
+            return self.run(list(found.command))
         options = ["-j1", "--timeout", "300"] if suite.startswith("test_") else []  # options of Criterion
         return self.run([str(self.root / "build" / "tests" / suite), *options])
 

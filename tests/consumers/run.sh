@@ -42,14 +42,32 @@ while read -r line; do
     expect "losses 0.4076 1.0986, parameters 1.50 0.50 0.50"
     count=$((count + 1))
 done <"$work/ways"
-if [ $count != 6 ]; then
-    echo "consumer: examples/README.md has $count ways of linking: expected 6"
+if [ $count != 7 ]; then
+    echo "consumer: examples/README.md has $count ways of linking: expected 7"
     exit 1
 fi
 
 strict="-Wall -Werror -fsyntax-only $(pkg-config --cflags quern)"
 step "no warnings in C11" sh -c "cc -std=c11 -Wextra $strict examples/linking/program.c"
 step "no warnings in C++20" sh -c "c++ -std=c++20 $strict -x c++ examples/linking/program.c"
+
+# Zig links without the constructors of the compiler's run-time library: the kernels must still be those of this CPU.
+if command -v zig >/dev/null 2>&1; then
+    zig=zig
+elif python3 -m ziglang version >/dev/null 2>&1; then
+    zig="python3 -m ziglang"
+else
+    zig=
+    echo "consumer: skipped: neither zig nor the Python package ziglang is installed"
+fi
+if [ -n "$zig" ]; then
+    quern="-I $QUERN/include $QUERN/lib/libquern.a"
+    step "a program in Zig" $zig build-exe tests/consumers/program.zig $quern -lc -femit-bin="$work/in_zig"
+    step "runs" "$work/in_zig"
+    step "zig cc" $zig cc examples/linking/program.c $quern -ldl -lm -pthread -o "$work/zig_cc"
+    step "runs" env QUERN_LOG=2 "$work/zig_cc"
+    if grep -q avx2 /proc/cpuinfo; then expect "first use of .*__avx"; fi
+fi
 
 for source in examples/*.c; do
     line=$(sed -n 's/^ \*   \(cc .*\)/\1/p' "$source")

@@ -1,8 +1,8 @@
-"""Loads engines with different versions of Quern into one process, where every symbol of a shared object is visible to the later ones
-(RTLD_GLOBAL), and checks that each engine reaches its own version, devices, tables and GPU code.
+"""Loads engines with different versions of Quern into one process; checks that each reaches its own version, devices, tables and GPU
+code.  Every symbol of an engine is visible to the later ones (RTLD_GLOBAL).
 
-The second version is the tree's archive with a few members replaced: another number, other names of targets.  The engines contain an
-archive in each of the ways in which one is linked; libquern.so and an engine that uses it are loaded with them.  Called by
+The second version is the tree's archive with a few members replaced: another number, other names of targets.  The engines contain
+an archive in each of the ways in which one is linked; libquern.so and an engine that uses it are loaded with them.  Called by
 tests/run.py.  The last line is `N passed, N failed`.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -27,9 +28,10 @@ OPERATIONS = ("adam", "barrier", "cross_entropy", "ragged_all_to_all")
 REPLACED = ("src/runtime/status.o", *(f"{name}/{name}_{part}.o" for name in OPERATIONS for part in ("table", "images")))
 OTHER = "other_"  # before the names of its targets
 
-# How an engine takes the archive.  The first is what quern.pc and quern::quern say.
+PKG_CONFIG = re.search(r"^Libs: -L\$\{libdir\} -l:libquern\.a (.*)$", (ROOT / "src/install/quern.pc.in").read_text(), re.M)
+# How an engine takes the archive.
 WAYS = {
-    "as pkg-config says": ("{archive}", "-Wl,--exclude-libs,libquern.a"),
+    "as pkg-config says": ("{archive}", *(PKG_CONFIG[1].split() if PKG_CONFIG else ())),
     "plain archive": ("{archive}",),
     "whole archive": ("-Wl,--whole-archive", "{archive}", "-Wl,--no-whole-archive"),
 }
@@ -102,7 +104,9 @@ def parse(output: str) -> dict[str, dict[str, str]]:
 
 def faults(name: str, facts: dict[str, str], versions: dict[str, int]) -> list[str]:
     """What an engine found that is not its own."""
-    found = [f"{name} reaches version {facts['version']}: expected {versions[name]}"] if int(facts["version"]) != versions[name] else []
+    found = []
+    if int(facts["version"]) != versions[name]:
+        found.append(f"{name} reaches version {facts['version']}: expected {versions[name]}")
     if "header" not in facts:
         return found
     is_other = versions[name] != versions["libquern.so"]
