@@ -26,6 +26,10 @@ static quern_status run_on_cuda(const quern_device *device, const struct quern_k
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, kernel->name);
 }
 
+void quern_scale_args_init(quern_scale_args *args) {
+    if (args) *args = (quern_scale_args)QUERN_SCALE_ARGS_INIT;
+}
+
 quern_status quern_scale(quern_device *device, const quern_scale_args *args, void *stream) {
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     const quern_dtype dtype = QUERN_F32;

@@ -21,7 +21,9 @@ Test(scale, multiplies) {
         check_ok(quern_prepare(device.quern, QUERN_SCALE));
         buffer_open(&x, &device, sizeof values, 0, values);
         buffer_open(&y, &device, sizeof values, 0, NULL);
-        quern_scale_args args = {sizeof args, 1.7f, x.data, y.data, COUNT};
+        quern_scale_args args;
+        quern_scale_args_init(&args);
+        args.factor = 1.7f, args.x = x.data, args.y = y.data, args.count = COUNT;
         check_ok(quern_scale(device.quern, &args, device.stream));
         const float *result = buffer_read(&y);
         for (int i = 0; i < COUNT; i++) check(result[i] == 1.7f * values[i], "%s: y[%d] is %g", row->name, i, (double)result[i]);
