@@ -4,6 +4,7 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
+#include "harness/cuda.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -135,8 +137,9 @@ Test(strict_labels, a_bad_row_of_several_parts) {
     }
 }
 
-/* Few long rows, which the library divides among workers, with a free choice of kernels. */
+/* Few long rows, which the library divides among workers, with a free choice of kernels.  An emulated GPU needs more workers. */
 Test(strict_labels, a_bad_row_of_a_split_call) {
+    setenv("QUERN_EMULATOR_SMS", "32", 1);
     static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
     struct test_device device;
     device_open(&device, 0, NULL);
@@ -146,7 +149,10 @@ Test(strict_labels, a_bad_row_of_a_split_call) {
             .logits_dtype = dtypes[i % 3], .rows = 4, .vocab = part_columns(dtypes[i % 3]) + 1001, .filled = 5,
             .reduction = (quern_reduction)(i % 3), .placement = i / 3 ? OUT_OF_PLACE : IN_PLACE,
             .outputs = i % 2 ? WANT_EVERYTHING : WANT_LSE, .softcap = i % 2 ? 30 : 0);
+        const long long launches = device.kind == QUERN_CUDA ? cuda_launches() : -1;
         check_bad_rows(&device, &c, i);
+        /* Two calls, each with the labels, the stats, their combination, the gradient and perhaps a sum. */
+        if (launches >= 0) check(cuda_launches() - launches == 2 * (c.reduction ? 5 : 4), "the call is not split");
     }
     device_close(&device);
 }
