@@ -316,6 +316,11 @@ typedef struct quern_row_stats {
  * read through the label.  Their loss, lse, log_prob and entropy are 0, their argmax is -1, and their gradient is 0 in every
  * column.  The mean does not count them.  If all rows are skipped, the mean loss is 0.
  *
+ * With strict_labels a label outside [0, global_vocab) that is not ignore_index is an error.  On a CPU each function that reads
+ * labels returns QUERN_INVALID_ARGUMENT with the first such row in the detail, and nothing is written.  On a GPU nothing is written
+ * for such a row: its loss and other outputs, its stats and all columns of its gradient keep their contents, in place the logits.
+ * A sum or mean leaves the row out, and the report, which is then required, counts it.  Other rows do not change.
+ *
  * Infinities below are those of y: a softcap makes them finite.  Terms with coefficient 0 are skipped, even if infinite or NaN: a
  * class of weight 0 in the smoothing, the label with a smoothing of 1.  A mean whose weights sum to 0 has loss 0 and gradient 0.
  * A row in which every y is -infinity has loss +infinity, lse and log_prob -infinity, entropy 0, argmax -1 and gradient 0; the
@@ -345,7 +350,8 @@ typedef struct quern_cross_entropy_args {
     int64_t grad_loss_stride;       /* elements from one row's value to the next, any sign; 0: one value for all rows.  The
                                        initialiser sets 1 */
     float grad_scale;               /* a further factor of the gradient (a loss scale); the initialiser sets 1 */
-    quern_cross_entropy_report *report;  /* [1], in the memory of the device; NULL: not written */
+    quern_cross_entropy_report *report;  /* [1], in the memory of the device; NULL: not written.  Required by strict_labels on a
+                                            GPU */
 
     /* Options; 0 and NULL disable each, at no cost. */
     float label_smoothing;          /* e, in [0, 1] */
@@ -364,6 +370,8 @@ typedef struct quern_cross_entropy_args {
     /* A shard of a vocab that is distributed over ranks. */
     int64_t first_column;           /* the column of the whole vocab at which the shard starts */
     int64_t global_vocab;           /* columns of all shards; 0: vocab */
+
+    int32_t strict_labels;          /* 1: a label out of range is an error, as described above; 0: its row is skipped */
 } quern_cross_entropy_args;
 
 #define QUERN_CROSS_ENTROPY_ARGS_INIT \
@@ -485,7 +493,8 @@ typedef struct quern_linear_cross_entropy_args {
     /*
      * The loss.  logits_dtype is the type in which the logits of a chunk are stored; rows, vocab, labels and all options and
      * outputs keep their meaning.  logits, grad, stats, logits_stride, grad_stride, padded_vocab, first_column and global_vocab
-     * must be NULL or 0.
+     * must be NULL or 0.  With strict_labels on a GPU the logits of a row whose label is out of range are replaced by a gradient of
+     * 0, since the products read them: the row's d_hidden is 0 and it adds nothing to d_weight.
      */
     quern_cross_entropy_args loss;
 

@@ -1,5 +1,6 @@
 /* The public cross-entropy functions: check the arguments and the workspace, then run the call. */
 #include "cross_entropy/cross_entropy_arguments.h"
+#include "cross_entropy/cross_entropy_labels.h"
 #include "cross_entropy/cross_entropy_run.h"
 #include "cross_entropy/cross_entropy_select.h"
 #include "runtime/arguments.h"
@@ -17,7 +18,8 @@ static quern_status run(struct quern_cross_entropy_call *call, const quern_cross
     if (status != QUERN_OK) return status;
     call->tasks = QUERN_ALL_TASKS;
     quern_cross_entropy_fill(call, workspace);
-    return quern_cross_entropy_run(call);
+    status = quern_cross_entropy_check_labels(call);
+    return status == QUERN_OK ? quern_cross_entropy_run(call) : status;
 }
 
 /* ---- the public functions ---- */

@@ -3,16 +3,21 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
 
+/* The first header's struct ended before strict_labels. */
+enum { OLDEST_ARGS = offsetof(quern_cross_entropy_args, strict_labels) };
+
 static quern_status fill_defaults(const quern_device *device, const quern_cross_entropy_args *args,
                                   quern_cross_entropy_args *filled) {
-    quern_status status = quern_check_struct(device, "args", args, sizeof *args);
+    quern_status status = quern_check_grown_struct(device, "args", args, OLDEST_ARGS, sizeof *args);
     if (status != QUERN_OK) return status;
-    *filled = *args;
+    *filled = (quern_cross_entropy_args){0};
+    memcpy(filled, args, args->size);
     bool in_place = filled->grad && filled->grad == filled->logits;
     if (!filled->logits_stride) filled->logits_stride = filled->vocab;
     if (!filled->padded_vocab) filled->padded_vocab = filled->vocab;
@@ -111,6 +116,7 @@ static quern_status check_values(const quern_device *device, const quern_cross_e
     quern_status status = check_range(device, "args.label_smoothing", args->label_smoothing, 1, "0 to 1");
     if (status == QUERN_OK) status = check_range(device, "args.z_loss", args->z_loss, FLT_MAX, "a finite number, 0 or more");
     if (status == QUERN_OK) status = check_range(device, "args.softcap", args->softcap, FLT_MAX, "a finite number, 0 or more");
+    if (status == QUERN_OK) status = quern_check_choice(device, "args.strict_labels", args->strict_labels, 1);
     return status;
 }
 

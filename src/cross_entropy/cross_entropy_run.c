@@ -70,6 +70,12 @@ static void *inside(char *workspace, size_t offset) {
     return workspace ? workspace + offset : NULL;
 }
 
+/* What a GPU leaves unwritten in a row whose label is bad.  The losses in the workspace are summed, with 0 for such a row. */
+static int32_t kept_of_bad_rows(const quern_cross_entropy_args *args, bool reduced) {
+    if (!args->strict_labels) return 0;
+    return QUERN_KEPT_OUTPUTS | QUERN_KEPT_GRAD | (reduced ? 0 : QUERN_KEPT_LOSS);
+}
+
 /* Pointers that a step does not use are NULL. */
 static void fill_problem(struct quern_cross_entropy_call *call, const struct layout *layout, char *workspace) {
     const quern_cross_entropy_args *args = &call->args;
@@ -109,6 +115,7 @@ static void fill_problem(struct quern_cross_entropy_call *call, const struct lay
         .loss = reduced ? args->loss : NULL,
         .divisor = is_mean(args) && step != QUERN_STEP_STATS ? inside(workspace, layout->divisor) : NULL,
         .weights_in_stats = args->class_weights && (step == QUERN_STEP_COMBINE || step == QUERN_STEP_GRADIENT),
+        .kept_of_bad_rows = kept_of_bad_rows(args, reduced),
         .report = tells ? args->report : NULL,
     };
 }

@@ -5,6 +5,7 @@
  * computed before d_hidden, which may overwrite hidden.
  */
 #include "cross_entropy/cross_entropy_arguments.h"
+#include "cross_entropy/cross_entropy_labels.h"
 #include "cross_entropy/cross_entropy_run.h"
 #include "os/integers.h"
 #include "runtime/arguments.h"
@@ -85,6 +86,7 @@ static bool wants_gradient(const quern_linear_cross_entropy_args *args) { return
 static quern_status check_all(const quern_device *device, const quern_linear_cross_entropy_args *given,
                               quern_linear_cross_entropy_args *args) {
     quern_status status = quern_check_struct(device, "args", given, sizeof *given);
+    if (status == QUERN_OK) status = quern_check_struct(device, "args.loss", &given->loss, sizeof given->loss);
     if (status != QUERN_OK) return status;
     *args = *given;
     status = check_unused(device, &args->loss);
@@ -149,6 +151,7 @@ static void fill_calls(struct linear_call *call, quern_device *device, char *wor
     call->chunk.args.rows = args->chunk_rows;
     quern_cross_entropy_fill(&call->all, workspace + logits_bytes(args));
     quern_cross_entropy_fill(&call->chunk, workspace + logits_bytes(args) + all_bytes(device, args));
+    call->chunk.problem.kept_of_bad_rows &= ~QUERN_KEPT_GRAD;  /* the products read the gradient of every row */
 }
 
 /* ---- a chunk ---- */
@@ -263,6 +266,7 @@ quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear
     if (status != QUERN_OK) return status;
     fill_calls(&call, device, workspace, stream);
     status = quern_cross_entropy_check_step(&call.all);
+    if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call.all);
     if (status == QUERN_OK) status = run_task(&call.all, QUERN_COUNT_LABELS);
     if (status == QUERN_OK) status = run_chunks(&call);
     if (status == QUERN_OK) status = run_task(&call.all, QUERN_SUM_LOSSES);

@@ -13,6 +13,13 @@
 struct quern_cross_entropy_report;
 struct quern_row_stats;
 
+/* What strict labels protect: memory that a GPU does not write for a row whose label is bad. */
+enum {
+    QUERN_KEPT_LOSS = 1,     /* row_loss; not if the losses are summed, which needs a value of every row */
+    QUERN_KEPT_OUTPUTS = 2,  /* lse, log_prob, entropy, argmax, stats */
+    QUERN_KEPT_GRAD = 4      /* grad; not if it goes into a product of the library */
+};
+
 struct quern_cross_entropy_problem {
     const void *logits;
     int64_t logits_stride;             /* elements */
@@ -52,6 +59,7 @@ struct quern_cross_entropy_problem {
     float *loss;                       /* [1], sum or mean; written by the reduce stage only */
     double *divisor;                   /* of the mean; written by the labels stage.  NULL: not the mean */
     int32_t weights_in_stats;          /* the labels stage reads class weights from stats: a label may be in another shard */
+    int32_t kept_of_bad_rows;          /* QUERN_KEPT_...; 0: labels are not strict.  CPU kernels see no bad label then */
     struct quern_cross_entropy_report *report;  /* or NULL */
 };
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define QUERN_PACK_MAGIC "QUERNPAK"
-enum { QUERN_PACK_VERSION = 4 };
+enum { QUERN_PACK_VERSION = 5 };
 
 struct quern_pack_header {
     char magic[8];

@@ -10,6 +10,9 @@ PARTS = "src/kernels/cpu/cross_entropy_parts.h"
 ROW = "src/kernels/cross_entropy_row.h"
 HOST = "src/cross_entropy/cross_entropy_cpu.c"
 ARGUMENTS = "src/cross_entropy/cross_entropy_arguments.c"
+LABELS = "src/cross_entropy/cross_entropy_labels.c"
+LINEAR = "src/cross_entropy/linear_cross_entropy.c"
+RUN = "src/cross_entropy/cross_entropy_run.c"
 
 GPU_PART = "src/kernels/cuda/cross_entropy_part.cuh"
 GPU_SUMS = "src/kernels/cuda/cross_entropy_sums.cuh"
@@ -26,6 +29,7 @@ PLAIN = "test_cross_entropy"
 ROWS = "test_cross_entropy_rows"
 OPTIONS = "test_cross_entropy_options"
 STEPS = "test_cross_entropy_steps"
+STRICT = "test_strict_labels"
 
 CPU = [
     ("shifted label", GRADIENT,
@@ -166,6 +170,30 @@ CPU = [
     ("argmax asked of a plain kernel", ARGUMENTS,
      "|| args->class_weights || args->entropy || args->argmax;",
      "|| args->class_weights || args->entropy;", "test_dispatch"),
+    ("strict labels not checked", LABELS,
+     "    if (!call->args.strict_labels) return QUERN_OK;",
+     "    if (call->args.strict_labels || !call->args.strict_labels) return QUERN_OK;", STRICT),
+    ("strict labels always", LABELS,
+     "    if (!call->args.strict_labels) return QUERN_OK;\n",
+     "", STRICT),
+    ("the last strict label not checked", LABELS,
+     "while (row < problem->rows && ",
+     "while (row < problem->rows - 1 && ", STRICT),
+    ("an ignored label as a bad one", LABELS,
+     " && !quern_row_is_ignored(problem, row);",
+     ";", STRICT),
+    ("a flag beyond the older struct", ARGUMENTS,
+     "    memcpy(filled, args, args->size);",
+     "    memcpy(filled, args, sizeof *filled);", STRICT),
+    ("the older struct refused", ARGUMENTS,
+     "\"args\", args, OLDEST_ARGS, sizeof *args);",
+     "\"args\", args, OLDEST_ARGS + 8, sizeof *args);", STRICT),
+    ("a flag of any value", ARGUMENTS,
+     "args->strict_labels, 1);",
+     "args->strict_labels & 1, 1);", "test_arguments"),
+    ("strict labels not checked before the products", LINEAR,
+     "    if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call.all);\n",
+     "", "test_linear_cross_entropy"),
 ]
 
 EMULATED = [
@@ -360,4 +388,31 @@ EMULATED = [
      "add_gradient(launches, call) : status;",
      "    quern_status status = add_gradient(launches, call);\n    return status == QUERN_OK ? "
      "add_labels(launches, call) : status;", STEPS),
+    ("nothing kept of bad rows", GPU_STATS,
+     "== problem.ignore_index ? 0 : problem.kept_of_bad_rows;",
+     "== problem.ignore_index ? 0 : 0 * problem.kept_of_bad_rows;", STRICT),
+    ("ignored rows kept", GPU_STATS,
+     "== problem.ignore_index ? 0 : problem.kept_of_bad_rows;",
+     "== problem.ignore_index ? problem.kept_of_bad_rows : problem.kept_of_bad_rows;", STRICT),
+    ("a bad row's loss written", GPU_STATS,
+     "if (is_final && !(kept & QUERN_KEPT_LOSS)) {",
+     "if (is_final) {", STRICT),
+    ("a bad row's stats written", GPU_STATS,
+     "    if (kept & QUERN_KEPT_OUTPUTS) {\n",
+     "    if (kept & QUERN_KEPT_OUTPUTS && !problem.stats) {\n", STRICT),
+    ("a bad row's gradient written", GPU_ROW,
+     "if (problem.grad && !(kept_of_skipped_row(problem, row) & QUERN_KEPT_GRAD)) {",
+     "if (problem.grad) {", STRICT),
+    ("a bad row's gradient written by parts", GPU_STEPS,
+     "    if (skipped && kept_of_skipped_row(problem, row) & QUERN_KEPT_GRAD) {",
+     "    if (false) {", STRICT),
+    ("losses of bad rows summed unwritten", RUN,
+     "QUERN_KEPT_GRAD | (reduced ? 0 : QUERN_KEPT_LOSS);",
+     "QUERN_KEPT_GRAD | QUERN_KEPT_LOSS | (reduced ? 0 : QUERN_KEPT_LOSS);", STRICT),
+    ("logits of a bad row in the products", LINEAR,
+     "    call->chunk.problem.kept_of_bad_rows &= ~QUERN_KEPT_GRAD;",
+     "    call->chunk.problem.kept_of_bad_rows &= ~0;", "test_linear_cross_entropy"),
+    ("strict labels without a report", LABELS,
+     "if (!tells || !call->args.rows || call->args.report) return QUERN_OK;",
+     "if (tells || !call->args.rows || call->args.report) return QUERN_OK;", "test_arguments"),
 ]

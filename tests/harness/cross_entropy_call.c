@@ -102,13 +102,21 @@ static quern_status gradient(const struct step *step, const quern_cross_entropy_
     return quern_cross_entropy_gradient(step->device->quern, args, workspace, bytes, step->device->stream);
 }
 
+static void check_outcome(const struct step *step, quern_status status, struct buffer *workspace) {
+    const char *refused = step->c->refused, *describe = cross_entropy_describe(step->c);
+    check(status == (refused ? QUERN_INVALID_ARGUMENT : QUERN_OK), "%s: %s [%s]", quern_status_string(status), error_detail(),
+          describe);
+    if (!refused) return;
+    check(!strcmp(error_detail(), refused), "\"%s\" instead of \"%s\" [%s]", error_detail(), refused, describe);
+    check(holds_pattern(buffer_read(workspace), workspace->bytes), "a refused call wrote to its workspace [%s]", describe);
+}
+
 static void run(const struct step *step, function *call, const quern_cross_entropy_args *args) {
     struct buffer workspace;
     size_t bytes;
     check_ok(quern_cross_entropy_workspace(step->device->quern, args, &bytes));
     buffer_open(&workspace, step->device, bytes, 16, NULL);
-    quern_status status = call(step, args, bytes ? workspace.data : NULL, bytes);
-    check(status == QUERN_OK, "%s: %s [%s]", quern_status_string(status), error_detail(), cross_entropy_describe(step->c));
+    check_outcome(step, call(step, args, bytes ? workspace.data : NULL, bytes), &workspace);
     buffer_close(&workspace);
 }
 
@@ -216,14 +224,16 @@ static bool is_zero(const void *memory, size_t bytes) {
     return true;
 }
 
-/* Columns up to padded_vocab are zero; those beyond are unchanged. */
-static void check_padding(const struct cross_entropy_case *c, const void *grad) {
+/* Columns up to padded_vocab are zero, unless the row is kept; those beyond are unchanged. */
+static void check_padding(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, const void *grad) {
     const size_t element = quern_dtype_bytes(c->logits_dtype), stride = (size_t)cross_entropy_grad_stride(c);
     const size_t vocab = (size_t)c->vocab, padded = vocab + (size_t)c->filled;
     for (size_t r = 0; r < (size_t)c->rows; r++) {
         const char *row = (const char *)grad + r * stride * element;
-        check(is_zero(row + vocab * element, (padded - vocab) * element), "padding of row %zu is not zero [%s]", r,
-              cross_entropy_describe(c));
+        const bool kept = cross_entropy_is_kept(c, inputs, (int64_t)r);
+        const size_t filled = (padded - vocab) * element;
+        check(kept ? holds_pattern(row + vocab * element, filled) : is_zero(row + vocab * element, filled),
+              "padding of row %zu is %s [%s]", r, kept ? "written" : "not zero", cross_entropy_describe(c));
         check(holds_pattern(row + padded * element, (stride - padded) * element), "what follows row %zu was written [%s]", r,
               cross_entropy_describe(c));
     }
@@ -263,7 +273,7 @@ void cross_entropy_run(const struct test_device *device, const struct cross_entr
     if (c->placement != IN_PLACE) check_unchanged(c, &b.logits, inputs->logits, "logits");
     if (c->no_loss) check(holds_pattern(outputs->loss, b.loss.bytes), "an unwanted loss was written");
     if (c->no_report) check(holds_pattern(&outputs->report, b.report.bytes), "an unwanted report was written");
-    if (outputs->grad) check_padding(c, outputs->grad);
+    if (outputs->grad) check_padding(c, inputs, outputs->grad);
     close_buffers(&b);
 }
 

@@ -35,11 +35,11 @@ const char *cross_entropy_describe(const struct cross_entropy_case *c) {
     static char text[768];
     snprintf(text, sizeof text,
              "%s %s, %" PRId64 " x %" PRId64 " (+%" PRId64 " filled, +%" PRId64 ", +%" PRId64
-             "), reduction %d, placement %d, ignore %" PRId64 ", upstream %d x %" PRId64 ", scale %g, smoothing %g, z-loss %g, "
-             "softcap %g, weights %d, outputs %u, shards %d split %" PRIu64 " later %d, offset %" PRId64
+             "), reduction %d, placement %d, strict %d, ignore %" PRId64 ", upstream %d x %" PRId64 ", scale %g, smoothing %g, "
+             "z-loss %g, softcap %g, weights %d, outputs %u, shards %d split %" PRIu64 " later %d, offset %" PRId64
              ", logits %g + %g * normal + %g at the label, seed %" PRIu64,
              quern_dtype_name(c->logits_dtype), quern_dtype_name(c->labels_dtype), c->rows, c->vocab, c->filled, c->padding,
-             c->grad_padding, c->reduction, c->placement, c->ignore_index, c->has_upstream, c->upstream_stride,
+             c->grad_padding, c->reduction, c->placement, c->strict, c->ignore_index, c->has_upstream, c->upstream_stride,
              (double)c->grad_scale, (double)c->label_smoothing, (double)c->z_loss, (double)c->softcap, c->has_weights,
              c->outputs, c->shards, c->split, c->later, c->offset, c->center, c->spread, c->peak, c->seed);
     return text;
@@ -94,6 +94,7 @@ quern_cross_entropy_args cross_entropy_args_of(const struct cross_entropy_case *
     args.label_smoothing = c->label_smoothing;
     args.z_loss = c->z_loss;
     args.softcap = c->softcap;
+    args.strict_labels = c->strict;
     return args;
 }
 
@@ -117,6 +118,11 @@ void cross_entropy_set_label(const struct cross_entropy_case *c, struct cross_en
 
 int64_t cross_entropy_get_label(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, int64_t row) {
     return c->labels_dtype == QUERN_INT32 ? ((int32_t *)inputs->labels)[row] : ((int64_t *)inputs->labels)[row];
+}
+
+bool cross_entropy_is_kept(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, int64_t row) {
+    const int64_t label = cross_entropy_get_label(c, inputs, row), columns = c->columns_before + c->vocab;
+    return c->refused || (c->strict && cross_entropy_row_kind(label, c->ignore_index, columns) == ROW_BAD_LABEL);
 }
 
 /* The first row has the first label and the last row the last one; other labels are random. */

@@ -47,6 +47,8 @@ struct cross_entropy_case {
     bool later;                    /* one call without the gradient, and another for it, from the stats of the first */
     int64_t offset;                /* elements by which every array misses a 256-byte boundary */
     bool no_loss, no_report;
+    bool strict;                   /* labels */
+    const char *refused;           /* every call returns QUERN_INVALID_ARGUMENT with this detail; NULL: every call succeeds */
     double center, spread, peak;   /* logits: center + spread * normal, and peak more in the label's column */
     uint64_t seed;
 };
@@ -95,6 +97,9 @@ double cross_entropy_get_logit(const struct cross_entropy_case *c, const struct 
 void cross_entropy_set_label(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs, int64_t row,
                              int64_t label);
 int64_t cross_entropy_get_label(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, int64_t row);
+
+/* Whether the row must not be written: its label is bad and labels are strict, or all calls are refused. */
+bool cross_entropy_is_kept(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs, int64_t row);
 
 /* The first column of each shard, and at [shards] the end of the last one; never more shards than columns. */
 int cross_entropy_split(const struct cross_entropy_case *c, int64_t first[MOST_SHARDS + 1]);

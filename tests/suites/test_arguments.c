@@ -210,6 +210,21 @@ Test(arguments, cross_entropy_options) {
     device_close(&device);
 }
 
+/* Bad labels themselves are in test_strict_labels.c. */
+Test(arguments, cross_entropy_strict_labels) {
+    struct test_device device;
+    open_all(&device);
+    CROSS_ENTROPY_MISTAKE(a->strict_labels = 2, QUERN_INVALID_ARGUMENT, "args.strict_labels is 2: expected 0 to 1");
+    CROSS_ENTROPY_MISTAKE(a->strict_labels = -1, QUERN_INVALID_ARGUMENT, "args.strict_labels is -1: expected 0 to 1");
+    STEP_MISTAKE(run_gradient, a->strict_labels = 2, QUERN_INVALID_ARGUMENT, "strict_labels");
+    CROSS_ENTROPY_MISTAKE(a->size = offsetof(quern_cross_entropy_args, strict_labels) - 8, QUERN_INVALID_STRUCT_SIZE, "size");
+    if (device.kind == QUERN_CUDA) {
+        CROSS_ENTROPY_MISTAKE((a->strict_labels = 1, a->report = NULL), QUERN_NULL_POINTER, "args.report is NULL: expected");
+        STEP_MISTAKE(run_combine, (a->strict_labels = 1, a->report = NULL), QUERN_NULL_POINTER, "args.report is NULL: expected");
+    }
+    device_close(&device);
+}
+
 Test(arguments, cross_entropy_shards) {
     struct test_device device;
     open_all(&device);

@@ -358,6 +358,65 @@ Test(linear_cross_entropy, a_chunk_is_what_memory_holds) {
     close_layer(&layer);
 }
 
+/* ---- strict labels ---- */
+
+enum { BAD_ROW = 5 };  /* of open_labels */
+
+static void check_kept(struct buffer *outputs, const void *expected, size_t element, const char *name) {
+    char *found = buffer_read(outputs);
+    check(holds_pattern(found + BAD_ROW * element, element), "%s of the bad row was written", name);
+    memcpy(found + BAD_ROW * element, (const char *)expected + BAD_ROW * element, element);
+    check(!memcmp(found, expected, outputs->bytes), "another %s", name);
+}
+
+/* On a GPU the outputs of the bad row are not written, and its gradient is 0 as without strict labels. */
+static void check_bad_row(struct layer *layer, const struct whole *whole, struct buffer *report) {
+    struct matrix d_weight = whole->d_weight;
+    check_ok(run_layer(layer));
+    d_weight.data = buffer_read(&layer->d_weight);
+    compare_d_weight(layer, &whole->d_weight, &d_weight);
+    check(!memcmp(whole->d_hidden.data, buffer_read(&layer->d_hidden), layer->d_hidden.bytes), "another d_hidden");
+    if (layer->shape.reduction == QUERN_REDUCTION_NONE) check_kept(&layer->loss, whole->loss, sizeof(float), "loss");
+    else check(!memcmp(buffer_read(&layer->loss), whole->loss, sizeof(float)), "another loss");
+    check_kept(&layer->argmax, whole->argmax, sizeof(int64_t), "argmax");
+    const quern_cross_entropy_report *counts = buffer_read(report);
+    check(counts->bad_labels == 1 && counts->first_bad_row == BAD_ROW, "%d bad rows from %d", (int)counts->bad_labels,
+          (int)counts->first_bad_row);
+}
+
+/* On a CPU no product is made. */
+static void check_bad_row_refused(struct layer *layer, struct buffer *report) {
+    struct buffer *unchanged[] = {&layer->d_hidden, &layer->d_weight, &layer->loss, &layer->argmax, report};
+    void *before[COUNT(unchanged)];
+    for (size_t i = 0; i < COUNT(unchanged); i++)
+        memcpy(before[i] = malloc(unchanged[i]->bytes), buffer_read(unchanged[i]), unchanged[i]->bytes);
+    check_status(run_layer(layer), QUERN_INVALID_ARGUMENT);
+    check(!strcmp(error_detail(), "args.labels[5] is -7: expected 0 to 149, or ignore_index -100"), "%s", error_detail());
+    check(layer->products.made == 0, "%d products", layer->products.made);
+    for (size_t i = 0; i < COUNT(unchanged); i++) {
+        check(!memcmp(buffer_read(unchanged[i]), before[i], unchanged[i]->bytes), "buffer %d was written", (int)i);
+        free(before[i]);
+    }
+}
+
+Test(linear_cross_entropy, strict_labels) {
+    for (int i = 0; i < 3; i++) {
+        struct layer layer;
+        struct whole whole;
+        struct buffer report;
+        open_layer(&layer, SHAPE(.chunk_rows = 16, .reduction = (quern_reduction)i, .accumulate = i == 1));
+        run_whole(&layer, &whole);
+        buffer_open(&report, &layer.device, sizeof(quern_cross_entropy_report), 8, NULL);
+        layer.args.loss.strict_labels = 1;
+        layer.args.loss.report = report.data;
+        if (layer.device.kind == QUERN_CPU) check_bad_row_refused(&layer, &report);
+        else check_bad_row(&layer, &whole, &report);
+        buffer_close(&report);
+        free_whole(&whole);
+        close_layer(&layer);
+    }
+}
+
 /* ---- invalid arguments ---- */
 
 Test(linear_cross_entropy, a_product_that_fails_ends_the_call) {
@@ -388,7 +447,10 @@ Test(linear_cross_entropy, refusals) {
     static float some[4];
 #define REFUSED(status, detail, ...) layer.args = good, __VA_ARGS__, refuse(&layer, status, detail)
     REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.size is 0", layer.args.size = 0);
-    REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.size is 0", layer.args.loss.size = 0);
+    REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.loss.size is 0", layer.args.loss.size = 0);
+    REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.size is", layer.args.size -= 8);
+    REFUSED(QUERN_INVALID_STRUCT_SIZE, "args.loss.size is", layer.args.loss.size -= 8);
+    REFUSED(QUERN_INVALID_ARGUMENT, "args.strict_labels is 2: expected 0 to 1", layer.args.loss.strict_labels = 2);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.logits is set", layer.args.loss.logits = some);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.grad is set", layer.args.loss.grad = some);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.loss.padded_vocab is set", layer.args.loss.padded_vocab = 160);

@@ -118,15 +118,12 @@ static __device__ __forceinline__ void store_padding(const quern_cross_entropy_p
 }
 
 static __device__ __forceinline__ void skip_row(const quern_cross_entropy_problem &problem, int64_t row, const row_share &share) {
-    if (problem.grad) {
+    if (problem.grad && !(kept_of_skipped_row(problem, row) & QUERN_KEPT_GRAD)) {
         char *grad = gradient_row_of(problem, row);
         store_zeros(grad + share.first * element::bytes, (share.is_last ? problem.padded_vocab - share.first : share.columns));
     }
     if (share.is_first && threadIdx.x == 0) {
-        write_skipped_outputs(problem, row);
-        if (problem.stats) {
-            problem.stats[row] = empty_stats();
-        }
+        write_skipped_row(problem, row, true);
     }
 }
 

@@ -57,17 +57,20 @@ static __device__ __forceinline__ quern_row_stats merge_row(const quern_cross_en
 }
 
 static __device__ __forceinline__ void combine_row(const quern_cross_entropy_problem &problem, int64_t row) {
-    const bool skipped = is_skipped(problem, label_of(problem, row));
-    const quern_row_stats stats = skipped ? empty_stats() : merge_row(problem, row);
+    if (is_skipped(problem, label_of(problem, row))) {
+        if (threadIdx.x % 32 == 0) {
+            write_skipped_row(problem, row, problem.is_final);
+        }
+        return;
+    }
+    const quern_row_stats stats = merge_row(problem, row);
     if (threadIdx.x % 32 != 0) {
         return;
     }
     if (problem.stats) {
         problem.stats[row] = stats;
     }
-    if (problem.is_final && skipped) {
-        write_skipped_outputs(problem, row);
-    } else if (problem.is_final) {
+    if (problem.is_final) {
         write_row_outputs<true>(problem, row, stats);
     }
 }

@@ -24,6 +24,10 @@ static __device__ __forceinline__ void sum_part(const quern_cross_entropy_proble
 
 static __device__ __forceinline__ void store_part_gradient(const quern_cross_entropy_problem &problem, const row_options &options,
                                                            int64_t row, unsigned part) {
+    const bool skipped = is_skipped(problem, label_of(problem, row));
+    if (skipped && kept_of_skipped_row(problem, row) & QUERN_KEPT_GRAD) {
+        return;
+    }
     const int64_t label = label_column(problem, row);
     const row_part place(problem, part, label);
     char *row_grad = gradient_row_of(problem, row);
@@ -32,7 +36,7 @@ static __device__ __forceinline__ void store_part_gradient(const quern_cross_ent
     if (part == problem.part_count - 1) {
         store_padding(problem, row_grad);
     }
-    if (is_skipped(problem, label_of(problem, row)) || is_all_infinite(stats)) {
+    if (skipped || is_all_infinite(stats)) {
         store_zeros(grad, place.columns);
         return;
     }

@@ -24,6 +24,11 @@ __device__ __forceinline__ bool is_skipped(const quern_cross_entropy_problem &pr
     return label == problem.ignore_index || (uint64_t)label >= (uint64_t)problem.global_vocab;
 }
 
+/* What is not written for a row that is skipped: QUERN_KEPT_... */
+__device__ __forceinline__ int32_t kept_of_skipped_row(const quern_cross_entropy_problem &problem, int64_t row) {
+    return label_of(problem, row) == problem.ignore_index ? 0 : problem.kept_of_bad_rows;
+}
+
 /* ---- merging ---- */
 
 /* The stats of a skipped row, or of no columns. */
@@ -104,11 +109,14 @@ template <class T> __device__ __forceinline__ T product_or_zero(float factor, T 
 
 /* ---- the outputs of a row, written by one thread ---- */
 
-__device__ __forceinline__ void write_outputs(const quern_cross_entropy_problem &problem, int64_t row, float loss, float lse,
-                                              float log_prob, float entropy, int64_t argmax) {
+__device__ __forceinline__ void write_loss(const quern_cross_entropy_problem &problem, int64_t row, float loss) {
     if (problem.row_loss) {
         problem.row_loss[row] = loss;
     }
+}
+
+__device__ __forceinline__ void write_further_outputs(const quern_cross_entropy_problem &problem, int64_t row, float lse,
+                                                      float log_prob, float entropy, int64_t argmax) {
     if (problem.lse) {
         problem.lse[row] = lse;
     }
@@ -123,8 +131,27 @@ __device__ __forceinline__ void write_outputs(const quern_cross_entropy_problem 
     }
 }
 
-__device__ __forceinline__ void write_skipped_outputs(const quern_cross_entropy_problem &problem, int64_t row) {
-    write_outputs(problem, row, 0.0f, 0.0f, 0.0f, 0.0f, -1);
+__device__ __forceinline__ void write_outputs(const quern_cross_entropy_problem &problem, int64_t row, float loss, float lse,
+                                              float log_prob, float entropy, int64_t argmax) {
+    write_loss(problem, row, loss);
+    write_further_outputs(problem, row, lse, log_prob, entropy, argmax);
+}
+
+/* The stats and, if it is the row's end, the outputs of a skipped row. */
+__device__ __forceinline__ void write_skipped_row(const quern_cross_entropy_problem &problem, int64_t row, bool is_final) {
+    const int32_t kept = kept_of_skipped_row(problem, row);
+    if (is_final && !(kept & QUERN_KEPT_LOSS)) {
+        write_loss(problem, row, 0.0f);
+    }
+    if (kept & QUERN_KEPT_OUTPUTS) {
+        return;
+    }
+    if (is_final) {
+        write_further_outputs(problem, row, 0.0f, 0.0f, 0.0f, -1);
+    }
+    if (problem.stats) {
+        problem.stats[row] = empty_stats();
+    }
 }
 
 template <bool FULL>

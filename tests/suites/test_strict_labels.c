@@ -1,0 +1,237 @@
+/*
+ * Strict labels.  On a CPU a bad label fails the call before anything is written.  On a GPU its row keeps every byte, and all
+ * else has the bits of a call without strict labels.  The last layer is in test_linear_cross_entropy.c.
+ *
+ * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/buffer.h"
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "harness/cuda.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static int64_t part_columns(quern_dtype dtype) {
+    return test_kind() == QUERN_CPU ? QUERN_CPU_PART_COLUMNS : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(dtype);
+}
+
+/* ---- bad labels ---- */
+
+/* Labels that are bad for any vocab of this suite.  The low halves of the last two are good. */
+static const int64_t bad_labels[] = {-1, INT32_MIN, INT32_MAX, -101, INT64_MIN, INT64_MAX, (int64_t)1 << 32, -((int64_t)1 << 32)};
+
+static int64_t bad_label(const struct cross_entropy_case *c, int i) {
+    const int count = c->labels_dtype == QUERN_INT32 ? 4 : COUNT(bad_labels), place = i % (count + 1);
+    return place < count ? bad_labels[place] : c->vocab;
+}
+
+/* Makes every second row bad, or the last row alone, and ignores another one.  Returns the first bad row. */
+static int64_t spoil(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs, int i) {
+    const int64_t which = i / 4 % 3, first = which == 2 ? c->rows - 1 : which;
+    for (int64_t r = first; r < c->rows; r += 2) cross_entropy_set_label(c, inputs, r, bad_label(c, i + (int)(r / 2)));
+    cross_entropy_set_label(c, inputs, first ? first - 1 : 1, c->ignore_index);
+    return first;
+}
+
+/* ---- what may not be written ---- */
+
+static void keep(void *output, int64_t row, size_t bytes) {
+    if (output) fill_pattern((char *)output + (size_t)row * bytes, bytes);
+}
+
+/* Replaces the rows that are kept by what the buffers of a call hold before it. */
+static void keep_rows(const struct cross_entropy_case *c, const struct cross_entropy_inputs *inputs,
+                      struct cross_entropy_outputs *outputs) {
+    const size_t grad_bytes = (size_t)cross_entropy_grad_stride(c) * quern_dtype_bytes(c->logits_dtype);
+    for (int64_t r = 0; r < c->rows; r++) {
+        if (!cross_entropy_is_kept(c, inputs, r)) continue;
+        if (c->reduction == QUERN_REDUCTION_NONE || c->refused) keep(outputs->loss, c->reduction ? 0 : r, sizeof(float));
+        keep(outputs->lse, r, sizeof(float));
+        keep(outputs->log_prob, r, sizeof(float));
+        keep(outputs->entropy, r, sizeof(float));
+        keep(outputs->argmax, r, sizeof(int64_t));
+        keep(outputs->stats, r, sizeof(quern_row_stats));
+        keep(outputs->grad, r, grad_bytes);
+        if (c->placement == IN_PLACE)
+            memcpy((char *)outputs->grad + (size_t)r * grad_bytes, (char *)inputs->logits + (size_t)r * grad_bytes, grad_bytes);
+    }
+    if (c->refused) fill_pattern(&outputs->report, sizeof outputs->report);
+}
+
+/* On a CPU the call is refused; on a GPU only the bad rows keep their bytes. */
+static void check_bad_rows(const struct test_device *device, struct cross_entropy_case *c, int i) {
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs expected, strict;
+    char refusal[160];
+    cross_entropy_make_inputs(c, &inputs);
+    const int64_t first = spoil(c, &inputs, i);
+    cross_entropy_run(device, c, &inputs, &expected);
+    cross_entropy_compare(c, &inputs, &expected);
+    check(expected.report.first_bad_row == first, "the case has no bad row");
+    snprintf(refusal, sizeof refusal,
+             "args.labels[%" PRId64 "] is %" PRId64 ": expected 0 to %" PRId64 ", or ignore_index %" PRId64, first,
+             cross_entropy_get_label(c, &inputs, first), c->vocab - 1, c->ignore_index);
+    c->strict = true;
+    c->refused = device->kind == QUERN_CPU ? refusal : NULL;
+    cross_entropy_run(device, c, &inputs, &strict);
+    keep_rows(c, &inputs, &expected);
+    cross_entropy_check_same(c, &strict, &expected, "strict labels");
+    cross_entropy_free_outputs(&strict);
+    cross_entropy_free_outputs(&expected);
+    cross_entropy_free_inputs(&inputs);
+}
+
+/* ---- every kernel, every combination of outputs, steps and types ---- */
+
+enum way { ONE_CALL, GRADIENT_LATER, ONE_SHARD, THREE_SHARDS, WAYS };
+
+static struct cross_entropy_case case_of(const struct quern_kernel *row, int i) {
+    static const quern_dtype labels[] = {QUERN_INT32, QUERN_INT64};
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 6 + i % 2,
+                                                     .vocab = 61 + i, .padding = i % 4, .outputs = WANT_WHAT_IS_FREE,
+                                                     .ignore_index = i % 3 ? -100 : 5, .has_upstream = i % 5 == 1);
+    int n = i;
+    c.reduction = (quern_reduction)(n % 3), n /= 3;
+    c.placement = (enum placement)(n % 3), n /= 3;
+    c.labels_dtype = labels[n % 2], n /= 2;
+    c.later = n % WAYS == GRADIENT_LATER && c.placement != NO_GRAD;
+    c.shards = n % WAYS == ONE_SHARD ? 1 : n % WAYS == THREE_SHARDS ? 3 : 0;
+    if (row->key.cross_entropy.full || i % 2) cross_entropy_add_options(&c, row, i % 4 == 1);
+    return c;
+}
+
+Test(strict_labels, a_bad_row_is_not_written) {
+    const int total = 3 * 3 * 2 * WAYS;
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        /* A step coprime to the numbers of choices still meets every pair of them. */
+        for (int i = 0; i < total; i += (int)test_size(1, 7)) {
+            struct cross_entropy_case c = case_of(row, i);
+            check_bad_rows(&device, &c, i);
+        }
+        device_close(&device);
+    }
+}
+
+/* Rows of several parts: all blocks of a cluster must leave the row. */
+Test(strict_labels, a_bad_row_of_several_parts) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        const int64_t long_row = 2 * part_columns(row->key.cross_entropy.logits) + 77, longest = row->key.cross_entropy.vocab_max;
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        for (int i = 0; i < 2; i++) {
+            struct cross_entropy_case c = case_of(row, i ? 1 : 3);  /* a sum out of place, the losses in place */
+            c.rows = 4;
+            c.vocab = long_row < longest ? long_row : longest;
+            check_bad_rows(&device, &c, i + 3);
+        }
+        device_close(&device);
+    }
+}
+
+/* Few long rows, which the library divides among workers, with a free choice of kernels.  An emulated GPU needs more workers. */
+Test(strict_labels, a_bad_row_of_a_split_call) {
+    setenv("QUERN_EMULATOR_SMS", "32", 1);
+    static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    for (int i = 0; i < 6; i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = dtypes[i % 3], .rows = 4, .vocab = part_columns(dtypes[i % 3]) + 1001, .filled = 5,
+            .reduction = (quern_reduction)(i % 3), .placement = i / 3 ? OUT_OF_PLACE : IN_PLACE,
+            .outputs = i % 2 ? WANT_EVERYTHING : WANT_LSE, .softcap = i % 2 ? 30 : 0);
+        const long long launches = device.kind == QUERN_CUDA ? cuda_launches() : -1;
+        check_bad_rows(&device, &c, i);
+        /* Two calls, each with the labels, the stats, their combination, the gradient and perhaps a sum. */
+        if (launches >= 0) check(cuda_launches() - launches == 2 * (c.reduction ? 5 : 4), "the call is not split");
+    }
+    device_close(&device);
+}
+
+/* ---- good labels ---- */
+
+static void check_good_rows(const struct test_device *device, struct cross_entropy_case *c) {
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs expected, strict;
+    c->ignored_every = 3;
+    cross_entropy_make_inputs(c, &inputs);
+    cross_entropy_run(device, c, &inputs, &expected);
+    c->strict = true;
+    cross_entropy_run(device, c, &inputs, &strict);
+    cross_entropy_check_same(c, &strict, &expected, "strict labels");
+    cross_entropy_free_outputs(&strict);
+    cross_entropy_free_outputs(&expected);
+    cross_entropy_free_inputs(&inputs);
+}
+
+Test(strict_labels, good_and_ignored_labels_give_the_same_bits) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        for (int i = 0; i < 72; i += 11) {
+            struct cross_entropy_case c = case_of(row, i);
+            c.rows = i ? c.rows : 0;
+            check_good_rows(&device, &c);
+        }
+        device_close(&device);
+    }
+}
+
+/* ---- all rows bad ---- */
+
+Test(strict_labels, a_call_of_bad_rows_only) {
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    for (int i = 0; i < 3; i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 3, .vocab = 70, .strict = true,
+                                                         .reduction = (quern_reduction)i, .placement = IN_PLACE);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs outputs;
+        cross_entropy_make_inputs(&c, &inputs);
+        for (int64_t r = 0; r < c.rows; r++) cross_entropy_set_label(&c, &inputs, r, c.vocab + r);
+        c.refused = device.kind == QUERN_CPU ? "args.labels[0] is 70: expected 0 to 69, or ignore_index -100" : NULL;
+        cross_entropy_run(&device, &c, &inputs, &outputs);
+        check(!memcmp(outputs.grad, inputs.logits, (size_t)cross_entropy_grad_bytes(&c)), "the logits were written");
+        const size_t loss_bytes = (size_t)cross_entropy_loss_count(&c) * sizeof(float);
+        check(c.reduction && !c.refused ? outputs.loss[0] == 0 : holds_pattern(outputs.loss, loss_bytes), "the loss is %g",
+              (double)outputs.loss[0]);
+        check(c.refused || (outputs.report.bad_labels == 3 && outputs.report.first_bad_row == 0), "the report counts other rows");
+        cross_entropy_free_outputs(&outputs);
+        cross_entropy_free_inputs(&inputs);
+    }
+    device_close(&device);
+}
+
+/* ---- programs that were compiled against the first header ---- */
+
+Test(strict_labels, an_older_struct_ends_before_the_flag) {
+    enum { OLDEST = offsetof(quern_cross_entropy_args, strict_labels) };
+    struct test_device device;
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 3, .vocab = 70);
+    quern_cross_entropy_args args = cross_entropy_args_of(&c);
+    size_t bytes = 0, older_bytes = 1;
+    device_open(&device, 0, NULL);
+    check_ok(quern_cross_entropy_workspace(device.quern, &args, &bytes));
+    args.size = OLDEST;
+    args.strict_labels = 7;
+    check_ok(quern_cross_entropy_workspace(device.quern, &args, &older_bytes));
+    check(bytes == older_bytes, "%zu bytes instead of %zu", older_bytes, bytes);
+    void *older = malloc(OLDEST);  /* a sanitizer sees a read beyond it */
+    check(older, "no memory");
+    memcpy(older, &args, OLDEST);
+    check_ok(quern_cross_entropy_workspace(device.quern, older, &older_bytes));
+    free(older);
+    args.size = OLDEST + 4;
+    check_status(quern_cross_entropy_workspace(device.quern, &args, &bytes), QUERN_INVALID_STRUCT_SIZE);
+    device_close(&device);
+}
