@@ -944,9 +944,9 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
  *     symmetric memory, plans) therefore take arrays: the thread passes all its handles in one call.  A CPU rank passes one.
  *   - Every wait has a time limit in seconds: that of the call, else of the group, else 60.  After it, or when a rank is lost,
  *     the group is poisoned: this call and every later call on any rank returns the same status at once, with a detail that names
- *     the first missing ranks, their last epoch and phase, and the time waited; quern_group_report has all ranks.  The process, its
- *     CUDA contexts and other groups stay usable.  Destroy the group and create another.  A rank that has not yet seen the error may
- *     still read this rank's input and write its output until that rank's call has returned.
+ *     the first missing ranks, their last epoch and phase, and the time waited; quern_group_report has all ranks.  The process,
+ *     its CUDA contexts and other groups stay usable.  Destroy the group and create another.  A rank that has not yet seen the
+ *     error may still read this rank's input and write its output until that rank's call has returned.
  *   - On GPUs a barrier or all-to-all is enqueued and returns.  If its wait expires on the device, the kernel records an error
  *     and exits normally; the next call on the group, or quern_group_status, returns the error.
  *   - Any function below can return the status of a poisoned group (4xxx).
@@ -1119,9 +1119,9 @@ typedef struct quern_ragged_all_to_all_args {
     quern_dtype metadata_dtype;     /* INT32 or INT64: of the four arrays below; the initialiser sets INT32; 0 is an error */
     const void *input;              /* [input_rows, row_bytes] */
     int64_t input_rows;
-    void *output;                   /* [output_rows, row_bytes]; may overlap input.  GPU: symmetric memory, at the same offset of the
-                                       same allocation on every rank.  CPU: any memory; one copy if it is symmetric or all ranks are
-                                       threads of one process, else two */
+    void *output;                   /* [output_rows, row_bytes]; may overlap input.  GPU: symmetric memory, at the same offset of
+                                       the same allocation on every rank.  CPU: any memory; one copy if it is symmetric or all ranks
+                                       are threads of one process, else two */
     int64_t output_rows;
     int64_t row_bytes;              /* the same on every rank; 0 is allowed */
     int64_t updates;                /* slices per member, the same on every rank; the initialiser sets 1; 0: none */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "adam/adam_select.h"
-#include "os/integers.h"
 #include "runtime/status.h"
 #include "runtime/dtype.h"
 
@@ -36,17 +35,6 @@ struct quern_adam_parts quern_adam_list_parts(const quern_adam_args *args) {
     for (int i = 0; i < QUERN_ADAM_PARTS; i++)
         if (all[i].element) used.list[used.count++] = all[i];
     return used;
-}
-
-const void *quern_adam_part_pointer(const quern_adam_tensor *tensor, const struct quern_adam_part *part) {
-    const void *pointer;
-    memcpy(&pointer, (const char *)tensor + part->offset, sizeof pointer);
-    return pointer;
-}
-
-int64_t quern_adam_part_bytes(const struct quern_adam_part *part, int64_t count) {
-    const int64_t elements = part->is_number ? 1 : part->is_scale ? quern_divide_up(count, QUERN_SCALE_BLOCK) : count;
-    return elements * (int64_t)part->element;
 }
 
 /* ---- the arrays of one tensor ---- */

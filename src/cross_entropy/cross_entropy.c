@@ -9,11 +9,14 @@
 static quern_status run(struct quern_cross_entropy_call *call, const quern_cross_entropy_args *given, void *workspace,
                         size_t workspace_bytes) {
     if (!call->device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
+    struct quern_cross_entropy_ranges ranges;
     quern_status status = quern_cross_entropy_check(call->device, given, &call->args);
-    if (status == QUERN_OK) status = quern_cross_entropy_check_step(call);
+    if (status == QUERN_OK) status = quern_cross_entropy_check_step(call, &ranges);
     const size_t needed = status == QUERN_OK ? quern_cross_entropy_needs(call->device, call->step, &call->args) : 0;
     if (status == QUERN_OK) status = quern_check_workspace(call->device, workspace, workspace_bytes, needed);
-    if (status == QUERN_OK) status = quern_cross_entropy_check_apart(call, workspace, needed);
+    if (status != QUERN_OK) return status;
+    ranges.list[ranges.count++] = quern_range_of("workspace", workspace, (int64_t)needed, QUERN_WRITTEN);
+    status = quern_check_apart(call->device, NULL, ranges.list, NULL, ranges.count);
     if (status == QUERN_OK) status = quern_check_stream(call->device, call->stream);
     if (status != QUERN_OK) return status;
     call->tasks = QUERN_ALL_TASKS;

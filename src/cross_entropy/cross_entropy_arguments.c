@@ -211,15 +211,29 @@ static struct buffers list_buffers(const struct quern_cross_entropy_call *call) 
     }};
 }
 
-static quern_status check_pointers(const struct quern_cross_entropy_call *call) {
+/*
+ * Visits the buffers that the step uses: checks their pointers and lists their ranges.  The gradient may replace the logits, and
+ * the stats of whole rows those of the first shard, since each row is read before it is written.  Such a pair is listed once, as
+ * written.
+ */
+static quern_status visit_buffers(const struct quern_cross_entropy_call *call, bool check,
+                                  struct quern_cross_entropy_ranges *ranges) {
     const struct buffers all = list_buffers(call);
     const struct buffer *buffers = all.list;
     const unsigned step = 1u << call->step;
+    const bool in_place = step & (WHOLE | GRADIENT) && buffers[GRAD].pointer == buffers[LOGITS].pointer;
+    const bool replaces_shards = step & COMBINE && buffers[STATS_OF_ROWS].pointer == buffers[SHARDS].pointer;
+    ranges->count = 0;
     for (size_t i = 0; i < BUFFERS; i++) {
-        const bool needed = call->args.rows && (buffers[i].needed & step);
-        if (!needed && !(buffers[i].pointer && ((buffers[i].needed | buffers[i].used) & step))) continue;
-        quern_status status = quern_check_pointer(call->device, buffers[i].name, buffers[i].pointer, buffers[i].alignment);
-        if (status != QUERN_OK) return status;
+        const struct buffer *buffer = &buffers[i];
+        const bool written = buffer->written & step || (i == SHARDS && replaces_shards);
+        if (!((buffer->needed | buffer->used) & step)) continue;
+        if (!buffer->pointer && !(call->args.rows && buffer->needed & step)) continue;
+        if (check && (!buffer->pointer || (uintptr_t)buffer->pointer & (buffer->alignment - 1)))
+            return quern_check_pointer(call->device, buffer->name, buffer->pointer, buffer->alignment);
+        if ((i == LOGITS && in_place) || (i == STATS_OF_ROWS && replaces_shards)) continue;
+        ranges->list[ranges->count++] = quern_range_of(buffer->name, buffer->pointer, buffer->bytes,
+                                                       written ? QUERN_WRITTEN : QUERN_READ);
     }
     return QUERN_OK;
 }
@@ -242,37 +256,14 @@ static quern_status check_shards(const struct quern_cross_entropy_call *call) {
                       (long long)most);
 }
 
-quern_status quern_cross_entropy_check_step(const struct quern_cross_entropy_call *call) {
+quern_status quern_cross_entropy_check_step(const struct quern_cross_entropy_call *call,
+                                            struct quern_cross_entropy_ranges *ranges) {
     quern_status status = QUERN_OK;
     if (call->step == QUERN_STEP_WHOLE) status = check_whole(call);
     if (call->step == QUERN_STEP_COMBINE) status = check_shards(call);
-    return status == QUERN_OK ? check_pointers(call) : status;
+    return status == QUERN_OK ? visit_buffers(call, true, ranges) : status;
 }
 
-/*
- * The gradient may replace the logits, and the stats of whole rows those of the first shard, since each row is read before it is
- * written.  Such a pair is listed once, as written.
- */
-int quern_cross_entropy_list_ranges(const struct quern_cross_entropy_call *call, struct quern_range *ranges) {
-    const unsigned step = 1u << call->step;
-    const struct buffers all = list_buffers(call);
-    const void *grad = all.list[GRAD].pointer, *stats = all.list[STATS_OF_ROWS].pointer;
-    const bool in_place = step & (WHOLE | GRADIENT) && grad == all.list[LOGITS].pointer;
-    const bool replaces_shards = step & COMBINE && stats == all.list[SHARDS].pointer;
-    int count = 0;
-    for (size_t i = 0; i < BUFFERS; i++) {
-        const struct buffer *buffer = &all.list[i];
-        const bool written = buffer->written & step || (i == SHARDS && replaces_shards);
-        if (!buffer->pointer || !((buffer->needed | buffer->used) & step)) continue;
-        if ((i == LOGITS && in_place) || (i == STATS_OF_ROWS && replaces_shards)) continue;
-        ranges[count++] = quern_range_of(buffer->name, buffer->pointer, buffer->bytes, written ? QUERN_WRITTEN : QUERN_READ);
-    }
-    return count;
-}
-
-quern_status quern_cross_entropy_check_apart(const struct quern_cross_entropy_call *call, const void *workspace, size_t bytes) {
-    struct quern_range ranges[QUERN_CROSS_ENTROPY_RANGES];
-    int count = quern_cross_entropy_list_ranges(call, ranges);
-    ranges[count++] = quern_range_of("workspace", workspace, (int64_t)bytes, QUERN_WRITTEN);
-    return quern_check_apart(call->device, NULL, ranges, NULL, count);
+void quern_cross_entropy_list_ranges(const struct quern_cross_entropy_call *call, struct quern_cross_entropy_ranges *ranges) {
+    visit_buffers(call, false, ranges);
 }

@@ -138,21 +138,20 @@ static int64_t matrix_bytes(int64_t rows, int64_t columns, int64_t stride, quern
 /* The hidden states and their gradient may be one matrix.  d_weight is computed before it is overwritten. */
 static quern_status check_apart(const struct quern_cross_entropy_call *loss, const quern_linear_cross_entropy_args *args,
                                 const void *workspace, size_t bytes) {
-    struct quern_range ranges[QUERN_CROSS_ENTROPY_RANGES + 5];
-    const int64_t rows = args->loss.rows, vocab = rows ? args->loss.vocab : 0, width = args->width;
-    const bool in_place = args->d_hidden && args->d_hidden == args->hidden;
-    int count = quern_cross_entropy_list_ranges(loss, ranges);
-    ranges[count++] = quern_range_of("args.weight", args->weight, matrix_bytes(vocab, width, args->weight_stride,
-                                                                               args->weight_dtype), QUERN_READ);
-    ranges[count++] = quern_range_of("args.d_hidden", args->d_hidden, matrix_bytes(rows, width, args->d_hidden_stride,
-                                                                                   args->hidden_dtype), QUERN_WRITTEN);
-    ranges[count++] = quern_range_of("args.d_weight", args->d_weight, matrix_bytes(args->loss.vocab, width, args->d_weight_stride,
-                                                                                   QUERN_F32), QUERN_WRITTEN);
-    ranges[count++] = quern_range_of("workspace", workspace, (int64_t)bytes, QUERN_WRITTEN);
-    if (!in_place)
-        ranges[count++] = quern_range_of("args.hidden", args->hidden, matrix_bytes(rows, width, args->hidden_stride,
-                                                                                   args->hidden_dtype), QUERN_READ);
-    return quern_check_apart(loss->device, NULL, ranges, NULL, count);
+    struct quern_cross_entropy_ranges ranges;
+    const int64_t rows = args->loss.rows, vocab = args->loss.vocab, width = args->width;
+    const int64_t hidden = matrix_bytes(rows, width, args->hidden_stride, args->hidden_dtype);
+    const int64_t weight = matrix_bytes(rows ? vocab : 0, width, args->weight_stride, args->weight_dtype);
+    const int64_t d_hidden = matrix_bytes(rows, width, args->d_hidden_stride, args->hidden_dtype);
+    const int64_t d_weight = matrix_bytes(vocab, width, args->d_weight_stride, QUERN_F32);
+    quern_cross_entropy_list_ranges(loss, &ranges);
+    struct quern_range *next = &ranges.list[ranges.count];
+    *next++ = quern_range_of("args.weight", args->weight, weight, QUERN_READ);
+    *next++ = quern_range_of("args.d_hidden", args->d_hidden, d_hidden, QUERN_WRITTEN);
+    *next++ = quern_range_of("args.d_weight", args->d_weight, d_weight, QUERN_WRITTEN);
+    *next++ = quern_range_of("workspace", workspace, (int64_t)bytes, QUERN_WRITTEN);
+    if (args->d_hidden != args->hidden) *next++ = quern_range_of("args.hidden", args->hidden, hidden, QUERN_READ);
+    return quern_check_apart(loss->device, NULL, ranges.list, NULL, next - ranges.list);
 }
 
 /* ---- workspace: the logits of a chunk, then the workspaces of the call for all rows and of the call for a chunk ---- */
@@ -314,7 +313,8 @@ quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear
     if (status == QUERN_OK) status = quern_check_stream(device, stream);
     if (status != QUERN_OK) return status;
     fill_calls(&call, device, workspace, stream);
-    status = quern_cross_entropy_check_step(&call.all);
+    struct quern_cross_entropy_ranges ranges;
+    status = quern_cross_entropy_check_step(&call.all, &ranges);
     if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call.all);
     if (status == QUERN_OK) status = run_task(&call.all, QUERN_COUNT_LABELS);
     if (status == QUERN_OK) status = run_chunks(&call);

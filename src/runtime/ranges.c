@@ -7,13 +7,6 @@
 #include "os/text.h"
 #include "runtime/status.h"
 
-struct quern_range quern_range_of(const char *name, const void *pointer, int64_t bytes, enum quern_access access) {
-    struct quern_range range = {.begin = (uintptr_t)pointer, .name = name, .place = QUERN_NO_PLACE, .access = access};
-    if (!pointer) bytes = 0;
-    if (__builtin_add_overflow(range.begin, (uintptr_t)bytes, &range.end)) range.end = UINTPTR_MAX;
-    return range;
-}
-
 /* ---- sorting by address ---- */
 
 static void sort_few(struct quern_range *ranges, int64_t count) {
@@ -33,10 +26,17 @@ static int64_t run_end(const struct quern_range *ranges, int64_t first, int64_t 
     return end < count ? end : count;
 }
 
+/* Without a branch on the addresses, which nobody can predict. */
 static void merge(const struct quern_range *from, int64_t first, int64_t middle, int64_t end, struct quern_range *to) {
-    int64_t left = first, right = middle;
-    for (int64_t i = first; i < end; i++)
-        to[i] = right == end || (left < middle && from[left].begin <= from[right].begin) ? from[left++] : from[right++];
+    int64_t left = first, right = middle, i = first;
+    while (left < middle && right < end) {
+        const bool take_left = from[left].begin <= from[right].begin;
+        to[i++] = from[take_left ? left : right];
+        left += take_left;
+        right += !take_left;
+    }
+    memcpy(to + i, from + left, (size_t)(middle - left) * sizeof *to);
+    memcpy(to + i + (middle - left), from + right, (size_t)(end - right) * sizeof *to);
 }
 
 /*

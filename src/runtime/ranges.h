@@ -27,7 +27,11 @@ struct quern_range {
 #define QUERN_NO_PLACE UINT32_MAX  /* the range belongs to no item of a list */
 
 /* The range of a buffer that belongs to no list.  One that would pass the end of all addresses ends there. */
-struct quern_range quern_range_of(const char *name, const void *pointer, int64_t bytes, enum quern_access access);
+static inline struct quern_range quern_range_of(const char *name, const void *pointer, int64_t bytes, enum quern_access access) {
+    struct quern_range range = {.begin = (uintptr_t)pointer, .name = name, .place = QUERN_NO_PLACE, .access = access};
+    if (__builtin_add_overflow(range.begin, pointer ? (uintptr_t)bytes : 0, &range.end)) range.end = UINTPTR_MAX;
+    return range;
+}
 
 /*
  * Fails with QUERN_INVALID_ARGUMENT if a range that is written overlaps another one.  The detail names both; `list` (or NULL) is

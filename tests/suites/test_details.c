@@ -44,13 +44,14 @@ Test(details, long_names_of_the_caller) {
     quern_blas *blas;
     char path[3000];
     memset(path, 'x', sizeof path);
-    path[0] = '/', path[sizeof path - 1] = 0;
+    path[0] = '/';
     for (size_t i = 200; i < sizeof path; i += 200) path[i - 1] = '/';
     path[sizeof path - 1] = 0;
     device_open(&device, 0, NULL);
     check_detail(quern_load_pack(path), QUERN_SYSTEM_ERROR, "/xxxxx");
     path[900] = 0;
     check_detail(quern_load_pack(path), QUERN_SYSTEM_ERROR, "cannot be opened: No such file or directory");
+    path[400] = 0;
     check_detail(quern_blas_open(device.quern, path, &blas), QUERN_NOT_SUPPORTED, "No such file or directory");
     check_detail(quern_blas_open(device.quern, "libnone.so", &blas), QUERN_NOT_SUPPORTED, "no BLAS can be opened of libnone.so: ");
     device_close(&device);
@@ -63,8 +64,8 @@ static void fill_step(quern_adam_args *args, quern_adam_tensor *tensor) {
     *args = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
     args->param_dtype = args->grad_dtype = args->m_dtype = args->v_dtype = QUERN_F32;
     args->tensors = tensor, args->tensor_count = 1, args->lr = 1, args->step = 1;
-    *tensor = (quern_adam_tensor){.param = memory[0], .grad = memory[1], .m = memory[2], .v = memory[3], .m_scale = (void *)memory[4],
-                                  .v_scale = (void *)memory[5], .count = 4};
+    *tensor = (quern_adam_tensor){.param = memory[0], .grad = memory[1], .m = memory[2], .v = memory[3],
+                                  .m_scale = (void *)memory[4], .v_scale = (void *)memory[5], .count = 4};
 }
 
 Test(details, a_combination_that_no_kernel_has) {
