@@ -21,7 +21,7 @@ static struct shared {
 } *shared;
 
 static void check(quern_status status) {
-    char detail[512];
+    char detail[256];
     if (status == QUERN_OK) return;
     quern_error_detail(detail, sizeof detail);
     fprintf(stderr, "%s: %s\n", quern_status_string(status), detail);

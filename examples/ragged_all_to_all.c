@@ -10,7 +10,7 @@
 #include <quern.h>
 
 static void check(quern_status status) {
-    char detail[512];
+    char detail[256];
     if (status == QUERN_OK) return;
     quern_error_detail(detail, sizeof detail);
     fprintf(stderr, "%s: %s\n", quern_status_string(status), detail);

@@ -21,7 +21,7 @@ struct run {
 };
 
 static void check(quern_status status) {
-    char detail[512];
+    char detail[256];
     if (status == QUERN_OK) return;
     quern_error_detail(detail, sizeof detail);
     fprintf(stderr, "%s: %s\n", quern_status_string(status), detail);
@@ -77,7 +77,7 @@ int main(void) {
            same ? "the same" : "other");
 
     saved[bytes / 2] ^= 1;                               /* a damaged state is refused */
-    char detail[512];
+    char detail[256];
     quern_status status = quern_adam_load(device, &second.args, saved, bytes, NULL, NULL);
     quern_error_detail(detail, sizeof detail);
     printf("damaged: %s: %s\n", quern_status_string(status), detail);

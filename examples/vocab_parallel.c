@@ -20,7 +20,7 @@ static const int32_t LABELS[ROWS] = {6, 2, -100};              /* the last row i
 static float loss[RANKS], grad[RANKS][ROWS][VOCAB];
 
 static void check(quern_status status) {
-    char detail[512];
+    char detail[256];
     if (status == QUERN_OK) return;
     quern_error_detail(detail, sizeof detail);
     fprintf(stderr, "%s: %s\n", quern_status_string(status), detail);

@@ -29,7 +29,12 @@
  *                  compiled against an older header keeps working.
  *   Flags          A flag in a struct is an int32_t.  1: yes, 0: no.
  *   Units          Sizes, counts, offsets and strides are signed 64-bit and count elements, unless a comment says bytes or rows.
+ *                  No buffer or workspace has more than 2^47 bytes, no matrix more than 2^41 rows or columns, no list more than
+ *                  2^32 - 1 items.  Larger sizes are QUERN_INVALID_SHAPE.
  *   Alignment      A tensor may start at any multiple of its element size.  16-byte alignment (32-byte on Blackwell) is faster.
+ *   Overlaps       A buffer that a call writes must not overlap another buffer of the call, except where a comment allows it.  A
+ *                  matrix extends from its first byte to its last, padding of the rows included.  The library compares all buffers
+ *                  that the call uses and returns QUERN_INVALID_ARGUMENT with the names of both.
  *   Ownership      The caller owns every buffer.  An operation allocates no memory.  A workspace comes from the caller, in the
  *                  memory of the device, 16-byte aligned.  The matching ..._workspace function returns its size in bytes.  Calls
  *                  that run at the same time need separate workspaces.
@@ -73,7 +78,7 @@ typedef enum quern_status {
     QUERN_NULL_POINTER = 1001,       /* a required pointer is NULL */
     QUERN_INVALID_STRUCT_SIZE = 1002,/* size is 0 (initialiser macro not used) or larger than this library knows */
     QUERN_INVALID_DTYPE = 1003,      /* not a value of quern_dtype, or one that this field does not take */
-    QUERN_INVALID_SHAPE = 1004,      /* a negative size, a stride shorter than the row, a size that overflows */
+    QUERN_INVALID_SHAPE = 1004,      /* a negative size, a stride shorter than the row, more than memory can hold */
     QUERN_WORKSPACE_TOO_SMALL = 1005,
     QUERN_NOT_PREPARED = 1006,       /* quern_prepare was not called for this operation on this device */
     QUERN_INVALID_PACK = 1007,       /* a kernel pack of another version, truncated or damaged */
@@ -109,7 +114,8 @@ const char *quern_status_blame(quern_status status);
 /*
  * Copies the detail of the calling thread's last failed call: the invalid value or failed step, and what was expected.  Copies at
  * most bytes - 1 characters and a terminating zero to buffer, which may be NULL if bytes is 0.  Returns the length of the whole
- * text, as snprintf does.  A text has at most 1,023 characters.  Thread-safe.
+ * text, as snprintf does.  A text is one line of at most 255 characters: the nearest cause, of which the ..._explain functions,
+ * quern_device_report and quern_group_report write the rest.  Thread-safe.
  */
 size_t quern_error_detail(char *buffer, size_t bytes);
 
@@ -323,7 +329,7 @@ typedef struct quern_row_stats {
  * not change.
  *
  * The gradient may overwrite the logits: grad == logits with the same dtype and stride.  Otherwise grad must not overlap logits.
- * No other output may overlap an input, another output or the workspace.  The library checks grad against logits only.
+ * No other output may overlap an input, another output or the workspace.
  */
 typedef struct quern_cross_entropy_args {
     uint32_t size;
@@ -344,7 +350,7 @@ typedef struct quern_cross_entropy_args {
     const float *grad_loss;         /* upstream gradient per row; NULL: 1 */
     int64_t grad_loss_stride;       /* elements from one row's value to the next, any sign; 0: one value for all rows.  The
                                        initialiser sets 1 */
-    float grad_scale;               /* a further factor of the gradient (a loss scale); the initialiser sets 1 */
+    float grad_scale;               /* a further factor of the gradient (a loss scale), finite; the initialiser sets 1 */
     quern_cross_entropy_report *report;  /* [1], in the memory of the device; NULL: not written */
 
     /* Options; 0 and NULL disable each, at no cost. */
@@ -557,8 +563,10 @@ enum { QUERN_SCALE_BLOCK = 32 };
 
 /*
  * One tensor and its optimizer state, in the memory of the device.  Each array has `count` contiguous elements; a scale has
- * (count + 31) / 32 bytes.  Fields that the arguments do not use are ignored, and all fields of an empty tensor.  Arrays of one
- * tensor that overlap are refused.  Arrays of two tensors must not overlap either; the library does not check that.
+ * (count + 31) / 32 bytes.  Fields that the arguments do not use are ignored, and all fields of an empty tensor.  Arrays
+ * must not overlap, nor may control or the workspace overlap them; two tensors may share what is only read, and copy_max.  Plans,
+ * and calls without a plan for lists of up to 512 arrays, compare all arrays and the control.  For longer lists, calls compare the
+ * arrays of each tensor only.
  */
 typedef struct quern_adam_tensor {
     void *param;         /* args.param_dtype; with an F32 master it is written but not read */
@@ -711,7 +719,10 @@ void quern_adam_plan_destroy(quern_adam_plan *plan);
 
 /* ---- gradients: norm and accumulation ---- */
 
-/* A gradient and the sum to which it is added, each with `count` contiguous elements, in the memory of the device. */
+/*
+ * A gradient and the sum to which it is added, each with `count` contiguous elements, in the memory of the device.  What a call
+ * writes must not overlap another array; of a list with more than 512 arrays only those of each item are compared.
+ */
 typedef struct quern_gradient {
     void *grad;          /* args.grad_dtype */
     float *main_grad;    /* quern_accumulate: the sum; must not overlap grad */
@@ -734,7 +745,7 @@ typedef struct quern_gradient_norm_args {
     uint32_t gradient_size;      /* sizeof(quern_gradient), set by the initialiser */
     quern_dtype grad_dtype;      /* F32, F16 or BF16 */
     const quern_gradient *gradients;  /* [gradient_count], in host memory, read before the call returns; main_grad is not used */
-    int64_t gradient_count;
+    int64_t gradient_count;      /* below 2^32 */
     const quern_adam_plan *plan; /* replaces gradients: the gradients of the plan */
     double max_norm;             /* >= 0; 0: no clipping */
     double grad_scale;           /* > 0; 0: 1 */
@@ -770,7 +781,7 @@ typedef struct quern_accumulate_args {
     quern_dtype grad_dtype;      /* F32, F16 or BF16 */
     int32_t zero_grads;          /* 1: grad is set to zero after use; 0: it is only read */
     const quern_gradient *gradients;  /* [gradient_count], in host memory, read before the call returns */
-    int64_t gradient_count;
+    int64_t gradient_count;      /* below 2^32 */
     double scale;                /* within the range of fp32; the initialiser sets 1 */
 } quern_accumulate_args;
 
@@ -806,9 +817,9 @@ quern_status quern_accumulate(quern_device *device, const quern_accumulate_args 
 quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam_args *args, size_t *bytes);
 
 /*
- * Saves the state of the tensors to host memory of `bytes` bytes, at any address, with args.step and args.seed.  If control.step
- * counts the steps, copy its value to args.step first.  Waits for the copy; work on the tensors must have completed.  Saving a
- * loaded state gives the same bytes.  Thread-safe.
+ * Saves the state of the tensors to host memory of `bytes` bytes, at any address outside the tensors, with args.step and
+ * args.seed.  If control.step counts the steps, copy its value to args.step first.  Waits for the copy; work on the tensors must
+ * have completed.  Saving a loaded state gives the same bytes.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT if bytes differs from quern_adam_saved_bytes; those of quern_adam about the list;
  * QUERN_CUDA_ERROR, after which `saved` holds no valid state.
  */
@@ -841,9 +852,9 @@ quern_status quern_adam_load(quern_device *device, const quern_adam_args *args, 
  *     symmetric memory, plans) therefore take arrays: the thread passes all its handles in one call.  A CPU rank passes one.
  *   - Every wait has a time limit in seconds: that of the call, else of the group, else 60.  After it, or when a rank is lost,
  *     the group is poisoned: this call and every later call on any rank returns the same status at once, with a detail that names
- *     the missing ranks, their last epoch and phase, and the time waited.  The process, its CUDA contexts and other groups stay
- *     usable.  Destroy the group and create another.  A rank that has not yet seen the error may still read this rank's input and
- *     write its output until that rank's call has returned.
+ *     the first missing ranks, their last epoch and phase, and the time waited; quern_group_report has all ranks.  The process,
+ *     its CUDA contexts and other groups stay usable.  Destroy the group and create another.  A rank that has not yet seen the
+ *     error may still read this rank's input and write its output until that rank's call has returned.
  *   - On GPUs a barrier or all-to-all is enqueued and returns.  If its wait expires on the device, the kernel records an error
  *     and exits normally; the next call on the group, or quern_group_status, returns the error.
  *   - Any function below can return the status of a poisoned group (4xxx).
@@ -1010,9 +1021,9 @@ typedef struct quern_ragged_all_to_all_args {
     quern_dtype metadata_dtype;     /* INT32 or INT64: of the four arrays below; the initialiser sets INT32 */
     const void *input;              /* [input_rows, row_bytes] */
     int64_t input_rows;
-    void *output;                   /* [output_rows, row_bytes].  GPU: symmetric memory, at the same offset of the same allocation
-                                       on every rank.  CPU: any memory; one copy if it is symmetric or all ranks are threads of
-                                       one process, else two */
+    void *output;                   /* [output_rows, row_bytes]; may overlap input.  GPU: symmetric memory, at the same offset of
+                                       the same allocation on every rank.  CPU: any memory; one copy if it is symmetric or all ranks
+                                       are threads of one process, else two */
     int64_t output_rows;
     int64_t row_bytes;              /* the same on every rank; 0 is allowed */
     int64_t updates;                /* slices per member, the same on every rank; the initialiser sets 1 */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 static int fail(const char *call) {
-    char detail[512];
+    char detail[256];
     quern_error_detail(detail, sizeof detail);
     fprintf(stderr, "%s: %s\n", call, detail);
     return 1;

@@ -24,6 +24,15 @@ SAVED = "src/adam/adam_saved.c"
 LOAD = "src/adam/adam_load.c"
 
 CPU = [
+    ("a count of 2^60", "src/adam/adam_tensors.c",
+     "tensor->count < 0 || tensor->count > QUERN_ADAM_MAX_COUNT", "tensor->count < 0", "test_sizes"),
+    ("tensors not compared with each other", "src/adam/adam_apart.c",
+     "int64_t total = is_short ? list_ranges(&parts, args, list, ranges) : 0;",
+     "int64_t total = is_short ? 0 * list_ranges(&parts, args, list, ranges) : 0;", "test_overlaps"),
+    ("control not compared with a plan", "src/adam/adam_apart.c",
+     "if (meets_plan(plan, &others[i]))", "if (false && meets_plan(plan, &others[i]))", "test_overlaps"),
+    ("long lists sorted in one pass", "src/runtime/ranges.c",
+     "    while (run_end(from, 0, count) < count) {", "    if (run_end(from, 0, count) < count) {", "test_overlaps"),
     # the arithmetic of a step
     ("the square of a gradient rounded", ARITHMETIC,
      "{vector_fms(g.first, g.first, v.first), vector_fms(g.second, g.second, v.second)}",

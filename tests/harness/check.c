@@ -1,11 +1,15 @@
-/* Reads the calling thread's error detail for the assertions of check.h. */
+/* Reads the calling thread's error detail for the assertions of check.h, and checks that it is one short line. */
+#include <string.h>
+
 #include "harness/check.h"
 
 static _Thread_local char detail[4096];
 
 const char *error_detail(void) {
     detail[0] = 0;
-    quern_error_detail(detail, sizeof detail);
+    const size_t length = quern_error_detail(detail, sizeof detail);
+    check(length == strlen(detail) && length <= 255, "a detail of %zu characters: %s", length, detail);
+    for (size_t i = 0; i < length; i++) check((unsigned char)detail[i] >= ' ', "a detail of several lines: %s", detail);
     return detail;
 }
 

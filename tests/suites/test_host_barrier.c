@@ -255,7 +255,7 @@ static void check_same_words(struct rank *rank, quern_group *group, quern_status
     _Static_assert(sizeof(struct board) >= 8 * RANK_TEXT_BYTES, "of up to eight ranks");
     char (*words)[RANK_TEXT_BYTES] = rank->shared, detail[RANK_TEXT_BYTES];
     rank_status(rank, quern_group_status(group), expected);
-    quern_error_detail(detail, sizeof detail);
+    rank_check(rank, quern_error_detail(detail, sizeof detail) <= 255, "a long detail: %s", detail);
     const char *reason = strstr(detail, ": ");
     rank_check(rank, reason, "no reason in \"%s\"", detail);
     memcpy(words[rank->rank], reason, strlen(reason) + 1);
@@ -314,8 +314,8 @@ static quern_status miss_many(struct rank *rank) {
     if (rank->rank == 0) {
         rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
         rank_check_detail(rank, "for rank 1 (process ");
-        rank_check_detail(rank, ", rank 8 (process ");
-        rank_check_detail(rank, " and 11 more");
+        rank_check_detail(rank, "), rank 2 (last epoch 0), rank 3 (last epoch 0)");
+        rank_check_detail(rank, " and 16 more");
     }
     rank_line_up(rank);
     rank_status(rank, quern_group_status(group), QUERN_PEER_TIMEOUT);
@@ -402,8 +402,8 @@ static quern_status make_mistakes(struct rank *rank) {
         CALL(.members = (int[]){1, 0}, .member_count = 2), .detail = "members[1] is 0 after 1: expected ascending ranks"},
         CALL(.members = (int[]){0, 0}, .member_count = 2), .detail = "members[1] is 0 after 0: expected ascending ranks"},
         CALL(.members = (int[]){1, 2}, .member_count = 2), .detail = "the 2 members do not include the calling rank, 0"},
-        CALL(.members = (int[]){0}, .member_count = 0), .detail = "the 0 members do not include the calling rank, 0"},
-        CALL(.members = (int[]){0}, .member_count = -1), .detail = "the -1 members do not include the calling rank, 0"},
+        CALL(.members = (int[]){0}, .member_count = 0), .detail = "args.member_count is 0: expected 1 to 3"},
+        CALL(.members = (int[]){0}, .member_count = -1), .detail = "args.member_count is -1: expected 1 to 3"},
         CALL(.timeout = -1), .detail = "timeout is -1: expected seconds, 0 or more"},
         CALL(.timeout = -INFINITY), .detail = "timeout is -inf"},
         CALL(.timeout = NAN), .detail = "timeout is "},

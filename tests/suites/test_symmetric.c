@@ -160,7 +160,7 @@ static quern_status name_places(struct rank *rank) {
     for (int i = 0; i < 6; i++) {
         size_t huge = i == 3 && rank->rank == 1 ? (size_t)1 << 50 : 10;
         void *pointer;
-        rank_status(rank, quern_symmetric_alloc(&group, 1, &huge, &pointer), i == 3 ? QUERN_OUT_OF_MEMORY : QUERN_OK);
+        rank_status(rank, quern_symmetric_alloc(&group, 1, &huge, &pointer), i == 3 ? QUERN_INVALID_SHAPE : QUERN_OK);
         if (i == 3) continue;
         last = pointer;
         rank_check(rank, quern_symmetric_find(member, last + 4, 6, &place) == QUERN_MEMORY_SYMMETRIC, "it is not found");
@@ -398,7 +398,7 @@ static void limit_descriptors(struct rank *rank, size_t *bytes, const size_t **b
 
 static const struct failure failures[] = {
     {ask_too_much, QUERN_OUT_OF_MEMORY, "rank 0: the ranks ask for 35184372", false},
-    {ask_absurdly, QUERN_OUT_OF_MEMORY, "rank 1: bytes[0] is 18446744073709551612", false},
+    {ask_absurdly, QUERN_INVALID_SHAPE, "rank 1: bytes[0] is 18446744073709551612", false},
     {pass_no_sizes, QUERN_NULL_POINTER, "rank 1: bytes is NULL", false},
     {pass_no_pointers, QUERN_NULL_POINTER, "rank 1: pointers is NULL", false},
     {limit_file_sizes, QUERN_OUT_OF_MEMORY, "rank 0: making 307200 bytes of shared memory: File too large", true},
@@ -604,7 +604,7 @@ static quern_status overlap(struct rank *rank) {
     refuse_range(rank, group, fresh, 100, part + 9, 20, QUERN_INVALID_ARGUMENT, "begins 9 bytes before it and was allocated");
     refuse_range(rank, group, fresh, 100, part, 1000, QUERN_INVALID_ARGUMENT, "begins 0 bytes before it and was allocated before");
     refuse_range(rank, group, fresh, 100, NULL, 20, QUERN_NULL_POINTER, "rank 1: pointers[0] is NULL");
-    refuse_range(rank, group, fresh, 100, fresh, 0, QUERN_INVALID_ARGUMENT, "rank 1: bytes[0] is 0: expected at least 1");
+    refuse_range(rank, group, fresh, 100, fresh, 0, QUERN_INVALID_ARGUMENT, "rank 1: bytes[0] is 0: expected 1 to 2^47");
     refuse_peer(rank, group, fresh, 0, "not in symmetric memory");  /* nothing was kept */
     register_range(rank, group, arena, 1000);                       /* its neighbours are free */
     register_range(rank, group, arena + 2000, 8000);
