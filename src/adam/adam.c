@@ -1,6 +1,7 @@
 /* quern_adam, its workspace and its explanation: check the arguments, choose a kernel, run the step on its device. */
 #include <fenv.h>
 
+#include "adam/adam_apart.h"
 #include "adam/adam_arguments.h"
 #include "adam/adam_cpu.h"
 #include "adam/adam_cuda.h"
@@ -31,6 +32,22 @@ quern_status quern_adam_workspace(const quern_device *device, const quern_adam_a
     return status;
 }
 
+/* On a GPU the kernel reads the control while it writes the tensors. */
+static quern_status check_apart(const struct quern_adam_call *call) {
+    const quern_adam_control *control = &call->args.control;
+    const struct quern_range others[] = {
+        quern_range_of("args.control.lr", control->lr, sizeof *control->lr, QUERN_READ),
+        quern_range_of("args.control.step", control->step, sizeof *control->step, QUERN_WRITTEN),
+        quern_range_of("args.control.grad_scale", control->grad_scale, sizeof *control->grad_scale, QUERN_READ),
+        quern_range_of("args.control.clip", control->clip, sizeof *control->clip, QUERN_READ),
+        quern_range_of("args.control.found_inf", control->found_inf, sizeof *control->found_inf, QUERN_READ),
+        quern_range_of("workspace", call->workspace, (int64_t)needs(call->device, &call->args), QUERN_WRITTEN),
+    };
+    const int count = sizeof others / sizeof *others;
+    if (call->args.plan) return quern_adam_check_against_plan(call->device, call->args.plan, others, count);
+    return quern_adam_check_apart(call->device, &call->args, &call->list, others, count);
+}
+
 static quern_status run(struct quern_adam_call *call, const quern_adam_args *args, size_t workspace_bytes) {
     quern_device *device = call->device;
     quern_status status = check(device, args, &call->args);
@@ -38,6 +55,7 @@ static quern_status run(struct quern_adam_call *call, const quern_adam_args *arg
     call->list = quern_adam_list_of(&call->args);
     if (!call->args.plan) status = quern_adam_check_tensors(device, &call->args, &call->list);
     if (status == QUERN_OK) status = quern_check_workspace(device, call->workspace, workspace_bytes, needs(device, &call->args));
+    if (status == QUERN_OK) status = check_apart(call);
     if (status == QUERN_OK) status = quern_check_stream(device, call->stream);
     if (status != QUERN_OK) return status;
     const struct quern_adam_request request = quern_adam_request_of(&call->args);

@@ -17,9 +17,6 @@ enum {
     OLDEST_TENSOR = offsetof(quern_adam_tensor, m_scale)
 };
 
-/* The place of a tensor is one word of the counter of random numbers. */
-#define MAX_TENSORS (((int64_t)1 << 32) - 1)
-
 /* The oldest struct has padding in the place of eps_mode, with any content. */
 quern_status quern_adam_take(const quern_device *device, const quern_adam_args *given, quern_adam_args *args) {
     quern_status status = quern_check_grown_struct(device, "args", given, OLDEST_ARGS, sizeof *args);
@@ -75,11 +72,8 @@ static quern_status check_list(const quern_device *device, const quern_adam_args
     if (args->use_multipliers && args->tensor_size < known)
         return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size is %u with use_multipliers: expected %zu, since a "
                           "shorter tensor has no multipliers", args->tensor_size, known);
-    quern_status status = quern_check_not_negative(device, "args.tensor_count", args->tensor_count);
+    quern_status status = quern_check_count(device, "args.tensor_count", args->tensor_count, QUERN_MOST_ITEMS);
     if (status != QUERN_OK) return status;
-    if (args->tensor_count > MAX_TENSORS)
-        return quern_fail(device, QUERN_INVALID_SHAPE, "args.tensor_count is %lld: expected at most %lld",
-                          (long long)args->tensor_count, (long long)MAX_TENSORS);
     return args->tensor_count ? quern_check_pointer(device, "args.tensors", args->tensors, sizeof(void *)) : QUERN_OK;
 }
 

@@ -59,8 +59,9 @@ static int64_t units_at(const void *list, int64_t place) {
 }
 
 quern_status quern_adam_mark(const quern_device *device, const struct quern_adam_list *list, struct quern_list_marks *marks) {
-    if (quern_mark_list(marks, list, list->count, units_at)) return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "the tensors have more than 2^63 elements together");
+    if (quern_mark_list(marks, list, list->count, units_at) && marks->units <= QUERN_ADAM_MAX_COUNT) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "the count of args.tensors is more than %lld together",
+                      (long long)QUERN_ADAM_MAX_COUNT);
 }
 
 int64_t quern_adam_tiles(int64_t count) {

@@ -4,8 +4,14 @@
 
 #include "adam/list_marks.h"
 #include "kernels/problem.h"
+#include "os/sizes.h"
 #include "quern.h"
 #include "runtime/cuda_driver.h"
+
+/* Elements of one tensor: no type has more than 4 bytes.  The list has no more together. */
+#define QUERN_ADAM_MAX_COUNT (QUERN_MOST_BYTES / 4)
+
+struct quern_adam_piece;
 
 /* A plan: a list that has been checked, divided and, on a GPU, written to device memory. */
 struct quern_adam_plan {
@@ -20,6 +26,10 @@ struct quern_adam_plan {
     struct quern_adam_slice *slices;   /* [tensors] */
     struct quern_adam_extras *extras;  /* [tensors] */
     struct quern_adam_tile *tiles;     /* [tile_count] */
+
+    /* The memory of the arrays, ascending: see adam_apart.h. */
+    struct quern_adam_piece *pieces;   /* [piece_count] */
+    int64_t piece_count;
 
     quern_adam_tensor tensors[];       /* of this library's header */
 };

@@ -287,6 +287,7 @@ quern_status quern_adam_load(quern_device *device, const quern_adam_args *given,
     if (status != QUERN_OK) return status;
     const struct quern_adam_list list = quern_adam_list_of(&args);
     status = check_saved(device, &list, saved, bytes, &header);
+    if (status == QUERN_OK) status = quern_adam_saved_check_apart(device, &args, saved, bytes, QUERN_READ);
     if (status != QUERN_OK) return status;
     const struct quern_adam_saved_form form = form_of(&header);
     status = load(device, &args, &form, saved);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adam/adam_apart.h"
 #include "adam/adam_arguments.h"
 #include "adam/adam_tensors.h"
 #include "os/integers.h"
@@ -88,7 +89,10 @@ static quern_status fill(struct quern_adam_plan *plan, const struct quern_adam_l
         plan->tensors[place] = *quern_adam_tensor_at(list, place, &room);
         plan->tile_count += quern_adam_tiles(plan->tensors[place].count);
     }
-    return plan->device->kind == QUERN_CUDA ? make_tables(plan) : QUERN_OK;
+    status = quern_adam_keep_pieces(plan);
+    if (status == QUERN_OK && plan->device->kind == QUERN_CUDA) status = make_tables(plan);
+    if (status != QUERN_OK) free(plan->pieces);
+    return status;
 }
 
 static quern_status create(quern_device *device, const quern_adam_args *args, quern_adam_plan **out) {
@@ -124,5 +128,6 @@ void quern_adam_plan_destroy(quern_adam_plan *plan) {
         if (quern_cuda_begin_visit(&visit, plan->device->context) == CUDA_SUCCESS) visit.cuda->memory_free(plan->memory);
         quern_cuda_end_visit(&visit);
     }
+    free(plan->pieces);
     free(plan);
 }

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "adam/adam_apart.h"
 #include "adam/adam_arguments.h"
 #include "adam/adam_select.h"
 #include "adam/adam_tensors.h"
 #include "os/checksum.h"
 #include "os/integers.h"
+#include "os/sizes.h"
 #include "runtime/device_memory.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
@@ -48,20 +50,16 @@ size_t quern_adam_saved_room(size_t bytes) {
 
 quern_status quern_adam_saved_size(const quern_device *device, const struct quern_adam_saved_form *form,
                                    const struct quern_adam_list *list, size_t *bytes) {
-    const int64_t largest = INT64_MAX / 64;  /* of a tensor, whose arrays then have fewer than 2^63 bytes together */
-    const size_t counts = quern_adam_saved_room((size_t)list->count * sizeof(int64_t));
-    int64_t total = (int64_t)(sizeof(struct quern_adam_saved_header) + counts);
-    bool fits = true;
+    int64_t total = sizeof(struct quern_adam_saved_header) + sizeof(uint64_t);
+    bool fits = quern_add_bytes(&total, (int64_t)quern_adam_saved_room((size_t)list->count * sizeof(int64_t)));
     for (int64_t place = 0; place < list->count && fits; place++) {
         const int64_t count = quern_adam_count_at(list, place);
-        size_t tensor = 0;
-        fits = count <= largest;
-        for (int part = 0; part < QUERN_SAVED_PARTS && fits; part++)
-            tensor += quern_adam_saved_room(quern_adam_saved_part_bytes(form, (enum quern_adam_saved_part)part, count));
-        fits = fits && !__builtin_add_overflow(total, (int64_t)tensor, &total);
+        for (int part = 0; part < QUERN_SAVED_PARTS && fits; part++) {
+            const size_t array = quern_adam_saved_part_bytes(form, (enum quern_adam_saved_part)part, count);
+            fits = quern_add_bytes(&total, (int64_t)quern_adam_saved_room(array));
+        }
     }
-    fits = fits && !__builtin_add_overflow(total, (int64_t)sizeof(uint64_t), &total);
-    if (!fits) return quern_fail(device, QUERN_INVALID_SHAPE, "the state of these tensors is larger than 2^63 bytes");
+    if (!fits) return quern_fail(device, QUERN_INVALID_SHAPE, "the state of args.tensors is larger than 2^47 bytes: expected less");
     *bytes = (size_t)total;
     return QUERN_OK;
 }
@@ -72,12 +70,19 @@ quern_status quern_adam_saved_check(const quern_device *device, const quern_adam
     quern_status status = quern_adam_take(device, given, args);
     if (status == QUERN_OK) status = quern_adam_check_form(device, args);
     if (status == QUERN_OK && args->plan) status = quern_adam_check_plan(device, args);
-    if (status != QUERN_OK || args->plan) return status;
+    if (status != QUERN_OK) return status;
     args->grad_dtype = QUERN_NO_DTYPE;
     args->copy_dtype = QUERN_NO_DTYPE;
     args->use_multipliers = 0;
     const struct quern_adam_list list = quern_adam_list_of(args);
-    return quern_adam_check_tensors(device, args, &list);
+    return args->plan ? QUERN_OK : quern_adam_check_tensors(device, args, &list);
+}
+
+quern_status quern_adam_saved_check_apart(const quern_device *device, const quern_adam_args *args, const void *saved, size_t bytes,
+                                          enum quern_access access) {
+    const struct quern_adam_list list = quern_adam_list_of(args);
+    const struct quern_range range = quern_range_of("saved", saved, (int64_t)bytes, access);
+    return quern_adam_check_long_apart(device, args, &list, &range, 1);
 }
 
 quern_status quern_adam_saved_bytes(const quern_device *device, const quern_adam_args *given, size_t *bytes) {
@@ -160,5 +165,6 @@ quern_status quern_adam_save(quern_device *device, const quern_adam_args *given,
     if (status == QUERN_OK && bytes != needed)
         status = quern_fail(device, QUERN_INVALID_ARGUMENT, "bytes is %zu: expected %zu, as quern_adam_saved_bytes says", bytes,
                             needed);
+    if (status == QUERN_OK) status = quern_adam_saved_check_apart(device, &args, saved, bytes, QUERN_WRITTEN);
     return status == QUERN_OK ? save(device, &args, saved, bytes) : status;
 }

@@ -3,6 +3,7 @@
 #define QUERN_ADAM_SAVED_H
 
 #include "adam/adam_list.h"
+#include "runtime/ranges.h"
 
 struct quern_adam_saved_header {
     char magic[8];
@@ -47,6 +48,10 @@ size_t quern_adam_saved_room(size_t bytes);
 
 /* Checks the arguments and tensors of the three public functions.  Gradients and copies are ignored. */
 quern_status quern_adam_saved_check(const quern_device *device, const quern_adam_args *given, quern_adam_args *args);
+
+/* Checks that the saved bytes are no part of the tensors, whose arrays are apart. */
+quern_status quern_adam_saved_check_apart(const quern_device *device, const quern_adam_args *args, const void *saved, size_t bytes,
+                                          enum quern_access access);
 
 /* The bytes of a whole state, hash included, for a form and a list of tensors. */
 quern_status quern_adam_saved_size(const quern_device *device, const struct quern_adam_saved_form *form,

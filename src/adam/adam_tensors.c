@@ -1,81 +1,70 @@
-/* Checks each tensor of a list.  Called by quern_adam, by plans and by saved states. */
+/* The arrays of a tensor, and the checks of each tensor for itself.  Called by quern_adam, by plans and by saved states. */
 #include "adam/adam_tensors.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "adam/adam_select.h"
+#include "os/integers.h"
 #include "runtime/status.h"
 #include "runtime/dtype.h"
 
-/* An array of each tensor that the call uses. */
-struct part {
-    const char *name;
-    size_t offset;         /* of the pointer in a tensor */
-    size_t element;        /* bytes; 0: not used */
-    bool is_scale;         /* one element for each block of the tensor's */
-};
-
-enum { PARTS = 10 };
-
-struct parts {
-    struct part list[PARTS];
-    int count;
-};
+/* ---- the arrays ---- */
 
 static size_t if_used(bool used, size_t bytes) {
     return used ? bytes : 0;
 }
 
-/* Made once for all tensors, since there may be many small ones. */
-static struct parts list_parts(const quern_adam_args *args) {
+#define PART(field, bytes, access, is_scale) {#field, offsetof(quern_adam_tensor, field), bytes, access, is_scale, false}
+
+struct quern_adam_parts quern_adam_list_parts(const quern_adam_args *args) {
     const bool m_scaled = quern_is_scaled(args->m_dtype), v_scaled = quern_is_scaled(args->v_dtype);
     const size_t v_bytes = quern_dtype_bytes(args->v_dtype);
-    const struct part all[PARTS] = {
-        {"param", offsetof(quern_adam_tensor, param), quern_dtype_bytes(args->param_dtype), false},
-        {"grad", offsetof(quern_adam_tensor, grad), quern_dtype_bytes(args->grad_dtype), false},
-        {"m", offsetof(quern_adam_tensor, m), quern_dtype_bytes(args->m_dtype), false},
-        {"v", offsetof(quern_adam_tensor, v), v_bytes, false},
-        {"master", offsetof(quern_adam_tensor, master), quern_dtype_bytes(args->master_dtype), false},
-        {"m_scale", offsetof(quern_adam_tensor, m_scale), if_used(m_scaled, 1), true},
-        {"v_scale", offsetof(quern_adam_tensor, v_scale), if_used(v_scaled, 1), true},
-        {"v_max", offsetof(quern_adam_tensor, v_max), if_used(args->amsgrad, v_bytes), false},
-        {"v_max_scale", offsetof(quern_adam_tensor, v_max_scale), if_used(args->amsgrad && v_scaled, 1), true},
-        {"copy", offsetof(quern_adam_tensor, copy), quern_dtype_bytes(args->copy_dtype), false},
+    const struct quern_adam_part all[QUERN_ADAM_PARTS] = {
+        PART(param, quern_dtype_bytes(args->param_dtype), QUERN_WRITTEN, false),
+        PART(grad, quern_dtype_bytes(args->grad_dtype), args->zero_grads ? QUERN_WRITTEN : QUERN_READ, false),
+        PART(m, quern_dtype_bytes(args->m_dtype), QUERN_WRITTEN, false),
+        PART(v, v_bytes, QUERN_WRITTEN, false),
+        PART(master, quern_dtype_bytes(args->master_dtype), QUERN_WRITTEN, false),
+        PART(m_scale, if_used(m_scaled, 1), QUERN_WRITTEN, true),
+        PART(v_scale, if_used(v_scaled, 1), QUERN_WRITTEN, true),
+        PART(v_max, if_used(args->amsgrad, v_bytes), QUERN_WRITTEN, false),
+        PART(v_max_scale, if_used(args->amsgrad && v_scaled, 1), QUERN_WRITTEN, true),
+        PART(copy, quern_dtype_bytes(args->copy_dtype), QUERN_WRITTEN, false),
     };
-    struct parts used = {.count = 0};
-    for (int i = 0; i < PARTS; i++)
+    struct quern_adam_parts used = {.count = 0};
+    for (int i = 0; i < QUERN_ADAM_PARTS; i++)
         if (all[i].element) used.list[used.count++] = all[i];
     return used;
 }
 
-static uintptr_t address_of(const quern_adam_tensor *tensor, const struct part *part) {
-    void *pointer;
+const void *quern_adam_part_pointer(const quern_adam_tensor *tensor, const struct quern_adam_part *part) {
+    const void *pointer;
     memcpy(&pointer, (const char *)tensor + part->offset, sizeof pointer);
-    return (uintptr_t)pointer;
+    return pointer;
 }
 
-static quern_status bad_pointer(const quern_device *device, int64_t place, const struct part *part, uintptr_t address) {
+int64_t quern_adam_part_bytes(const struct quern_adam_part *part, int64_t count) {
+    const int64_t elements = part->is_number ? 1 : part->is_scale ? quern_divide_up(count, QUERN_SCALE_BLOCK) : count;
+    return elements * (int64_t)part->element;
+}
+
+/* ---- the arrays of one tensor ---- */
+
+static quern_status bad_pointer(const quern_device *device, int64_t place, const struct quern_adam_part *part,
+                                uintptr_t address) {
     return quern_fail(device, address ? QUERN_INVALID_ARGUMENT : QUERN_NULL_POINTER, "args.tensors[%lld].%s is %s",
                       (long long)place, part->name, address ? "not at a multiple of its element's size" : "NULL");
 }
 
-/* The last byte of an array; the last byte of the address space if the array would not fit. */
-static uintptr_t last_byte(const struct part *part, uintptr_t first, int64_t count) {
-    const uintptr_t elements = part->is_scale ? ((uintptr_t)count - 1) / QUERN_SCALE_BLOCK + 1 : (uintptr_t)count;
-    uintptr_t bytes, last;
-    if (__builtin_mul_overflow(elements, part->element, &bytes) || __builtin_add_overflow(first, bytes - 1, &last))
-        return UINTPTR_MAX;
-    return last;
-}
-
-static quern_status check_arrays(const quern_device *device, const struct parts *parts, const quern_adam_tensor *tensor,
+static quern_status check_arrays(const quern_device *device, const struct quern_adam_parts *parts, const quern_adam_tensor *tensor,
                                  int64_t place) {
-    uintptr_t first[PARTS], last[PARTS];
+    uintptr_t first[QUERN_ADAM_PARTS], last[QUERN_ADAM_PARTS];
     for (int i = 0; i < parts->count; i++) {
-        const struct part *part = &parts->list[i];
-        first[i] = address_of(tensor, part);
-        last[i] = last_byte(part, first[i], tensor->count);
+        const struct quern_adam_part *part = &parts->list[i];
+        first[i] = (uintptr_t)quern_adam_part_pointer(tensor, part);
+        if (__builtin_add_overflow(first[i], (uintptr_t)quern_adam_part_bytes(part, tensor->count) - 1, &last[i]))
+            last[i] = UINTPTR_MAX;
         if (!first[i] || first[i] & (part->element - 1)) return bad_pointer(device, place, part, first[i]);
         for (int other = 0; other < i; other++)
             if (first[i] <= last[other] && first[other] <= last[i])
@@ -118,11 +107,11 @@ static quern_status check_multipliers(const quern_device *device, const quern_ad
 
 /* ---- the list ---- */
 
-static quern_status check_tensor(const quern_device *device, const quern_adam_args *args, const struct parts *parts,
+static quern_status check_tensor(const quern_device *device, const quern_adam_args *args, const struct quern_adam_parts *parts,
                                  const quern_adam_tensor *tensor, int64_t place) {
-    if (tensor->count < 0)
-        return quern_fail(device, QUERN_INVALID_SHAPE, "args.tensors[%lld].count is %lld: expected 0 or more", (long long)place,
-                          (long long)tensor->count);
+    if (tensor->count < 0 || tensor->count > QUERN_ADAM_MAX_COUNT)
+        return quern_fail(device, QUERN_INVALID_SHAPE, "args.tensors[%lld].count is %lld: expected 0 to %lld", (long long)place,
+                          (long long)tensor->count, (long long)QUERN_ADAM_MAX_COUNT);
     if (!tensor->count) return QUERN_OK;
     quern_status status = check_arrays(device, parts, tensor, place);
     if (status == QUERN_OK) status = check_copy(device, args, tensor, place);
@@ -130,7 +119,7 @@ static quern_status check_tensor(const quern_device *device, const quern_adam_ar
 }
 
 quern_status quern_adam_check_tensors(const quern_device *device, const quern_adam_args *args, const struct quern_adam_list *list) {
-    const struct parts parts = list_parts(args);
+    const struct quern_adam_parts parts = quern_adam_list_parts(args);
     quern_adam_tensor room;
     for (int64_t place = 0; place < list->count; place++) {
         quern_status status = check_tensor(device, args, &parts, quern_adam_tensor_at(list, place, &room), place);

@@ -26,9 +26,8 @@ static quern_status check(struct call *call, const quern_accumulate_args *args) 
         status = quern_fail(call->device, QUERN_INVALID_ARGUMENT, "args.scale is %g: expected -3.4e38 to 3.4e38, the range of fp32",
                             args->scale);
     if (status == QUERN_OK) status = quern_gradient_check_each(call->device, args->grad_dtype, &call->list, true);
-    if (status == QUERN_OK && quern_gradient_pieces(&call->list, QUERN_ADAM_TILE) < 0)
-        status = quern_fail(call->device, QUERN_INVALID_SHAPE, "the gradients have more than 2^63 elements together");
-    return status;
+    const struct quern_gradient_access access = {args->grad_dtype, .main_grads = true, .zero_grads = args->zero_grads};
+    return status == QUERN_OK ? quern_gradient_check_apart(call->device, &call->list, &access, NULL, 0) : status;
 }
 
 /* ---- CPU ---- */

@@ -36,11 +36,9 @@ static quern_status check_numbers(const quern_device *device, const quern_gradie
 }
 
 /* The sums that the workspace holds: one for each tile on a GPU, for each chunk on a CPU. */
-static quern_status count_squares(struct call *call) {
-    const int64_t elements = call->device->kind == QUERN_CUDA ? QUERN_ADAM_TILE : QUERN_GRADIENT_CHUNK;
-    call->problem.square_count = quern_gradient_pieces(&call->list, elements);
-    if (call->problem.square_count >= 0) return QUERN_OK;
-    return quern_fail(call->device, QUERN_INVALID_SHAPE, "the gradients have more than 2^63 elements together");
+static void count_squares(struct call *call) {
+    call->problem.square_count =
+        quern_gradient_pieces(&call->list, call->device->kind == QUERN_CUDA ? QUERN_ADAM_TILE : QUERN_GRADIENT_CHUNK);
 }
 
 static quern_status check(struct call *call, const quern_gradient_norm_args *args) {
@@ -55,7 +53,8 @@ static quern_status check(struct call *call, const quern_gradient_norm_args *arg
     status = quern_gradient_check_list(call->device, args->gradient_size, args->grad_dtype, &call->list);
     if (status == QUERN_OK) status = check_numbers(call->device, args);
     if (status == QUERN_OK) status = quern_gradient_check_each(call->device, args->grad_dtype, &call->list, false);
-    return status == QUERN_OK ? count_squares(call) : status;
+    if (status == QUERN_OK) count_squares(call);
+    return status;
 }
 
 /* ---- CPU ---- */
@@ -132,6 +131,19 @@ static size_t needs(const struct call *call) {
     return (size_t)(squares + parts) * sizeof *call->squares;
 }
 
+static quern_status check_apart(const struct call *call, const void *workspace) {
+    const quern_gradient_norm_args *args = &call->args;
+    const struct quern_gradient_access access = {.grad_dtype = args->grad_dtype};
+    const struct quern_range others[] = {
+        quern_range_of("args.grad_scale_pointer", args->grad_scale_pointer, sizeof *args->grad_scale_pointer, QUERN_READ),
+        quern_range_of("args.norm", args->norm, sizeof *args->norm, QUERN_WRITTEN),
+        quern_range_of("args.clip", args->clip, sizeof *args->clip, QUERN_WRITTEN),
+        quern_range_of("args.found_inf", args->found_inf, sizeof *args->found_inf, QUERN_WRITTEN),
+        quern_range_of("workspace", workspace, (int64_t)needs(call), QUERN_WRITTEN),
+    };
+    return quern_gradient_check_apart(call->device, &call->list, &access, others, sizeof others / sizeof *others);
+}
+
 quern_status quern_gradient_norm_workspace(const quern_device *device, const quern_gradient_norm_args *args, size_t *bytes) {
     struct call call = {.device = (quern_device *)device};
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
@@ -160,6 +172,7 @@ quern_status quern_gradient_norm(quern_device *device, const quern_gradient_norm
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_status status = check(&call, args);
     if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needs(&call));
+    if (status == QUERN_OK) status = check_apart(&call, workspace);
     if (status == QUERN_OK) status = quern_check_stream(device, stream);
     if (status == QUERN_OK) status = quern_gradient_select(device, QUERN_GRADIENT_NORM, args->grad_dtype, &call.ready);
     if (status != QUERN_OK) return status;

@@ -17,10 +17,7 @@ struct quern_gradient_slice quern_gradient_at(const struct quern_gradient_list *
 
 int64_t quern_gradient_pieces(const struct quern_gradient_list *list, int64_t elements) {
     int64_t pieces = 0;
-    for (int64_t place = 0; place < list->count; place++) {
-        const int64_t count = quern_gradient_at(list, place).count;
-        if (__builtin_add_overflow(pieces, quern_divide_up(count, elements), &pieces)) return -1;
-    }
+    for (int64_t place = 0; place < list->count; place++) pieces += quern_divide_up(quern_gradient_at(list, place).count, elements);
     return pieces;
 }
 
@@ -45,7 +42,7 @@ quern_status quern_gradient_check_list(const quern_device *device, uint32_t grad
     if (gradient_size != sizeof(quern_gradient))
         return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.gradient_size is %u: expected %zu (as the struct's initialiser "
                           "sets)", gradient_size, sizeof(quern_gradient));
-    status = quern_check_not_negative(device, "args.gradient_count", list->count);
+    status = quern_check_count(device, "args.gradient_count", list->count, QUERN_MOST_ITEMS);
     if (status != QUERN_OK || !list->count) return status;
     return quern_check_pointer(device, "args.gradients", list->gradients, sizeof(void *));
 }
@@ -65,25 +62,61 @@ static quern_status check_apart(const quern_device *device, const struct quern_g
                       (long long)place, (long long)place);
 }
 
+/* *total: the elements so far. */
+static quern_status check_count(const quern_device *device, int64_t count, int64_t place, int64_t *total) {
+    if (count < 0 || count > QUERN_ADAM_MAX_COUNT)
+        return quern_fail(device, QUERN_INVALID_SHAPE, "args.gradients[%lld].count is %lld: expected 0 to %lld", (long long)place,
+                          (long long)count, (long long)QUERN_ADAM_MAX_COUNT);
+    if (device->kind == QUERN_CUDA && quern_adam_tiles(count) > QUERN_ADAM_MAX_TILES)
+        return quern_fail(device, QUERN_NOT_SUPPORTED, "args.gradients[%lld].count is %lld: a GPU takes up to %lld",
+                          (long long)place, (long long)count, (long long)QUERN_ADAM_TILE * QUERN_ADAM_MAX_TILES);
+    *total += count;
+    if (*total <= QUERN_ADAM_MAX_COUNT) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "the count of args.gradients is more than %lld together",
+                      (long long)QUERN_ADAM_MAX_COUNT);
+}
+
 quern_status quern_gradient_check_each(const quern_device *device, quern_dtype grad_dtype, const struct quern_gradient_list *list,
                                        bool with_main_grads) {
     const size_t element = quern_dtype_bytes(grad_dtype);
+    int64_t total = 0;
     for (int64_t place = 0; place < list->count && !list->plan; place++) {
         const struct quern_gradient_slice slice = quern_gradient_at(list, place);
-        if (slice.count < 0)
-            return quern_fail(device, QUERN_INVALID_SHAPE, "args.gradients[%lld].count is %lld: expected 0 or more",
-                              (long long)place, (long long)slice.count);
-        if (device->kind == QUERN_CUDA && quern_adam_tiles(slice.count) > QUERN_ADAM_MAX_TILES)
-            return quern_fail(device, QUERN_NOT_SUPPORTED, "args.gradients[%lld].count is %lld: a GPU takes up to %lld",
-                              (long long)place, (long long)slice.count, (long long)QUERN_ADAM_TILE * QUERN_ADAM_MAX_TILES);
-        if (!slice.count) continue;
-        quern_status status = check_array(device, place, "grad", slice.grad, element);
+        quern_status status = check_count(device, slice.count, place, &total);
+        if (status == QUERN_OK && !slice.count) continue;
+        if (status == QUERN_OK) status = check_array(device, place, "grad", slice.grad, element);
         if (status == QUERN_OK && with_main_grads)
             status = check_array(device, place, "main_grad", slice.main_grad, sizeof(float));
         if (status == QUERN_OK && with_main_grads) status = check_apart(device, &slice, element, place);
         if (status != QUERN_OK) return status;
     }
     return QUERN_OK;
+}
+
+static int64_t list_arrays(const struct quern_gradient_list *list, const struct quern_gradient_access *access, bool main_grads,
+                           struct quern_range *to) {
+    int64_t count = 0;
+    for (int64_t place = 0; place < list->count; place++) {
+        const struct quern_gradient_slice slice = quern_gradient_at(list, place);
+        const int64_t element = main_grads ? (int64_t)sizeof(float) : (int64_t)quern_dtype_bytes(access->grad_dtype);
+        if (!slice.count) continue;
+        to[count] = quern_range_of(main_grads ? "main_grad" : "grad", main_grads ? (void *)slice.main_grad : slice.grad,
+                                   slice.count * element, main_grads || access->zero_grads ? QUERN_WRITTEN : QUERN_READ);
+        to[count++].place = (uint32_t)place;
+    }
+    return count;
+}
+
+quern_status quern_gradient_check_apart(const quern_device *device, const struct quern_gradient_list *list,
+                                        const struct quern_gradient_access *access, const struct quern_range *others,
+                                        int other_count) {
+    struct quern_range ranges[QUERN_CHECKED_ARRAYS + QUERN_OTHER_RANGES], scratch[QUERN_CHECKED_ARRAYS + QUERN_OTHER_RANGES];
+    if (list->plan) return quern_adam_check_against_plan(device, list->plan, others, other_count);
+    const bool is_short = list->count <= QUERN_CHECKED_ARRAYS / (access->main_grads ? 2 : 1);
+    int64_t count = is_short ? list_arrays(list, access, false, ranges) : 0;
+    if (is_short && access->main_grads) count += list_arrays(list, access, true, ranges + count);
+    for (int i = 0; i < other_count; i++) ranges[count++] = others[i];
+    return quern_check_apart(device, "args.gradients", ranges, scratch, count);
 }
 
 /* ---- kernels ---- */

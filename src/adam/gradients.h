@@ -2,6 +2,7 @@
 #ifndef QUERN_GRADIENTS_H
 #define QUERN_GRADIENTS_H
 
+#include "adam/adam_apart.h"
 #include "adam/adam_list.h"
 #include "runtime/device.h"
 
@@ -14,7 +15,7 @@ struct quern_gradient_list {
 
 struct quern_gradient_slice quern_gradient_at(const struct quern_gradient_list *list, int64_t place);
 
-/* The number of pieces of `elements` elements into which the tensors are cut; -1: more than 2^63. */
+/* The number of pieces of `elements` elements into which the tensors are cut. */
 int64_t quern_gradient_pieces(const struct quern_gradient_list *list, int64_t elements);
 
 /* Checks the arguments that both functions take. */
@@ -24,6 +25,17 @@ quern_status quern_gradient_check_list(const quern_device *device, uint32_t grad
 /* Checks each gradient and, if with_main_grads, its sum. */
 quern_status quern_gradient_check_each(const quern_device *device, quern_dtype grad_dtype, const struct quern_gradient_list *list,
                                        bool with_main_grads);
+
+/* The arrays that a call reads and writes. */
+struct quern_gradient_access {
+    quern_dtype grad_dtype;
+    bool main_grads, zero_grads;
+};
+
+/* Checks that nothing that the call writes overlaps another buffer: of a plan, or of a list that is as short as adam_apart.h says. */
+quern_status quern_gradient_check_apart(const quern_device *device, const struct quern_gradient_list *list,
+                                        const struct quern_gradient_access *access, const struct quern_range *others,
+                                        int other_count);
 
 /* A kernel for gradients of a type.  The combining task has QUERN_NO_DTYPE. */
 quern_status quern_gradient_select(quern_device *device, enum quern_adam_task task, quern_dtype grad_dtype,

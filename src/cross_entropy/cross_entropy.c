@@ -10,9 +10,9 @@ static quern_status run(struct quern_cross_entropy_call *call, const quern_cross
     if (!call->device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_status status = quern_cross_entropy_check(call->device, given, &call->args);
     if (status == QUERN_OK) status = quern_cross_entropy_check_step(call);
-    if (status == QUERN_OK)
-        status = quern_check_workspace(call->device, workspace, workspace_bytes,
-                                       quern_cross_entropy_needs(call->device, call->step, &call->args));
+    const size_t needed = status == QUERN_OK ? quern_cross_entropy_needs(call->device, call->step, &call->args) : 0;
+    if (status == QUERN_OK) status = quern_check_workspace(call->device, workspace, workspace_bytes, needed);
+    if (status == QUERN_OK) status = quern_cross_entropy_check_apart(call, workspace, needed);
     if (status == QUERN_OK) status = quern_check_stream(call->device, call->stream);
     if (status != QUERN_OK) return status;
     call->tasks = QUERN_ALL_TASKS;
@@ -28,12 +28,14 @@ quern_status quern_cross_entropy_workspace(const quern_device *device, const que
     quern_cross_entropy_args args;
     quern_status status = quern_cross_entropy_check(device, given, &args);
     if (status != QUERN_OK) return status;
-    *bytes = 0;
+    size_t most = 0;
     for (int step = 0; step < QUERN_STEPS; step++) {
         size_t needed = quern_cross_entropy_needs(device, (enum quern_cross_entropy_step)step, &args);
-        if (needed > *bytes) *bytes = needed;
+        if (needed > most) most = needed;
     }
-    return QUERN_OK;
+    status = quern_check_needed(device, most);
+    if (status == QUERN_OK) *bytes = most;
+    return status;
 }
 
 quern_status quern_cross_entropy(quern_device *device, const quern_cross_entropy_args *args, void *workspace,

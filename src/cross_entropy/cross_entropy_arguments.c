@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "os/sizes.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
@@ -30,16 +31,6 @@ static quern_status check_dtypes(const quern_device *device, const quern_cross_e
     return status;
 }
 
-static quern_status check_stride(const quern_device *device, const char *name, int64_t stride, const quern_cross_entropy_args *args,
-                                 quern_dtype dtype) {
-    int64_t bytes;
-    if (!__builtin_mul_overflow(stride, args->rows, &bytes) &&
-        !__builtin_mul_overflow(bytes, (int64_t)quern_dtype_bytes(dtype), &bytes))
-        return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "%lld rows at %s %lld are more than 2^63 bytes", (long long)args->rows, name,
-                      (long long)stride);
-}
-
 static quern_status check_at_least(const quern_device *device, const char *name, int64_t value, const char *bound_name,
                                    int64_t bound) {
     if (value >= bound) return QUERN_OK;
@@ -50,33 +41,61 @@ static quern_status check_at_least(const quern_device *device, const char *name,
 /* The position of the shard's columns among all columns. */
 static quern_status check_shard(const quern_device *device, const quern_cross_entropy_args *args) {
     quern_status status = quern_check_not_negative(device, "args.first_column", args->first_column);
+    if (status == QUERN_OK) status = quern_check_count(device, "args.global_vocab", args->global_vocab, QUERN_MOST_BYTES);
     if (status == QUERN_OK) status = check_at_least(device, "args.global_vocab", args->global_vocab, "vocab", args->vocab);
     if (status != QUERN_OK || args->first_column <= args->global_vocab - args->vocab) return status;
     return quern_fail(device, QUERN_INVALID_SHAPE, "args.first_column is %lld: expected at most global_vocab - vocab, %lld",
                       (long long)args->first_column, (long long)(args->global_vocab - args->vocab));
 }
 
+/* A stride that is as long as its row is that of the default, so the row is too long. */
+static quern_status check_matrix(const quern_device *device, const quern_cross_entropy_args *args, const char *row_name,
+                                 int64_t row, const char *name, int64_t stride) {
+    quern_status status = check_at_least(device, name, stride, row_name + sizeof "args." - 1, row);
+    if (status != QUERN_OK) return status;
+    return quern_check_rows(device, "args.rows", args->rows, stride == row ? row_name : name, stride, args->logits_dtype);
+}
+
+/* In place the columns of the padding are in the rows of the logits, whose stride the caller may have forgotten. */
+static quern_status check_padding_in_place(const quern_device *device, const quern_cross_entropy_args *args) {
+    if (args->grad != args->logits || args->logits_stride >= args->padded_vocab) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "args.logits_stride is %lld%s: expected at least padded_vocab, %lld, since grad "
+                      "is in place of the logits", (long long)args->logits_stride,
+                      args->logits_stride == args->vocab ? " (0 means vocab)" : "", (long long)args->padded_vocab);
+}
+
+static quern_status check_grad_shape(const quern_device *device, const quern_cross_entropy_args *args) {
+    const char *row = args->padded_vocab > args->vocab ? "args.padded_vocab" : "args.vocab";
+    if (!args->grad) return QUERN_OK;
+    quern_status status = check_padding_in_place(device, args);
+    return status == QUERN_OK ? check_matrix(device, args, row, args->padded_vocab, "args.grad_stride", args->grad_stride) : status;
+}
+
+/* A skipped step backwards is as long as one forwards. */
+static quern_status check_grad_loss_stride(const quern_device *device, const quern_cross_entropy_args *args) {
+    const int64_t stride = args->grad_loss_stride;
+    if (!args->grad_loss) return QUERN_OK;
+    return quern_check_rows(device, "args.rows", args->rows, "args.grad_loss_stride",
+                            stride == INT64_MIN ? INT64_MAX : stride < 0 ? -stride : stride, QUERN_F32);
+}
+
 static quern_status check_shape(const quern_device *device, const quern_cross_entropy_args *args) {
-    quern_status status = quern_check_not_negative(device, "args.rows", args->rows);
-    if (status == QUERN_OK) status = quern_check_not_negative(device, "args.vocab", args->vocab);
+    quern_status status = quern_check_count(device, "args.rows", args->rows, QUERN_MOST_ROWS);
+    if (status == QUERN_OK) status = quern_check_count(device, "args.vocab", args->vocab, QUERN_MOST_ROWS);
     if (status != QUERN_OK) return status;
     if (args->rows && !args->vocab)
         return quern_fail(device, QUERN_INVALID_SHAPE, "args.vocab is 0 with %lld rows: expected at least 1",
                           (long long)args->rows);
-    if (args->rows > INT64_MAX / 4096)  /* the workspace has stats and losses of all rows */
-        return quern_fail(device, QUERN_INVALID_SHAPE, "args.rows is %lld: expected at most 2^51", (long long)args->rows);
     status = check_at_least(device, "args.padded_vocab", args->padded_vocab, "vocab", args->vocab);
-    if (status == QUERN_OK) status = check_at_least(device, "args.logits_stride", args->logits_stride, "vocab", args->vocab);
-    if (status == QUERN_OK) status = check_stride(device, "args.logits_stride", args->logits_stride, args, args->logits_dtype);
-    if (status == QUERN_OK && args->grad) {
-        const char *least = args->padded_vocab > args->vocab ? "padded_vocab" : "vocab";
-        status = check_at_least(device, "args.grad_stride", args->grad_stride, least, args->padded_vocab);
-        if (status == QUERN_OK) status = check_stride(device, "args.grad_stride", args->grad_stride, args, args->grad_dtype);
-    }
+    if (status == QUERN_OK) status = quern_check_count(device, "args.padded_vocab", args->padded_vocab, QUERN_MOST_ROWS);
+    if (status == QUERN_OK)
+        status = check_matrix(device, args, "args.vocab", args->vocab, "args.logits_stride", args->logits_stride);
+    if (status == QUERN_OK) status = check_grad_shape(device, args);
+    if (status == QUERN_OK) status = check_grad_loss_stride(device, args);
     return status == QUERN_OK ? check_shard(device, args) : status;
 }
 
-/* The gradient either occupies exactly the memory of the logits or does not overlap it. */
+/* A gradient in place occupies exactly the memory of the logits. */
 static quern_status check_places(const quern_device *device, const quern_cross_entropy_args *args) {
     if (!args->grad || !args->rows) return QUERN_OK;
     bool in_place = args->grad == args->logits;
@@ -90,13 +109,6 @@ static quern_status check_places(const quern_device *device, const quern_cross_e
         return quern_fail(device, QUERN_INVALID_SHAPE,
                           "args.grad_stride is %lld in place of logits with stride %lld: expected the same",
                           (long long)args->grad_stride, (long long)args->logits_stride);
-    if (in_place) return QUERN_OK;
-    int64_t bytes = (int64_t)quern_dtype_bytes(args->logits_dtype);
-    uintptr_t logits = (uintptr_t)args->logits, grad = (uintptr_t)args->grad;
-    uintptr_t logits_end = logits + (uintptr_t)(((args->rows - 1) * args->logits_stride + args->vocab) * bytes);
-    uintptr_t grad_end = grad + (uintptr_t)(((args->rows - 1) * args->grad_stride + args->padded_vocab) * bytes);
-    if (grad < logits_end && logits < grad_end)
-        return quern_fail(device, QUERN_INVALID_ARGUMENT, "args.grad overlaps args.logits without being equal to it");
     return QUERN_OK;
 }
 
@@ -133,34 +145,72 @@ bool quern_cross_entropy_is_full(const quern_cross_entropy_args *args) {
 enum { WHOLE = 1 << QUERN_STEP_WHOLE, STATS = 1 << QUERN_STEP_STATS, COMBINE = 1 << QUERN_STEP_COMBINE,
        GRADIENT = 1 << QUERN_STEP_GRADIENT };
 
-static quern_status check_pointers(const struct quern_cross_entropy_call *call) {
+/* The strides of matrices that are NULL have not been checked. */
+static int64_t matrix_bytes(const quern_cross_entropy_args *args, const void *matrix, int64_t columns, int64_t stride) {
+    if (!matrix || !args->rows) return 0;
+    return ((args->rows - 1) * stride + columns) * (int64_t)quern_dtype_bytes(args->logits_dtype);
+}
+
+/* From the first row's value to the last one's, in either direction. */
+static int64_t grad_loss_bytes(const quern_cross_entropy_args *args) {
+    if (!args->grad_loss || !args->rows) return 0;
+    const int64_t steps = (args->rows - 1) * args->grad_loss_stride;
+    return ((steps < 0 ? -steps : steps) + 1) * (int64_t)sizeof(float);
+}
+
+static const float *first_grad_loss(const quern_cross_entropy_args *args) {
+    if (args->grad_loss_stride >= 0 || !args->grad_loss || !args->rows) return args->grad_loss;
+    return args->grad_loss + (args->rows - 1) * args->grad_loss_stride;
+}
+
+/* A buffer, and the steps that need it, use it and write it. */
+struct buffer {
+    const char *name;
+    const void *pointer;
+    int64_t bytes;
+    size_t alignment;
+    unsigned needed, used, written;
+};
+
+enum { BUFFERS = 13 };
+
+struct buffers {
+    struct buffer list[BUFFERS];
+};
+
+static struct buffers list_buffers(const struct quern_cross_entropy_call *call) {
     const quern_cross_entropy_args *args = &call->args;
-    const size_t element = quern_dtype_bytes(args->logits_dtype);
-    const struct {
-        const char *name;
-        const void *pointer;
-        size_t alignment;
-        unsigned needed, used;  /* by these steps */
-    } pointers[] = {
-        {"args.logits", args->logits, element, WHOLE | STATS | GRADIENT, WHOLE | STATS | GRADIENT},
-        {"args.labels", args->labels, quern_dtype_bytes(args->labels_dtype), WHOLE | STATS | COMBINE | GRADIENT, 0},
-        {"args.grad", args->grad, element, GRADIENT, WHOLE | GRADIENT},
-        {"args.stats", args->stats, sizeof(double), STATS | GRADIENT, WHOLE | STATS | COMBINE | GRADIENT},
-        {"shards", call->shards, sizeof(double), COMBINE, COMBINE},
-        {"args.loss", args->loss, sizeof(float), 0, WHOLE | COMBINE},
-        {"args.grad_loss", args->grad_loss, sizeof(float), 0, WHOLE | GRADIENT},
-        {"args.class_weights", args->class_weights, sizeof(float), 0, WHOLE | STATS | GRADIENT},
-        {"args.lse", args->lse, sizeof(float), 0, WHOLE | COMBINE},
-        {"args.log_prob", args->log_prob, sizeof(float), 0, WHOLE | COMBINE},
-        {"args.entropy", args->entropy, sizeof(float), 0, WHOLE | COMBINE},
-        {"args.argmax", args->argmax, sizeof(int64_t), 0, WHOLE | COMBINE},
-        {"args.report", args->report, sizeof(int64_t), 0, WHOLE | COMBINE},
-    };
-    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++) {
-        const unsigned step = 1u << call->step;
-        const bool needed = args->rows && (pointers[i].needed & step);
-        if (!needed && !(pointers[i].pointer && ((pointers[i].needed | pointers[i].used) & step))) continue;
-        quern_status status = quern_check_pointer(call->device, pointers[i].name, pointers[i].pointer, pointers[i].alignment);
+    const size_t element = quern_dtype_bytes(args->logits_dtype), label = quern_dtype_bytes(args->labels_dtype);
+    const int64_t rows = args->rows, row_floats = rows * (int64_t)sizeof(float), stats = (int64_t)sizeof(quern_row_stats);
+    const int64_t losses = args->reduction == QUERN_REDUCTION_NONE ? row_floats : (int64_t)sizeof(float);
+    return (struct buffers){{
+        {"args.logits", args->logits, matrix_bytes(args, args->logits, args->vocab, args->logits_stride), element,
+         WHOLE | STATS | GRADIENT, 0, 0},
+        {"args.labels", args->labels, rows * (int64_t)label, label, WHOLE | STATS | COMBINE | GRADIENT, 0, 0},
+        {"args.grad", args->grad, matrix_bytes(args, args->grad, args->padded_vocab, args->grad_stride), element, GRADIENT, WHOLE,
+         WHOLE | GRADIENT},
+        {"args.stats", args->stats, rows * stats, sizeof(double), STATS | GRADIENT, WHOLE | COMBINE, WHOLE | STATS | COMBINE},
+        {"shards", call->shards, rows * call->shard_count * stats, sizeof(double), COMBINE, 0, 0},
+        {"args.loss", args->loss, losses, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
+        {"args.grad_loss", first_grad_loss(args), grad_loss_bytes(args), sizeof(float), 0, WHOLE | GRADIENT, 0},
+        {"args.class_weights", args->class_weights, args->vocab * (int64_t)sizeof(float), sizeof(float), 0,
+         WHOLE | STATS | GRADIENT, 0},
+        {"args.lse", args->lse, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
+        {"args.log_prob", args->log_prob, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
+        {"args.entropy", args->entropy, row_floats, sizeof(float), 0, WHOLE | COMBINE, WHOLE | COMBINE},
+        {"args.argmax", args->argmax, rows * (int64_t)sizeof(int64_t), sizeof(int64_t), 0, WHOLE | COMBINE, WHOLE | COMBINE},
+        {"args.report", args->report, (int64_t)sizeof *args->report, sizeof(int64_t), 0, WHOLE | COMBINE, WHOLE | COMBINE},
+    }};
+}
+
+static quern_status check_pointers(const struct quern_cross_entropy_call *call) {
+    const struct buffers all = list_buffers(call);
+    const struct buffer *buffers = all.list;
+    const unsigned step = 1u << call->step;
+    for (size_t i = 0; i < BUFFERS; i++) {
+        const bool needed = call->args.rows && (buffers[i].needed & step);
+        if (!needed && !(buffers[i].pointer && ((buffers[i].needed | buffers[i].used) & step))) continue;
+        quern_status status = quern_check_pointer(call->device, buffers[i].name, buffers[i].pointer, buffers[i].alignment);
         if (status != QUERN_OK) return status;
     }
     return QUERN_OK;
@@ -173,26 +223,48 @@ static quern_status check_whole(const struct quern_cross_entropy_call *call) {
                       (long long)call->args.global_vocab, (long long)call->args.vocab);
 }
 
-/* The result may overwrite the stats of a shard, since each row is read before it is written. */
 static quern_status check_shards(const struct quern_cross_entropy_call *call) {
-    const quern_cross_entropy_args *args = &call->args;
-    int64_t bytes;
+    const int64_t rows = call->args.rows ? call->args.rows : 1, most = QUERN_MOST_BYTES / (int64_t)sizeof(quern_row_stats) / rows;
     if (call->shard_count < 1)
         return quern_fail(call->device, QUERN_INVALID_ARGUMENT, "shard_count is %lld: expected at least 1",
                           (long long)call->shard_count);
-    if (__builtin_mul_overflow(args->rows, call->shard_count, &bytes) ||
-        __builtin_mul_overflow(bytes, (int64_t)sizeof(quern_row_stats), &bytes))
-        return quern_fail(call->device, QUERN_INVALID_SHAPE, "%lld rows in %lld shards are more than 2^63 bytes",
-                          (long long)args->rows, (long long)call->shard_count);
-    const uintptr_t shards = (uintptr_t)call->shards, stats = (uintptr_t)args->stats;
-    const uintptr_t own = (uintptr_t)args->rows * sizeof(quern_row_stats);
-    if (!stats || stats == shards || stats + own <= shards || shards + (uintptr_t)bytes <= stats) return QUERN_OK;
-    return quern_fail(call->device, QUERN_INVALID_ARGUMENT, "args.stats overlaps shards without being equal to it");
+    if (call->shard_count <= most) return QUERN_OK;
+    return quern_fail(call->device, QUERN_INVALID_SHAPE, "shard_count is %lld with args.rows %lld: expected at most %lld, since "
+                      "shards has no more than 2^47 bytes", (long long)call->shard_count, (long long)call->args.rows,
+                      (long long)most);
 }
 
 quern_status quern_cross_entropy_check_step(const struct quern_cross_entropy_call *call) {
-    quern_status status = check_pointers(call);
-    if (status == QUERN_OK && call->step == QUERN_STEP_WHOLE) status = check_whole(call);
-    if (status == QUERN_OK && call->step == QUERN_STEP_COMBINE) status = check_shards(call);
-    return status;
+    quern_status status = QUERN_OK;
+    if (call->step == QUERN_STEP_WHOLE) status = check_whole(call);
+    if (call->step == QUERN_STEP_COMBINE) status = check_shards(call);
+    return status == QUERN_OK ? check_pointers(call) : status;
+}
+
+/*
+ * The gradient may replace the logits, and the stats of whole rows those of the first shard, since each row is read before it is
+ * written.  Such a pair is listed once, as written.
+ */
+int quern_cross_entropy_list_ranges(const struct quern_cross_entropy_call *call, struct quern_range *ranges) {
+    const unsigned step = 1u << call->step;
+    const quern_cross_entropy_args *args = &call->args;
+    const struct buffers all = list_buffers(call);
+    int count = 0;
+    for (size_t i = 0; i < BUFFERS; i++) {
+        const struct buffer *buffer = &all.list[i];
+        bool written = buffer->written & step;
+        if (!buffer->pointer || !((buffer->needed | buffer->used) & step)) continue;
+        if (buffer->pointer == args->logits && !written && args->grad == args->logits && step & (WHOLE | GRADIENT)) continue;
+        if (buffer->pointer == args->stats && written && step & COMBINE && args->stats == call->shards) continue;
+        if (buffer->pointer == call->shards && step & COMBINE) written = args->stats == call->shards;
+        ranges[count++] = quern_range_of(buffer->name, buffer->pointer, buffer->bytes, written ? QUERN_WRITTEN : QUERN_READ);
+    }
+    return count;
+}
+
+quern_status quern_cross_entropy_check_apart(const struct quern_cross_entropy_call *call, const void *workspace, size_t bytes) {
+    struct quern_range ranges[QUERN_CROSS_ENTROPY_RANGES];
+    int count = quern_cross_entropy_list_ranges(call, ranges);
+    ranges[count++] = quern_range_of("workspace", workspace, (int64_t)bytes, QUERN_WRITTEN);
+    return quern_check_apart(call->device, NULL, ranges, NULL, count);
 }

@@ -7,6 +7,7 @@
 #include "cross_entropy/cross_entropy_arguments.h"
 #include "cross_entropy/cross_entropy_run.h"
 #include "os/integers.h"
+#include "os/sizes.h"
 #include "runtime/arguments.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
@@ -51,31 +52,41 @@ static quern_status check_unused(const quern_device *device, const quern_cross_e
     return QUERN_OK;
 }
 
-static quern_status check_matrix(const quern_device *device, const char *name, int64_t *stride, int64_t rows, int64_t width,
-                                 quern_dtype dtype) {
-    int64_t bytes;
-    if (!*stride) *stride = width;
-    if (*stride < width)
-        return quern_fail(device, QUERN_INVALID_SHAPE, "args.%s_stride is %lld: expected at least width, %lld", name,
-                          (long long)*stride, (long long)width);
-    if (!__builtin_mul_overflow(*stride, rows, &bytes) &&
-        !__builtin_mul_overflow(bytes, (int64_t)quern_dtype_bytes(dtype), &bytes))
-        return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "%lld rows at args.%s_stride %lld are more than 2^63 bytes", (long long)rows,
-                      name, (long long)*stride);
+/* A stride of 0 is the width, and is then the fault of the width. */
+static quern_status check_matrix(const quern_device *device, const quern_linear_cross_entropy_args *args, const char *rows_name,
+                                 int64_t rows, const char *name, int64_t *stride, quern_dtype dtype) {
+    const bool is_default = !*stride;
+    if (is_default) *stride = args->width;
+    if (*stride < args->width)
+        return quern_fail(device, QUERN_INVALID_SHAPE, "%s is %lld: expected at least width, %lld", name, (long long)*stride,
+                          (long long)args->width);
+    return quern_check_rows(device, rows_name, rows, is_default ? "args.width" : name, *stride, dtype);
 }
 
 static quern_status check_layer(const quern_device *device, quern_linear_cross_entropy_args *args) {
-    const int64_t rows = args->loss.rows, vocab = args->loss.vocab;
+    struct {
+        const char *rows_name;
+        int64_t rows;
+        const char *name;
+        int64_t *stride;
+        quern_dtype dtype;
+    } matrices[] = {
+        {"args.loss.rows", args->loss.rows, "args.hidden_stride", &args->hidden_stride, args->hidden_dtype},
+        {"args.loss.vocab", args->loss.vocab, "args.weight_stride", &args->weight_stride, args->weight_dtype},
+        {"args.loss.rows", args->loss.rows, "args.d_hidden_stride", &args->d_hidden_stride, args->hidden_dtype},
+        {"args.loss.vocab", args->loss.vocab, "args.d_weight_stride", &args->d_weight_stride, QUERN_F32},
+    };
     quern_status status = quern_check_dtype(device, "args.hidden_dtype", args->hidden_dtype, quern_floats, false);
     if (status == QUERN_OK) status = quern_check_dtype(device, "args.weight_dtype", args->weight_dtype, quern_floats, false);
-    if (status == QUERN_OK) status = quern_check_not_negative(device, "args.width", args->width);
+    if (status == QUERN_OK) status = quern_check_choice(device, "args.accumulate_weight", args->accumulate_weight, 1);
+    if (status == QUERN_OK) status = quern_check_count(device, "args.width", args->width, QUERN_MOST_ROWS);
     if (status == QUERN_OK) status = quern_check_not_negative(device, "args.chunk_rows", args->chunk_rows);
-    if (status == QUERN_OK) status = check_matrix(device, "hidden", &args->hidden_stride, rows, args->width, args->hidden_dtype);
-    if (status == QUERN_OK) status = check_matrix(device, "weight", &args->weight_stride, vocab, args->width, args->weight_dtype);
-    if (status == QUERN_OK)
-        status = check_matrix(device, "d_hidden", &args->d_hidden_stride, rows, args->width, args->hidden_dtype);
-    if (status == QUERN_OK) status = check_matrix(device, "d_weight", &args->d_weight_stride, vocab, args->width, QUERN_F32);
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices && status == QUERN_OK; i++)
+        status = check_matrix(device, args, matrices[i].rows_name, matrices[i].rows, matrices[i].name, matrices[i].stride,
+                              matrices[i].dtype);
+    if (status == QUERN_OK && args->d_hidden && args->d_hidden == args->hidden && args->d_hidden_stride != args->hidden_stride)
+        status = quern_fail(device, QUERN_INVALID_SHAPE, "args.d_hidden_stride is %lld in place of hidden with stride %lld: "
+                            "expected the same", (long long)args->d_hidden_stride, (long long)args->hidden_stride);
     return status;
 }
 
@@ -91,8 +102,10 @@ static quern_status check_all(const quern_device *device, const quern_linear_cro
     status = check_unused(device, &args->loss);
     if (status == QUERN_OK) status = quern_cross_entropy_check(device, &given->loss, &args->loss);
     if (status == QUERN_OK) status = check_layer(device, args);
-    if (status == QUERN_OK) args->chunk_rows = choose_chunk(args);
-    return status;
+    if (status != QUERN_OK) return status;
+    args->chunk_rows = choose_chunk(args);
+    return quern_check_rows(device, "args.chunk_rows", args->chunk_rows, "args.loss.vocab", args->loss.vocab,
+                            args->loss.logits_dtype);
 }
 
 static quern_status check_pointers(const quern_device *device, const quern_linear_cross_entropy_args *args) {
@@ -115,6 +128,30 @@ static quern_status check_pointers(const quern_device *device, const quern_linea
         if (status != QUERN_OK) return status;
     }
     return QUERN_OK;
+}
+
+static int64_t matrix_bytes(int64_t rows, int64_t columns, int64_t stride, quern_dtype dtype) {
+    return rows && columns ? ((rows - 1) * stride + columns) * (int64_t)quern_dtype_bytes(dtype) : 0;
+}
+
+/* The hidden states and their gradient may be one matrix.  d_weight is computed before it is overwritten. */
+static quern_status check_apart(const struct quern_cross_entropy_call *loss, const quern_linear_cross_entropy_args *args,
+                                const void *workspace, size_t bytes) {
+    struct quern_range ranges[QUERN_CROSS_ENTROPY_RANGES + 5];
+    const int64_t rows = args->loss.rows, vocab = rows ? args->loss.vocab : 0, width = args->width;
+    const bool in_place = args->d_hidden && args->d_hidden == args->hidden;
+    int count = quern_cross_entropy_list_ranges(loss, ranges);
+    ranges[count++] = quern_range_of("args.weight", args->weight, matrix_bytes(vocab, width, args->weight_stride,
+                                                                               args->weight_dtype), QUERN_READ);
+    ranges[count++] = quern_range_of("args.d_hidden", args->d_hidden, matrix_bytes(rows, width, args->d_hidden_stride,
+                                                                                   args->hidden_dtype), QUERN_WRITTEN);
+    ranges[count++] = quern_range_of("args.d_weight", args->d_weight, matrix_bytes(args->loss.vocab, width, args->d_weight_stride,
+                                                                                   QUERN_F32), QUERN_WRITTEN);
+    ranges[count++] = quern_range_of("workspace", workspace, (int64_t)bytes, QUERN_WRITTEN);
+    if (!in_place)
+        ranges[count++] = quern_range_of("args.hidden", args->hidden, matrix_bytes(rows, width, args->hidden_stride,
+                                                                                   args->hidden_dtype), QUERN_READ);
+    return quern_check_apart(loss->device, NULL, ranges, NULL, count);
 }
 
 /* ---- workspace: the logits of a chunk, then the workspaces of the call for all rows and of the call for a chunk ---- */
@@ -140,16 +177,23 @@ static size_t needed_bytes(const quern_device *device, const quern_linear_cross_
     return logits_bytes(args) + all_bytes(device, args) + chunk_bytes(device, args);
 }
 
+/* An address in the workspace, which is NULL if it has no bytes. */
+static char *inside(char *workspace, size_t offset) { return workspace ? workspace + offset : NULL; }
+
+static struct quern_cross_entropy_call begin_call(quern_device *device, const quern_linear_cross_entropy_args *args, void *stream) {
+    return (struct quern_cross_entropy_call){.device = device, .step = QUERN_STEP_WHOLE, .args = args->loss, .stream = stream};
+}
+
 static void fill_calls(struct linear_call *call, quern_device *device, char *workspace, void *stream) {
     const quern_linear_cross_entropy_args *args = &call->args;
     call->logits = workspace;
-    call->all = (struct quern_cross_entropy_call){.device = device, .step = QUERN_STEP_WHOLE, .args = args->loss, .stream = stream};
+    call->all = begin_call(device, args, stream);
     call->all.args.logits = call->logits;
     call->all.args.grad = wants_gradient(args) ? call->logits : NULL;
     call->chunk = call->all;
     call->chunk.args.rows = args->chunk_rows;
-    quern_cross_entropy_fill(&call->all, workspace + logits_bytes(args));
-    quern_cross_entropy_fill(&call->chunk, workspace + logits_bytes(args) + all_bytes(device, args));
+    quern_cross_entropy_fill(&call->all, inside(workspace, logits_bytes(args)));
+    quern_cross_entropy_fill(&call->chunk, inside(workspace, logits_bytes(args) + all_bytes(device, args)));
 }
 
 /* ---- a chunk ---- */
@@ -176,8 +220,9 @@ static quern_status multiply(const struct linear_call *call, const quern_gemm_ar
     return call->args.gemm(call->args.gemm_user, product, call->all.stream);
 }
 
+/* In unsigned numbers, since a matrix without rows may be NULL. */
 static void *row_of(const void *matrix, int64_t row, int64_t stride, quern_dtype dtype) {
-    return (char *)matrix + (size_t)(row * stride) * quern_dtype_bytes(dtype);
+    return (void *)((uintptr_t)matrix + (size_t)(row * stride) * quern_dtype_bytes(dtype));
 }
 
 /* logits[rows, vocab] = hidden[rows, width] * weight[vocab, width]^T */
@@ -249,6 +294,7 @@ quern_status quern_linear_cross_entropy_workspace(const quern_device *device, co
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     if (!bytes) return quern_fail(device, QUERN_NULL_POINTER, "bytes is NULL");
     quern_status status = check_all(device, given, &args);
+    if (status == QUERN_OK) status = quern_check_needed(device, needed_bytes(device, &args));
     if (status == QUERN_OK) *bytes = needed_bytes(device, &args);
     return status;
 }
@@ -259,7 +305,10 @@ quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear
     if (!device) return quern_fail(NULL, QUERN_NULL_POINTER, "device is NULL");
     quern_status status = check_all(device, given, &call.args);
     if (status == QUERN_OK) status = check_pointers(device, &call.args);
-    if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needed_bytes(device, &call.args));
+    const size_t needed = status == QUERN_OK ? needed_bytes(device, &call.args) : 0;
+    if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needed);
+    if (status == QUERN_OK) call.all = begin_call(device, &call.args, stream);
+    if (status == QUERN_OK) status = check_apart(&call.all, &call.args, workspace, needed);
     if (status == QUERN_OK) status = quern_check_stream(device, stream);
     if (status != QUERN_OK) return status;
     fill_calls(&call, device, workspace, stream);

@@ -50,12 +50,17 @@ void quern_describe_rank(struct quern_text *text, const struct quern_segment *se
         quern_text_add(text, "; its GPU gave up");
 }
 
-enum { LISTED = 8 };
+/* A detail has 255 characters: the first rank in full, the next ones by their epochs.  quern_group_report has them all. */
+enum { LISTED = 3 };
 
 void quern_list_missing(struct quern_missing_list *list, int rank, uint32_t last_epoch, uint32_t expected_epoch,
                         uint32_t last_tag) {
     if (list->count++ >= LISTED) return;
-    quern_text_add(list->text, "%srank %d (process %d, last epoch %u, expected %u, last in ", list->count > 1 ? ", " : "", rank,
+    if (list->count > 1) {
+        quern_text_add(list->text, ", rank %d (last epoch %u)", rank, last_epoch);
+        return;
+    }
+    quern_text_add(list->text, "rank %d (process %d, last epoch %u, expected %u, last in ", rank,
                    list->segment->rank[rank].process.pid, last_epoch, expected_epoch);
     quern_describe_tag(list->text, last_tag);
     quern_text_add(list->text, ")");

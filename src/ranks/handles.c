@@ -82,6 +82,9 @@ quern_status quern_check_members(const struct quern_membership *member, const in
         *set = member->everyone;
         return QUERN_OK;
     }
+    if (count < 1 || count > member->ranks)
+        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "args.member_count is %d: expected 1 to %d, the group's ranks",
+                          count, member->ranks);
     *set = (struct quern_rank_set){.count = 0};
     for (int i = 0; i < count; i++) {
         if (members[i] < 0 || members[i] >= member->ranks)

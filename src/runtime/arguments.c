@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "os/sizes.h"
 #include "os/text.h"
 #include "runtime/device.h"
 #include "runtime/status.h"
@@ -70,12 +71,35 @@ quern_status quern_check_not_negative(const quern_device *device, const char *na
     return quern_fail(device, QUERN_INVALID_SHAPE, "%s is %lld: expected 0 or more", name, (long long)value);
 }
 
+quern_status quern_check_count(const quern_device *device, const char *name, int64_t value, int64_t most) {
+    if (value >= 0 && value <= most) return QUERN_OK;
+    if (value < 0) return quern_check_not_negative(device, name, value);
+    return quern_fail(device, QUERN_INVALID_SHAPE, "%s is %lld: expected at most %lld", name, (long long)value, (long long)most);
+}
+
+quern_status quern_check_rows(const quern_device *device, const char *rows_name, int64_t rows, const char *name, int64_t stride,
+                              quern_dtype dtype) {
+    const int64_t each = (int64_t)quern_dtype_bytes(dtype);
+    int64_t bytes;
+    if (quern_multiply_bytes(rows ? rows : 1, stride, &bytes) && quern_multiply_bytes(bytes, each, &bytes)) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "%s is %lld with %s %lld: expected at most %lld, since no buffer has more than "
+                      "2^47 bytes", name, (long long)stride, rows_name, (long long)rows,
+                      (long long)(QUERN_MOST_BYTES / each / (rows ? rows : 1)));
+}
+
 quern_status quern_check_choice(const quern_device *device, const char *name, int value, int last) {
     if (value >= 0 && value <= last) return QUERN_OK;
     return quern_fail(device, QUERN_INVALID_ARGUMENT, "%s is %d: expected 0 to %d", name, value, last);
 }
 
+quern_status quern_check_needed(const quern_device *device, size_t needed) {
+    if (needed <= (size_t)QUERN_MOST_BYTES) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "these sizes need a workspace of %zu bytes: expected a need of at most 2^47",
+                      needed);
+}
+
 quern_status quern_check_workspace(const quern_device *device, const void *workspace, size_t given, size_t needed) {
+    if (needed > (size_t)QUERN_MOST_BYTES) return quern_check_needed(device, needed);
     if (given < needed)
         return quern_fail(device, QUERN_WORKSPACE_TOO_SMALL, "workspace_bytes is %zu: expected at least %zu", given, needed);
     if (needed && !workspace)

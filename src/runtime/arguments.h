@@ -30,10 +30,20 @@ quern_status quern_check_pointer(const quern_device *device, const char *name, c
 /* A count or size that must not be negative. */
 quern_status quern_check_not_negative(const quern_device *device, const char *name, int64_t value);
 
+/* A count in [0, most]. */
+quern_status quern_check_count(const quern_device *device, const char *name, int64_t value, int64_t most);
+
+/* Rows of a matrix (at most QUERN_MOST_ROWS), `stride` elements apart: the matrix and each row have at most QUERN_MOST_BYTES. */
+quern_status quern_check_rows(const quern_device *device, const char *rows_name, int64_t rows, const char *name, int64_t stride,
+                              quern_dtype dtype);
+
 /* An enum value in [0, last]. */
 quern_status quern_check_choice(const quern_device *device, const char *name, int value, int last);
 
-/* A workspace: not NULL if any is needed, aligned and large enough. */
+/* The size of a workspace: no more than memory can hold. */
+quern_status quern_check_needed(const quern_device *device, size_t needed);
+
+/* A workspace: of such a size, not NULL if any is needed, aligned and large enough. */
 quern_status quern_check_workspace(const quern_device *device, const void *workspace, size_t given, size_t needed);
 
 /* A pointer to results or control in device memory.  NULL is allowed. */

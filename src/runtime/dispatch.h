@@ -8,7 +8,7 @@
 
 /*
  * The first ready row that serves the request.  Rows of kernel packs come before the library's own.
- * Errors: QUERN_NOT_PREPARED; QUERN_NO_KERNEL, with the reason against each target in the detail.
+ * Errors: QUERN_NOT_PREPARED; QUERN_NO_KERNEL, with the nearest row and the reason against it in the detail.
  */
 quern_status quern_select(quern_device *device, unsigned operation, const void *request, const struct quern_ready_kernel **chosen);
 

@@ -97,22 +97,63 @@ size_t quern_explain(const quern_device *device, unsigned operation, const void 
     return walk.text.length;
 }
 
-quern_status quern_fail_no_kernel(const quern_device *device, unsigned operation, const void *request) {
-    char absence[400], walk[800];
-    struct quern_text text = quern_text_begin(absence, sizeof absence);
-    add_absence(device, operation, request, &text);
-    quern_explain(device, operation, request, walk, sizeof walk);
-    return quern_fail(device, QUERN_NO_KERNEL, "%s:\n%s", absence, walk);
-}
-
-void quern_log_choice(const quern_device *device, const void *request, struct quern_ready_kernel *ready) {
-    const unsigned operation = ready->kernel->operation;
-    const char *name = quern_operation_name(operation);
-    if (!__atomic_exchange_n(&ready->chosen_before, true, __ATOMIC_RELAXED))
-        quern_log(device, QUERN_LOG_INFO, "%s: first use of %s", name, ready->kernel->name);
+static void log_walk(const quern_device *device, unsigned operation, const void *request) {
     if (!quern_log_wanted(QUERN_LOG_DEBUG)) return;
     char walk[1000];
     quern_explain(device, operation, request, walk, sizeof walk);
     for (char *rest = walk, *line; (line = strtok_r(rest, "\n", &rest));)
-        quern_log(device, QUERN_LOG_DEBUG, "%s: %s", name, line);
+        quern_log(device, QUERN_LOG_DEBUG, "%s: %s", quern_operation_name(operation), line);
+}
+
+/* Why a row that would serve the request is not used, the nearest cause first. */
+enum cause { NOT_PREPARED, FORCED_AWAY, NO_CODE, OTHER_TARGET, NO_ROW };
+
+struct nearest {
+    const quern_device *device;
+    const struct quern_operation *operation;
+    const void *request;
+    enum cause cause;
+    const struct quern_kernel *kernel;
+    char reason[128];         /* of the target */
+};
+
+static bool look_nearer(const struct quern_kernel *kernel, void *context) {
+    struct nearest *nearest = context;
+    char reason[sizeof nearest->reason] = "";
+    if (kernel->target.kind != nearest->device->kind) return true;
+    if (quern_row_refused(nearest->operation, kernel, nearest->request, NULL)) return true;
+    const bool refused = quern_target_refused(nearest->device, &kernel->target, reason, sizeof reason);
+    const enum cause cause = refused                                       ? OTHER_TARGET
+                             : quern_has_no_code(kernel)                   ? NO_CODE
+                             : quern_forced_away(nearest->device, kernel) ? FORCED_AWAY
+                                                                           : NOT_PREPARED;
+    if (cause >= nearest->cause) return true;
+    nearest->cause = cause;
+    nearest->kernel = kernel;
+    memcpy(nearest->reason, reason, sizeof reason);
+    return true;
+}
+
+quern_status quern_fail_no_kernel(const quern_device *device, unsigned operation, const void *request) {
+    struct nearest nearest = {.device = device, .operation = quern_linked_operation(operation), .request = request,
+                              .cause = NO_ROW};
+    char absence[300];
+    struct quern_text text = quern_text_begin(absence, sizeof absence);
+    quern_walk(operation, look_nearer, &nearest);
+    add_absence(device, operation, request, &text);
+    static const char *const reasons[] = {
+        [NOT_PREPARED] = " was loaded after quern_prepare: call it again", [FORCED_AWAY] = " is left out by QUERN_KERNEL=",
+        [NO_CODE] = ": the library was built without nvcc", [OTHER_TARGET] = ": "};
+    if (nearest.cause != NO_ROW) quern_text_add(&text, ": %s%s", nearest.kernel->name, reasons[nearest.cause]);
+    if (nearest.cause == FORCED_AWAY) quern_text_add(&text, "%s", device->kernel_glob);
+    if (nearest.cause == OTHER_TARGET) quern_text_add(&text, "%s", nearest.reason);
+    log_walk(device, operation, request);
+    return quern_fail(device, QUERN_NO_KERNEL, "%s", absence);
+}
+
+void quern_log_choice(const quern_device *device, const void *request, struct quern_ready_kernel *ready) {
+    const unsigned operation = ready->kernel->operation;
+    if (!__atomic_exchange_n(&ready->chosen_before, true, __ATOMIC_RELAXED))
+        quern_log(device, QUERN_LOG_INFO, "%s: first use of %s", quern_operation_name(operation), ready->kernel->name);
+    log_walk(device, operation, request);
 }

@@ -107,13 +107,17 @@ static bool prepare_row(const struct quern_kernel *kernel, void *context) {
     return work->status == QUERN_OK;
 }
 
+/* The last target of the report is the oldest, so the device is closest to it. */
 static quern_status no_rows(const quern_device *device, const char *name) {
+    char report[2000];
+    const size_t length = quern_device_report(device, report, sizeof report);
+    if (length && length < sizeof report) report[length - 1] = 0;  /* the last line's end */
+    const char *last = strrchr(report, '\n'), *last_line = last ? last + 1 : report;
     if (device->kernel_glob[0])
         return quern_fail(device, QUERN_NO_KERNEL, "QUERN_KERNEL=%s leaves no %s kernel for %s", device->kernel_glob, name,
                           device->label);
-    char report[800];
-    quern_device_report(device, report, sizeof report);
-    return quern_fail(device, QUERN_NO_KERNEL, "the library has no %s kernel for %s:\n%s", name, device->label, report);
+    return quern_fail(device, QUERN_NO_KERNEL, "the library has no %s kernel for %s: %s (quern_device_report lists all targets)",
+                      name, device->label, last_line);
 }
 
 static quern_status prepare_operation(quern_device *device, const struct quern_cuda *cuda, unsigned bit) {

@@ -1,10 +1,12 @@
 /* Status codes, their names, and the detail of the calling thread.  Called by all code that fails. */
 #include "runtime/status.h"
 
+#include <string.h>
+
 #include "os/text.h"
 #include "runtime/log.h"
 
-static _Thread_local char detail[1024];
+static _Thread_local char detail[256];
 
 static const struct {
     quern_status status;
@@ -55,9 +57,22 @@ int quern_version(void) {
     return QUERN_VERSION;
 }
 
+/* Joins the lines of a text.  One that is too long loses its middle: it begins with the fault and ends with what was expected. */
 static void set_detail(const char *format, va_list list) {
-    struct quern_text text = quern_text_begin(detail, sizeof detail);
+    static const char cut[] = " ... ";
+    char whole[1024];
+    struct quern_text text = quern_text_begin(whole, sizeof whole);
     quern_text_add_list(&text, format, list);
+    const size_t length = strlen(whole), head = (sizeof detail - sizeof cut) / 2, tail = sizeof detail - sizeof cut - head;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)whole[i] < ' ') whole[i] = ' ';
+    text = quern_text_begin(detail, sizeof detail);
+    if (length >= sizeof detail) {
+        whole[head] = 0;
+        quern_text_add(&text, "%s%s%s", whole, cut, whole + length - tail);
+    } else {
+        quern_text_add(&text, "%s", whole);
+    }
 }
 
 quern_status quern_fail(const quern_device *device, quern_status status, const char *format, ...) {

@@ -4,6 +4,8 @@
 
 #include "quern.h"
 
+/* A detail is one line of at most 255 characters, and longer texts lose their middle: the nearest cause comes first. */
+
 /* Sets the thread's detail, logs it as an error under the device's prefix (NULL: no device) and returns the status. */
 quern_status quern_fail(const quern_device *device, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -163,7 +163,7 @@ Test(adam_arguments, pointers) {
     MISTAKE(t[0].v = t[0].m, QUERN_INVALID_ARGUMENT, "tensors[0].v");
     MISTAKE(t[2].m_scale = moved(t[2].grad, 60), QUERN_INVALID_ARGUMENT, "tensors[2].m_scale");
     MISTAKE(t[2].copy = moved(t[2].param, -32), QUERN_INVALID_ARGUMENT, "tensors[2].copy");
-    MISTAKE(t[2].count = INT64_MAX, QUERN_INVALID_ARGUMENT, "overlaps");
+    MISTAKE(t[2].count = INT64_MAX, QUERN_INVALID_SHAPE, "tensors[2].count");
     MISTAKE(a->control.lr = moved(a->control.lr, 1), QUERN_INVALID_ARGUMENT, "control.lr");
     MISTAKE(a->control.step = moved(a->control.step, 4), QUERN_INVALID_ARGUMENT, "control.step");
     MISTAKE(a->control.grad_scale = moved(a->control.grad_scale, 2), QUERN_INVALID_ARGUMENT, "control.grad_scale");

@@ -198,9 +198,10 @@ Test(arguments, cross_entropy_options) {
     CROSS_ENTROPY_MISTAKE(a->class_weights = OFF(call.weights.data), QUERN_INVALID_ARGUMENT, "class_weights");
     CROSS_ENTROPY_MISTAKE(a->padded_vocab = VOCAB - 1, QUERN_INVALID_SHAPE, "padded_vocab");
     CROSS_ENTROPY_MISTAKE(a->padded_vocab = -1, QUERN_INVALID_SHAPE, "padded_vocab");
-    CROSS_ENTROPY_MISTAKE(a->padded_vocab = INT64_MAX, QUERN_INVALID_SHAPE, "grad_stride");
+    CROSS_ENTROPY_MISTAKE(a->padded_vocab = INT64_MAX, QUERN_INVALID_SHAPE, "padded_vocab");
     CROSS_ENTROPY_MISTAKE((a->padded_vocab = VOCAB + 2, a->grad_stride = VOCAB + 1), QUERN_INVALID_SHAPE, "grad_stride");
-    CROSS_ENTROPY_MISTAKE((a->padded_vocab = VOCAB + 1, a->grad = call.logits.data), QUERN_INVALID_SHAPE, "grad_stride");
+    CROSS_ENTROPY_MISTAKE((a->padded_vocab = VOCAB + 1, a->grad = call.logits.data), QUERN_INVALID_SHAPE,
+                          "logits_stride is 50 (0 means vocab): expected at least padded_vocab, 51");
     CROSS_ENTROPY_MISTAKE(a->lse = OFF(call.lse.data), QUERN_INVALID_ARGUMENT, "lse");
     CROSS_ENTROPY_MISTAKE(a->log_prob = OFF(call.log_prob.data), QUERN_INVALID_ARGUMENT, "log_prob");
     CROSS_ENTROPY_MISTAKE(a->entropy = OFF(call.entropy.data), QUERN_INVALID_ARGUMENT, "entropy");
@@ -219,7 +220,7 @@ Test(arguments, cross_entropy_shards) {
     STEP_MISTAKE(run_stats, a->first_column = -1, QUERN_INVALID_SHAPE, "first_column");
     STEP_MISTAKE(run_stats, a->first_column = 1, QUERN_INVALID_SHAPE, "first_column");
     STEP_MISTAKE(run_stats, (a->global_vocab = 2 * VOCAB, a->first_column = VOCAB + 1), QUERN_INVALID_SHAPE, "first_column");
-    STEP_MISTAKE(run_stats, (a->global_vocab = INT64_MAX, a->first_column = INT64_MAX), QUERN_INVALID_SHAPE, "first_column");
+    STEP_MISTAKE(run_stats, (a->global_vocab = INT64_MAX, a->first_column = INT64_MAX), QUERN_INVALID_SHAPE, "global_vocab");
     STEP_MISTAKE(run_gradient, a->first_column = 1, QUERN_INVALID_SHAPE, "first_column");
     STEP_MISTAKE(run_combine, a->first_column = 1, QUERN_INVALID_SHAPE, "first_column");
     STEP_MISTAKE(run_combine, call.shard_count = 0, QUERN_INVALID_ARGUMENT, "shard_count");

@@ -398,7 +398,7 @@ Test(linear_cross_entropy, refusals) {
     REFUSED(QUERN_INVALID_SHAPE, "args.width is -1", layer.args.width = -1);
     REFUSED(QUERN_INVALID_SHAPE, "args.chunk_rows is -1", layer.args.chunk_rows = -1);
     REFUSED(QUERN_INVALID_SHAPE, "args.hidden_stride is 23: expected at least width, 24", layer.args.hidden_stride = 23);
-    REFUSED(QUERN_INVALID_SHAPE, "150 rows at args.d_weight_stride 9223372036854775807 are more",
+    REFUSED(QUERN_INVALID_SHAPE, "args.d_weight_stride is 9223372036854775807 with args.loss.vocab 150",
             layer.args.d_weight_stride = INT64_MAX);
     REFUSED(QUERN_NULL_POINTER, "args.gemm is NULL", layer.args.gemm = NULL);
     REFUSED(QUERN_NULL_POINTER, "args.hidden is NULL", layer.args.hidden = NULL);

@@ -43,6 +43,8 @@ static quern_status check_args(const quern_group_args *args) {
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "name is not 1 to 200 letters, digits, '.', '_' or '-'");
     if (!(args->timeout >= 0))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "timeout is %g: expected seconds, 0 or more", args->timeout);
+    status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
+    if (status != QUERN_OK) return status;
     if (device->kind == QUERN_CUDA && !quern_is_prepared(device, QUERN_BARRIER))
         return quern_fail(device, QUERN_NOT_PREPARED, "%s has no barrier ready: call quern_prepare with QUERN_BARRIER first",
                           device->label);

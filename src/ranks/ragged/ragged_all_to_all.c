@@ -2,12 +2,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "os/sizes.h"
 #include "ranks/handles.h"
 #include "ranks/poison.h"
 #include "ranks/ragged/ragged_call.h"
 #include "runtime/arguments.h"
 #include "runtime/dispatch.h"
 #include "runtime/dtype.h"
+#include "runtime/ranges.h"
 #include "runtime/status.h"
 
 const struct quern_operation quern_ragged_all_to_all_operation = {.table = quern_ragged_all_to_all_kernels};
@@ -33,27 +35,29 @@ static quern_status fill_members(struct quern_ragged_call *call, struct quern_me
 
 /* ---- the shape ---- */
 
-static quern_status check_not_negatives(const quern_device *device, const quern_ragged_all_to_all_args *args) {
+static quern_status check_numbers(const quern_device *device, const quern_ragged_all_to_all_args *args) {
     const struct {
         const char *name;
-        int64_t value;
-    } numbers[] = {{"args.input_rows", args->input_rows}, {"args.output_rows", args->output_rows},
-                   {"args.row_bytes", args->row_bytes}, {"args.updates", args->updates},
-                   {"args.multiprocessors", args->multiprocessors}};
+        int64_t value, most;
+    } numbers[] = {{"args.input_rows", args->input_rows, QUERN_MOST_BYTES},
+                   {"args.output_rows", args->output_rows, QUERN_MOST_BYTES},
+                   {"args.row_bytes", args->row_bytes, QUERN_MOST_BYTES}, {"args.updates", args->updates, INT32_MAX},
+                   {"args.multiprocessors", args->multiprocessors, INT32_MAX}};
     quern_status status = QUERN_OK;
     for (size_t i = 0; status == QUERN_OK && i < sizeof numbers / sizeof *numbers; i++)
-        status = quern_check_not_negative(device, numbers[i].name, numbers[i].value);
-    return status;
+        status = quern_check_count(device, numbers[i].name, numbers[i].value, numbers[i].most);
+    if (status == QUERN_OK) status = quern_check_choice(device, "args.metadata_on_device", args->metadata_on_device, 1);
+    return status == QUERN_OK ? quern_check_choice(device, "args.check_overlap", args->check_overlap, 1) : status;
 }
 
 static quern_status check_bytes(const quern_device *device, const char *name, int64_t rows, int64_t row_bytes) {
     int64_t bytes;
-    if (!__builtin_mul_overflow(rows, row_bytes, &bytes) && bytes <= INT64_MAX / 2) return QUERN_OK;
-    return quern_fail(device, QUERN_INVALID_SHAPE, "%s is %lld and args.row_bytes is %lld: expected less than 2^62 bytes", name,
+    if (quern_multiply_bytes(rows, row_bytes, &bytes)) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "%s is %lld and args.row_bytes is %lld: expected at most 2^47 bytes", name,
                       (long long)rows, (long long)row_bytes);
 }
 
-/* Limits all products of rows to 63 bits, and the number of entries to 31. */
+/* Limits the sizes of the buffers, and the number of entries to 31 bits. */
 static quern_status check_products(const struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
     const quern_device *device = call->member->device;
     quern_status status = check_bytes(device, "args.input_rows", args->input_rows, args->row_bytes);
@@ -68,7 +72,7 @@ static quern_status check_products(const struct quern_ragged_call *call, const q
 static quern_status fill_shape(struct quern_ragged_call *call, const quern_ragged_all_to_all_args *args) {
     const quern_device *device = call->member->device;
     quern_status status = quern_check_dtype(device, "args.metadata_dtype", args->metadata_dtype, quern_integers, false);
-    if (status == QUERN_OK) status = check_not_negatives(device, args);
+    if (status == QUERN_OK) status = check_numbers(device, args);
     if (status == QUERN_OK) status = check_products(call, args);
     if (status == QUERN_OK) status = quern_check_timeout(call->member, args->timeout, &call->timeout);
     if (status != QUERN_OK) return status;
@@ -136,6 +140,25 @@ static quern_status fill_metadata(struct quern_ragged_call *call, const quern_ra
     return status;
 }
 
+/* The output may overlap the input, so the input is compared with the workspace alone. */
+static quern_status check_apart(const struct quern_ragged_call *call) {
+    const quern_device *device = call->member->device;
+    const int64_t metadata = quern_ragged_entries(call) * (call->metadata_is_int64 ? 8 : 4), bytes = (int64_t)call->workspace_bytes;
+    const struct quern_range workspace = quern_range_of("workspace", call->workspace, bytes, QUERN_WRITTEN);
+    struct quern_range sources[] = {
+        workspace, quern_range_of("args.input", call->input, call->input_rows * call->row_bytes, QUERN_READ)};
+    struct quern_range ranges[] = {
+        workspace,
+        quern_range_of("args.output", call->output, call->output_rows * call->row_bytes, QUERN_WRITTEN),
+        quern_range_of("args.input_offsets", call->input_offsets, metadata, QUERN_READ),
+        quern_range_of("args.send_sizes", call->send_sizes, metadata, QUERN_READ),
+        quern_range_of("args.output_offsets", call->output_offsets, metadata, QUERN_READ),
+        quern_range_of("args.recv_sizes", call->recv_sizes, metadata, QUERN_READ),
+    };
+    quern_status status = quern_check_apart(device, NULL, sources, NULL, sizeof sources / sizeof *sources);
+    return status == QUERN_OK ? quern_check_apart(device, NULL, ranges, NULL, sizeof ranges / sizeof *ranges) : status;
+}
+
 static quern_status fill_workspace(struct quern_ragged_call *call, void *workspace, size_t bytes) {
     const struct quern_membership *member = call->member;
     const size_t needed = member->transport->ragged->workspace_bytes(call);
@@ -148,10 +171,7 @@ static quern_status fill_workspace(struct quern_ragged_call *call, void *workspa
     if (needed && call->workspace_state != QUERN_MEMORY_SYMMETRIC)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace is not symmetric memory of this group: expected %zu "
                           "bytes within one quern_symmetric_alloc", needed);
-    if (overlap(workspace, needed, call->input, (uint64_t)(call->input_rows * call->row_bytes)) ||
-        overlap(workspace, needed, call->output, (uint64_t)(call->output_rows * call->row_bytes)))
-        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "workspace overlaps the input or the output");
-    return QUERN_OK;
+    return check_apart(call);
 }
 
 /* All checks that a rank can make alone.  The members are filled in already. */

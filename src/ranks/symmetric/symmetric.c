@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/sizes.h"
 #include "ranks/agreement.h"
 #include "ranks/descriptors.h"
 #include "ranks/handles.h"
@@ -69,8 +70,8 @@ static quern_status begin(struct making *making, quern_status status, void *cons
     if (status == QUERN_OK && !making->parts) status = no_memory(first);
     for (int i = 0; i < making->count && status == QUERN_OK; i++) {
         at = i;
-        if (bytes[i] > (size_t)1 << 46)
-            status = quern_fail(making->members[i]->device, QUERN_OUT_OF_MEMORY, "bytes[%d] is %zu: expected at most 2^46", i,
+        if (bytes[i] > (size_t)QUERN_MOST_BYTES)
+            status = quern_fail(making->members[i]->device, QUERN_INVALID_SHAPE, "bytes[%d] is %zu: expected at most 2^47", i,
                                 bytes[i]);
         mine[i].bytes = (int64_t)bytes[i];
         if (status == QUERN_OK) status = prepare_member(making, i);
@@ -224,9 +225,9 @@ static quern_status cast_vote(struct quern_membership *member, int i, const char
     struct quern_symmetric_ranges *ranges = quern_symmetric_ranges_of(member);
     if (!ranges) return no_memory(member);
     if (!pointer) return quern_fail(member->device, QUERN_NULL_POINTER, "pointers[%d] is NULL", i);
-    if (!bytes || bytes > (size_t)1 << 46)
-        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "bytes[%d] is %zu: expected at least 1 and at most 2^46", i,
-                          bytes);
+    if (!bytes || bytes > (size_t)QUERN_MOST_BYTES)
+        return quern_fail(member->device, bytes ? QUERN_INVALID_SHAPE : QUERN_INVALID_ARGUMENT,
+                          "bytes[%d] is %zu: expected 1 to 2^47", i, bytes);
     struct quern_symmetric_range *range = quern_symmetric_overlapped(ranges, pointer, (int64_t)bytes);
     for (; range && is_stale(member, range); range = quern_symmetric_overlapped(ranges, pointer, (int64_t)bytes))
         quern_symmetric_set_aside(ranges, range);
