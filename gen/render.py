@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gen import plan, spec, table, tests
+from gen import bindings, header, plan, spec, table, tests
 from gen.operation import Operation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,7 +21,7 @@ DIGEST = "generated/inputs.sha256"
 def inputs() -> list[str]:
     """The files that decide what is rendered, relative to the root, sorted."""
     further = [path for operation in plan.OPERATIONS.values() for path in operation.inputs]
-    paths = [*(ROOT / "gen").rglob("*.py"), *TEMPLATES.rglob("*.j2"), *further]
+    paths = [*(ROOT / "gen").rglob("*.py"), *TEMPLATES.rglob("*.j2"), header.HEADER, *further]
     return sorted(str(path.relative_to(ROOT)) for path in paths)
 
 
@@ -147,6 +147,7 @@ def outputs() -> dict[str, str]:
     files["generated/targets.h"] = renderer("build/targets.h.j2", targets=plan.targets())
     for operation in plan.OPERATIONS.values():
         files.update(_of_operation(renderer, operation, [unit for unit in units if unit.operation == operation.name]))
+    files.update(bindings.outputs(renderer))
     ninja = _ninja_values(units, sources)
     for name in ("host.ninja", "emulator.ninja", "sanitizers.ninja", "tests.ninja", "musl.ninja"):
         files[f"generated/{name}"] = renderer(f"build/{name}.j2", **ninja)

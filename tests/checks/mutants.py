@@ -214,6 +214,15 @@ RANKS = [
            "call->in_place = args->input && args->output &&", "call->in_place = false && args->output &&", "test_ragged"),
 ]
 
+# Missing checks, which the fuzzer must notice in the time that it has in a run of all tests.
+FUZZED = [
+    Mutant("workspace of any size", "src/runtime/arguments.c", "    if (given < needed)\n", "    if (false)\n", "fuzz"),
+    Mutant("struct of any size", "src/runtime/arguments.c",
+           "    return refuse_size(device, name, size, known);", "    return (void)refuse_size, (void)name, QUERN_OK;", "fuzz"),
+    Mutant("outputs that lie in inputs", "src/cross_entropy/cross_entropy_arguments.c",
+           "return quern_check_apart(call->device, NULL, ranges, NULL, count);", "return (void)ranges, QUERN_OK;", "fuzz"),
+]
+
 EMULATED = [
     *(Mutant(*row) for row in mutants_adam.EMULATED),
     *(Mutant(*row) for row in mutants_cross_entropy.EMULATED),
@@ -300,6 +309,8 @@ class Tree:
         return subprocess.run(command, cwd=self.root, env=self.environment, capture_output=True).returncode == 0
 
     def passes(self, suite: str) -> bool:
+        if suite == "fuzz":
+            return self.run([sys.executable, "tests/fuzz/run.py"])
         if found := check_of(suite):
             return self.run(list(found.command))
         options = ["-j1", "--timeout", "300"] if suite.startswith("test_") else []  # options of Criterion
@@ -323,7 +334,7 @@ def try_mutant(tree: Tree, mutant: Mutant) -> str:
 
 def check() -> int:
     """Checks that the text of every mutant still occurs once in its file.  This is quick enough for every test run."""
-    every = [*CPU, *RANKS, *EMULATED, *EMULATED_RANKS]
+    every = [*CPU, *RANKS, *FUZZED, *EMULATED, *EMULATED_RANKS]
     stale = [m for m in every if (ROOT / m.file).read_text().count(m.old) != 1]
     for mutant in stale:
         print(f"{mutant.name}: {mutant.file} does not hold its text exactly once")
@@ -339,7 +350,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.check:
         return check()
-    every = [*EMULATED, *EMULATED_RANKS] if options.emulated else [*CPU, *RANKS]
+    every = [*EMULATED, *EMULATED_RANKS] if options.emulated else [*CPU, *RANKS, *FUZZED]
     mutants = [m for m in every if fnmatch.fnmatch(m.name, options.only)]
     survivors = 0
     with tempfile.TemporaryDirectory() as directory:

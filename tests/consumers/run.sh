@@ -83,3 +83,16 @@ step "one operation runs" "$work/adam_only"
 # Of the other one remains a weak, empty row.
 step "one operation links only that one" sh -c "! nm --defined-only '$work/adam_only' | grep -v ' V ' | grep -i cross_entropy"
 step "needs no CUDA and no C++ runtime" sh -c "! ldd '$work/adam_only' | grep -E 'cuda|stdc'"
+
+# The crate is built in a copy, so that nothing is written into the tree.
+if command -v cargo >/dev/null; then
+    cp -r bindings/rust/quern-sys "$work/quern-sys"
+    step "the crate in Rust" sh -c "cd '$work/quern-sys' && cargo run --offline --example linking"
+    expect "losses 0.4076 1.0986, parameters 1.50 0.50 0.50"
+    step "the crate with QUERN_LIB_DIR" sh -c "cd '$work/quern-sys' && QUERN_LIB_DIR='$QUERN/lib' cargo run --offline --example linking"
+    expect "losses 0.4076 1.0986, parameters 1.50 0.50 0.50"
+    step "the crate's layouts" sh -c "cd '$work/quern-sys' && cargo run --quiet --offline --example layout >'$work/layout.c'"
+    step "the same layouts in C" sh -c "cc -std=c11 -fsyntax-only $(pkg-config --cflags quern) '$work/layout.c'"
+else
+    echo "consumer: the crate in Rust: skipped: no cargo"
+fi

@@ -51,6 +51,7 @@ CHECKS = (
     Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
     Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *emulated(first_with("clusters").name))),
+    Check("fuzzing", (PYTHON, "tests/fuzz/run.py"), ("build/tests/fuzz",)),
     Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS),
     Check("emulator", ("env", f"DRIVER={DRIVER[0]}", "sh", "tests/emulator/self_test/build.sh", "build/emulator-self-test"), DRIVER,
           with_nvcc=True),

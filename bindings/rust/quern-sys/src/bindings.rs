@@ -1,0 +1,438 @@
+// The declarations of include/quern.h, whose comments describe them.
+// Rendered by gen/ from templates/bindings/bindings.rs.j2; do not edit.
+
+pub const QUERN_VERSION_MAJOR: c_int = 0;
+pub const QUERN_VERSION_MINOR: c_int = 1;
+pub const QUERN_VERSION_PATCH: c_int = 0;
+pub const QUERN_STRUCT_MARK: c_int = 1364525056;
+pub const QUERN_VERSION: c_int = 100;
+pub const QUERN_SCALE_BLOCK: c_int = 32;
+pub const QUERN_MAX_RANKS: c_int = 128;
+pub type quern_status = c_uint;
+pub const QUERN_OK: quern_status = 0;
+pub const QUERN_INVALID_ARGUMENT: quern_status = 1000;
+pub const QUERN_NULL_POINTER: quern_status = 1001;
+pub const QUERN_INVALID_STRUCT_SIZE: quern_status = 1002;
+pub const QUERN_INVALID_DTYPE: quern_status = 1003;
+pub const QUERN_INVALID_SHAPE: quern_status = 1004;
+pub const QUERN_WORKSPACE_TOO_SMALL: quern_status = 1005;
+pub const QUERN_NOT_PREPARED: quern_status = 1006;
+pub const QUERN_INVALID_PACK: quern_status = 1007;
+pub const QUERN_NOT_SUPPORTED: quern_status = 2000;
+pub const QUERN_NO_KERNEL: quern_status = 2001;
+pub const QUERN_NO_DEVICE: quern_status = 2002;
+pub const QUERN_NO_DRIVER: quern_status = 2003;
+pub const QUERN_DRIVER_TOO_OLD: quern_status = 2004;
+pub const QUERN_OUT_OF_MEMORY: quern_status = 3000;
+pub const QUERN_CUDA_ERROR: quern_status = 3001;
+pub const QUERN_SYSTEM_ERROR: quern_status = 3002;
+pub const QUERN_PEER_TIMEOUT: quern_status = 4000;
+pub const QUERN_PEER_LOST: quern_status = 4001;
+pub const QUERN_PEER_MISMATCH: quern_status = 4002;
+pub const QUERN_GROUP_ABORTED: quern_status = 4003;
+pub type quern_log_level = c_uint;
+pub const QUERN_LOG_ERROR: quern_log_level = 1;
+pub const QUERN_LOG_INFO: quern_log_level = 2;
+pub const QUERN_LOG_DEBUG: quern_log_level = 3;
+pub type quern_dtype = c_uint;
+pub const QUERN_NO_DTYPE: quern_dtype = 0;
+pub const QUERN_F32: quern_dtype = 1;
+pub const QUERN_F16: quern_dtype = 2;
+pub const QUERN_BF16: quern_dtype = 3;
+pub const QUERN_E4M3: quern_dtype = 4;
+pub const QUERN_E5M2: quern_dtype = 5;
+pub const QUERN_REMAINDER: quern_dtype = 6;
+pub const QUERN_INT32: quern_dtype = 16;
+pub const QUERN_INT64: quern_dtype = 17;
+pub type quern_device_kind = c_uint;
+pub const QUERN_CPU: quern_device_kind = 1;
+pub const QUERN_CUDA: quern_device_kind = 2;
+pub type quern_operations = c_uint;
+pub const QUERN_CROSS_ENTROPY: quern_operations = 1;
+pub const QUERN_ADAM: quern_operations = 2;
+pub const QUERN_BARRIER: quern_operations = 4;
+pub const QUERN_RAGGED_ALL_TO_ALL: quern_operations = 8;
+pub type quern_reduction = c_uint;
+pub const QUERN_REDUCTION_NONE: quern_reduction = 0;
+pub const QUERN_REDUCTION_SUM: quern_reduction = 1;
+pub const QUERN_REDUCTION_MEAN: quern_reduction = 2;
+pub type quern_adam_mode = c_uint;
+pub const QUERN_ADAMW: quern_adam_mode = 0;
+pub const QUERN_ADAM_L2: quern_adam_mode = 1;
+pub type quern_adam_eps_mode = c_uint;
+pub const QUERN_EPS_OUTSIDE: quern_adam_eps_mode = 0;
+pub const QUERN_EPS_INSIDE: quern_adam_eps_mode = 1;
+pub type quern_rounding = c_uint;
+pub const QUERN_ROUND_DEFAULT: quern_rounding = 0;
+pub const QUERN_ROUND_NEAREST: quern_rounding = 1;
+pub const QUERN_ROUND_STOCHASTIC: quern_rounding = 2;
+pub type quern_log_callback = Option<unsafe extern "C" fn(user: *mut c_void, level: quern_log_level, line: *const c_char)>;
+pub type quern_parallel_for = Option<unsafe extern "C" fn(user: *mut c_void, tasks: i64, task: Option<unsafe extern "C" fn(context: *mut c_void, index: i64)>, context: *mut c_void)>;
+pub type quern_gemm = Option<unsafe extern "C" fn(user: *mut c_void, args: *const quern_gemm_args, stream: *mut c_void) -> quern_status>;
+#[repr(C)]
+pub struct quern_device {
+    private: [u8; 0],
+    marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+#[repr(C)]
+pub struct quern_blas {
+    private: [u8; 0],
+    marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+#[repr(C)]
+pub struct quern_adam_plan {
+    private: [u8; 0],
+    marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+#[repr(C)]
+pub struct quern_group {
+    private: [u8; 0],
+    marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+#[repr(C)]
+pub struct quern_ragged_plan {
+    private: [u8; 0],
+    marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_device_info {
+    pub size: u32,
+    pub kind: quern_device_kind,
+    pub ordinal: c_int,
+    pub compute_capability: c_int,
+    pub multiprocessors: c_int,
+    pub shared_bytes: i64,
+    pub name: [c_char; 96],
+    pub target: [c_char; 32],
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_cross_entropy_report {
+    pub counted_rows: i64,
+    pub ignored_rows: i64,
+    pub bad_labels: i64,
+    pub first_bad_row: i64,
+    pub infinite_rows: i64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_row_stats {
+    pub origin: f64,
+    pub others: f64,
+    pub weighted: f64,
+    pub moment: f64,
+    pub weights: f64,
+    pub argmax: i64,
+    pub maximum: f32,
+    pub label_value: f32,
+    pub label_weight: f32,
+    pub has_label: i32,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_cross_entropy_args {
+    pub size: u32,
+    pub logits_dtype: quern_dtype,
+    pub labels_dtype: quern_dtype,
+    pub reduction: quern_reduction,
+    pub rows: i64,
+    pub vocab: i64,
+    pub logits: *const c_void,
+    pub logits_stride: i64,
+    pub labels: *const c_void,
+    pub ignore_index: i64,
+    pub loss: *mut f32,
+    pub grad: *mut c_void,
+    pub grad_dtype: quern_dtype,
+    pub grad_stride: i64,
+    pub grad_loss: *const f32,
+    pub grad_loss_stride: i64,
+    pub grad_scale: f32,
+    pub report: *mut quern_cross_entropy_report,
+    pub label_smoothing: f32,
+    pub z_loss: f32,
+    pub softcap: f32,
+    pub class_weights: *const f32,
+    pub padded_vocab: i64,
+    pub lse: *mut f32,
+    pub log_prob: *mut f32,
+    pub entropy: *mut f32,
+    pub argmax: *mut i64,
+    pub stats: *mut quern_row_stats,
+    pub first_column: i64,
+    pub global_vocab: i64,
+    pub strict_labels: i32,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_gemm_args {
+    pub size: u32,
+    pub accumulate: i32,
+    pub m: i64,
+    pub n: i64,
+    pub k: i64,
+    pub a: *const c_void,
+    pub b: *const c_void,
+    pub c: *mut c_void,
+    pub a_dtype: quern_dtype,
+    pub b_dtype: quern_dtype,
+    pub c_dtype: quern_dtype,
+    pub a_transposed: i32,
+    pub b_transposed: i32,
+    pub a_stride: i64,
+    pub b_stride: i64,
+    pub c_stride: i64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_linear_cross_entropy_args {
+    pub size: u32,
+    pub hidden_dtype: quern_dtype,
+    pub weight_dtype: quern_dtype,
+    pub accumulate_weight: i32,
+    pub loss: quern_cross_entropy_args,
+    pub width: i64,
+    pub hidden: *const c_void,
+    pub hidden_stride: i64,
+    pub weight: *const c_void,
+    pub weight_stride: i64,
+    pub d_hidden: *mut c_void,
+    pub d_hidden_stride: i64,
+    pub d_weight: *mut f32,
+    pub d_weight_stride: i64,
+    pub chunk_rows: i64,
+    pub gemm: quern_gemm,
+    pub gemm_user: *mut c_void,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_adam_tensor {
+    pub param: *mut c_void,
+    pub grad: *mut c_void,
+    pub m: *mut c_void,
+    pub v: *mut c_void,
+    pub master: *mut c_void,
+    pub count: i64,
+    pub m_scale: *mut u8,
+    pub v_scale: *mut u8,
+    pub v_max: *mut c_void,
+    pub v_max_scale: *mut u8,
+    pub copy: *mut c_void,
+    pub copy_scale: *const f32,
+    pub copy_max: *mut f32,
+    pub lr_multiplier: f32,
+    pub weight_decay_multiplier: f32,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_adam_control {
+    pub lr: *const f32,
+    pub step: *mut i64,
+    pub grad_scale: *const f32,
+    pub clip: *const f32,
+    pub found_inf: *const f32,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_adam_args {
+    pub size: u32,
+    pub tensor_size: u32,
+    pub param_dtype: quern_dtype,
+    pub grad_dtype: quern_dtype,
+    pub m_dtype: quern_dtype,
+    pub v_dtype: quern_dtype,
+    pub master_dtype: quern_dtype,
+    pub mode: quern_adam_mode,
+    pub tensors: *const quern_adam_tensor,
+    pub tensor_count: i64,
+    pub lr: f64,
+    pub beta1: f64,
+    pub beta2: f64,
+    pub eps: f64,
+    pub weight_decay: f64,
+    pub step: i64,
+    pub seed: u64,
+    pub param_rounding: quern_rounding,
+    pub m_rounding: quern_rounding,
+    pub v_rounding: quern_rounding,
+    pub eps_mode: quern_adam_eps_mode,
+    pub amsgrad: i32,
+    pub maximize: i32,
+    pub zero_grads: i32,
+    pub use_multipliers: i32,
+    pub copy_dtype: quern_dtype,
+    pub grad_scale: f64,
+    pub control: quern_adam_control,
+    pub plan: *mut quern_adam_plan,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_gradient {
+    pub grad: *mut c_void,
+    pub main_grad: *mut f32,
+    pub count: i64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_gradient_norm_args {
+    pub size: u32,
+    pub gradient_size: u32,
+    pub grad_dtype: quern_dtype,
+    pub gradients: *const quern_gradient,
+    pub gradient_count: i64,
+    pub plan: *const quern_adam_plan,
+    pub max_norm: f64,
+    pub grad_scale: f64,
+    pub grad_scale_pointer: *const f32,
+    pub norm: *mut f32,
+    pub clip: *mut f32,
+    pub found_inf: *mut f32,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_accumulate_args {
+    pub size: u32,
+    pub gradient_size: u32,
+    pub grad_dtype: quern_dtype,
+    pub zero_grads: i32,
+    pub gradients: *const quern_gradient,
+    pub gradient_count: i64,
+    pub scale: f64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_group_args {
+    pub size: u32,
+    pub rank: c_int,
+    pub ranks: c_int,
+    pub name: *const c_char,
+    pub device: *mut quern_device,
+    pub timeout: f64,
+    pub share_gpu: i32,
+    pub first_epoch: u32,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_barrier_args {
+    pub size: u32,
+    pub members: *const c_int,
+    pub member_count: c_int,
+    pub timeout: f64,
+}
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct quern_ragged_all_to_all_args {
+    pub size: u32,
+    pub metadata_dtype: quern_dtype,
+    pub input: *const c_void,
+    pub input_rows: i64,
+    pub output: *mut c_void,
+    pub output_rows: i64,
+    pub row_bytes: i64,
+    pub updates: i64,
+    pub input_offsets: *const c_void,
+    pub send_sizes: *const c_void,
+    pub output_offsets: *const c_void,
+    pub recv_sizes: *const c_void,
+    pub metadata_on_device: i32,
+    pub check_overlap: i32,
+    pub members: *const c_int,
+    pub member_count: c_int,
+    pub multiprocessors: c_int,
+    pub timeout: f64,
+}
+extern "C" {
+    pub fn quern_status_string(status: quern_status) -> *const c_char;
+    pub fn quern_status_blame(status: quern_status) -> *const c_char;
+    pub fn quern_error_detail(buffer: *mut c_char, bytes: usize) -> usize;
+    pub fn quern_version() -> c_int;
+    pub fn quern_build_info() -> *const c_char;
+    pub fn quern_set_log(callback: quern_log_callback, user: *mut c_void, level: quern_log_level);
+    pub fn quern_dtype_name(dtype: quern_dtype) -> *const c_char;
+    pub fn quern_dtype_bytes(dtype: quern_dtype) -> usize;
+    pub fn quern_device_count(kind: quern_device_kind, count: *mut c_int) -> quern_status;
+    pub fn quern_device_open(kind: quern_device_kind, ordinal: c_int, device: *mut *mut quern_device) -> quern_status;
+    pub fn quern_device_close(device: *mut quern_device);
+    pub fn quern_device_info_init(info: *mut quern_device_info);
+    pub fn quern_device_get_info(device: *const quern_device, info: *mut quern_device_info) -> quern_status;
+    pub fn quern_device_report(device: *const quern_device, buffer: *mut c_char, bytes: usize) -> usize;
+    pub fn quern_prepare(device: *mut quern_device, operations: c_uint) -> quern_status;
+    pub fn quern_load_pack(path: *const c_char) -> quern_status;
+    pub fn quern_set_threads(device: *mut quern_device, threads: c_int, hook: quern_parallel_for, user: *mut c_void) -> quern_status;
+    pub fn quern_cross_entropy_args_init(args: *mut quern_cross_entropy_args);
+    pub fn quern_cross_entropy_workspace(device: *const quern_device, args: *const quern_cross_entropy_args, bytes: *mut usize) -> quern_status;
+    pub fn quern_cross_entropy(device: *mut quern_device, args: *const quern_cross_entropy_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_cross_entropy_stats(device: *mut quern_device, args: *const quern_cross_entropy_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_cross_entropy_combine(device: *mut quern_device, args: *const quern_cross_entropy_args, shards: *const quern_row_stats, shard_count: i64, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_cross_entropy_gradient(device: *mut quern_device, args: *const quern_cross_entropy_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_cross_entropy_explain(device: *const quern_device, args: *const quern_cross_entropy_args, buffer: *mut c_char, bytes: usize) -> usize;
+    pub fn quern_gemm_args_init(args: *mut quern_gemm_args);
+    pub fn quern_blas_open(device: *mut quern_device, library: *const c_char, blas: *mut *mut quern_blas) -> quern_status;
+    pub fn quern_blas_close(blas: *mut quern_blas);
+    pub fn quern_blas_gemm(blas: *mut c_void, args: *const quern_gemm_args, stream: *mut c_void) -> quern_status;
+    pub fn quern_linear_cross_entropy_args_init(args: *mut quern_linear_cross_entropy_args);
+    pub fn quern_linear_cross_entropy_workspace(device: *const quern_device, args: *const quern_linear_cross_entropy_args, bytes: *mut usize) -> quern_status;
+    pub fn quern_linear_cross_entropy(device: *mut quern_device, args: *const quern_linear_cross_entropy_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_adam_args_init(args: *mut quern_adam_args);
+    pub fn quern_adam_workspace(device: *const quern_device, args: *const quern_adam_args, bytes: *mut usize) -> quern_status;
+    pub fn quern_adam(device: *mut quern_device, args: *const quern_adam_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_adam_explain(device: *const quern_device, args: *const quern_adam_args, buffer: *mut c_char, bytes: usize) -> usize;
+    pub fn quern_adam_plan_create(device: *mut quern_device, args: *const quern_adam_args, plan: *mut *mut quern_adam_plan) -> quern_status;
+    pub fn quern_adam_plan_destroy(plan: *mut quern_adam_plan);
+    pub fn quern_gradient_norm_args_init(args: *mut quern_gradient_norm_args);
+    pub fn quern_gradient_norm_workspace(device: *const quern_device, args: *const quern_gradient_norm_args, bytes: *mut usize) -> quern_status;
+    pub fn quern_gradient_norm(device: *mut quern_device, args: *const quern_gradient_norm_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_accumulate_args_init(args: *mut quern_accumulate_args);
+    pub fn quern_accumulate(device: *mut quern_device, args: *const quern_accumulate_args, stream: *mut c_void) -> quern_status;
+    pub fn quern_adam_saved_bytes(device: *const quern_device, args: *const quern_adam_args, bytes: *mut usize) -> quern_status;
+    pub fn quern_adam_save(device: *mut quern_device, args: *const quern_adam_args, saved: *mut c_void, bytes: usize) -> quern_status;
+    pub fn quern_adam_load(device: *mut quern_device, args: *const quern_adam_args, saved: *const c_void, bytes: usize, step: *mut i64, seed: *mut u64) -> quern_status;
+    pub fn quern_group_args_init(args: *mut quern_group_args);
+    pub fn quern_group_create(args: *const quern_group_args, count: c_int, groups: *mut *mut quern_group) -> quern_status;
+    pub fn quern_group_rank(group: *const quern_group) -> c_int;
+    pub fn quern_group_size(group: *const quern_group) -> c_int;
+    pub fn quern_group_split(groups: *const *mut quern_group, count: c_int, colours: *const c_int, keys: *const c_int, new_groups: *mut *mut quern_group) -> quern_status;
+    pub fn quern_group_destroy(group: *mut quern_group) -> quern_status;
+    pub fn quern_group_abort(group: *mut quern_group) -> quern_status;
+    pub fn quern_group_status(group: *mut quern_group) -> quern_status;
+    pub fn quern_group_report(group: *const quern_group, buffer: *mut c_char, bytes: usize) -> usize;
+    pub fn quern_barrier_args_init(args: *mut quern_barrier_args);
+    pub fn quern_barrier(group: *mut quern_group, args: *const quern_barrier_args, stream: *mut c_void) -> quern_status;
+    pub fn quern_barrier_bytes(ranks: c_int) -> usize;
+    pub fn quern_symmetric_alloc(groups: *const *mut quern_group, count: c_int, bytes: *const usize, pointers: *mut *mut c_void) -> quern_status;
+    pub fn quern_symmetric_free(group: *mut quern_group, pointer: *mut c_void, stream: *mut c_void) -> quern_status;
+    pub fn quern_symmetric_register(groups: *const *mut quern_group, count: c_int, pointers: *const *mut c_void, bytes: *const usize) -> quern_status;
+    pub fn quern_symmetric_unregister(group: *mut quern_group, pointer: *mut c_void, stream: *mut c_void) -> quern_status;
+    pub fn quern_symmetric_peer(group: *mut quern_group, pointer: *const c_void, rank: c_int, peer: *mut *mut c_void) -> quern_status;
+    pub fn quern_symmetric_multicast(group: *mut quern_group, pointer: *const c_void, multicast: *mut *mut c_void) -> quern_status;
+    pub fn quern_ragged_all_to_all_args_init(args: *mut quern_ragged_all_to_all_args);
+    pub fn quern_ragged_all_to_all_workspace(group: *mut quern_group, args: *const quern_ragged_all_to_all_args, bytes: *mut usize) -> quern_status;
+    pub fn quern_ragged_all_to_all(group: *mut quern_group, args: *const quern_ragged_all_to_all_args, workspace: *mut c_void, workspace_bytes: usize, stream: *mut c_void) -> quern_status;
+    pub fn quern_ragged_plan_create(groups: *const *mut quern_group, count: c_int, args: *const quern_ragged_all_to_all_args, workspaces: *const *mut c_void, workspace_bytes: *const usize, plans: *mut *mut quern_ragged_plan) -> quern_status;
+    pub fn quern_ragged_plan_run(plan: *mut quern_ragged_plan, stream: *mut c_void) -> quern_status;
+    pub fn quern_ragged_plan_destroy(plan: *mut quern_ragged_plan) -> quern_status;
+}
+
+/// Calls a macro with each struct and the names of its fields.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! for_each_struct {
+    ($call:ident) => {
+        $call!(quern_device_info: size, kind, ordinal, compute_capability, multiprocessors, shared_bytes, name, target);
+        $call!(quern_cross_entropy_report: counted_rows, ignored_rows, bad_labels, first_bad_row, infinite_rows);
+        $call!(quern_row_stats: origin, others, weighted, moment, weights, argmax, maximum, label_value, label_weight, has_label);
+        $call!(quern_cross_entropy_args: size, logits_dtype, labels_dtype, reduction, rows, vocab, logits, logits_stride, labels, ignore_index, loss, grad, grad_dtype, grad_stride, grad_loss, grad_loss_stride, grad_scale, report, label_smoothing, z_loss, softcap, class_weights, padded_vocab, lse, log_prob, entropy, argmax, stats, first_column, global_vocab, strict_labels);
+        $call!(quern_gemm_args: size, accumulate, m, n, k, a, b, c, a_dtype, b_dtype, c_dtype, a_transposed, b_transposed, a_stride, b_stride, c_stride);
+        $call!(quern_linear_cross_entropy_args: size, hidden_dtype, weight_dtype, accumulate_weight, loss, width, hidden, hidden_stride, weight, weight_stride, d_hidden, d_hidden_stride, d_weight, d_weight_stride, chunk_rows, gemm, gemm_user);
+        $call!(quern_adam_tensor: param, grad, m, v, master, count, m_scale, v_scale, v_max, v_max_scale, copy, copy_scale, copy_max, lr_multiplier, weight_decay_multiplier);
+        $call!(quern_adam_control: lr, step, grad_scale, clip, found_inf);
+        $call!(quern_adam_args: size, tensor_size, param_dtype, grad_dtype, m_dtype, v_dtype, master_dtype, mode, tensors, tensor_count, lr, beta1, beta2, eps, weight_decay, step, seed, param_rounding, m_rounding, v_rounding, eps_mode, amsgrad, maximize, zero_grads, use_multipliers, copy_dtype, grad_scale, control, plan);
+        $call!(quern_gradient: grad, main_grad, count);
+        $call!(quern_gradient_norm_args: size, gradient_size, grad_dtype, gradients, gradient_count, plan, max_norm, grad_scale, grad_scale_pointer, norm, clip, found_inf);
+        $call!(quern_accumulate_args: size, gradient_size, grad_dtype, zero_grads, gradients, gradient_count, scale);
+        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch);
+        $call!(quern_barrier_args: size, members, member_count, timeout);
+        $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
+    };
+}

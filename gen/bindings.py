@@ -1,0 +1,112 @@
+"""What is rendered from the public header: the declarations of the Rust crate, and the table of the fuzzer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gen import header
+from gen.header import Function, Type, Variable
+
+RUST = {"void": "c_void", "char": "c_char", "int": "c_int", "unsigned": "c_uint", "float": "f32", "double": "f64", "size_t": "usize",
+        "int32_t": "i32", "uint32_t": "u32", "int64_t": "i64", "uint64_t": "u64", "uint8_t": "u8"}
+RUST_KEYWORDS = ("as", "async", "box", "crate", "do", "dyn", "fn", "final", "impl", "in", "let", "loop", "match", "mod", "move", "mut",
+                 "pub", "ref", "self", "super", "trait", "type", "unsafe", "use", "where", "yield")
+
+
+# ---- Rust ----
+
+
+def rust_name(name: str) -> str:
+    return f"r#{name}" if name in RUST_KEYWORDS else name
+
+
+def rust_type(given: Type | Function) -> str:
+    if isinstance(given, Function):
+        result = "" if given.result == Type("void") else f" -> {rust_type(given.result)}"
+        return f"Option<unsafe extern \"C\" fn({', '.join(rust_variable(each) for each in given.parameters)}){result}>"
+    text = RUST.get(given.base, given.base)
+    for const in given.pointers:
+        text = f"*{'const' if const else 'mut'} {text}"
+    return f"[{text}; {given.array}]" if given.array else text
+
+
+def rust_variable(variable: Variable) -> str:
+    return f"{rust_name(variable.name)}: {rust_type(variable.type)}"
+
+
+def rust_function(function: Function) -> str:
+    result = "" if function.result == Type("void") else f" -> {rust_type(function.result)}"
+    return f"pub fn {function.name}({', '.join(rust_variable(each) for each in function.parameters)}){result};"
+
+
+# ---- the fuzzer ----
+
+
+def c_declaration(variable: Variable) -> str:
+    """A member of a struct that holds the parameters of a function; without const, since the fuzzer writes all of them."""
+    if isinstance(variable.type, Function):
+        raise SystemExit(f"{header.HEADER.name}: the parameter {variable.name} is a function without a typedef")
+    return f"{variable.type.base} {'*' * len(variable.type.pointers)}{variable.name}"
+
+
+def is_argument(name: str, declared: header.Header) -> bool:
+    """Whether a struct is read field by field; buffers of the others are plain memory."""
+    return any(field.name == "size" or not isinstance(field.type, Type) or field.type.pointers
+               for field in declared.structs.get(name, ()))
+
+
+def kind_of(owner: str, variable: Variable, declared: header.Header) -> str:
+    """What the fuzzer may put into a field or parameter: a value of enum kind in tests/fuzz/table.h."""
+    kind = variable.type
+    callbacks = [each.name for each in declared.callbacks]
+    if isinstance(kind, Function):
+        raise SystemExit(f"{header.HEADER.name}: the field {variable.name} is a function without a typedef")
+    if len(kind.pointers) > 1:
+        return "HANDLES" if kind.base in declared.handles and kind.pointers[-1] else "MEMORY"
+    if kind.pointers:
+        return ("HANDLE" if kind.base in declared.handles else "MEMORY" if owner.endswith("_init") else
+                "STRUCTS" if is_argument(kind.base, declared) else "TEXT" if kind.base == "char" and kind.pointers[0] else "MEMORY")
+    if kind.base in callbacks:
+        return "CALLBACK"
+    if kind.base in declared.enums:
+        return "ENUM"
+    if kind.base in declared.structs:
+        return "STRUCT"
+    if kind.array:
+        return "BYTES"
+    if kind.base in ("float", "double"):
+        return "REAL"
+    return "SIZE" if variable.name == "size" and kind.base == "uint32_t" else "FLAG" if kind.base == "int32_t" else "INTEGER"
+
+
+def result_of(function: Function) -> str:
+    """A value of enum result in tests/fuzz/table.h."""
+    if function.result.pointers:
+        return "STATIC_TEXT"
+    return {"quern_status": "STATUS", "void": "NOTHING", "size_t": "LENGTH"}.get(function.result.base, "NUMBER")
+
+
+def values(declared: header.Header) -> dict[str, object]:
+    """The names that the templates use."""
+    return {
+        "api": declared,
+        "rust_type": rust_type,
+        "rust_variable": rust_variable,
+        "rust_function": rust_function,
+        "rust_name": rust_name,
+        "c_declaration": c_declaration,
+        "kind_of": lambda owner, variable: kind_of(owner, variable, declared),
+        "base": lambda variable: variable.type.base,
+        "extent_kinds": ("MEMORY", "STRUCTS", "HANDLES"),
+        "result_of": result_of,
+        "is_argument": lambda name: is_argument(name, declared),
+        "is_const": lambda variable: bool(isinstance(variable.type, Type) and variable.type.pointers and variable.type.pointers[-1]),
+    }
+
+
+def outputs(render: Callable[..., str]) -> dict[str, str]:
+    """The rendered files by their paths."""
+    names = values(header.read())
+    return {"bindings/rust/quern-sys/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
+            "generated/fuzz/parameters.h": render("bindings/fuzz_parameters.h.j2", **names),
+            "generated/fuzz/table.h": render("bindings/fuzz_table.h.j2", **names)}

@@ -1,0 +1,290 @@
+/*
+ * How many bytes each pointer of the public header reaches, by the arguments beside it: the shapes in the header's comments as
+ * formulas.  A pointer in generated/fuzz/table.h without a row here is an error of the compiler.  Included by table.c.
+ */
+#ifndef FUZZ_EXTENTS_H
+#define FUZZ_EXTENTS_H
+
+#include "../../generated/fuzz/parameters.h"
+#include "table.h"
+
+#define DECLARE_EXTENT(type, field) static extent_of extent_of_##type##__##field;
+#define EXTENT(type, field, ...) \
+    static struct extent reach_of_##type##__##field(const type *a, const void *parent) { \
+        (void)a, (void)parent; \
+        return __VA_ARGS__; \
+    } \
+    static struct extent extent_of_##type##__##field(const void *self, const void *parent) { \
+        return reach_of_##type##__##field(self, parent); \
+    }
+
+/* ---- arithmetic that refuses what is negative or does not fit ---- */
+
+static int64_t times(int64_t a, int64_t b) {
+    int64_t product;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? REFUSED : product;
+}
+
+static int64_t plus(int64_t a, int64_t b) {
+    int64_t sum;
+    return a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum) ? REFUSED : sum;
+}
+
+static struct extent memory(int64_t bytes) {
+    return (struct extent){.bytes = bytes < 0 ? REFUSED : bytes};
+}
+
+/* A size_t beyond any memory is no error by itself. */
+static struct extent buffer(size_t bytes) {
+    return memory(bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes);
+}
+
+static struct extent elements(int64_t count, quern_dtype dtype) {
+    return memory(times(count, (int64_t)quern_dtype_bytes(dtype)));
+}
+
+static struct extent integers(int64_t count, quern_dtype dtype, int64_t limit) {
+    struct extent extent = elements(count, dtype);
+    extent.fill = dtype == QUERN_INT32 ? INT32S : dtype == QUERN_INT64 ? INT64S : ANY;
+    extent.limit = limit;
+    return extent;
+}
+
+static struct extent handles(int64_t count) {
+    return (struct extent){.bytes = times(count, sizeof(void *)), .fill = HANDLES_IN};
+}
+
+/* Structs whose size the arguments give. */
+static struct extent list(int64_t count, int64_t size) {
+    return (struct extent){.bytes = times(count, size), .limit = size};
+}
+
+/* rows of columns elements, `stride` from one to the next; stride 0: `preset` */
+static struct extent matrix(int64_t rows, int64_t columns, int64_t stride, int64_t preset, quern_dtype dtype) {
+    if (!rows) return memory(0);
+    return elements(plus(times(rows - 1, stride ? stride : preset), columns), dtype);
+}
+
+static const struct extent not_memory = {.bytes = NOT_MEMORY};
+
+#define ONE(type, field, pointee) EXTENT(type, field, memory(sizeof(pointee)))
+#define OPAQUE(type, field) EXTENT(type, field, not_memory)
+#define BUFFER(function) EXTENT(function##__parameters, buffer, buffer(a->bytes))
+#define WORKSPACE(function) EXTENT(function##__parameters, workspace, buffer(a->workspace_bytes)) \
+    OPAQUE(function##__parameters, stream)
+#define ARGS(function, type) ONE(function##__parameters, args, type)
+
+/* ---- status, initialisers, log, devices ---- */
+
+#define INITIALISER(type, parameter) ONE(type##_init__parameters, parameter, type)
+INITIALISER(quern_device_info, info)
+INITIALISER(quern_cross_entropy_args, args)
+INITIALISER(quern_gemm_args, args)
+INITIALISER(quern_linear_cross_entropy_args, args)
+INITIALISER(quern_adam_args, args)
+INITIALISER(quern_gradient_norm_args, args)
+INITIALISER(quern_accumulate_args, args)
+INITIALISER(quern_group_args, args)
+INITIALISER(quern_barrier_args, args)
+INITIALISER(quern_ragged_all_to_all_args, args)
+
+BUFFER(quern_error_detail)
+OPAQUE(quern_set_log__parameters, user)
+ONE(quern_device_count__parameters, count, int)
+ONE(quern_device_open__parameters, device, void *)
+ONE(quern_device_get_info__parameters, info, quern_device_info)
+BUFFER(quern_device_report)
+OPAQUE(quern_set_threads__parameters, user)
+
+/* ---- cross-entropy ---- */
+
+static int64_t labels_end(const quern_cross_entropy_args *a) {
+    return a->global_vocab ? a->global_vocab : a->vocab;
+}
+
+static int64_t padded(const quern_cross_entropy_args *a) {
+    return a->padded_vocab ? a->padded_vocab : a->vocab;
+}
+
+static quern_dtype grad_dtype(const quern_cross_entropy_args *a) {
+    return a->grad_dtype ? a->grad_dtype : a->logits_dtype;
+}
+
+/* The upstream gradients may be in reverse order; the pointer is then to the last of the memory, which the fuzzer does not do. */
+static int64_t upstream_elements(const quern_cross_entropy_args *a) {
+    return !a->rows ? 0 : a->grad_loss_stride < 0 ? INT64_MAX / 8 : plus(times(a->rows - 1, a->grad_loss_stride), 1);
+}
+
+#define ROWS(field, pointee) EXTENT(quern_cross_entropy_args, field, memory(times(a->rows, sizeof(pointee))))
+EXTENT(quern_cross_entropy_args, logits, matrix(a->rows, a->vocab, a->logits_stride, a->vocab, a->logits_dtype))
+EXTENT(quern_cross_entropy_args, labels, integers(a->rows, a->labels_dtype, labels_end(a) + 1))
+EXTENT(quern_cross_entropy_args, loss, memory(a->reduction == QUERN_REDUCTION_NONE ? times(a->rows, sizeof(float)) : (int64_t)sizeof(float)))
+EXTENT(quern_cross_entropy_args, grad, matrix(a->rows, padded(a), a->grad_stride, padded(a), grad_dtype(a)))
+EXTENT(quern_cross_entropy_args, grad_loss, memory(times(upstream_elements(a), sizeof(float))))
+ONE(quern_cross_entropy_args, report, quern_cross_entropy_report)
+EXTENT(quern_cross_entropy_args, class_weights, memory(times(a->vocab, sizeof(float))))
+ROWS(lse, float)
+ROWS(log_prob, float)
+ROWS(entropy, float)
+ROWS(argmax, int64_t)
+ROWS(stats, quern_row_stats)
+
+ARGS(quern_cross_entropy_workspace, quern_cross_entropy_args)
+ONE(quern_cross_entropy_workspace__parameters, bytes, size_t)
+ARGS(quern_cross_entropy, quern_cross_entropy_args)
+WORKSPACE(quern_cross_entropy)
+ARGS(quern_cross_entropy_stats, quern_cross_entropy_args)
+WORKSPACE(quern_cross_entropy_stats)
+ARGS(quern_cross_entropy_combine, quern_cross_entropy_args)
+
+/* Arguments have only the bytes that their size states. */
+static int64_t rows_of(const quern_cross_entropy_args *a) {
+    return a && a->size == QUERN_STRUCT_SIZE(quern_cross_entropy_args) ? a->rows : 0;
+}
+
+EXTENT(quern_cross_entropy_combine__parameters, shards, memory(times(times(a->shard_count, rows_of(a->args)), sizeof(quern_row_stats))))
+WORKSPACE(quern_cross_entropy_combine)
+ARGS(quern_cross_entropy_gradient, quern_cross_entropy_args)
+WORKSPACE(quern_cross_entropy_gradient)
+ARGS(quern_cross_entropy_explain, quern_cross_entropy_args)
+BUFFER(quern_cross_entropy_explain)
+
+/* ---- matrix products and the last layer ---- */
+
+#define OPERAND(name, rows, columns) EXTENT(quern_gemm_args, name, \
+    a->name##_transposed ? matrix(columns, rows, a->name##_stride, 0, a->name##_dtype) \
+                         : matrix(rows, columns, a->name##_stride, 0, a->name##_dtype))
+OPERAND(a, a->m, a->k)
+OPERAND(b, a->k, a->n)
+EXTENT(quern_gemm_args, c, matrix(a->m, a->n, a->c_stride, 0, a->c_dtype))
+ONE(quern_blas_open__parameters, blas, void *)
+OPAQUE(quern_blas_gemm__parameters, blas)
+ARGS(quern_blas_gemm, quern_gemm_args)
+OPAQUE(quern_blas_gemm__parameters, stream)
+
+#define LAYER(field, rows, dtype) \
+    EXTENT(quern_linear_cross_entropy_args, field, matrix(rows, a->width, a->field##_stride, a->width, dtype))
+LAYER(hidden, a->loss.rows, a->hidden_dtype)
+LAYER(weight, a->loss.vocab, a->weight_dtype)
+LAYER(d_hidden, a->loss.rows, a->hidden_dtype)
+LAYER(d_weight, a->loss.vocab, QUERN_F32)
+OPAQUE(quern_linear_cross_entropy_args, gemm_user)
+ARGS(quern_linear_cross_entropy_workspace, quern_linear_cross_entropy_args)
+ONE(quern_linear_cross_entropy_workspace__parameters, bytes, size_t)
+ARGS(quern_linear_cross_entropy, quern_linear_cross_entropy_args)
+WORKSPACE(quern_linear_cross_entropy)
+
+/* ---- Adam: the parent of a tensor is its arguments ---- */
+
+static const quern_adam_args *adam_of(const void *parent) {
+    return parent;
+}
+
+static struct extent scales(const quern_adam_tensor *a) {
+    return memory(a->count < 0 ? REFUSED : a->count / 32 + (a->count % 32 != 0));
+}
+
+#define PART(field, dtype) EXTENT(quern_adam_tensor, field, elements(a->count, adam_of(parent)->dtype))
+#define SCALES(field) EXTENT(quern_adam_tensor, field, scales(a))
+PART(param, param_dtype)
+PART(grad, grad_dtype)
+PART(m, m_dtype)
+PART(v, v_dtype)
+PART(master, master_dtype)
+PART(v_max, v_dtype)
+PART(copy, copy_dtype)
+SCALES(m_scale)
+SCALES(v_scale)
+SCALES(v_max_scale)
+ONE(quern_adam_tensor, copy_scale, float)
+ONE(quern_adam_tensor, copy_max, float)
+ONE(quern_adam_control, lr, float)
+ONE(quern_adam_control, step, int64_t)
+ONE(quern_adam_control, grad_scale, float)
+ONE(quern_adam_control, clip, float)
+ONE(quern_adam_control, found_inf, float)
+EXTENT(quern_adam_args, tensors, list(a->tensor_count, a->tensor_size))
+ARGS(quern_adam_workspace, quern_adam_args)
+ONE(quern_adam_workspace__parameters, bytes, size_t)
+ARGS(quern_adam, quern_adam_args)
+WORKSPACE(quern_adam)
+ARGS(quern_adam_explain, quern_adam_args)
+BUFFER(quern_adam_explain)
+ARGS(quern_adam_plan_create, quern_adam_args)
+ONE(quern_adam_plan_create__parameters, plan, void *)
+ARGS(quern_adam_saved_bytes, quern_adam_args)
+ONE(quern_adam_saved_bytes__parameters, bytes, size_t)
+ARGS(quern_adam_save, quern_adam_args)
+EXTENT(quern_adam_save__parameters, saved, buffer(a->bytes))
+ARGS(quern_adam_load, quern_adam_args)
+EXTENT(quern_adam_load__parameters, saved, buffer(a->bytes))
+ONE(quern_adam_load__parameters, step, int64_t)
+ONE(quern_adam_load__parameters, seed, uint64_t)
+
+_Static_assert(offsetof(quern_accumulate_args, grad_dtype) == offsetof(quern_gradient_norm_args, grad_dtype), "the same parent");
+EXTENT(quern_gradient, grad, elements(a->count, ((const quern_accumulate_args *)parent)->grad_dtype))
+EXTENT(quern_gradient, main_grad, memory(times(a->count, sizeof(float))))
+EXTENT(quern_gradient_norm_args, gradients, list(a->gradient_count, a->gradient_size))
+ONE(quern_gradient_norm_args, grad_scale_pointer, float)
+ONE(quern_gradient_norm_args, norm, float)
+ONE(quern_gradient_norm_args, clip, float)
+ONE(quern_gradient_norm_args, found_inf, float)
+ARGS(quern_gradient_norm_workspace, quern_gradient_norm_args)
+ONE(quern_gradient_norm_workspace__parameters, bytes, size_t)
+ARGS(quern_gradient_norm, quern_gradient_norm_args)
+WORKSPACE(quern_gradient_norm)
+EXTENT(quern_accumulate_args, gradients, list(a->gradient_count, a->gradient_size))
+ARGS(quern_accumulate, quern_accumulate_args)
+OPAQUE(quern_accumulate__parameters, stream)
+
+/* ---- ranks ---- */
+
+#define COUNTED(function, field, pointee) EXTENT(function##__parameters, field, memory(times(a->count, sizeof(pointee))))
+#define GROUPS(function) EXTENT(function##__parameters, groups, handles(a->count))
+COUNTED(quern_group_create, args, quern_group_args)
+COUNTED(quern_group_create, groups, void *)
+GROUPS(quern_group_split)
+EXTENT(quern_group_split__parameters, colours, integers(a->count, QUERN_INT32, 3))
+EXTENT(quern_group_split__parameters, keys, integers(a->count, QUERN_INT32, 3))
+COUNTED(quern_group_split, new_groups, void *)
+BUFFER(quern_group_report)
+EXTENT(quern_barrier_args, members, integers(a->member_count, QUERN_INT32, 2))
+ARGS(quern_barrier, quern_barrier_args)
+OPAQUE(quern_barrier__parameters, stream)
+GROUPS(quern_symmetric_alloc)
+EXTENT(quern_symmetric_alloc__parameters, bytes, (struct extent){times(a->count, sizeof(size_t)), SIZES, 0})
+COUNTED(quern_symmetric_alloc, pointers, void *)
+OPAQUE(quern_symmetric_free__parameters, pointer)
+OPAQUE(quern_symmetric_free__parameters, stream)
+GROUPS(quern_symmetric_register)
+COUNTED(quern_symmetric_register, pointers, void *)
+EXTENT(quern_symmetric_register__parameters, bytes, (struct extent){times(a->count, sizeof(size_t)), SIZES, 0})
+OPAQUE(quern_symmetric_unregister__parameters, pointer)
+OPAQUE(quern_symmetric_unregister__parameters, stream)
+OPAQUE(quern_symmetric_peer__parameters, pointer)
+ONE(quern_symmetric_peer__parameters, peer, void *)
+OPAQUE(quern_symmetric_multicast__parameters, pointer)
+ONE(quern_symmetric_multicast__parameters, multicast, void *)
+
+/* Metadata for the largest group that the fuzzer makes. */
+#define METADATA(field, limit) EXTENT(quern_ragged_all_to_all_args, field, \
+    integers(times(MOST_RANKS, a->updates), a->metadata_dtype, limit))
+EXTENT(quern_ragged_all_to_all_args, input, memory(times(a->input_rows, a->row_bytes)))
+EXTENT(quern_ragged_all_to_all_args, output, memory(times(a->output_rows, a->row_bytes)))
+METADATA(input_offsets, a->input_rows)
+METADATA(send_sizes, a->input_rows)
+METADATA(output_offsets, a->output_rows)
+METADATA(recv_sizes, a->output_rows)
+EXTENT(quern_ragged_all_to_all_args, members, integers(a->member_count, QUERN_INT32, 2))
+ARGS(quern_ragged_all_to_all_workspace, quern_ragged_all_to_all_args)
+ONE(quern_ragged_all_to_all_workspace__parameters, bytes, size_t)
+ARGS(quern_ragged_all_to_all, quern_ragged_all_to_all_args)
+WORKSPACE(quern_ragged_all_to_all)
+GROUPS(quern_ragged_plan_create)
+COUNTED(quern_ragged_plan_create, args, quern_ragged_all_to_all_args)
+COUNTED(quern_ragged_plan_create, workspaces, void *)
+EXTENT(quern_ragged_plan_create__parameters, workspace_bytes, (struct extent){times(a->count, sizeof(size_t)), SIZES, 0})
+COUNTED(quern_ragged_plan_create, plans, void *)
+OPAQUE(quern_ragged_plan_run__parameters, stream)
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * A libFuzzer program: each input is a sequence of calls of the public functions, by the tables that gen/ makes of the header.
+ * Run by run.py.  At the end it prints how often each function was called, and how often it returned QUERN_OK.
+ */
+#define _GNU_SOURCE /* memfd_create */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "effects.h"
+#include "input.h"
+
+enum { MOST_FUNCTIONS = 128, MOST_CALLS = 24 };
+
+static struct {
+    uint64_t calls, succeeded;
+} counts[MOST_FUNCTIONS];
+static int printed;   /* in place of standard output and standard error: the library must leave it empty */
+
+static void print_counts(void) {
+    uint64_t calls = 0, succeeded = 0;
+    for (int i = 0; i < fuzz_function_count; i++) {
+        dprintf(fuzz_output, "called %s %llu %llu\n", fuzz_functions[i].name, (unsigned long long)counts[i].calls,
+                (unsigned long long)counts[i].succeeded);
+        calls += counts[i].calls;
+        succeeded += counts[i].succeeded;
+    }
+    dprintf(fuzz_output, "calls %llu succeeded %llu\n", (unsigned long long)calls, (unsigned long long)succeeded);
+}
+
+int LLVMFuzzerInitialize(int *count, char ***arguments);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerInitialize(int *count, char ***arguments) {
+    (void)count, (void)arguments;
+    if (fuzz_function_count > MOST_FUNCTIONS) abort();
+    fuzz_output = dup(2);
+    setenv("OPENBLAS_NUM_THREADS", "1", 1);
+    state_begin();
+    atexit(print_counts);
+    return 0;
+}
+
+/* libFuzzer writes to a copy of standard error once it has started, because of -close_fd_mask=3. */
+static void catch_output(void) {
+    printed = memfd_create("printed", 0);
+    dup2(printed, 1);
+    dup2(printed, 2);
+}
+
+static void check_output(void) {
+    struct stat file;
+    char text[201] = "";
+    if (fstat(printed, &file) != 0 || !file.st_size) return;
+    if (pread(printed, text, sizeof text - 1, 0) < 0) abort();
+    fuzz_fail("printed: %s", text);
+}
+
+static bool has_structs(const struct function *function) {
+    for (int i = 0; function->record && i < function->record->count; i++)
+        if (function->record->fields[i].kind == STRUCTS) return true;
+    return false;
+}
+
+/* Functions with structs of arguments, which have the most to check, are chosen as often as all others together. */
+static const struct function *choose_function(void) {
+    static const struct function *with_structs[MOST_FUNCTIONS];
+    static int found;
+    if (!found)
+        for (int i = 0; i < fuzz_function_count; i++)
+            if (has_structs(&fuzz_functions[i])) with_structs[found++] = &fuzz_functions[i];
+    const uint8_t choice = input_byte();
+    return choice & 1 ? &fuzz_functions[(choice >> 1) % fuzz_function_count] : with_structs[(choice >> 1) % found];
+}
+
+static void make_call(void) {
+    struct call call;
+    const struct function *function = choose_function();
+    call_prepare(&call, function);
+    if (effects_before(&call)) {
+        const uint64_t result = call_make(&call);
+        const bool succeeded = function->result != STATUS || result == QUERN_OK;
+        counts[function - fuzz_functions].calls++;
+        counts[function - fuzz_functions].succeeded += succeeded;
+        effects_after(&call, result);
+    }
+    call_end(&call);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    if (!printed) catch_output();
+    input_begin(bytes, size);
+    for (int i = 0; i < MOST_CALLS && !input_is_at_end(); i++) make_call();
+    state_end();
+    check_output();
+    return 0;
+}

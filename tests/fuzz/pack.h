@@ -1,0 +1,8 @@
+/* Kernel packs, whole and damaged. */
+#ifndef FUZZ_PACK_H
+#define FUZZ_PACK_H
+
+/* Writes a pack and returns its path, or a path to something else. */
+const char *pack_path(void);
+
+#endif

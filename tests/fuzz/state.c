@@ -1,0 +1,119 @@
+/* The handles that live between the calls of one input.  Used by calls.c, cases.c and effects.c. */
+#include "state.h"
+
+#include <stdlib.h>
+
+#include "input.h"
+
+enum { MOST_LIVE = 48, MOST_OF_A_KIND = 4 };
+
+static struct live all[MOST_LIVE];
+static int count, permanent;
+
+static void expect_ok(quern_status status) {
+    if (status != QUERN_OK) abort();
+}
+
+/* A device with all operations, one with none, and a BLAS if this machine has one. */
+void state_begin(void) {
+    quern_device *device;
+    quern_blas *blas;
+    for (unsigned operations = 15;; operations = 0) {
+        expect_ok(quern_device_open(QUERN_CPU, 0, &device));
+        expect_ok(quern_set_threads(device, 2, NULL, NULL));
+        if (operations) expect_ok(quern_prepare(device, operations));
+        state_add(HANDLE_OF_quern_device, device, NULL);
+        if (!operations) break;
+    }
+    if (quern_blas_open(all[0].handle, NULL, &blas) == QUERN_OK) state_add(HANDLE_OF_quern_blas, blas, all[0].handle);
+    permanent = count;
+}
+
+bool state_is_permanent(const struct live *live) {
+    return live < all + permanent;
+}
+
+bool state_has_room(enum handle kind) {
+    int found = 0;
+    for (int i = 0; i < count; i++) found += all[i].kind == kind && !all[i].destroyed;
+    return found < MOST_OF_A_KIND && count < MOST_LIVE;
+}
+
+struct live *state_add(enum handle kind, void *handle, quern_device *device) {
+    if (count == MOST_LIVE) abort();
+    all[count] = (struct live){.handle = handle, .kind = kind, .device = device};
+    return &all[count++];
+}
+
+struct live *state_find(const void *handle) {
+    for (int i = 0; i < count; i++)
+        if (handle && all[i].handle == handle && !all[i].destroyed) return &all[i];
+    return NULL;
+}
+
+/* A group of one rank, since most inputs do not begin with one. */
+static struct live *make_group(void) {
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    quern_group *group;
+    args.ranks = 1;
+    args.device = all[0].handle;
+    expect_ok(quern_group_create(&args, 1, &group));
+    return state_add(HANDLE_OF_quern_group, group, args.device);
+}
+
+/* The first of a kind is chosen most often: the device that has everything prepared. */
+struct live *state_choose(enum handle kind) {
+    const bool other = input_one_in(4), destroyed = input_one_in(64);
+    int wanted = other ? (int)input_below(MOST_OF_A_KIND) : 0;
+    struct live *found = NULL;
+    for (int i = 0; i < count && wanted >= 0; i++)
+        if (all[i].kind == kind && (destroyed || !all[i].destroyed)) found = &all[i], wanted--;
+    return !found && kind == HANDLE_OF_quern_group && count < MOST_LIVE ? make_group() : found;
+}
+
+void state_free_blocks(struct block *block) {
+    while (block) {
+        struct block *next = block->next;
+        free(block->start);
+        free(block);
+        block = next;
+    }
+}
+
+/* A destroyed group or ragged plan stays in the list, so that it is used again. */
+void state_remove(struct live *live) {
+    state_free_blocks(live->kept);
+    live->kept = NULL;
+    live->symmetric_count = 0;
+    live->registered = NULL;
+    if (live->kind == HANDLE_OF_quern_group || live->kind == HANDLE_OF_quern_ragged_plan) live->destroyed = true;
+    else live->handle = NULL, live->kind = NO_HANDLE;
+}
+
+void state_destroy(struct live *live) {
+    state_destroy_dependents(live);
+    switch (live->kind) {
+    case HANDLE_OF_quern_device: quern_device_close(live->handle); break;
+    case HANDLE_OF_quern_blas: quern_blas_close(live->handle); break;
+    case HANDLE_OF_quern_adam_plan: quern_adam_plan_destroy(live->handle); break;
+    case HANDLE_OF_quern_group: expect_ok(quern_group_destroy(live->handle)); break;
+    case HANDLE_OF_quern_ragged_plan: (void)quern_ragged_plan_destroy(live->handle); break;
+    default: break;
+    }
+    state_remove(live);
+}
+
+/* Plans, groups and BLAS of a device; plans of a group. */
+void state_destroy_dependents(const struct live *live) {
+    for (int i = count - 1; i >= 0; i--)
+        if (!all[i].destroyed && all[i].kind && &all[i] != live &&
+            (all[i].device == live->handle || (void *)all[i].group == live->handle))
+            state_destroy(&all[i]);
+}
+
+void state_end(void) {
+    for (int i = count - 1; i >= 0; i--)
+        if (!state_is_permanent(&all[i]) && !all[i].destroyed && all[i].kind) state_destroy(&all[i]);
+    count = permanent;
+    expect_ok(quern_set_threads(all[0].handle, 2, NULL, NULL));
+}

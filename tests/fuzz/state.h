@@ -1,0 +1,46 @@
+/* The handles that live between the calls of one input, with the memory that they keep. */
+#ifndef FUZZ_STATE_H
+#define FUZZ_STATE_H
+
+#include <quern.h>
+
+#include "table.h"
+
+/* Memory of a call.  Each block is allocated alone and exactly, so that AddressSanitizer sees the first byte outside of it. */
+struct block {
+    char *start;
+    size_t bytes;
+    uint64_t hash;     /* before the call */
+    bool is_output;    /* a pointer that is not const refers to it */
+    bool is_struct;    /* arguments or handles, into which no other pointer leads */
+    struct block *next;
+};
+
+struct live {
+    void *handle;
+    enum handle kind;
+    quern_device *device;
+    quern_group *group;             /* of a ragged plan */
+    quern_adam_args made;           /* of a plan of Adam */
+    struct block *kept;             /* memory that the handle refers to */
+    void *symmetric[8];             /* allocated memory of a group */
+    int symmetric_count;
+    void *registered;               /* the last registered memory of a group */
+    bool destroyed;                 /* groups and ragged plans only: the header promises an error */
+};
+
+void state_begin(void);             /* once for the process: devices that stay open */
+void state_end(void);               /* after each input: destroys what is left */
+
+/* A live handle, chosen by the input; NULL if there is none. */
+struct live *state_choose(enum handle kind);
+struct live *state_find(const void *handle);
+struct live *state_add(enum handle kind, void *handle, quern_device *device);
+bool state_has_room(enum handle kind);
+void state_remove(struct live *live);          /* it is destroyed already */
+void state_destroy(struct live *live);
+void state_destroy_dependents(const struct live *live);
+bool state_is_permanent(const struct live *live);
+void state_free_blocks(struct block *block);
+
+#endif
