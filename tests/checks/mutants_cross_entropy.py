@@ -37,11 +37,6 @@ CPU = [
     ("a range one byte short", "src/runtime/ranges.c",
      "if (range->begin < before->end && !is_shared(range, before))",
      "if (range->begin + 4 < before->end && !is_shared(range, before))", "test_overlaps"),
-    ("a workspace that wraps around", "src/cross_entropy/cross_entropy_arguments.c",
-     "quern_status status = quern_check_count(device, \"args.rows\", args->rows, QUERN_MOST_ROWS);\n"
-     "    if (status == QUERN_OK) status = quern_check_count(device, \"args.vocab\", args->vocab, QUERN_MOST_ROWS);",
-     "quern_status status = quern_check_not_negative(device, \"args.rows\", args->rows);\n"
-     "    if (status == QUERN_OK) status = quern_check_not_negative(device, \"args.vocab\", args->vocab);", "test_sizes"),
     ("a matrix larger than memory", "src/runtime/arguments.c",
      "if (quern_multiply_bytes(rows ? rows : 1, stride, &bytes) && quern_multiply_bytes(bytes, each, &bytes)) return QUERN_OK;",
      "bytes = (int64_t)((uint64_t)stride * (uint64_t)each);\n    if (bytes >= 0) return QUERN_OK;", "test_sizes"),
