@@ -1,0 +1,235 @@
+"""Systematic mutants: changes the code by rule and by a seed, one place at a time, and lets the tests judge each change.
+
+Each mutant is built in a copy of the tree and judged by the jobs that execute its line, the cheapest first.  It is killed when one
+of them fails.  It is equivalent when the compiler makes the same machine code or PTX of it.  A mutant that the compiler refuses is
+not counted.  The last line is `N killed, N survived, N equivalent`.  Called by `./quern mutate`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import hashlib
+import json
+import random
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from gen import spec  # noqa: E402
+from mutation import coverage, sample  # noqa: E402
+from mutation.operators import Site  # noqa: E402
+from mutation.trees import RACES, Tree, all_jobs  # noqa: E402
+from runner import jobs as runner_jobs  # noqa: E402
+from runner.devices import FIRST_EMULATED  # noqa: E402
+from runner.record import Record  # noqa: E402
+
+HOME = ROOT / "build/mutation"
+# In this order a target is chosen whose GPU kernels have the line.
+TARGETS = (FIRST_EMULATED, *(name for name, target in spec.GPU_TARGETS.items() if target.in_library and name != FIRST_EMULATED))
+PATIENCE, PATIENCE_SECONDS = 5, 60   # a job that takes longer than this many times its record, plus these seconds, has failed
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./quern mutate", description="Changes the code by rule and sees which tests notice.")
+    parser.add_argument("--minutes", type=float, default=30, help="for how long (30)")
+    parser.add_argument("--count", type=int, default=1 << 30, help="how many mutants at most")
+    parser.add_argument("--seed", type=int, help="of the choice; without it a new one")
+    parser.add_argument("--paths", metavar="GLOB", default="*", help="files to change, 'src/adam/*' for instance")
+    parser.add_argument("--group", choices=sample.GROUPS, help="only the host's code, or the kernels of CPUs or GPUs")
+    parser.add_argument("--jobs", type=int, default=2, help="how many copies of the tree work at a time (2)")
+    parser.add_argument("--list", action="store_true", help="print the mutants, build and run nothing")
+    parser.add_argument("--again", action="store_true", help="judge the survivors of this seed once more")
+    return parser.parse_args()
+
+
+# ---- which jobs see a line ----------------------------------------------------------------------------
+
+
+class Judges:
+    """The jobs that execute a line, the cheapest first."""
+
+    def __init__(self, garbage: Path) -> None:
+        self.jobs = all_jobs(garbage)
+        self.record = Record()
+        plain = {name: job for name, job in self.jobs.items()
+                 if name.removeprefix("checks: ") not in RACES.values() and self._runs_on_first(job)}
+        self.lines = {name: {file: set(lines) for file, lines in files.items()}
+                      for name, files in coverage.record(plain, say).items()}
+        self.kernels: dict[str, dict[str, dict[str, set[int]]]] = {}
+
+    @staticmethod
+    def _runs_on_first(job: runner_jobs.Job) -> bool:
+        """The host's code is the same for all emulated generations."""
+        return not job.configuration.startswith("emulated") or job.configuration.split()[1] == FIRST_EMULATED
+
+    def cost(self, name: str) -> float:
+        return self.record.expected(self.jobs[name].configuration, self.jobs[name].name).seconds
+
+    def of(self, group: str, site: Site) -> list[str]:
+        found = self._of_kernel(site) if group == "gpu" else self._of_line(site)
+        races = {f"checks: {check}" for pattern, check in RACES.items() if fnmatch.fnmatch(site.file, pattern)}
+        return [*sorted(found, key=self.cost), *(sorted(races & self.jobs.keys()) if found else ())]
+
+    def _of_line(self, site: Site) -> list[str]:
+        if site.file.endswith(".j2"):  # its lines are not those of the rendered text
+            operation = Path(site.file).parent.name
+            return [name for name, job in self.jobs.items() if name in self.lines and job.configuration.startswith("cpu")
+                    and operation in (*job.operations, operation if not job.operations else "")]
+        here = range(site.line, site.line + site.new.count("\n") + 2)
+        exact = [name for name, files in self.lines.items() if site.line in files.get(site.file, ())]
+        return exact or [name for name, files in self.lines.items() if files.get(site.file, set()) & set(here)]
+
+    def _of_kernel(self, site: Site) -> list[str]:
+        for target in TARGETS:
+            if target not in self.kernels:
+                say(f"reading the line table of the kernels of {target}")
+                self.kernels[target] = {operation: {file: set(lines) for file, lines in files.items()}
+                                        for operation, files in coverage.kernel_lines(target).items()}
+            having = {operation for operation, files in self.kernels[target].items()
+                      if site.line in files.get(site.file, ()) or Path(site.file).parent == Path("templates", operation)}
+            if having:
+                return [name for name, job in self.jobs.items() if job.configuration.startswith(f"emulated {target} ")
+                        and (not job.operations or having & set(job.operations))]
+        return []
+
+
+# ---- one mutant ---------------------------------------------------------------------------------------
+
+
+def products(tree: Tree, group: str) -> str:
+    """A hash of what is made of the sources: objects, or the PTX of the target."""
+    paths = sorted((tree.root / "build").rglob("*.ptx")) if group == "gpu" else \
+        [tree.root / "build/host.a", tree.root / "build/kernels.a"]
+    total = hashlib.sha256()
+    for path in paths:
+        text = path.read_bytes()
+        total.update(b"\n".join(line for line in text.split(b"\n") if not line.startswith(b"//")) if group == "gpu" else text)
+    return total.hexdigest()
+
+
+def judge(tree: Tree, judges: Judges, group: str, site: Site) -> tuple[str, str]:
+    """The verdict, and the job that killed the mutant."""
+    names = judges.of(group, site)
+    if group == "gpu" and not names:
+        return "survived", "no target has the line"
+    first = (*(judges.jobs[names[0]].targets if names else ()), *(() if group == "gpu" else ("libquern.a",)))
+    if not tree.build(first):
+        raise SystemExit(f"mutate: the tree {tree.root} does not build without a mutant")
+    before = products(tree, group)
+    tree.write(site)
+    try:
+        if not tree.build(first):
+            return "refused", ""
+        if products(tree, group) == before:
+            return "equivalent", ""
+        for name in names:
+            job = judges.jobs[name]
+            if not tree.build(job.targets):
+                return "refused", name
+            if not tree.run(job, PATIENCE * judges.cost(name) + PATIENCE_SECONDS):
+                return "killed", name
+        return "survived", f"{len(names)} jobs pass" if names else "no job executes the line"
+    finally:
+        tree.restore(site)
+
+
+# ---- the run ------------------------------------------------------------------------------------------
+
+printing = threading.Lock()
+
+
+def say(line: str) -> None:
+    with printing:
+        print(line, flush=True)
+
+
+class Results:
+    """One JSON line for each mutant, so that an interrupted run goes on where it was."""
+
+    def __init__(self, seed: int, again: bool) -> None:
+        self.path = HOME / f"seed-{seed}.jsonl"
+        self.lock = threading.Lock()
+        self.rows: dict[str, dict] = {}
+        for line in self.path.read_text().splitlines() if self.path.exists() else ():
+            row = json.loads(line)
+            self.rows[row["name"]] = row
+        if again:
+            self.rows = {name: row for name, row in self.rows.items() if row["verdict"] != "survived"}
+
+    def add(self, group: str, site: Site, verdict: str, by: str) -> None:
+        row = {"name": site.name, "group": group, "verdict": verdict, "by": by, **asdict(site)}
+        with self.lock:
+            self.rows[site.name] = row
+            with self.path.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+
+    def count(self, verdict: str, names: set[str]) -> int:
+        return sum(row["verdict"] == verdict for name, row in self.rows.items() if name in names)
+
+
+def describe(site: Site) -> str:
+    text = (ROOT / site.file).read_bytes()
+    old = " ".join(text[site.start:site.end].decode().split())
+    return f"{site.file}:{site.line}: {site.operator}: {old[:70]} -> {' '.join(site.new.split())[:70]}"
+
+
+def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
+    HOME.mkdir(parents=True, exist_ok=True)
+    results, judges = Results(seed, options.again), Judges(garbage)
+    ends = time.monotonic() + 60 * options.minutes
+    chosen = ((group, site) for group, site in sample.sample(seed, options.paths) if options.group in (None, group))
+    drawing, seen = threading.Lock(), set[str]()
+
+    def work(number: int) -> None:
+        tree = Tree(HOME / f"tree-{number}")
+        tree.update()
+        while time.monotonic() < ends:
+            with drawing:
+                counted = len(seen) - results.count("refused", seen)
+                group, site = next(chosen, (None, None)) if counted < options.count else (None, None)
+                if site is None:
+                    return
+                seen.add(site.name)
+            if site.name not in results.rows:
+                results.add(group, site, *judge(tree, judges, group, site))
+                row, left = results.rows[site.name], (ends - time.monotonic()) / 60
+                say(f"[{len(seen)}, {max(left, 0):.0f} min left] {row['verdict']}: {describe(site)} ({row['by']})")
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for future in [pool.submit(work, number) for number in range(options.jobs)]:
+            future.result()
+    for group in sample.GROUPS:
+        of_group = {name for name in seen if results.rows.get(name, {}).get("group") == group}
+        say(f"{group}: {results.count('killed', of_group)} killed, {results.count('survived', of_group)} survived, "
+            f"{results.count('equivalent', of_group)} equivalent")
+    for name in sorted(seen):
+        if results.rows.get(name, {}).get("verdict") == "survived":
+            say(f"survived: {describe(Site(**{key: results.rows[name][key] for key in Site.__dataclass_fields__}))}")
+    say(f"{results.count('killed', seen)} killed, {results.count('survived', seen)} survived, "
+        f"{results.count('equivalent', seen)} equivalent")
+    return 0
+
+
+def main() -> int:
+    options = parse()
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
+    print(f"seed {seed}", flush=True)
+    if options.list:
+        chosen = ((group, site) for group, site in sample.sample(seed, options.paths) if options.group in (None, group))
+        for group, site in islice(chosen, min(options.count, 600)):
+            print(f"{group}: {describe(site)}")
+        return 0
+    with tempfile.TemporaryDirectory() as garbage:
+        return run(options, seed, Path(garbage))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

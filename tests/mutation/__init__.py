@@ -1,0 +1,1 @@
+"""Systematic mutants of the sources and templates, and the tests that judge them.  Called by tests/mutate.py."""

@@ -1,0 +1,109 @@
+"""Scratch copies of the tree, in which mutants are built and judged, and the jobs that judge them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from mutation.operators import Site
+from runner import checks, devices, jobs
+
+ROOT = Path(__file__).resolve().parents[2]
+# What a copy does not need: other copies, and instrumented objects.
+LEFT_OUT = (".git", ".venv", *(f"build/{name}" for name in ("mutation", "address", "thread", "emulator-address", "emulator-thread")))
+BUILT = ("build", ".ninja_log", ".ninja_deps", "libquern.a")
+KINDS = ("oracle", "cpu", "ranks", "driver", "emulated")
+# Checks that run the library, beside the suites.  Those with ThreadSanitizer see what no suite can: a weakened memory order.
+CHECKS = ("faults of ranks", "meeting place of ranks", "symmetric memory of ranks", "kernel pack")
+RACES = {"src/ranks/*": "data races of ranks", "src/kernels/collective.h": "data races of ranks",
+         "src/kernels/cuda/barrier*": "data races of GPU ranks", "src/kernels/cuda/ragged*": "data races of GPU ranks",
+         "src/kernels/cuda/cross_entropy*": "data races", "src/kernels/cuda/cluster*": "data races",
+         "src/kernels/cuda/adam*": "data races of Adam", "src/kernels/cuda/gradient*": "data races of Adam"}
+
+
+def name_of(job: jobs.Job) -> str:
+    return f"{job.configuration}: {job.name}"
+
+
+def all_jobs(garbage: Path) -> dict[str, jobs.Job]:
+    """The suites of each configuration that can run here without sanitizers, and the checks above, by name."""
+    found: list[jobs.Job] = []
+    for each in devices.all_configurations(garbage):
+        if each.kind in KINDS and not each.unavailable and not each.name.startswith("sanitized"):
+            found += [jobs.Job(each.name, suite.name, (f"{each.programs}/{suite.name}", "-j1"), each.environment,
+                               (f"{each.programs}/{suite.name}", *each.targets), operations=suite.operations)
+                      for suite in each.suites()]
+    wanted = {*CHECKS, *RACES.values()}
+    found += [jobs.Job("checks", check.name, check.command, targets=check.targets, is_check=True)
+              for check in checks.CHECKS if check.name in wanted]
+    return {name_of(job): job for job in found}
+
+
+class Tree:
+    """One copy.  At most one mutant at a time is in it."""
+
+    def __init__(self, root: Path, environment: dict[str, str] | None = None) -> None:
+        self.root = root
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
+        self.environment.update(QUERN_WERROR="1", TSAN_OPTIONS="halt_on_error=1 exitcode=66", **(environment or {}))
+
+    def update(self) -> None:
+        """Makes the sources those of the tree.  Files that are equal keep their times, so that little is built again."""
+        left_out = {*LEFT_OUT, *(BUILT if (self.root / "build").exists() else ())}
+        for directory, folders, files in os.walk(ROOT):
+            place = Path(directory).relative_to(ROOT)
+            folders[:] = [name for name in folders if str(place / name) not in left_out and name != "__pycache__"]
+            (self.root / place).mkdir(parents=True, exist_ok=True)
+            for name in files:
+                if str(place / name) not in left_out:
+                    _copy_changed(ROOT / place / name, self.root / place / name)
+
+    def __in(self, text: str) -> str:
+        return text.replace(str(ROOT), str(self.root))
+
+    def build(self, targets: Iterable[str]) -> bool:
+        python = {"PYTHON": os.environ.get("PYTHON", str(ROOT / ".venv/bin/python"))}
+        return subprocess.run(["ninja", "-j1", "--quiet", *sorted(set(targets))], cwd=self.root, capture_output=True,
+                              env={**self.environment, **python}).returncode == 0
+
+    def run(self, job: jobs.Job, limit: float, further: dict[str, str] | None = None) -> bool:
+        """Whether the job passes within a number of seconds."""
+        command = [self.__in(word) for word in job.command]
+        environment = {**self.environment, **{name: self.__in(value) for name, value in job.environment.items()}, **(further or {})}
+        with tempfile.TemporaryDirectory() as scratch:
+            environment["TMPDIR"] = scratch
+            process = subprocess.Popen(command, cwd=self.root, env=environment, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            try:
+                return process.wait(limit) == 0
+            except subprocess.TimeoutExpired:
+                return False
+            finally:
+                _end_group(process)
+
+    def write(self, site: Site) -> None:
+        source = (self.root / site.file).read_bytes()
+        (self.root / site.file).write_bytes(source[:site.start] + site.new.encode() + source[site.end:])
+
+    def restore(self, site: Site) -> None:
+        """The file gets a new time, so that its objects are built again."""
+        (self.root / site.file).write_bytes((ROOT / site.file).read_bytes())
+
+
+def _copy_changed(source: Path, to: Path) -> None:
+    """Copies with the time, unless the copy is equal: then it keeps its own."""
+    if not to.exists() or (to.stat().st_mtime_ns != source.stat().st_mtime_ns and to.read_bytes() != source.read_bytes()):
+        shutil.copy2(source, to)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Also ends the ranks that a job has started."""
+    try:
+        os.killpg(process.pid, 9)
+    except ProcessLookupError:
+        pass
+    process.wait()
