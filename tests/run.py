@@ -49,7 +49,7 @@ def suite_jobs(configuration: devices.Configuration) -> list[jobs.Job]:
 
 
 def check_job(check: checks.Check) -> jobs.Job:
-    return jobs.Job("checks", check.name, check.command, targets=check.targets, is_check=True)
+    return jobs.Job("checks", check.name, check.command, targets=check.targets, is_check=True, runs_ninja=check.runs_ninja)
 
 
 def is_quick(configuration: devices.Configuration) -> bool:

@@ -29,6 +29,7 @@ class Check:
     targets: tuple[str, ...] = ()  # of ninja
     with_nvcc: bool = False        # skipped in a build without nvcc
     quick: bool = False            # takes seconds: part of --quick
+    runs_ninja: bool = False       # in this tree: one such check at a time
 
 
 # A device of the generation that is built only as a pack.
@@ -45,10 +46,10 @@ CHECKS = (
     Check("header", (PYTHON, "tests/checks/header.py"), quick=True),
     Check("archive", (PYTHON, "tests/checks/abi.py", "archive"), LIBRARY, quick=True),
     Check("visibility", (PYTHON, "tests/checks/abi.py", "visibility"), LIBRARIES, quick=True),
-    Check("selection", (PYTHON, "tests/checks/selection.py"), LIBRARY, quick=True),
+    Check("selection", (PYTHON, "tests/checks/selection.py"), LIBRARY, quick=True, runs_ninja=True),
     Check("sizes", (PYTHON, "-m", "gen", "sizes", "--check"), LIBRARY, with_nvcc=True, quick=True),
-    Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True),
-    Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True),
+    Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True, runs_ninja=True),
+    Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True, runs_ninja=True),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
     Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *emulated(first_with("clusters").name))),
     Check("fuzzing", (PYTHON, "tests/fuzz/run.py"), ("build/tests/fuzz",)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import os
 import re
 import signal
@@ -29,6 +30,7 @@ class Job:
     environment: dict[str, str] = field(default_factory=dict)
     targets: tuple[str, ...] = ()  # of ninja
     is_check: bool = False
+    runs_ninja: bool = False            # two runs of ninja at a time would damage its log
     emulated: str = ""                  # the target, if the suite proves the same on all targets with the same kernels
     operations: tuple[str, ...] = ()    # the suite runs kernels of these
 
@@ -117,9 +119,13 @@ def run_check(job: Job) -> Outcome:
     return outcome
 
 
+NINJA = threading.Lock()
+
+
 def run_job(job: Job) -> tuple[Outcome, list[str]]:
     """Runs a job.  A job without any test, or with an error but no failed test, counts as a failure; the reasons are listed."""
-    outcome = run_check(job) if job.is_check else run_suite(job)
+    with NINJA if job.runs_ninja else contextlib.nullcontext():
+        outcome = run_check(job) if job.is_check else run_suite(job)
     count, status, reasons = outcome.count, outcome.status, []
     if not count.passed + count.failed + count.skipped:
         reasons.append("ran no test")

@@ -213,7 +213,8 @@ Test(details, flags_of_linear_cross_entropy) {
                  "args.accumulate_weight is 2: expected 0 to 1");
     quern_blas *blas;
     if (quern_blas_open(device.quern, NULL, &blas) == QUERN_OK) {
-        quern_gemm_args product = {.size = sizeof product, .a_dtype = QUERN_F32, .b_dtype = QUERN_F32, .c_dtype = QUERN_F32};
+        quern_gemm_args product = QUERN_GEMM_ARGS_INIT;
+        product.a_dtype = product.b_dtype = product.c_dtype = QUERN_F32;
         check_ok(quern_blas_gemm(blas, &product, device.stream));
         const struct {
             const char *name;

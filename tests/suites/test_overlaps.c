@@ -57,7 +57,9 @@ static bool is_refused(const struct part *one, const struct part *other) {
 static char *align_down(const struct part *part, char *address) { return address - (uintptr_t)address % part->alignment; }
 
 /* The places at which `moved` overlaps the first and the last bytes of a part that is at home. */
-static char *over_front(const struct part *moved, char *at) { return at - moved->bytes + moved->alignment; }
+static char *over_front(const struct part *moved, char *at) {
+    return align_down(moved, at - moved->bytes + moved->alignment);
+}
 static char *over_back(const struct part *moved, const struct part *part, char *at) {
     return align_down(moved, at + part->bytes - 1);
 }
@@ -338,8 +340,8 @@ Test(overlaps, products) {
     open_arena();
     const quern_status opened = quern_blas_open(device.quern, NULL, &blas);
     if (opened == QUERN_OK) {
-        product = (quern_gemm_args){.size = sizeof product, .m = 2, .n = 3, .k = 4, .a_dtype = QUERN_F32, .b_dtype = QUERN_F32,
-                                    .c_dtype = QUERN_F32, .a_stride = 5, .b_stride = 4, .b_transposed = 1, .c_stride = 3};
+        product = (quern_gemm_args){.size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = 2, .n = 3, .k = 4,
+                                    .a_dtype = QUERN_F32, .b_dtype = QUERN_F32, .c_dtype = QUERN_F32, .a_stride = 5, .b_stride = 4, .b_transposed = 1, .c_stride = 3};
         struct part parts[] = {{"args.a", SLOT(product.a), (5 + 4) * 4, 4, READ, false, NULL},
                                {"args.b", SLOT(product.b), (2 * 4 + 4) * 4, 4, READ, false, NULL},
                                {"args.c", SLOT(product.c), 6 * 4, 4, WRITTEN, false, NULL}};

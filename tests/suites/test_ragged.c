@@ -472,17 +472,6 @@ MISTAKE(freed_output, args->output = call->spare)
 MISTAKE(workspace_on_output, args->output = (char *)call->workspace + 64)
 MISTAKE(workspace_on_input, args->input = call->workspace)
 MISTAKE(stream, call->stream = call)
-/* An input far from all other memory; no call gets as far as reading it. */
-static void too_much_together(struct simple_call *call) {
-    call->args.input = (const void *)((uintptr_t)1 << 61);
-    call->workspace_bytes = WORKSPACE;
-    call->args.input_rows = (int64_t)1 << 59;
-    for (int entry = 0; entry < ENTRIES; entry++) {
-        call->input_offsets[entry] = 0;
-        call->send_sizes[entry] = call->args.input_rows;
-    }
-}
-
 static const struct mistake refusals[] = {
     {1, no_metadata_dtype, QUERN_INVALID_DTYPE, "args.metadata_dtype"},
     {0, float_metadata, QUERN_INVALID_DTYPE, "args.metadata_dtype is 1 (f32): expected one of int32, int64"},
@@ -513,7 +502,6 @@ static const struct mistake refusals[] = {
     {1, workspace_on_output, QUERN_INVALID_ARGUMENT, "args.output overlaps workspace"},
     {1, workspace_on_input, QUERN_INVALID_ARGUMENT, "workspace overlaps args.input"},
     {1, stream, QUERN_INVALID_ARGUMENT, "stream is not NULL"},
-    {1, too_much_together, QUERN_INVALID_SHAPE, "more than 2^63 bytes together"},
 };
 
 static void check_refusal(struct rank *rank, const struct mistake *mistake, quern_status status) {
@@ -556,6 +544,33 @@ static quern_status make_refusals(struct rank *rank) {
 Test(ragged, refused_arguments_of_one_rank_are_told_to_all, .timeout = 120) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = make_refusals);
+}
+
+/* Each slice is the whole input, as large as an input may be; no call gets as far as reading it. */
+static quern_status send_too_much_together(struct rank *rank) {
+    enum { SLICES = 1 << 15 };
+    const int64_t most = (int64_t)1 << 47;
+    int64_t *sizes = calloc(2 * SLICES, sizeof *sizes), *offsets = sizes + SLICES;
+    for (int slice = 0; slice < SLICES; slice++) sizes[slice] = most;
+    quern_group *group = rank_group(rank, 20);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args.metadata_dtype = QUERN_INT64, args.row_bytes = 1, args.updates = SLICES;
+    args.input = (const void *)((uintptr_t)1 << 60), args.output = (void *)((uintptr_t)1 << 61);
+    args.input_rows = args.output_rows = most;
+    args.input_offsets = args.output_offsets = offsets, args.send_sizes = args.recv_sizes = sizes;
+    size_t bytes;
+    void *workspace;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_check(rank, quern_ragged_all_to_all(group, &args, workspace, bytes, NULL) == QUERN_INVALID_SHAPE, "it was accepted");
+    rank_check_detail(rank, "more than 2^63 bytes together");
+    free(sizes);
+    return quern_group_destroy(group);
+}
+
+Test(ragged, sums_of_slices_have_64_bits, .timeout = 60) {
+    check_ranks(.kind = rank_kinds[0], .count = 1, .function = send_too_much_together);
 }
 
 static quern_status forget_to_prepare(struct rank *rank) {

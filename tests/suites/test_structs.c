@@ -251,7 +251,7 @@ static quern_status new_group(const void *args) {
 }
 
 /* The sizes of Adam's arguments before the mark: multiples of 8 from the first header on. */
-enum { OLDEST_ADAM = offsetof(quern_adam_args, amsgrad) };
+enum { OLDEST_ADAM = offsetof(quern_adam_args, amsgrad), OLDEST_LOSS = offsetof(quern_cross_entropy_args, strict_labels) };
 
 static const struct call {
     const char *name;
@@ -265,13 +265,14 @@ static const struct call {
 #define OF(type) #type ".size", sizeof(type), 0, 0
 #define ARGS(type) "args.size", sizeof(type), 0, 0
 #define NESTED "args.loss.size", sizeof(quern_cross_entropy_args), offsetof(quern_linear_cross_entropy_args, loss), 0
+#define LOSS "args.size", sizeof(quern_cross_entropy_args), 0, OLDEST_LOSS
 #define ADAM "args.size", sizeof(quern_adam_args), 0, OLDEST_ADAM
     {"device_get_info", info, init_quern_device_info, fill_info, OF(quern_device_info)},
-    {"cross_entropy_workspace", loss_bytes, init_quern_cross_entropy_args, fill_loss, ARGS(quern_cross_entropy_args)},
-    {"cross_entropy", loss, init_quern_cross_entropy_args, fill_loss, ARGS(quern_cross_entropy_args)},
-    {"cross_entropy_stats", stats, init_quern_cross_entropy_args, fill_loss, ARGS(quern_cross_entropy_args)},
-    {"cross_entropy_combine", combine, init_quern_cross_entropy_args, fill_loss, ARGS(quern_cross_entropy_args)},
-    {"cross_entropy_gradient", gradient_of, init_quern_cross_entropy_args, fill_loss, ARGS(quern_cross_entropy_args)},
+    {"cross_entropy_workspace", loss_bytes, init_quern_cross_entropy_args, fill_loss, LOSS},
+    {"cross_entropy", loss, init_quern_cross_entropy_args, fill_loss, LOSS},
+    {"cross_entropy_stats", stats, init_quern_cross_entropy_args, fill_loss, LOSS},
+    {"cross_entropy_combine", combine, init_quern_cross_entropy_args, fill_loss, LOSS},
+    {"cross_entropy_gradient", gradient_of, init_quern_cross_entropy_args, fill_loss, LOSS},
     {"linear_cross_entropy_workspace", linear_bytes, init_quern_linear_cross_entropy_args, fill_linear,
      ARGS(quern_linear_cross_entropy_args)},
     {"linear_cross_entropy", linear, init_quern_linear_cross_entropy_args, fill_linear, ARGS(quern_linear_cross_entropy_args)},

@@ -22,10 +22,11 @@ fn main() {
         }
         Err(_) => pkg_config().replace("-pthread", "-lpthread"),
     };
-    for flag in flags.split_whitespace() {
+    // -Wl, flags hide the archive's functions in an engine's shared object.  A Rust program exports none of them anyway.
+    for flag in flags.split_whitespace().filter(|flag| !flag.starts_with("-Wl,")) {
         match flag.split_at(2) {
             ("-L", folder) => println!("cargo:rustc-link-search=native={folder}"),
-            ("-l", "quern") => println!("cargo:rustc-link-lib=static=quern"),
+            ("-l", "quern" | ":libquern.a") => println!("cargo:rustc-link-lib=static=quern"),
             ("-l", library) => println!("cargo:rustc-link-lib={library}"),
             _ => panic!("pkg-config printed {flag}: expected -L and -l"),
         }
