@@ -118,7 +118,8 @@ static int64_t upstream_elements(const quern_cross_entropy_args *a) {
 #define ROWS(field, pointee) EXTENT(quern_cross_entropy_args, field, memory(times(a->rows, sizeof(pointee))))
 EXTENT(quern_cross_entropy_args, logits, matrix(a->rows, a->vocab, a->logits_stride, a->vocab, a->logits_dtype))
 EXTENT(quern_cross_entropy_args, labels, integers(a->rows, a->labels_dtype, labels_end(a) + 1))
-EXTENT(quern_cross_entropy_args, loss, memory(a->reduction == QUERN_REDUCTION_NONE ? times(a->rows, sizeof(float)) : (int64_t)sizeof(float)))
+EXTENT(quern_cross_entropy_args, loss,
+       memory(a->reduction == QUERN_REDUCTION_NONE ? times(a->rows, sizeof(float)) : (int64_t)sizeof(float)))
 EXTENT(quern_cross_entropy_args, grad, matrix(a->rows, padded(a), a->grad_stride, padded(a), grad_dtype(a)))
 EXTENT(quern_cross_entropy_args, grad_loss, memory(times(upstream_elements(a), sizeof(float))))
 ONE(quern_cross_entropy_args, report, quern_cross_entropy_report)
@@ -137,12 +138,13 @@ ARGS(quern_cross_entropy_stats, quern_cross_entropy_args)
 WORKSPACE(quern_cross_entropy_stats)
 ARGS(quern_cross_entropy_combine, quern_cross_entropy_args)
 
-/* Arguments have only the bytes that their size states. */
+/* Arguments have only the bytes that their size states: those of an older header end before those of today. */
 static int64_t rows_of(const quern_cross_entropy_args *a) {
-    return a && a->size == QUERN_STRUCT_SIZE(quern_cross_entropy_args) ? a->rows : 0;
+    return a && (a->size & 0xffff) >= offsetof(quern_cross_entropy_args, rows) + sizeof a->rows ? a->rows : 0;
 }
 
-EXTENT(quern_cross_entropy_combine__parameters, shards, memory(times(times(a->shard_count, rows_of(a->args)), sizeof(quern_row_stats))))
+EXTENT(quern_cross_entropy_combine__parameters, shards,
+       memory(times(times(a->shard_count, rows_of(a->args)), sizeof(quern_row_stats))))
 WORKSPACE(quern_cross_entropy_combine)
 ARGS(quern_cross_entropy_gradient, quern_cross_entropy_args)
 WORKSPACE(quern_cross_entropy_gradient)
