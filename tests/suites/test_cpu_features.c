@@ -6,6 +6,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "runtime/cpu_features.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
