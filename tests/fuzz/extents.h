@@ -110,6 +110,11 @@ static quern_dtype grad_dtype(const quern_cross_entropy_args *a) {
     return a->grad_dtype ? a->grad_dtype : a->logits_dtype;
 }
 
+/* Without a stride of its own a gradient in place has that of the logits. */
+static int64_t preset_of_grad(const quern_cross_entropy_args *a) {
+    return a->logits_stride > padded(a) ? a->logits_stride : padded(a);
+}
+
 /* The upstream gradients may be in reverse order; the pointer is then to the last of the memory, which the fuzzer does not do. */
 static int64_t upstream_elements(const quern_cross_entropy_args *a) {
     return !a->rows ? 0 : a->grad_loss_stride < 0 ? INT64_MAX / 8 : plus(times(a->rows - 1, a->grad_loss_stride), 1);
@@ -120,7 +125,7 @@ EXTENT(quern_cross_entropy_args, logits, matrix(a->rows, a->vocab, a->logits_str
 EXTENT(quern_cross_entropy_args, labels, integers(a->rows, a->labels_dtype, labels_end(a) + 1))
 EXTENT(quern_cross_entropy_args, loss,
        memory(a->reduction == QUERN_REDUCTION_NONE ? times(a->rows, sizeof(float)) : (int64_t)sizeof(float)))
-EXTENT(quern_cross_entropy_args, grad, matrix(a->rows, padded(a), a->grad_stride, padded(a), grad_dtype(a)))
+EXTENT(quern_cross_entropy_args, grad, matrix(a->rows, padded(a), a->grad_stride, preset_of_grad(a), grad_dtype(a)))
 EXTENT(quern_cross_entropy_args, grad_loss, memory(times(upstream_elements(a), sizeof(float))))
 ONE(quern_cross_entropy_args, report, quern_cross_entropy_report)
 EXTENT(quern_cross_entropy_args, class_weights, memory(times(a->vocab, sizeof(float))))
