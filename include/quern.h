@@ -913,7 +913,7 @@ QUERN_API quern_status quern_adam_saved_bytes(const quern_device *device, const 
  * args.seed.  If control.step counts the steps, copy its value to args.step first.  Waits for the copy; work on the tensors must
  * have completed.  Saving a loaded state gives the same bytes.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT if bytes differs from quern_adam_saved_bytes; those of quern_adam about the list;
- * QUERN_CUDA_ERROR, after which `saved` holds no valid state.
+ * QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR, after which `saved` holds no valid state.
  */
 QUERN_API quern_status quern_adam_save(quern_device *device, const quern_adam_args *args, void *saved, size_t bytes);
 

@@ -76,12 +76,14 @@ static quern_status check_grad_shape(const quern_device *device, const quern_cro
     return status == QUERN_OK ? check_matrix(device, args, row, args->padded_vocab, "args.grad_stride", args->grad_stride) : status;
 }
 
-/* A skipped step backwards is as long as one forwards. */
+/* A step backwards may be as long as one forwards. */
 static quern_status check_grad_loss_stride(const quern_device *device, const quern_cross_entropy_args *args) {
+    const int64_t rows = args->rows ? args->rows : 1, most = QUERN_MOST_BYTES / (int64_t)sizeof(float) / rows;
     const int64_t stride = args->grad_loss_stride;
-    if (!args->grad_loss) return QUERN_OK;
-    return quern_check_rows(device, "args.rows", args->rows, "args.grad_loss_stride",
-                            stride == INT64_MIN ? INT64_MAX : stride < 0 ? -stride : stride, QUERN_F32);
+    if (!args->grad_loss || (stride >= -most && stride <= most)) return QUERN_OK;
+    return quern_fail(device, QUERN_INVALID_SHAPE, "args.grad_loss_stride is %lld with args.rows %lld: expected %lld to %lld, "
+                      "since no buffer has more than 2^47 bytes", (long long)stride, (long long)args->rows, (long long)-most,
+                      (long long)most);
 }
 
 static quern_status check_shape(const quern_device *device, const quern_cross_entropy_args *args) {

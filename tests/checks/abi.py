@@ -115,6 +115,8 @@ def shared_exports() -> list[str]:
     major, minor, _ = api.version(HEADER)
     node = f"QUERN_{major}.{minor}"
     return difference("libquern.so", (each.name for each in dynamic if each.defined), api.functions()) + \
+        [f"{each.name} is {each.visibility} in libquern.so: expected DEFAULT, for programs that take its address"
+         for each in dynamic if each.defined and each.visibility != "DEFAULT"] + \
         [f"{each.name} has version {each.version or 'none'} in libquern.so: expected {node}" for each in dynamic
          if each.defined and each.version != node] + \
         [f"libquern.so leaves {each.name} open" for each in dynamic if not each.defined and each.name.startswith("quern_")]

@@ -14,6 +14,7 @@ CPU = [
      "visibility"),
     ("one node for all versions", "gen/api.py", 'f"QUERN_{major}.{minor} {{', 'f"QUERN_{major} {{', "visibility"),
     ("another name of the shared library", "build.ninja", "soname = libquern.so.0", "soname = libquern.so", "visibility"),
+    ("addresses that no program may take", "build.ninja", " && $python -m gen.exports $out", "", "visibility"),
     ("an engine that exports the archive", "src/install/quern.pc.in", " -Wl,--exclude-libs,libquern.a", "", "two engines"),
     ("features from the compiler's library", "src/runtime/cpu_features.c", "    return quern_decode_cpuid(words);\n",
      '    return __builtin_cpu_supports("avx2") ? quern_decode_cpuid(words) : 0;\n', "archive"),

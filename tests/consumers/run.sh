@@ -84,6 +84,24 @@ step "one operation runs" "$work/adam_only"
 step "one operation links only that one" sh -c "! nm --defined-only '$work/adam_only' | grep -v ' V ' | grep -i cross_entropy"
 step "needs no CUDA and no C++ runtime" sh -c "! ldd '$work/adam_only' | grep -E 'cuda|stdc'"
 
+# The address of a function of a shared library is a place in such a program, and not in the library.
+for linker in bfd gold lld; do
+    if ! command -v ld.$linker >/dev/null; then
+        echo "consumer: $linker: skipped: not installed"
+        continue
+    fi
+    for pie in "-fPIE -pie" "-fno-pie -no-pie"; do
+        step "the address of a function, $linker $pie" sh -c "cc $pie -fuse-ld=$linker tests/consumers/address.c \
+            \$(pkg-config --cflags --libs quern-shared) -o '$work/address'"
+        step "runs" env LD_LIBRARY_PATH="$QUERN/lib" "$work/address"
+        if [ -s "$work/log" ]; then
+            echo "consumer: the program wrote:"
+            cat "$work/log"
+            exit 1
+        fi
+    done
+done
+
 # The crate is built in a copy, so that nothing is written into the tree.
 if command -v cargo >/dev/null; then
     cp -r bindings/rust/quern-sys "$work/quern-sys"

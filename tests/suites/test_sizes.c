@@ -164,6 +164,27 @@ Test(sizes, cross_entropy) {
     close_arena();
 }
 
+/* A stride backwards stands in the detail as it was given. */
+Test(sizes, a_long_step_backwards) {
+    static const struct {
+        int64_t stride;
+        const char *detail;
+    } steps[] = {{INT64_MIN, "is -9223372036854775808 with args.rows 4: expected -8796093022208 to 8796093022208,"},
+                 {-8796093022209, "args.grad_loss_stride is -8796093022209 with"}, {8796093022209, " is 8796093022209 with"}};
+    size_t bytes;
+    open_arena();
+    fill_loss(&loss);
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        loss.grad_loss_stride = steps[i].stride;
+        const quern_status status = quern_cross_entropy_workspace(device.quern, &loss, &bytes);
+        check(status == QUERN_INVALID_SHAPE && strstr(error_detail(), steps[i].detail), "%s: %s", quern_status_string(status),
+              error_detail());
+    }
+    loss.grad_loss_stride = -8796093022208;
+    check_ok(quern_cross_entropy_workspace(device.quern, &loss, &bytes));
+    close_arena();
+}
+
 /* No rows, whose matrices may be NULL: nothing is added to NULL, which the sanitizers would report. */
 Test(sizes, cross_entropy_without_rows) {
     open_arena();
