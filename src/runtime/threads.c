@@ -135,9 +135,11 @@ static void forget_pool(void) {
     pool.job = NULL;
 }
 
-static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, forget_pool);
-}
+/* While the process forks no other thread changes the list of devices, which the child keeps. */
+static void hold_pool(void) { pthread_mutex_lock(&pool.lock); }
+static void release_pool(void) { pthread_mutex_unlock(&pool.lock); }
+
+static void watch_forks(void) { pthread_atfork(hold_pool, release_pool, forget_pool); }
 
 /* ---- the devices ---- */
 

@@ -46,7 +46,7 @@ enum fault_of_meeting {
 static const struct {
     enum exchange_fault exchange;
     enum deed deed;
-    enum rank_call call, or_call;   /* the calls that can have the fault; the same twice: any */
+    enum rank_call call, or_call;   /* the calls that can have the fault; twice the same: any */
 } faults[FAULTS] = {
     [WRONG_METADATA] = {.exchange = OF_METADATA, .call = EXCHANGE, .or_call = PLAN},
     [WRONG_SHAPE] = {.exchange = OF_SHAPE, .call = EXCHANGE, .or_call = PLAN},
@@ -78,6 +78,10 @@ static enum rank_call choose_call(enum fault_of_meeting fault) {
     return (enum rank_call)input_below(RANK_CALLS);
 }
 
+static bool is_exchange(enum rank_call call) {
+    return call == EXCHANGE || call == PLAN;
+}
+
 static void choose_step(struct step *step, int ranks, enum fault_of_meeting fault) {
     static const size_t impossible[] = {SIZE_MAX, SIZE_MAX / 2, (size_t)1 << 62, ((size_t)1 << 47) + 1};
     const int faulty = (int)input_below(ranks);
@@ -92,15 +96,24 @@ static void choose_step(struct step *step, int ranks, enum fault_of_meeting faul
         step->keys[rank] = (int)input_below(3) - 1;
     }
     if (fault == WRONG_SIZE) step->bytes[faulty] = impossible[input_below(4)];
+    if (!is_exchange(step->call) && step->deeds[faulty] != MAKES_OTHER_CALL) return;
     step->exchange = exchange_make(step->members, step->member_count, faults[fault].exchange);
+    for (int i = 0; i < step->member_count; i++)
+        if (step->member_count == ranks && input_one_in(2)) step->exchange->sides[i].args.members = NULL;  /* all as well */
+}
+
+/* A waiting rank looks for lost ones every 50 milliseconds. */
+static double choose_limit(enum fault_of_meeting fault) {
+    static const double limits[] = {0.005, 0.002, 0.01, 0.03};
+    return fault <= LAST_ORDERLY ? PATIENCE : fault == DESTROYED ? 0.1 : limits[input_below(4)];
 }
 
 static void choose_meeting(struct meeting *meeting, enum fault_of_meeting fault) {
     static unsigned met;
-    static const double limits[] = {0.005, 0.002, 0.01, 0.03};
     *meeting = (struct meeting){.ranks = 2 + input_one_in(3), .step_count = 1 + (int)input_below(MOST_STEPS)};
     meeting->is_orderly = fault <= LAST_ORDERLY;
-    meeting->limit = meeting->is_orderly ? PATIENCE : limits[input_below(4)];
+    meeting->limit = choose_limit(fault);
+    meeting->first_epoch = input_one_in(3) ? UINT32_MAX - (uint32_t)input_below(4) : 0;
     snprintf(meeting->name, sizeof meeting->name, "fuzz.%d.%u", (int)getpid(), met++);
     const int faulty = (int)input_below(meeting->ranks), spoilt = (int)input_below(meeting->step_count);
     for (int i = 0; i < meeting->ranks; i++) {
@@ -131,6 +144,7 @@ static quern_status create(struct rank *rank) {
     args.name = meeting->name;
     args.device = device;
     args.timeout = meeting->limit;
+    args.first_epoch = meeting->first_epoch;
     return quern_group_create(&args, 1, &rank->group);
 }
 
@@ -189,8 +203,7 @@ static void check_outcome(const struct meeting *meeting, const char *name, const
 static bool must_fail(const struct meeting *meeting, const struct step *step, int rank) {
     for (int i = 0; i < meeting->ranks; i++)
         if (step->call == ALLOC && step->bytes[i] > (size_t)1 << 40) return true;
-    const bool is_exchange = step->call == EXCHANGE || step->call == PLAN;
-    return is_exchange && step->exchange->is_refused && step_has_member(step, rank);
+    return is_exchange(step->call) && step->exchange->is_refused && step_has_member(step, rank);
 }
 
 /* A refusal of the metadata names the same slice on every rank. */
@@ -206,7 +219,7 @@ static void check_orderly_step(const struct meeting *meeting, int index) {
                       fails ? "an error of the arguments" : "QUERN_OK");
         has_succeeded &= !fails;
     }
-    if (step->call == EXCHANGE || step->call == PLAN) exchange_check(step->exchange, has_succeeded);
+    if (is_exchange(step->call)) exchange_check(step->exchange, has_succeeded);
 }
 
 /* The poison is the same on all ranks. */
