@@ -1,8 +1,11 @@
 /*
  * A libFuzzer program: each input is a sequence of calls of the public functions, by the tables that gen/ makes of the header.
  * Run by run.py.  At the end it prints how often each function was called, and how often it returned QUERN_OK.
+ *
+ * From time to time, and at the end, all devices are closed.  Then memory, threads and descriptors must be as before the first one.
  */
 #define _GNU_SOURCE /* memfd_create */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +16,11 @@
 #include "calls.h"
 #include "effects.h"
 #include "input.h"
+#include "pack.h"
+#include "process.h"
+#include "ranks.h"
 
-enum { MOST_FUNCTIONS = 128, MOST_CALLS = 24 };
+enum { MOST_FUNCTIONS = 128, MOST_CALLS = 24, INPUTS_PER_OPENING = 4000, MEETING = 255 };
 
 static struct {
     uint64_t calls, succeeded;
@@ -29,8 +35,26 @@ static void print_counts(void) {
         calls += counts[i].calls;
         succeeded += counts[i].succeeded;
     }
+    ranks_print_counts();
     dprintf(fuzz_output, "calls %llu succeeded %llu\n", (unsigned long long)calls, (unsigned long long)succeeded);
 }
+
+/* ---- what must come back ---- */
+
+static void end(void) {
+    print_counts();
+    if (!printed) return;
+    state_close();
+    process_check();
+}
+
+/* libFuzzer keeps a handler that was there before its own. */
+static void interrupt(int signal) {
+    print_counts();
+    _exit(128 + signal);
+}
+
+/* ---- inputs ---- */
 
 int LLVMFuzzerInitialize(int *count, char ***arguments);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -40,8 +64,9 @@ int LLVMFuzzerInitialize(int *count, char ***arguments) {
     if (fuzz_function_count > MOST_FUNCTIONS) abort();
     fuzz_output = dup(2);
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
-    state_begin();
-    atexit(print_counts);
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
+    atexit(end);
     return 0;
 }
 
@@ -50,6 +75,16 @@ static void catch_output(void) {
     printed = memfd_create("printed", 0);
     dup2(printed, 1);
     dup2(printed, 2);
+}
+
+/* libFuzzer has started its own threads by now. */
+static void begin(void) {
+    catch_output();
+    pack_begin();
+    state_begin();
+    state_close();   /* a BLAS may leave something at its first use */
+    process_remember();
+    state_begin();
 }
 
 static void check_output(void) {
@@ -67,19 +102,17 @@ static bool has_structs(const struct function *function) {
 }
 
 /* Functions with structs of arguments, which have the most to check, are chosen as often as all others together. */
-static const struct function *choose_function(void) {
+static const struct function *choose_function(uint8_t choice) {
     static const struct function *with_structs[MOST_FUNCTIONS];
     static int found;
     if (!found)
         for (int i = 0; i < fuzz_function_count; i++)
             if (has_structs(&fuzz_functions[i])) with_structs[found++] = &fuzz_functions[i];
-    const uint8_t choice = input_byte();
     return choice & 1 ? &fuzz_functions[(choice >> 1) % fuzz_function_count] : with_structs[(choice >> 1) % found];
 }
 
-static void make_call(void) {
+static void make_call(const struct function *function) {
     struct call call;
-    const struct function *function = choose_function();
     call_prepare(&call, function);
     if (effects_before(&call)) {
         const uint64_t result = call_make(&call);
@@ -92,10 +125,20 @@ static void make_call(void) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    if (!printed) catch_output();
+    static int inputs;
+    if (!printed) begin();
     input_begin(bytes, size);
-    for (int i = 0; i < MOST_CALLS && !input_is_at_end(); i++) make_call();
+    for (int i = 0; i < MOST_CALLS && !input_is_at_end(); i++) {
+        const uint8_t choice = input_byte();
+        if (choice != MEETING) make_call(choose_function(choice));
+        else if (!ranks_meet(state_device())) break;
+    }
     state_end();
     check_output();
+    if (++inputs % INPUTS_PER_OPENING == 0) {
+        state_close();
+        process_check();
+        state_begin();
+    }
     return 0;
 }

@@ -49,15 +49,17 @@ static void damage(struct pack *pack) {
     if (sealed && loadable > 0) seal(pack), loadable -= input_one_in(2);
 }
 
+static char path[64];
+static int file;
+
+void pack_begin(void) {
+    file = memfd_create("pack", 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+}
+
 const char *pack_path(void) {
-    static char path[64];
-    static int file = -1;
     static const char *const others[] = {"/dev/null", "/", "/nonexistent/pack"};
     if (input_one_in(6)) return others[input_below(3)];
-    if (file < 0) {
-        file = memfd_create("pack", 0);
-        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    }
     struct pack pack = whole();
     damage(&pack);
     size_t bytes = sizeof pack;

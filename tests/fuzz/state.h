@@ -29,8 +29,10 @@ struct live {
     bool destroyed;                 /* groups and ragged plans only: the header promises an error */
 };
 
-void state_begin(void);             /* once for the process: devices that stay open */
-void state_end(void);               /* after each input: destroys what is left */
+void state_begin(void);             /* opens devices that stay open from one input to the next */
+void state_end(void);               /* after each input: destroys what is left, but not these devices */
+void state_close(void);             /* closes these devices too */
+quern_device *state_device(void);   /* the one that has all operations */
 
 /* A live handle, chosen by the input; NULL if there is none. */
 struct live *state_choose(enum handle kind);
