@@ -73,13 +73,27 @@ static void make_memory(struct side *side, int index) {
 
 /* ---- faults ---- */
 
+/* Both ranks agree on one row more, which may lie beyond the input or the output, or in another slice. */
+static void spoil_both(struct exchange *x, int updates) {
+    const int from = (int)input_below(x->member_count), to = (int)input_below(x->member_count), u = (int)input_below(updates);
+    x->sides[from].numbers[SEND_SIZES][to * updates + u]++;
+    x->sides[to].numbers[RECV_SIZES][from * updates + u]++;
+}
+
+static void spoil_one(struct exchange *x, int updates) {
+    struct side *side = &x->sides[input_below(x->member_count)];
+    int64_t *number = &side->numbers[input_below(4)][input_below(x->member_count * updates)];
+    const int64_t extremes[] = {-1, side->args.output_rows, side->args.input_rows, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN,
+                                (int64_t)1 << 32, 1, 0, 2, input_byte()};
+    if (input_one_in(2)) *number = extremes[input_below(12)];
+    else *number += input_one_in(2) ? -1 : 1;
+}
+
+/* The other numbers stay, so that a single rule of the header is broken, or none. */
 static void spoil_metadata(struct exchange *x, int updates) {
-    for (int left = (int)input_below(2); left >= 0; left--) {
-        struct side *side = &x->sides[input_below(x->member_count)];
-        const int64_t numbers[] = {-1, side->args.output_rows, side->args.input_rows, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN,
-                                   (int64_t)1 << 32, 1, 0, 2, input_byte()};
-        side->numbers[input_below(4)][input_below(x->member_count * updates)] = numbers[input_below(12)];
-    }
+    if (input_one_in(3)) spoil_both(x, updates);
+    else spoil_one(x, updates);
+    if (input_one_in(6)) spoil_one(x, updates);
 }
 
 /* One rank has other rows, or more updates, which are empty. */

@@ -57,6 +57,12 @@ static const struct {
     [DESTROYED] = {.deed = DESTROYS},
 };
 
+/* Mostly orderly meetings, since in the others a rank must wait until its limit expires. */
+static enum fault_of_meeting choose_fault(void) {
+    if (input_one_in(4)) return (enum fault_of_meeting)(LAST_ORDERLY + 1 + input_below(FAULTS - LAST_ORDERLY - 1));
+    return input_one_in(2) ? WRONG_METADATA : (enum fault_of_meeting)input_below(LAST_ORDERLY + 1);
+}
+
 /* Two or three ranks in ascending order. */
 static void choose_members(struct step *step, int ranks, bool everyone) {
     const int left_out = everyone || ranks == 2 || !input_one_in(3) ? ranks : (int)input_below(ranks);
@@ -255,7 +261,7 @@ bool ranks_meet(quern_device *shared) {
     if (!first) first = began;
     if (spent > 1 + SHARE * (began - first)) return false;
     device = shared;
-    choose_meeting(&meeting, (enum fault_of_meeting)input_below(FAULTS));
+    choose_meeting(&meeting, choose_fault());
     for (int i = 0; i < meeting.ranks; i++)
         if (pthread_create(&meeting.rank[i].thread, NULL, live, &meeting.rank[i]) != 0) fuzz_fail("no thread for rank %d", i);
     for (int i = 0; i < meeting.ranks; i++) pthread_join(meeting.rank[i].thread, NULL);
