@@ -7,10 +7,10 @@ from collections.abc import Callable
 from gen import header
 from gen.header import Function, Type, Variable
 
-RUST = {"void": "c_void", "char": "c_char", "int": "c_int", "unsigned": "c_uint", "float": "f32", "double": "f64", "size_t": "usize",
-        "int32_t": "i32", "uint32_t": "u32", "int64_t": "i64", "uint64_t": "u64", "uint8_t": "u8"}
-RUST_KEYWORDS = ("as", "async", "box", "crate", "do", "dyn", "fn", "final", "impl", "in", "let", "loop", "match", "mod", "move", "mut",
-                 "pub", "ref", "self", "super", "trait", "type", "unsafe", "use", "where", "yield")
+RUST = {"void": "c_void", "char": "c_char", "int": "c_int", "unsigned": "c_uint", "float": "f32", "double": "f64",
+        "size_t": "usize", "int32_t": "i32", "uint32_t": "u32", "int64_t": "i64", "uint64_t": "u64", "uint8_t": "u8"}
+RUST_KEYWORDS = ("as", "async", "box", "crate", "do", "dyn", "fn", "final", "impl", "in", "let", "loop", "match", "mod", "move",
+                 "mut", "pub", "ref", "self", "super", "trait", "type", "unsafe", "use", "where", "yield")
 
 
 # ---- Rust ----
@@ -86,6 +86,10 @@ def result_of(function: Function) -> str:
     return {"quern_status": "STATUS", "void": "NOTHING", "size_t": "LENGTH"}.get(function.result.base, "NUMBER")
 
 
+def is_const(variable: Variable) -> bool:
+    return bool(isinstance(variable.type, Type) and variable.type.pointers and variable.type.pointers[-1])
+
+
 def values(declared: header.Header) -> dict[str, object]:
     """The names that the templates use."""
     return {
@@ -100,7 +104,7 @@ def values(declared: header.Header) -> dict[str, object]:
         "extent_kinds": ("MEMORY", "STRUCTS", "HANDLES"),
         "result_of": result_of,
         "is_argument": lambda name: is_argument(name, declared),
-        "is_const": lambda variable: bool(isinstance(variable.type, Type) and variable.type.pointers and variable.type.pointers[-1]),
+        "is_const": is_const,
     }
 
 

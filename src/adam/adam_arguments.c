@@ -66,7 +66,8 @@ static quern_status check_modes(const quern_device *device, const quern_adam_arg
 static quern_status check_list(const quern_device *device, const quern_adam_args *args) {
     const size_t known = sizeof(quern_adam_tensor);
     if (args->tensor_size < OLDEST_TENSOR || args->tensor_size > known || args->tensor_size % sizeof(void *))
-        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "args.tensor_size is %u: expected %zu (as QUERN_ADAM_ARGS_INIT sets)%s",
+        return quern_fail(device, QUERN_INVALID_STRUCT_SIZE,
+                          "args.tensor_size is %u: expected %zu (as QUERN_ADAM_ARGS_INIT sets)%s",
                           args->tensor_size, known,
                           args->tensor_size > known ? " (was the program compiled against a newer quern.h?)" : "");
     if (args->use_multipliers && args->tensor_size < known)

@@ -16,8 +16,8 @@ quern_status quern_poison(const struct quern_membership *member, quern_status st
     __attribute__((format(printf, 3, 4)));
 
 /*
- * The same for a rank of a larger number of ranks than the group has: QUERN_PEER_MISMATCH.  The segment has no part for this rank, so
- * nothing but the poison is written.
+ * The same for a rank of a larger number of ranks than the group has: QUERN_PEER_MISMATCH.  The segment has no part for this rank,
+ * so nothing but the poison is written.
  */
 quern_status quern_poison_by_outsider(const struct quern_membership *member);
 

@@ -17,8 +17,9 @@ SAME_PLACE(adam, task, task);
 SAME_PLACE(adam, full, full);
 
 /*
- * The row of an operation that the program does not link.  A weak definition and not a weak reference: an undefined symbol would stay
- * in the program's dynamic table, where another library could supply it, and gold gives a hidden one the address of the program.
+ * The row of an operation that the program does not link.  A weak definition and not a weak reference: an undefined symbol would
+ * stay in the program's dynamic table, where another library could supply it, and gold gives a hidden one the address of the
+ * program.
  */
 #define DEFINE_WEAK(bit, constant, name, prefix) \
     const struct quern_operation quern_##name##_operation __attribute__((weak)) = {.table = NULL};

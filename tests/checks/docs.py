@@ -168,7 +168,8 @@ def wrong_tests(text: str) -> Iterator[str]:
 def options_of(command: str) -> str:
     """The source that must contain the options of a command."""
     return {"test": text_of("tests/run.py", "tests/runner/*.py"), "bench": text_of("bench/*.py", "bench/*/*.py"),
-            "demo": text_of("demo/*.c", "demo/*.txt", "demo/*.py"), "gen": text_of("gen/*.py"), "build": text_of("gen/selection.py")}.get(command, "")
+            "demo": text_of("demo/*.c", "demo/*.txt", "demo/*.py"), "gen": text_of("gen/*.py"),
+            "build": text_of("gen/selection.py")}.get(command, "")
 
 
 def wrong_commands(text: str) -> Iterator[str]:

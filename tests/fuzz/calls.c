@@ -121,7 +121,8 @@ bool call_fault(struct call *call, enum fault fault) {
 static const int64_t boundaries[] = {0, 1, -1, 2, 3, 31, 33, 1024, 1025, INT32_MAX, INT32_MIN, (int64_t)1 << 31, (int64_t)1 << 32,
     (int64_t)1 << 40, ((int64_t)1 << 51) + 1, (int64_t)1 << 60, ((int64_t)1 << 60) + 1, ((int64_t)1 << 61) - 1, (int64_t)1 << 62,
     INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1, INT64_MAX / 4, -2, -100};
-static const double reals[] = {0, -0.0, 1, -1, 0.5, 1e-8, 1e-45, 1e-310, 3.4028234e38, 3.5e38, 1e300, INFINITY, -INFINITY, NAN, 0.9999999};
+static const double reals[] = {0, -0.0, 1, -1, 0.5, 1e-8, 1e-45, 1e-310, 3.4028234e38, 3.5e38, 1e300,
+    INFINITY, -INFINITY, NAN, 0.9999999};
 
 static void spoil(const struct field *field, char *place) {
     int64_t number = input_one_in(3) ? (int64_t)input_word() : boundaries[input_below(sizeof boundaries / sizeof *boundaries)];
@@ -193,9 +194,9 @@ static void *make_structs(struct call *call, const struct field *field, int64_t 
 }
 
 /*
- * A pointer that the header forbids, or that coincides with another one: NULL, one byte too far, or into other memory.  Only tensors
- * may be one byte too far: a misaligned int of the host is undefined behaviour of the caller.  An input into which an output leads at an offset must stay as
- * it is, since the call must be refused; at the same address some functions work in place.
+ * A pointer that the header forbids, or that coincides with another one: NULL, one byte too far, or into other memory.  Only
+ * tensors may be one byte too far: a misaligned int of the host is undefined behaviour of the caller.  An input into which an
+ * output leads at an offset must stay as it is, since the call must be refused; at the same address some functions work in place.
  */
 static void *bad_memory(struct call *call, int64_t bytes, bool is_host, bool may_overlap) {
     const int choice = (int)input_below(6);
@@ -249,13 +250,16 @@ static const char *make_text(void) {
     return texts[input_below(sizeof texts / sizeof *texts)];
 }
 
+static bool is_pointer(enum kind kind) {
+    return kind == STRUCTS || kind == MEMORY || kind == HANDLE || kind == HANDLES || kind == TEXT;
+}
+
 static void make_pointers(struct call *call, const struct record *record, char *self, const void *whole, const void *parent) {
     for (int i = 0; i < record->count; i++) {
         const struct field *field = &record->fields[i];
         void *pointer;
         if (field->kind == STRUCT) make_pointers(call, field->record, self + field->offset, self + field->offset, whole);
-        if (field->kind != STRUCTS && field->kind != MEMORY && field->kind != HANDLE && field->kind != HANDLES && field->kind != TEXT)
-            continue;
+        if (!is_pointer(field->kind)) continue;
         memcpy(&pointer, self + field->offset, sizeof pointer);
         if (pointer == OMIT) pointer = NULL;
         else if (pointer) continue;
@@ -280,7 +284,8 @@ void call_prepare(struct call *call, const struct function *function) {
     *call = (struct call){.function = function, .faults = faults[input_below(8)], .fault = (enum fault)(input_byte() % 5 * 3 / 5)};
     if (!function->record) return;
     place_fault(call);
-    if (function->record->bytes > sizeof call->parameters) fuzz_fail("%s has more parameters than the fuzzer expects", function->name);
+    if (function->record->bytes > sizeof call->parameters)
+        fuzz_fail("%s has more parameters than the fuzzer expects", function->name);
     make_record(call, function->record, call->parameters, NULL);
 }
 
@@ -316,8 +321,8 @@ static void check_text(const struct call *call, size_t length) {
     if (!buffer || !bytes) return;
     const size_t expected = length < bytes - 1 ? length : bytes - 1;
     if (!memchr(buffer, 0, bytes) || strlen(buffer) != expected)
-        fuzz_fail("%s returned %zu for a buffer of %zu bytes, in which the text has not %zu characters", call->function->name, length,
-                  bytes, expected);
+        fuzz_fail("%s returned %zu for a buffer of %zu bytes, in which the text has not %zu characters", call->function->name,
+                  length, bytes, expected);
 }
 
 uint64_t call_make(struct call *call) {

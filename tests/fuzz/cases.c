@@ -100,13 +100,15 @@ static const quern_dtype adam_dtypes[][5] = {
 static void adam_numbers(quern_adam_args *a) {
     *a = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
     const quern_dtype *dtypes = adam_dtypes[input_below(6)];
-    a->param_dtype = dtypes[0], a->grad_dtype = dtypes[1], a->m_dtype = dtypes[2], a->v_dtype = dtypes[3], a->master_dtype = dtypes[4];
+    a->param_dtype = dtypes[0], a->grad_dtype = dtypes[1], a->m_dtype = dtypes[2], a->v_dtype = dtypes[3];
+    a->master_dtype = dtypes[4];
     a->mode = (quern_adam_mode)flip();
     a->tensor_count = input_below(4);
     a->lr = 0.125, a->weight_decay = flip() ? 0.25 : 0;
     a->step = 1 + input_below(9);
     a->seed = input_byte();
-    a->amsgrad = input_one_in(6), a->zero_grads = input_one_in(6), a->use_multipliers = input_one_in(6), a->maximize = input_one_in(6);
+    a->amsgrad = input_one_in(6), a->zero_grads = input_one_in(6);
+    a->use_multipliers = input_one_in(6), a->maximize = input_one_in(6);
     if (input_one_in(8)) a->copy_dtype = (quern_dtype)(QUERN_F16 + input_below(4));
     a->control.lr = omit_one_in(6), a->control.step = omit_one_in(4), a->control.grad_scale = omit_one_in(6);
     a->control.clip = omit_one_in(6), a->control.found_inf = omit_one_in(6);
@@ -161,6 +163,12 @@ static void group_numbers(quern_group_args *a) {
     a->ranks = 1;
     if (!input_one_in(8)) a->name = OMIT;
     a->first_epoch = input_one_in(4) ? UINT32_MAX - (uint32_t)input_below(3) : 0;
+}
+
+static void barrier_numbers(quern_barrier_args *a) {
+    *a = (quern_barrier_args)QUERN_BARRIER_ARGS_INIT;
+    a->members = omit_one_in(3);
+    a->member_count = 1;
 }
 
 static void ragged_numbers(quern_ragged_all_to_all_args *a) {
@@ -218,9 +226,7 @@ void case_numbers(const struct record *record, void *self, const void *parent) {
     else if (is(record, "quern_accumulate_args")) accumulate_numbers(self);
     else if (is(record, "quern_group_args")) group_numbers(self);
     else if (is(record, "quern_ragged_all_to_all_args")) ragged_numbers(self);
-    else if (is(record, "quern_barrier_args"))
-        *(quern_barrier_args *)self = (quern_barrier_args)QUERN_BARRIER_ARGS_INIT, ((quern_barrier_args *)self)->members = omit_one_in(3),
-        ((quern_barrier_args *)self)->member_count = 1;
+    else if (is(record, "quern_barrier_args")) barrier_numbers(self);
     else if (is(record, "quern_device_info")) *(quern_device_info *)self = (quern_device_info)QUERN_DEVICE_INFO_INIT;
     else parameter_numbers(record, self);
 }
@@ -287,14 +293,16 @@ static void workspaces(struct call *call, const struct record *record, void *sel
 /* ---- saved states ---- */
 
 static void damage(unsigned char *saved, size_t bytes) {
-    for (int left = (int)input_below(4); left >= 0; left--) saved[(uint64_t)input_below(1 << 16) % bytes] ^= (unsigned char)(1 + input_byte());
+    for (int left = (int)input_below(4); left >= 0; left--)
+        saved[(uint64_t)input_below(1 << 16) % bytes] ^= (unsigned char)(1 + input_byte());
     if (input_one_in(4)) return;
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i + sizeof hash < bytes; i++) hash = (hash ^ saved[i]) * 0x100000001b3u;
     memcpy(saved + bytes - sizeof hash, &hash, sizeof hash);
 }
 
-static void saved_state(struct call *call, quern_device *device, const quern_adam_args *args, void **saved, size_t *bytes, bool load) {
+static void saved_state(struct call *call, quern_device *device, const quern_adam_args *args, void **saved, size_t *bytes,
+                        bool load) {
     *saved = NULL;
     if (quern_adam_saved_bytes(device, args, bytes) != QUERN_OK) *bytes = 64;
     if (call_fault(call, CONTENTS)) *bytes += (size_t)input_below(3) - 1;
@@ -305,7 +313,8 @@ static void saved_state(struct call *call, quern_device *device, const quern_ada
     }
     call_fill(memory, (int64_t)*bytes, ANY, 0);
     *saved = memory;
-    if (load && quern_adam_save(device, args, memory, *bytes) == QUERN_OK && *bytes >= 16 && call_fault(call, CONTENTS)) damage(memory, *bytes);
+    if (load && quern_adam_save(device, args, memory, *bytes) == QUERN_OK && *bytes >= 16 && call_fault(call, CONTENTS))
+        damage(memory, *bytes);
 }
 
 /* ---- ranks ---- */
@@ -346,7 +355,8 @@ static void *symmetric_workspace(struct call *call, quern_group *group, const qu
 }
 
 static void ragged_plan(struct call *call, quern_ragged_plan_create__parameters *p) {
-    if (p->count != 1 || !p->groups || !p->args || !call_has(call, p->workspaces, 8) || !call_has(call, p->workspace_bytes, 8)) return;
+    if (p->count != 1 || !p->groups || !p->args) return;
+    if (!call_has(call, p->workspaces, 8) || !call_has(call, p->workspace_bytes, 8)) return;
     p->workspaces[0] = symmetric_workspace(call, p->groups[0], p->args, p->workspace_bytes);
 }
 

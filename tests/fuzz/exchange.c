@@ -57,7 +57,7 @@ static void store_metadata(struct side *side, int member_count) {
 }
 
 /* The output follows the input, or begins at one of its rows. */
-static void make_memory(struct side *side, int index) {
+static void make_memory(struct side *side) {
     const int64_t row = side->args.row_bytes, input_rows = side->args.input_rows;
     const int64_t first = input_one_in(3) ? input_below(input_rows + 1) : input_rows;
     const int64_t rows = first + side->args.output_rows > input_rows ? first + side->args.output_rows : input_rows;
@@ -65,7 +65,7 @@ static void make_memory(struct side *side, int index) {
     side->output_start = first * row;
     side->memory = malloc((size_t)side->bytes);
     side->before = malloc((size_t)side->bytes);
-    for (int64_t i = 0; i < side->bytes; i++) side->memory[i] = (unsigned char)(input_noise() >> 8 | 1) ^ (unsigned char)(index << 6);
+    for (int64_t i = 0; i < side->bytes; i++) side->memory[i] = (unsigned char)(input_noise() >> 8);
     memcpy(side->before, side->memory, (size_t)side->bytes);
     side->args.input = side->memory;
     side->args.output = side->memory + side->output_start;
@@ -178,7 +178,7 @@ struct exchange *exchange_make(const int *members, int member_count, enum exchan
     make_slices(x, updates);
     if (fault == OF_METADATA) spoil_metadata(x, updates);
     if (fault == OF_SHAPE) spoil_shape(x);
-    for (int i = 0; i < member_count; i++) store_metadata(&x->sides[i], member_count), make_memory(&x->sides[i], i);
+    for (int i = 0; i < member_count; i++) store_metadata(&x->sides[i], member_count), make_memory(&x->sides[i]);
     judge(x, updates);
     if (fault == OF_ARGUMENTS) spoil_arguments(x);
     if (fault == OF_ARGUMENTS || fault == OF_SHAPE) x->is_refused = true;

@@ -4,14 +4,16 @@
     python3 tests/fuzz/run.py --calls 10000000      until so many calls were made
     python3 tests/fuzz/run.py --merge FOLDER        keeps of the corpus and a folder of inputs the few that reach the most code
 
-A run fails if a sanitizer or a check of calls.c stops it, if a function was never called or never succeeded, or if fewer calls
-succeeded than LEAST_SUCCEEDED.  The last line is `N passed, N failed`, with a test for each function and one for the whole.
+A run fails if a sanitizer or a check of the fuzzer stops it, if a function was never called or never succeeded, or if fewer calls
+succeeded than LEAST_SUCCEEDED.  A function `ranks_...` is a call of two or three ranks in threads: ranks.c.  The last line is
+`N passed, N failed`, with a test for each function and one for the whole.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +31,7 @@ MOST_INPUTS = 200  # in the corpus; the longest make the most calls
 NEVER_SUCCEED = ("quern_symmetric_multicast",)
 # A call is short: an input that takes so many seconds hangs.
 TIMEOUT = 20
+INTERRUPTED = 128 + signal.SIGINT
 
 
 @dataclass
@@ -45,17 +48,25 @@ class Counts:
 
 
 def options(seed: int) -> list[str]:
-    """Output is closed, since fuzz.c checks that the library prints nothing; libFuzzer keeps a copy for its own.  Leaks are searched
-    for once at the end, since a search after each input takes ten times as long as the input."""
+    """Output is closed, since fuzz.c checks that the library prints nothing; libFuzzer keeps a copy for its own.  fuzz.c itself
+    searches for leaks, at the end and once in some thousand inputs: a search after each takes ten times as long as the input."""
     return ["-close_fd_mask=3", "-len_control=0", f"-max_len={LONGEST_INPUT}", f"-timeout={TIMEOUT}", "-rss_limit_mb=2048",
             f"-seed={seed}", "-artifact_prefix=build/fuzz/", "-detect_leaks=0"]
 
 
 def fuzz(folders: list[str], seconds: float, seed: int) -> tuple[int, str]:
-    """One run of libFuzzer, whose first folder receives what is new."""
-    done = subprocess.run([str(PROGRAM), *options(seed), f"-max_total_time={max(1, round(seconds))}", *folders], cwd=ROOT,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    return done.returncode, done.stdout
+    """One run of libFuzzer, whose first folder receives what is new.  An interrupt ends it and keeps its output."""
+    command = [str(PROGRAM), *options(seed), f"-max_total_time={max(1, round(seconds))}", *folders]
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        fuzzer = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            status = fuzzer.wait()
+        except KeyboardInterrupt:
+            fuzzer.send_signal(signal.SIGINT)
+            fuzzer.wait()
+            status = INTERRUPTED
+        output.seek(0)
+        return status, output.read()
 
 
 def explain(output: str) -> str:
@@ -75,24 +86,34 @@ def judge(counts: Counts) -> list[str]:
     return faults
 
 
+def report(counts: Counts, seconds: float) -> str:
+    calls, succeeded = sum(counts.calls.values()), sum(counts.succeeded.values())
+    return (f"{calls:,} calls of {len(counts.calls)} functions, {succeeded / max(calls, 1):.0%} QUERN_OK, "
+            f"{calls / seconds:,.0f} per second")
+
+
 def run(arguments: argparse.Namespace) -> int:
     counts, began, seed = Counts(), time.monotonic(), arguments.seed
     with tempfile.TemporaryDirectory() as found:
         while True:
             status, output = fuzz([found, str(CORPUS)], arguments.seconds, seed)
             counts.add(output)
+            if status == INTERRUPTED:
+                print(f"interrupted: {report(counts, time.monotonic() - began)}")
+                return status
             if status:
                 print(explain(output))
-                print(f"an input in build/fuzz/ ended the run with seed {seed}: CONTRIBUTING.md, Fuzzing\n0 passed, 1 failed")
+                print(f"an input in build/fuzz/ ended the run with seed {seed}; a leak may be of an earlier input: CONTRIBUTING.md, "
+                      "Fuzzing")
+                print("0 passed, 1 failed")
                 return 1
             seed += 1
             if sum(counts.calls.values()) >= arguments.calls:
                 break
             print(f"{sum(counts.calls.values()):,} calls", flush=True)
     faults = judge(counts)
-    calls, succeeded, seconds = sum(counts.calls.values()), sum(counts.succeeded.values()), time.monotonic() - began
     print(*faults, sep="\n", end="\n" if faults else "")
-    print(f"{calls:,} calls of {len(counts.calls)} functions, {succeeded / max(calls, 1):.0%} QUERN_OK, {calls / seconds:,.0f} per second")
+    print(report(counts, time.monotonic() - began))
     print(f"{len(counts.calls) + 1 - len(faults)} passed, {len(faults)} failed")
     return 1 if faults else 0
 

@@ -216,8 +216,8 @@ Test(bounds, random_bits_repeat_after_2_to_the_32_steps) {
     adam_free(&later);
     for (size_t i = 0; i < COUNT(sooner); i++) {
         step_at(&later, &device, &before, step + ((int64_t)1 << sooner[i]));
-        check(memcmp(later.arena[ARENA_PARAM], first.arena[ARENA_PARAM], first.bytes[ARENA_PARAM]), "the same bits 2^%d steps later",
-              sooner[i]);
+        check(memcmp(later.arena[ARENA_PARAM], first.arena[ARENA_PARAM], first.bytes[ARENA_PARAM]),
+              "the same bits 2^%d steps later", sooner[i]);
         adam_free(&later);
     }
     adam_free(&before), adam_free(&first);

@@ -518,7 +518,8 @@ Test(linear_cross_entropy, the_blas_multiplies) {
     for (int i = 0; i < 6 * 24; i++) {
         const int64_t *size = sizes[i % 6];
         quern_gemm_args args = {.size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = size[0], .n = size[1], .k = size[2],
-                                .a_transposed = i / 6 & 1, .b_transposed = i / 12 & 1, .a_dtype = dtypes[i / 24 % 3], .b_dtype = dtypes[i / 24 % 3],
+                                .a_transposed = i / 6 & 1, .b_transposed = i / 12 & 1,
+                                .a_dtype = dtypes[i / 24 % 3], .b_dtype = dtypes[i / 24 % 3],
                                 .c_dtype = i / 72 ? QUERN_F32 : dtypes[i / 24 % 3], .accumulate = i / 72};
         args.a_stride = (args.a_transposed ? args.m : args.k) + i % 4;
         args.b_stride = (args.b_transposed ? args.k : args.n) + i % 3;

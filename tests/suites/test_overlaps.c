@@ -341,7 +341,8 @@ Test(overlaps, products) {
     const quern_status opened = quern_blas_open(device.quern, NULL, &blas);
     if (opened == QUERN_OK) {
         product = (quern_gemm_args){.size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = 2, .n = 3, .k = 4,
-                                    .a_dtype = QUERN_F32, .b_dtype = QUERN_F32, .c_dtype = QUERN_F32, .a_stride = 5, .b_stride = 4, .b_transposed = 1, .c_stride = 3};
+                                    .a_dtype = QUERN_F32, .b_dtype = QUERN_F32, .c_dtype = QUERN_F32,
+                                    .a_stride = 5, .b_stride = 4, .b_transposed = 1, .c_stride = 3};
         struct part parts[] = {{"args.a", SLOT(product.a), (5 + 4) * 4, 4, READ, false, NULL},
                                {"args.b", SLOT(product.b), (2 * 4 + 4) * 4, 4, READ, false, NULL},
                                {"args.c", SLOT(product.c), 6 * 4, 4, WRITTEN, false, NULL}};

@@ -376,7 +376,8 @@ Test(ragged_cuda, a_captured_plan_is_replayed) {
     gpu_ragged_run_plan(&bench, plans);
     gpu_group_end_capture(&group, &replay);
     gpu_ragged_fill(&bench, &c, 0);
-    for (int turn = 0; turn < 100; turn++) gpu_ragged_expect(&bench, &c);  /* in place: each round moves the rows that the previous one moved */
+    /* In place: each round moves the rows that the previous one moved. */
+    for (int turn = 0; turn < 100; turn++) gpu_ragged_expect(&bench, &c);
     gpu_group_replay(&group, &replay, 100);
     gpu_ragged_compare(&bench, &c, "replayed a hundred times");
     gpu_group_close_replay(&group, &replay);

@@ -242,7 +242,8 @@ Test(sizes, products) {
     const quern_status opened = quern_blas_open(device.quern, NULL, &blas);
     if (opened == QUERN_OK) {
         product = (quern_gemm_args){.size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = 2, .n = 3, .k = 4,
-                                    .a = take(), .b = take(), .c = take(), .a_dtype = QUERN_F32, .b_dtype = QUERN_F16, .c_dtype = QUERN_BF16,
+                                    .a = take(), .b = take(), .c = take(),
+                                    .a_dtype = QUERN_F32, .b_dtype = QUERN_F16, .c_dtype = QUERN_BF16,
                                     .a_stride = 4, .b_stride = 3, .c_stride = 3};
         walk_fields(&(struct walk){"product", &product, fields, COUNT(fields), NULL, {call_product}});
         quern_blas_close(blas);
