@@ -24,7 +24,8 @@ static quern_status refuse_size(const quern_device *device, const char *name, ui
     if (is_marked(size))
         return quern_fail(device, QUERN_INVALID_STRUCT_SIZE, "%s.size is that of %zu bytes: expected %zu", name, bytes, known);
     return quern_fail(device, QUERN_INVALID_STRUCT_SIZE,
-                      "%s.size is %u%s: expected the size with the mark and the defaults, as the struct's _INIT macro and _init function set them", name, size, size == known ? ", a plain sizeof" : "");
+                      "%s.size is %u%s: expected the size with the mark and the defaults, as the struct's _INIT macro and _init "
+                      "function set them", name, size, size == known ? ", a plain sizeof" : "");
 }
 
 /* Headers before the mark had sizes below today's.  They need no mark: their only initialiser was the macro. */

@@ -103,9 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
                 return status
             if status:
                 print(explain(output))
-                print(f"an input in build/fuzz/ ended the run with seed {seed}; a leak may be of an earlier input: CONTRIBUTING.md, "
-                      "Fuzzing")
-                print("0 passed, 1 failed")
+                print(f"an input in build/fuzz/ ended the run with seed {seed}; a leak may be of an earlier input: see Fuzzing in "
+                      "CONTRIBUTING.md\n0 passed, 1 failed")
                 return 1
             seed += 1
             if sum(counts.calls.values()) >= arguments.calls:
