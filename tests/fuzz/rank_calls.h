@@ -55,6 +55,7 @@ struct meeting {
     char name[64];
     int ranks, step_count;
     double limit;                               /* seconds */
+    uint32_t first_epoch;
     bool is_orderly;                            /* all ranks make the same calls, so that all contents are determined */
     int create_rank[MOST_IN_GROUP], create_ranks[MOST_IN_GROUP];
     bool stays_away[MOST_IN_GROUP];             /* never creates its handle */

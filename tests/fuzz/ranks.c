@@ -46,7 +46,7 @@ enum fault_of_meeting {
 static const struct {
     enum exchange_fault exchange;
     enum deed deed;
-    enum rank_call call, or_call;   /* the calls that can have the fault; the same twice: any */
+    enum rank_call call, or_call;   /* the calls that can have the fault; twice the same: any */
 } faults[FAULTS] = {
     [WRONG_METADATA] = {.exchange = OF_METADATA, .call = EXCHANGE, .or_call = PLAN},
     [WRONG_SHAPE] = {.exchange = OF_SHAPE, .call = EXCHANGE, .or_call = PLAN},
@@ -93,14 +93,22 @@ static void choose_step(struct step *step, int ranks, enum fault_of_meeting faul
     }
     if (fault == WRONG_SIZE) step->bytes[faulty] = impossible[input_below(4)];
     step->exchange = exchange_make(step->members, step->member_count, faults[fault].exchange);
+    for (int i = 0; i < step->member_count; i++)
+        if (step->member_count == ranks && input_one_in(2)) step->exchange->sides[i].args.members = NULL;  /* all as well */
+}
+
+/* A waiting rank looks for lost ones every 50 milliseconds. */
+static double choose_limit(enum fault_of_meeting fault) {
+    static const double limits[] = {0.005, 0.002, 0.01, 0.03};
+    return fault <= LAST_ORDERLY ? PATIENCE : fault == DESTROYED ? 0.1 : limits[input_below(4)];
 }
 
 static void choose_meeting(struct meeting *meeting, enum fault_of_meeting fault) {
     static unsigned met;
-    static const double limits[] = {0.005, 0.002, 0.01, 0.03};
     *meeting = (struct meeting){.ranks = 2 + input_one_in(3), .step_count = 1 + (int)input_below(MOST_STEPS)};
     meeting->is_orderly = fault <= LAST_ORDERLY;
-    meeting->limit = meeting->is_orderly ? PATIENCE : limits[input_below(4)];
+    meeting->limit = choose_limit(fault);
+    meeting->first_epoch = input_one_in(3) ? UINT32_MAX - (uint32_t)input_below(4) : 0;
     snprintf(meeting->name, sizeof meeting->name, "fuzz.%d.%u", (int)getpid(), met++);
     const int faulty = (int)input_below(meeting->ranks), spoilt = (int)input_below(meeting->step_count);
     for (int i = 0; i < meeting->ranks; i++) {
@@ -131,6 +139,7 @@ static quern_status create(struct rank *rank) {
     args.name = meeting->name;
     args.device = device;
     args.timeout = meeting->limit;
+    args.first_epoch = meeting->first_epoch;
     return quern_group_create(&args, 1, &rank->group);
 }
 
