@@ -78,6 +78,10 @@ static enum rank_call choose_call(enum fault_of_meeting fault) {
     return (enum rank_call)input_below(RANK_CALLS);
 }
 
+static bool is_exchange(enum rank_call call) {
+    return call == EXCHANGE || call == PLAN;
+}
+
 static void choose_step(struct step *step, int ranks, enum fault_of_meeting fault) {
     static const size_t impossible[] = {SIZE_MAX, SIZE_MAX / 2, (size_t)1 << 62, ((size_t)1 << 47) + 1};
     const int faulty = (int)input_below(ranks);
@@ -92,6 +96,7 @@ static void choose_step(struct step *step, int ranks, enum fault_of_meeting faul
         step->keys[rank] = (int)input_below(3) - 1;
     }
     if (fault == WRONG_SIZE) step->bytes[faulty] = impossible[input_below(4)];
+    if (!is_exchange(step->call) && step->deeds[faulty] != MAKES_OTHER_CALL) return;
     step->exchange = exchange_make(step->members, step->member_count, faults[fault].exchange);
     for (int i = 0; i < step->member_count; i++)
         if (step->member_count == ranks && input_one_in(2)) step->exchange->sides[i].args.members = NULL;  /* all as well */
@@ -198,8 +203,7 @@ static void check_outcome(const struct meeting *meeting, const char *name, const
 static bool must_fail(const struct meeting *meeting, const struct step *step, int rank) {
     for (int i = 0; i < meeting->ranks; i++)
         if (step->call == ALLOC && step->bytes[i] > (size_t)1 << 40) return true;
-    const bool is_exchange = step->call == EXCHANGE || step->call == PLAN;
-    return is_exchange && step->exchange->is_refused && step_has_member(step, rank);
+    return is_exchange(step->call) && step->exchange->is_refused && step_has_member(step, rank);
 }
 
 /* A refusal of the metadata names the same slice on every rank. */
@@ -215,7 +219,7 @@ static void check_orderly_step(const struct meeting *meeting, int index) {
                       fails ? "an error of the arguments" : "QUERN_OK");
         has_succeeded &= !fails;
     }
-    if (step->call == EXCHANGE || step->call == PLAN) exchange_check(step->exchange, has_succeeded);
+    if (is_exchange(step->call)) exchange_check(step->exchange, has_succeeded);
 }
 
 /* The poison is the same on all ranks. */
