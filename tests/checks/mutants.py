@@ -214,13 +214,22 @@ RANKS = [
            "call->in_place = args->input && args->output &&", "call->in_place = false && args->output &&", "test_ragged"),
 ]
 
-# Missing checks, which the fuzzer must notice in the time that it has in a run of all tests.
+# Missing checks and lost resources, which the fuzzer must notice in the time that it has in a run of all tests.
 FUZZED = [
     Mutant("workspace of any size", "src/runtime/arguments.c", "    if (given < needed)\n", "    if (false)\n", "fuzz"),
     Mutant("struct of any size", "src/runtime/arguments.c",
            "    return refuse_size(device, name, size, known);", "    return (void)refuse_size, (void)name, QUERN_OK;", "fuzz"),
     Mutant("outputs that lie in inputs", "src/cross_entropy/cross_entropy.c",
            "status = quern_check_apart(call->device, NULL, ranges.list, NULL, ranges.count);", "(void)ranges;", "fuzz"),
+    Mutant("a plan that loses memory", "src/adam/adam_plan.c",
+           "    free(plan->pieces);\n    free(plan);", "    free(plan);", "fuzz"),
+    Mutant("workers that stay", "src/runtime/threads.c", "    if (pool.devices)\n", "    if (true)\n", "fuzz"),
+    Mutant("a descriptor that stays", "src/ranks/rendezvous.c",
+           "    close(joining.descriptor);\n    add_users", "    add_users", "fuzz"),
+    Mutant("a row behind the receiver's output", "src/ranks/ragged/ragged_check.c",
+           "if (end > call->output_rows) return", "if (end > call->output_rows + 1) return", "fuzz"),
+    Mutant("ranks with rows of other sizes", "src/ranks/ragged/ragged_exchange.c",
+           "if (record->row_bytes != call->row_bytes)", "if (false)", "fuzz"),
 ]
 
 EMULATED = [

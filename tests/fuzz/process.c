@@ -1,5 +1,5 @@
 /* Counts the threads and descriptors of the process, and searches for lost memory.  Called by fuzz.c while no device is open. */
-#define _GNU_SOURCE /* readlinkat */
+#define _GNU_SOURCE /* readlinkat, usleep */
 #include "process.h"
 
 #include <dirent.h>
@@ -42,8 +42,18 @@ void process_remember(void) {
     descriptors = count_descriptors();
 }
 
+/* The system removes a thread shortly after pthread_join has returned. */
+static int wait_for_threads(void) {
+    int count = count_threads();
+    for (int i = 0; i < 2000 && count != threads; i++) {
+        usleep(1000);
+        count = count_threads();
+    }
+    return count;
+}
+
 void process_check(void) {
-    const int threads_now = count_threads(), descriptors_now = count_descriptors();
+    const int threads_now = wait_for_threads(), descriptors_now = count_descriptors();
     if (threads_now != threads) fuzz_fail("%d threads are left: %d before the first device", threads_now, threads);
     if (descriptors_now != descriptors)
         fuzz_fail("%d descriptors are open, %s the newest: %d before the first device", descriptors_now, newest, descriptors);
