@@ -135,7 +135,8 @@ def merge(folder: str) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Fuzzes every public function.")
     parser.add_argument("--seconds", type=float, default=120, help="for one run of libFuzzer (120)")
-    parser.add_argument("--calls", type=int, default=0, help="runs again until so many calls were made")
+    parser.add_argument("--calls", type=int, default=100_000,
+                        help="runs again until so many calls were made, on a slow machine (100000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--merge", metavar="FOLDER", help="minimise the corpus together with a folder of inputs")
     arguments = parser.parse_args()
