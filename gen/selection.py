@@ -20,7 +20,7 @@ from gen.toolchain import find_nvcc
 
 FOLDER = "build/selected"
 SIZES = ROOT / "docs" / "kernels_and_packs.md"
-TOLERANCE = 0.25  # other compilers make other code
+TOLERANCE = 0.5   # gcc 14 makes CPU kernels of cross-entropy that are 1.5 times as large as those of gcc 12
 LEAST = 16        # kilobytes, below which differences do not count
 
 

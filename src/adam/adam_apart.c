@@ -109,8 +109,8 @@ static quern_status join_pieces(struct quern_adam_plan *plan, const struct quern
     struct quern_adam_piece *pieces = malloc(((size_t)count + 1) * sizeof *pieces);
     if (!pieces) return quern_fail(plan->device, QUERN_OUT_OF_MEMORY, "no memory for the arrays of a plan");
     plan->piece_count = join(ranges, count, pieces);
-    plan->pieces = realloc(pieces, ((size_t)plan->piece_count + 1) * sizeof *pieces);
-    if (!plan->pieces) plan->pieces = pieces;  /* it was to become smaller */
+    struct quern_adam_piece *smaller = realloc(pieces, ((size_t)plan->piece_count + 1) * sizeof *pieces);
+    plan->pieces = smaller ? smaller : pieces;
     return QUERN_OK;
 }
 
