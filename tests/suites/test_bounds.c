@@ -17,17 +17,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-typedef void body(const struct test_device *device, const struct quern_kernel *row);
-
-static void for_each_row(body *check_row) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
-        check_row(&device, row);
-        device_close(&device);
-    }
-}
-
 /* ---- the rows of a case, in double ---- */
 
 struct doubles {
@@ -114,7 +103,7 @@ static void check_splits(const struct test_device *device, const struct quern_ke
 }
 
 Test(bounds, shards_differ_by_four_units_of_the_largest_term) {
-    for_each_row(check_splits);
+    for_each_cross_entropy_row(check_splits);
 }
 
 /* ---- the entropy ---- */
@@ -158,7 +147,7 @@ static void check_entropies(const struct test_device *device, const struct quern
 }
 
 Test(bounds, entropy_is_accurate_where_it_is_small) {
-    for_each_row(check_entropies);
+    for_each_cross_entropy_row(check_entropies);
 }
 
 /* ---- a loss with the entropy beside it ---- */
@@ -189,7 +178,7 @@ static void check_beside(const struct test_device *device, const struct quern_ke
 }
 
 Test(bounds, the_entropy_changes_at_most_the_last_bit_of_a_smoothed_loss) {
-    for_each_row(check_beside);
+    for_each_cross_entropy_row(check_beside);
 }
 
 /* ---- random bits ---- */
