@@ -206,6 +206,9 @@ CPU = [
     ("strict labels not checked before the products", LINEAR,
      "    if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call.all);\n",
      "", "test_linear_cross_entropy"),
+    ("overlaps before pointers", LINEAR, "quern_status status = quern_cross_entropy_check_step(&call->all, &ranges);",
+     "quern_status status = check_apart(&loss, &call->args, workspace, bytes);\n"
+     "    if (status == QUERN_OK) status = quern_cross_entropy_check_step(&call->all, &ranges);", "test_linear_cross_entropy"),
 ]
 
 EMULATED = [

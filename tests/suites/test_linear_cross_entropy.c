@@ -470,6 +470,40 @@ Test(linear_cross_entropy, refusals) {
     close_layer(&layer);
 }
 
+/* A pointer that is wrong by itself is named before an overlap that follows from it. */
+Test(linear_cross_entropy, a_bad_pointer_is_named_before_its_overlaps) {
+    struct layer layer;
+    struct buffer workspace;
+    size_t bytes;
+    open_layer(&layer, SHAPE(.chunk_rows = 16, .reduction = QUERN_REDUCTION_NONE));
+    check_ok(quern_linear_cross_entropy_workspace(layer.device.quern, &layer.args, &bytes));
+    buffer_open(&workspace, &layer.device, bytes, 0, NULL);
+    const quern_linear_cross_entropy_args good = layer.args;
+    const struct {
+        const char *detail;
+        void **pointer;
+        size_t off;
+    } mistakes[] = {
+        {"args.labels is not", (void **)&layer.args.loss.labels, 2},
+        {"args.loss is not", (void **)&layer.args.loss.loss, 2},
+        {"args.grad_loss is not", (void **)&layer.args.loss.grad_loss, 2},
+        {"args.argmax is not", (void **)&layer.args.loss.argmax, 4},
+        {"args.hidden is not", (void **)&layer.args.hidden, 1},
+        {"args.d_weight is not", (void **)&layer.args.d_weight, 2},
+    };
+    char *const inside = (char *)layer.d_hidden.data + 16 - (uintptr_t)layer.d_hidden.data % 16;
+    for (size_t i = 0; i < COUNT(mistakes); i++) {
+        *mistakes[i].pointer = inside + mistakes[i].off;
+        check_status(quern_linear_cross_entropy(layer.device.quern, &layer.args, workspace.data, bytes, layer.device.stream),
+                     QUERN_INVALID_ARGUMENT);
+        check(strstr(error_detail(), mistakes[i].detail), "\"%s\" instead of \"%s\"", error_detail(), mistakes[i].detail);
+        layer.args = good;
+    }
+    check(layer.products.made == 0, "a product was made");
+    buffer_close(&workspace);
+    close_layer(&layer);
+}
+
 /* ---- the machine's BLAS ---- */
 
 static bool has_blas(const struct test_device *device, quern_blas **blas) {
