@@ -560,6 +560,14 @@ Test(overlaps, gradient_norm) {
     norm.found_inf = (float *)((char *)tensors[1].grad + ELEMENTS * 2 - 4);
     check_status(call_norm(), QUERN_INVALID_ARGUMENT);
     check(strstr(error_detail(), "args.found_inf overlaps an array of args.plan"), "%s", error_detail());
+    for (size_t i = 0; i < 2 * TENSOR_PARTS; i++) {  /* the other arrays of the plan, which a norm does not read, are kept too */
+        norm.found_inf = (float *)home(i), workspace = apart;
+        check_status(call_norm(), QUERN_INVALID_ARGUMENT);
+        check(strstr(error_detail(), "args.found_inf overlaps an array of args.plan"), "%s: %s", arrays[i].name, error_detail());
+        norm.found_inf = (float *)(apart + ROOM), workspace = home(i);
+        check_status(call_norm(), QUERN_INVALID_ARGUMENT);
+        check(strstr(error_detail(), "workspace overlaps an array of args.plan"), "%s: %s", arrays[i].name, error_detail());
+    }
     quern_adam_plan_destroy(plan);
     close_arena();
 }
