@@ -150,6 +150,30 @@ Test(bounds, entropy_is_accurate_where_it_is_small) {
     for_each_cross_entropy_row(check_entropies);
 }
 
+/* Confident rows, in which the terms of the entropy cancel. */
+static void check_signs(const struct test_device *device, const struct quern_kernel *row) {
+    if (!row->key.cross_entropy.full) return;
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = test_size(2000, 200),
+                                                     .vocab = 10, .spread = 3, .outputs = WANT_ENTROPY, .placement = NO_GRAD);
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    cross_entropy_make_inputs(&c, &inputs);
+    for (int64_t r = 0; r < c.rows; r++)
+        cross_entropy_set_logit(&c, &inputs, r, r % c.vocab, 20 + 100.0 * (double)r / (double)c.rows);
+    for (c.shards = 0; c.shards < 6; c.shards += 5) {
+        cross_entropy_run(device, &c, &inputs, &outputs);
+        for (int64_t r = 0; r < c.rows; r++)
+            check(!signbit(outputs.entropy[r]), "row %lld: entropy %g [%s]", (long long)r, (double)outputs.entropy[r],
+                  cross_entropy_describe(&c));
+        cross_entropy_free_outputs(&outputs);
+    }
+    cross_entropy_free_inputs(&inputs);
+}
+
+Test(bounds, no_entropy_is_negative) {
+    for_each_cross_entropy_row(check_signs);
+}
+
 /* ---- a loss with the entropy beside it ---- */
 
 static void check_beside(const struct test_device *device, const struct quern_kernel *row) {
