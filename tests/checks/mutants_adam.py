@@ -33,6 +33,9 @@ CPU = [
      "if (meets_plan(plan, &others[i]))", "if (false && meets_plan(plan, &others[i]))", "test_overlaps"),
     ("long lists sorted in one pass", "src/runtime/ranges.c",
      "    while (run_end(from, 0, count) < count) {", "    if (run_end(from, 0, count) < count) {", "test_overlaps"),
+    ("gradients behind their sums by another size", "src/adam/gradients.c",
+     "(grad - main_grad) / sizeof(float) >= count", "(grad - main_grad) / element >= count", "test_overlaps"),
+    ("a plan made of another plan", "src/adam/adam_plan.c", "    args.plan = NULL;\n", "", "test_adam_plan"),
     # the arithmetic of a step
     ("the square of a gradient rounded", ARITHMETIC,
      "{vector_fms(g.first, g.first, v.first), vector_fms(g.second, g.second, v.second)}",
@@ -150,6 +153,13 @@ CPU = [
     # saved states
     ("a saved plan of other types", SAVED,
      "    if (status == QUERN_OK && args->plan) status = quern_adam_check_plan(device, args);\n", "", "test_adam_saved"),
+    ("copies as a part of a state", SAVED, "    args->copy_dtype = QUERN_NO_DTYPE;\n", "", "test_adam_saved"),
+    ("gradients as a part of a state", SAVED, "    args->grad_dtype = QUERN_NO_DTYPE;\n", "", "test_adam_saved"),
+    ("multipliers as a part of a state", SAVED, "    args->use_multipliers = 0;\n", "", "test_adam_saved"),
+    ("counts behind the end of a state", LOAD,
+     "if (bytes - sizeof *header < (size_t)list->count", "if (bytes < (size_t)list->count", "test_adam_saved"),
+    ("a step that is given back with the seed only", LOAD,
+     "if (status == QUERN_OK && step) *step", "if (status == QUERN_OK && step && seed) *step", "test_adam_saved"),
     ("noise between saved arrays", SAVED, "        memset(*to + bytes, 0, room - bytes);\n", "", "test_adam_saved"),
     ("a hash of nothing", SAVED, "status == QUERN_OK ? bytes - sizeof(uint64_t) : 0", "status == QUERN_OK ? bytes / 2 : 0",
      "test_adam_saved"),

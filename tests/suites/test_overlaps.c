@@ -590,6 +590,26 @@ Test(overlaps, accumulate) {
     }
 }
 
+/* Of a list of more than 512 arrays only those of each item are compared, either of them first in memory. */
+Test(overlaps, long_lists_of_gradients) {
+    enum { ITEMS = 300, ITEM = 256, COUNT_OF_EACH = 16, GRAD_BYTES = COUNT_OF_EACH * 2, SUM_BYTES = COUNT_OF_EACH * 4 };
+    static quern_gradient list[ITEMS];
+    open_arena();
+    sum = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
+    sum.grad_dtype = QUERN_BF16, sum.gradients = list, sum.gradient_count = ITEMS;
+    for (int i = 0; i < ITEMS; i++)
+        list[i] = (quern_gradient){memory + i * ITEM, (float *)(memory + i * ITEM + ITEM / 2), COUNT_OF_EACH};
+    char *const last = memory + (ITEMS - 1) * ITEM;
+    for (int distance = 4; distance <= SUM_BYTES; distance += 4) {
+        list[ITEMS - 1].main_grad = (float *)last, list[ITEMS - 1].grad = last + distance;
+        check(call_sum() == (distance < SUM_BYTES ? QUERN_INVALID_ARGUMENT : QUERN_OK), "grad %d bytes behind main_grad", distance);
+        list[ITEMS - 1].grad = last, list[ITEMS - 1].main_grad = (float *)(last + distance);
+        check(call_sum() == (distance < GRAD_BYTES ? QUERN_INVALID_ARGUMENT : QUERN_OK), "main_grad %d bytes behind grad",
+              distance);
+    }
+    close_arena();
+}
+
 /* ---- saved states: the saved bytes are in host memory ---- */
 
 static void *saved;
