@@ -221,6 +221,7 @@ CPU = [
 ]
 
 EMULATED = [
+    ("an entropy below zero", GPU_STATS, "entropy = entropy < 0 ? 0.0 : entropy;", "", "test_bounds"),
     ("shifted label", GPU_GRADIENT,
      "        const uint64_t own = (uint64_t)(label - column);",
      "        const uint64_t own = (uint64_t)(label + 1 - column);", PLAIN),
