@@ -328,6 +328,12 @@ Test(overlaps, linear_cross_entropy) {
     layer.loss.loss = (float *)home(5), layer.d_hidden_stride = WIDTH;
     check_status(call_layer(), QUERN_INVALID_SHAPE);
     check(strstr(error_detail(), "args.d_hidden_stride is 5 in place of hidden with stride 6"), "%s", error_detail());
+    /* Without rows weight is not read, and d_weight is still written. */
+    layer.d_hidden_stride = WIDE, layer.loss.rows = 0, layer.weight = layer.d_weight + VOCAB;
+    check_status(call_layer(), QUERN_INVALID_ARGUMENT);
+    check(strstr(error_detail(), "args.d_weight overlaps args.weight"), "%s", error_detail());
+    layer.weight = NULL;
+    check_ok(call_layer());
     close_arena();
 }
 
