@@ -67,6 +67,8 @@ CHECKS = (
     Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks",)),
     Check("data races of GPU ranks", (PYTHON, "tests/race/gpu_ranks.py"), ("build/tests/race_gpu_ranks", *DRIVER), with_nvcc=True),
     Check("faults of ranks", ("build/tests/faults/faults",), ("build/tests/faults/faults",)),
+    Check("races of ranks", ("build/tests/faults/races",), ("build/tests/faults/races",), quick=True),
+    Check("points of ranks", ("build/tests/faults/pairs",), ("build/tests/faults/pairs",)),
     Check("meeting place of ranks", ("build/tests/faults/meeting_place",), ("build/tests/faults/meeting_place",)),
     Check("symmetric memory of ranks", ("env", "LD_LIBRARY_PATH=build/emulator", "build/tests/faults/symmetric_processes"),
           ("build/tests/faults/symmetric_processes", *emulated(first_with("clusters").name))),
