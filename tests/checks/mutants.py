@@ -20,6 +20,7 @@ from pathlib import Path
 import mutants_adam
 import mutants_cross_entropy
 import mutants_embedding
+import mutants_ranks
 import mutants_structs
 import mutants_unloading
 
@@ -49,6 +50,7 @@ CPU = [
 ]
 
 RANKS = [
+    *(Mutant(*row) for row in mutants_ranks.RANKS),
     Mutant("signals without release", "src/ranks/meeting.c",
            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "race_ranks"),
     Mutant("looks without acquire", "src/ranks/meeting.c",

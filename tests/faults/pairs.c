@@ -219,6 +219,12 @@ static void check_input(struct life *life, bool scribbled) {
     }
 }
 
+/* Before a rank has entered the exchange, no other may write its output. */
+static void check_untouched(struct life *life) {
+    rank_check(life->rank, is_filled(life->output + GUARD, buffer_bytes(life), UNTOUCHED),
+               "the output was written before this rank has entered the exchange");
+}
+
 /* When the call has returned, the output is complete and the input may change. */
 static void use_buffers(struct life *life) {
     check_output(life, true);
@@ -257,6 +263,7 @@ static quern_status take(struct life *life, enum step step) {
     } else if (!steps[step].is_local && life->rank->rank == life->rank->ranks - 1) {
         points_wait_for_sleepers();
     }
+    if (step == EXCHANGE || step == RUN_PLAN) check_untouched(life);
     __atomic_store_n(&life->shared->entered[life->rank->rank][step], 1, __ATOMIC_RELEASE);
     quern_status status = steps[step].take(life);
     if (status != QUERN_OK) return status;
@@ -375,6 +382,28 @@ static bool is_explained(const struct plan *plan, quern_status status) {
     return stop->fault > POINT_DELAY && plan->scene->steps & BIT(SPLIT) && status == QUERN_PEER_LOST;
 }
 
+/* Whether a reason has the words of its status. */
+static bool is_said(quern_status status, const char *reason) {
+    static const struct {
+        quern_status status;
+        const char *words;
+    } sayings[] = {{QUERN_PEER_TIMEOUT, " waited "}, {QUERN_PEER_TIMEOUT, " makes no progress"}, {QUERN_PEER_LOST, " has ended"},
+                   {QUERN_PEER_LOST, " has destroyed its group"}, {QUERN_GROUP_ABORTED, " has aborted the group"}};
+    for (size_t i = 0; i < sizeof sayings / sizeof *sayings; i++)
+        if (sayings[i].status == status && strstr(reason, sayings[i].words)) return true;
+    return false;
+}
+
+/* If the second rank dies behind its place, the first waits in the same file and must find it dead. */
+static bool is_noticed(const struct plan *plan, const struct rank_run *run) {
+    const struct point_stop *stop = &plan->points.stop[0];
+    if (stop->fault != POINT_KILL || stop->point != QUERN_POINT_FORM_SEATED || stop->step != CREATE) return true;
+    if (stop->arrival < 2) return true;
+    for (int rank = 0; rank < plan->points.ranks; rank++)
+        if (ranks_result(run, rank)->end == RANK_RETURNED && ranks_result(run, rank)->status == QUERN_PEER_LOST) return true;
+    return false;
+}
+
 static const char *compare_ranks(const struct plan *plan, const struct rank_run *run) {
     const struct shared *shared = ranks_shared(run);
     int all = -1, poisoned = -1;
@@ -390,11 +419,12 @@ static const char *compare_ranks(const struct plan *plan, const struct rank_run 
         }
         all = rank;
         if (shared->poison[rank] == QUERN_OK) continue;
+        if (!is_said(shared->poison[rank], shared->reason[rank])) return "a reason that does not say the status";
         if (poisoned >= 0 && shared->poison[rank] != shared->poison[poisoned]) return "ranks with different statuses";
         if (poisoned >= 0 && strcmp(shared->reason[rank], shared->reason[poisoned]) != 0) return "ranks with different reasons";
         poisoned = rank;
     }
-    return NULL;
+    return is_noticed(plan, run) ? NULL : "a death that nobody has noticed";
 }
 
 static const char *judge(const struct plan *plan, struct rank_run *run) {
@@ -493,7 +523,7 @@ static void run_faults(struct plan plan, enum step step, enum quern_point point,
     for (enum point_fault fault = POINT_DELAY; fault <= POINT_EXPIRE; fault++) {
         if (!is_possible(&plan, fault, step)) continue;
         unsigned arrival = plan.points.ranks == LEAST_RANKS || arrivals < 2 ? 1 : 2;
-        plan.points.stop[0] = (struct point_stop){.fault = fault, .point = point, .rank = -1, .step = (int)step, .arrival = arrival};
+        plan.points.stop[0] = (struct point_stop){fault, point, -1, (int)step, arrival};
         if (is_wanted(&plan)) run_plan_when_possible(&plan);
     }
 }
@@ -532,8 +562,8 @@ static void check_struck(void) {
 }
 
 /*
- * Nothing may be left in a /dev/shm of our own but the empty file of a rank that was killed at form.made in a split: it is taken for
- * one that is being made for a second, which is longer than these limits, and nobody uses the name of a split again.
+ * Nothing may be left in a /dev/shm of our own but the empty file of a rank that was killed at form.made in a split.  For a second
+ * others take it for one that is being made, which is longer than these limits, and nobody uses the name of a split again.
  */
 static void check_names(void) {
     DIR *directory = opendir("/dev/shm");

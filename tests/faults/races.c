@@ -348,6 +348,24 @@ static const char *direct_another(struct shared *shared) {
     return wrong ? wrong : expect(shared, 0, QUERN_OK, "");
 }
 
+/*
+ * The same, but rank 0 is held when it has poisoned the refused group, and has not removed the name yet.  Rank 1 looks at that
+ * group, and must not join it.
+ */
+static const char *direct_refused_and_named(struct shared *shared) {
+    if (!await_reached(shared, 1, QUERN_POINT_FORM_AWAITING, 1)) return "rank 0 does not wait";
+    let_go(shared, 1);
+    if (!points_await(&shared->points, 0)) return "rank 1 did not open the file";
+    points_end_limit(&shared->points, 0);
+    if (!points_await(&shared->points, 1)) return "rank 0 did not poison the group";
+    points_release(&shared->points, 0);
+    bool again = await_reached(shared, 1, QUERN_POINT_FORM_OPENED, 2);
+    points_release(&shared->points, 1);
+    const char *wrong = again ? NULL : "rank 1 does not begin again";
+    if (!wrong) wrong = expect(shared, 1, QUERN_OK, "");
+    return wrong ? wrong : expect(shared, 0, QUERN_OK, "");
+}
+
 /* ---- the list ---- */
 
 #define HELD(ranks_, rank_, point_) {.ranks = ranks_, .stop = {{POINT_HOLD, QUERN_POINT_##point_, rank_, 1, 0}}}
@@ -373,6 +391,9 @@ static const struct race races[] = {
     {"poisoned before it is joined", join_poisoned, direct_poisoned, HELD(3, 1, FORM_LOOKED), BOTH, NULL},
     {"poisoned before the place is complete", join_poisoned, direct_poisoned, HELD(3, 1, FORM_CLAIMED), BOTH, NULL},
     {"refused before it is looked at", join_another, direct_another, HELD(2, 1, FORM_OPENED), BOTH, NULL},
+    {"refused, and its name still there", join_another, direct_refused_and_named,
+     {.ranks = 2, .stop = {{POINT_HOLD, QUERN_POINT_FORM_OPENED, 1, 1, 0}, {POINT_HOLD, QUERN_POINT_POISON_SET, 0, 1, 0}}}, BOTH,
+     NULL},
 };
 
 static bool run_race(const struct race *race, enum rank_kind kind) {
@@ -383,7 +404,7 @@ static bool run_race(const struct race *race, enum rank_kind kind) {
     if (wrong) snprintf(first, sizeof first, "%s", wrong);
     struct shared *shared = ranks_shared(run);
     for (int rank = 0; rank < race->plan.ranks; rank++) let_go(shared, rank);
-    points_release(&shared->points, 0);
+    for (int stop = 0; stop < POINT_STOPS; stop++) points_release(&shared->points, stop);
     points_hurry(&shared->points);
     wrong = ranks_wait(run, NULL);
     for (int rank = 0; !wrong && !first[0] && rank < race->plan.ranks; rank++)
