@@ -1,4 +1,4 @@
-"""What is rendered from the public header: the declarations of the Rust crate, and the table of the fuzzer."""
+"""What is rendered from the public header: the declarations of the Rust crate, and its tables for tests."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def is_argument(name: str, declared: header.Header) -> bool:
 
 
 def kind_of(owner: str, variable: Variable, declared: header.Header) -> str:
-    """What the fuzzer may put into a field or parameter: a value of enum kind in tests/fuzz/table.h."""
+    """What the fuzzer may put into a field or parameter: a value of enum kind in tests/header/table.h."""
     kind = variable.type
     callbacks = [each.name for each in declared.callbacks]
     if isinstance(kind, Function):
@@ -80,7 +80,7 @@ def kind_of(owner: str, variable: Variable, declared: header.Header) -> str:
 
 
 def result_of(function: Function) -> str:
-    """A value of enum result in tests/fuzz/table.h."""
+    """A value of enum result in tests/header/table.h."""
     if function.result.pointers:
         return "STATIC_TEXT"
     return {"quern_status": "STATUS", "void": "NOTHING", "size_t": "LENGTH"}.get(function.result.base, "NUMBER")
@@ -112,5 +112,5 @@ def outputs(render: Callable[..., str]) -> dict[str, str]:
     """The rendered files by their paths."""
     names = values(header.read())
     return {"bindings/rust/quern-sys/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
-            "generated/fuzz/parameters.h": render("bindings/fuzz_parameters.h.j2", **names),
-            "generated/fuzz/table.h": render("bindings/fuzz_table.h.j2", **names)}
+            "generated/header/parameters.h": render("bindings/header_parameters.h.j2", **names),
+            "generated/header/table.h": render("bindings/header_table.h.j2", **names)}

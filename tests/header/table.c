@@ -1,15 +1,15 @@
-/* Compiles the tables of the public header and the extents of its pointers.  Used by calls.c. */
+/* Compiles the tables of the public header and the extents of its pointers.  For tests; used by the fuzzer. */
 #include "table.h"
 
 #include "extents.h"
 
 #define VALUES(type) .values = values_of_##type, .value_count = sizeof values_of_##type / sizeof *values_of_##type
-#include "../../generated/fuzz/table.h"
+#include "../../generated/header/table.h"
 
-const struct function *const fuzz_functions = functions;
-const int fuzz_function_count = sizeof functions / sizeof *functions;
+const struct function *const header_functions = functions;
+const int header_function_count = sizeof functions / sizeof *functions;
 
-bool fuzz_is_status(int value) {
+bool header_is_status(int value) {
     for (size_t i = 0; i < sizeof values_of_quern_status / sizeof *values_of_quern_status; i++)
         if (values_of_quern_status[i] == value) return true;
     return false;

@@ -1,11 +1,11 @@
 /*
  * How many bytes each pointer of the public header reaches, by the arguments beside it: the shapes in the header's comments as
- * formulas.  A pointer in generated/fuzz/table.h without a row here is an error of the compiler.  Included by table.c.
+ * formulas.  A pointer in generated/header/table.h without a row here is an error of the compiler.  Included by table.c.
  */
-#ifndef FUZZ_EXTENTS_H
-#define FUZZ_EXTENTS_H
+#ifndef HEADER_EXTENTS_H
+#define HEADER_EXTENTS_H
 
-#include "../../generated/fuzz/parameters.h"
+#include "../../generated/header/parameters.h"
 #include "table.h"
 
 #define DECLARE_EXTENT(type, field) static extent_of extent_of_##type##__##field;
