@@ -90,6 +90,24 @@ def is_const(variable: Variable) -> bool:
     return bool(isinstance(variable.type, Type) and variable.type.pointers and variable.type.pointers[-1])
 
 
+def readers(name: str, declared: header.Header) -> list[Function]:
+    """The functions that read a struct of arguments."""
+    return [function for function in declared.functions
+            if any(isinstance(each.type, Type) and each.type.base == name and is_const(each) for each in function.parameters)]
+
+
+def lists_of_calls(declared: header.Header) -> list[tuple[str, list[Function]]]:
+    return [(name, readers(name, declared)) for name in declared.structs if is_argument(name, declared) and readers(name, declared)]
+
+
+def lists_of_fields(declared: header.Header) -> list[tuple[str, list[Variable]]]:
+    """The fields of structs that are read, without their sizes, and the parameters of the functions that read them."""
+    structs = [(name, [field for field in fields if field.name != "size"]) for name, fields in declared.structs.items()
+               if is_argument(name, declared) and not name.endswith("_info")]
+    functions = {function.name: function for _, calls in lists_of_calls(declared) for function in calls}
+    return structs + [(f"{name}__parameters", list(function.parameters)) for name, function in functions.items()]
+
+
 def values(declared: header.Header) -> dict[str, object]:
     """The names that the templates use."""
     return {
@@ -105,6 +123,8 @@ def values(declared: header.Header) -> dict[str, object]:
         "result_of": result_of,
         "is_argument": lambda name: is_argument(name, declared),
         "is_const": is_const,
+        "lists_of_calls": lists_of_calls(declared),
+        "lists_of_fields": lists_of_fields(declared),
     }
 
 
@@ -113,4 +133,5 @@ def outputs(render: Callable[..., str]) -> dict[str, str]:
     names = values(header.read())
     return {"bindings/rust/quern-sys/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
             "generated/header/parameters.h": render("bindings/header_parameters.h.j2", **names),
+            "generated/header/fields.h": render("bindings/header_fields.h.j2", **names),
             "generated/header/table.h": render("bindings/header_table.h.j2", **names)}
