@@ -30,6 +30,7 @@
  *   0      must be 0 or NULL
  *   R W    a required pointer to what is read, or written
  *   r w    an optional one
+ *   x      required and read, and apart from all others as what is written
  *   a      required and aligned; may lie anywhere, since it is not accessed
  *   n      only compared with NULL
  *   p P    read or written through a plan: others must not overlap it
@@ -54,6 +55,7 @@ struct rule {
     size_t (*alignment)(const void *self, const void *parent);  /* NULL: no memory of tensors; 0: not checked */
     bool is_host;                /* memory of the host */
     bool is_shared;              /* several tensors may have the same */
+    bool stays;                  /* its contents are refused elsewhere: others are moved over it */
     const char *may_overlap;     /* the name of another field */
     const char *called;          /* in details; NULL: as the field */
 };

@@ -156,7 +156,7 @@ static void send_all_home(void) {
     size_t in_arena = 0, in_host = 0;
     for (int i = 0; i < fields_slot_count; i++) {
         struct slot *slot = &fields_slots[i];
-        if (slot->field->kind != MEMORY || !slot->rule->alignment || !strchr("RrWwanpP", slot->letter)) continue;
+        if (slot->field->kind != MEMORY || !slot->rule->alignment || !strchr("RrWwxanpP", slot->letter)) continue;
         if (slot->rule->is_host && fields_device.kind == QUERN_CUDA) send_home(slot, &host, &in_host);
         else send_home(slot, &arena, &in_arena);
     }

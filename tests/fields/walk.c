@@ -184,7 +184,7 @@ static void walk_illegal(const struct call *call) {
             put_pointer(slot, 64);
             expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is not NULL");
         }
-        if (strchr("RWa", slot->letter) && !is_empty(slot)) {
+        if (strchr("RWxa", slot->letter) && !is_empty(slot)) {
             put_pointer(slot, 0);
             expect_refusal(call, slot, QUERN_NULL_POINTER, "is NULL");
         }
@@ -209,8 +209,7 @@ static void check_written(const struct call *call) {
     for (int i = 0; i < fields_slot_count && !call->keeps_outputs; i++) {
         const struct slot *slot = &fields_slots[i];
         if (!slot->home || !slot->bytes) continue;
-        check(!strchr("RrapPn", slot->letter) || strchr("pP", slot->letter) || !fields_changed(slot), "%s wrote %s", call->name,
-              fields_path(slot));
+        check(!strchr("Rrxanp", slot->letter) || !fields_changed(slot), "%s wrote %s", call->name, fields_path(slot));
         check(!strchr("Ww", slot->letter) || fields_changed(slot), "%s did not write %s", call->name, fields_path(slot));
     }
 }
@@ -220,7 +219,7 @@ static void check_written(const struct call *call) {
 static void walk_alignment(const struct call *call) {
     for (int i = 0; i < fields_slot_count; i++) {
         const struct slot *slot = &fields_slots[i];
-        if (!strchr("RrWwa", slot->letter) || slot->alignment < 2 || is_empty(slot)) continue;
+        if (!strchr("RrWwxa", slot->letter) || slot->alignment < 2 || is_empty(slot)) continue;
         for (size_t offset = 1; offset < slot->alignment; offset *= 2) {
             char what[64];
             snprintf(what, sizeof what, "is moved by %zu bytes", offset);
@@ -235,7 +234,7 @@ static void walk_alignment(const struct call *call) {
 enum meeting { APART, BOTH_READ, REFUSED_PAIR };
 
 static bool is_written(const struct slot *slot) {
-    return strchr("WwP", slot->letter);
+    return strchr("WwxP", slot->letter);
 }
 
 static bool allows(const struct slot *slot, const struct slot *other) {
@@ -244,11 +243,12 @@ static bool allows(const struct slot *slot, const struct slot *other) {
 
 /* Only buffers whose memory the call uses and compares with others. */
 static bool is_compared(const struct slot *slot) {
-    return slot->home && slot->in_arena && slot->bytes && slot->alignment && strchr("RrWwpP", slot->letter);
+    return slot->home && slot->in_arena && slot->bytes && slot->alignment && strchr("RrWwxpP", slot->letter);
 }
 
 static enum meeting meeting_of(const struct slot *moved, const struct slot *slot) {
-    if (moved == slot || !is_compared(moved) || !is_compared(slot) || strchr("pP", moved->letter)) return APART;
+    if (moved == slot || !is_compared(moved) || !is_compared(slot) || strchr("pP", moved->letter) || moved->rule->stays)
+        return APART;
     if (allows(moved, slot) || allows(slot, moved) || (moved->rule == slot->rule && moved->rule->is_shared)) return APART;
     return is_written(moved) || is_written(slot) ? REFUSED_PAIR : BOTH_READ;
 }
