@@ -246,7 +246,7 @@ static void size_workspace(const struct call *call) {
     for (int i = 0; i < fields_slot_count; i++) {
         struct slot *slot = &fields_slots[i];
         size_t needed = 0;
-        if (!same_text(slot->field->name, "workspace_bytes")) continue;
+        if (slot->field->kind != INTEGER || !same_text(slot->field->name, "workspace_bytes")) continue;
         memcpy(slot->place, &needed, sizeof needed);
         if (fields_run(call) == QUERN_OK) continue;
         check(sscanf(error_detail(), "workspace_bytes is 0: expected at least %zu", &needed) == 1, "%s: %s", call->name,

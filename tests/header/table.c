@@ -6,6 +6,8 @@
 #define VALUES(type) .values = values_of_##type, .value_count = sizeof values_of_##type / sizeof *values_of_##type
 #include "../../generated/header/table.h"
 
+int header_ranks = MOST_RANKS;
+
 const struct function *const header_functions = functions;
 const int header_function_count = sizeof functions / sizeof *functions;
 

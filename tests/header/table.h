@@ -44,6 +44,7 @@ struct extent {
 enum { REFUSED = -1, NOT_MEMORY = -2 };  /* negative or larger than any memory: the call must fail; a stream or a hook's context */
 
 enum { MOST_RANKS = 2 };
+extern int header_ranks;  /* of the group at hand, for arrays with an entry for each rank; MOST_RANKS unless a test sets it */
 
 typedef struct extent extent_of(const void *self, const void *parent);
 
