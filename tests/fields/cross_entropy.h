@@ -2,6 +2,8 @@
 #ifndef FIELDS_CROSS_ENTROPY_H
 #define FIELDS_CROSS_ENTROPY_H
 
+#include <string.h>
+
 #include "fields/fields.h"
 
 enum { ROWS = 3, VOCAB = 10, LOGITS_STRIDE = 12, PADDED = 13, GRAD_STRIDE = 14, UPSTREAM_STRIDE = 2, FIRST = 2, GLOBAL = 20,
@@ -104,6 +106,17 @@ static quern_cross_entropy_args loss_args;
 static quern_linear_cross_entropy_args layer_args;
 static quern_gemm layer_gemm;   /* which the suite sets */
 
+/* What a test of strides changes in the base cases. */
+static struct strides {
+    int64_t logits, grad, upstream, hidden, weight, d_hidden, d_weight, chunk;
+    bool in_place;      /* grad is logits */
+    bool is_one_value;  /* all upstream gradients are equal */
+} strides = {LOGITS_STRIDE, GRAD_STRIDE, UPSTREAM_STRIDE, WIDE, WIDE, WIDE, WIDE, CHUNK, false, false};
+
+static int64_t stride_or(int64_t stride, int64_t preset) {
+    return stride ? stride : preset;
+}
+
 static int column_of(const struct call *call) {
     return call->parts[1].column;
 }
@@ -112,7 +125,7 @@ static void set_options(quern_cross_entropy_args *a) {
     *a = (quern_cross_entropy_args)QUERN_CROSS_ENTROPY_ARGS_INIT;
     a->logits_dtype = QUERN_F32, a->labels_dtype = QUERN_INT64, a->reduction = QUERN_REDUCTION_MEAN;
     a->rows = ROWS, a->vocab = VOCAB;
-    a->grad_loss_stride = UPSTREAM_STRIDE, a->label_smoothing = 0.1f, a->z_loss = 0.01f, a->softcap = 5;
+    a->grad_loss_stride = strides.upstream, a->label_smoothing = 0.1f, a->z_loss = 0.01f, a->softcap = 5;
 }
 
 /* Parameters begin alike: the device and the arguments. */
@@ -123,8 +136,8 @@ static void set_options(quern_cross_entropy_args *a) {
 static void set_loss(const struct call *call) {
     quern_cross_entropy_args *a = &loss_args;
     set_options(a);
-    a->logits_stride = LOGITS_STRIDE, a->padded_vocab = PADDED;
-    if (column_of(call) == WHOLE || column_of(call) == GRADIENT) a->grad_stride = GRAD_STRIDE;
+    a->logits_stride = strides.logits, a->padded_vocab = PADDED;
+    if (column_of(call) == WHOLE || column_of(call) == GRADIENT) a->grad_stride = strides.grad;
     if (column_of(call) != WHOLE) a->first_column = FIRST, a->global_vocab = GLOBAL;
     SET_STEP(quern_cross_entropy, loss_args);
     SET_STEP(quern_cross_entropy_stats, loss_args);
@@ -134,13 +147,19 @@ static void set_loss(const struct call *call) {
     SET_COMMON(quern_cross_entropy_explain, loss_args), parameters_of_quern_cross_entropy_explain.bytes = FIELDS_ROOM;
 }
 
-static void fill_labels(const quern_cross_entropy_args *a) {
+/* With a negative stride the first row's value is the last in memory. */
+static void fill_upstream(quern_cross_entropy_args *a) {
+    if (strides.upstream < 0) a->grad_loss -= (ROWS - 1) * strides.upstream;
+    for (int i = 0; i < ROWS; i++)
+        fields_floats(a->grad_loss + i * strides.upstream, 1, strides.is_one_value ? 1.25f : 1 + 0.5f * (float)i);
+}
+
+static void fill_labels(quern_cross_entropy_args *a) {
     static const int64_t labels[ROWS] = {3, -100, 7};
     if (a->labels) memcpy(fields_image(a->labels), labels, sizeof labels);
     if (a->class_weights)
         for (int i = 0; i < VOCAB; i++) fields_floats(a->class_weights + i, 1, 0.5f + 0.125f * (float)i);
-    if (a->grad_loss)
-        for (int i = 0; i < ROWS; i++) fields_floats(a->grad_loss + i * UPSTREAM_STRIDE, 1, 1 + 0.5f * (float)i);
+    if (a->grad_loss) fill_upstream(a);
 }
 
 static void fill_stats(const quern_row_stats *stats, int rows, bool has_label) {
@@ -153,11 +172,13 @@ static void fill_stats(const quern_row_stats *stats, int rows, bool has_label) {
 }
 
 static void fill_loss(const struct call *call) {
-    const quern_cross_entropy_args *a = &loss_args;
+    quern_cross_entropy_args *a = &loss_args;
+    const int64_t stride = stride_or(strides.logits, VOCAB);
     fill_labels(a);
+    if (strides.in_place) a->grad = (void *)(uintptr_t)a->logits;
     for (int row = 0; a->logits && row < ROWS; row++)
         for (int i = 0; i < VOCAB; i++)
-            fields_floats((const float *)a->logits + row * LOGITS_STRIDE + i, 1, 0.25f * (float)((row * 7 + i * 3) % 11) - 1);
+            fields_floats((const float *)a->logits + row * stride + i, 1, 0.25f * (float)((row * 7 + i * 3) % 11) - 1);
     if (column_of(call) == GRADIENT) fill_stats(a->stats, ROWS, true);
     if (column_of(call) != COMBINE) return;
     fill_stats(parameters_of_quern_cross_entropy_combine.shards, ROWS, true);
@@ -170,21 +191,26 @@ static void set_layer(const struct call *call) {
     *a = (quern_linear_cross_entropy_args)QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
     a->hidden_dtype = QUERN_F32, a->weight_dtype = QUERN_BF16;
     set_options(&a->loss);
-    a->width = WIDTH, a->chunk_rows = CHUNK;
-    a->hidden_stride = a->weight_stride = a->d_hidden_stride = a->d_weight_stride = WIDE;
+    a->width = WIDTH, a->chunk_rows = strides.chunk;
+    a->hidden_stride = strides.hidden, a->weight_stride = strides.weight;
+    a->d_hidden_stride = strides.d_hidden, a->d_weight_stride = strides.d_weight;
     if (call->parts[1].column == 0) a->gemm = layer_gemm;
     SET_STEP(quern_linear_cross_entropy, layer_args);
     SET_COMMON(quern_linear_cross_entropy_workspace, layer_args);
 }
 
 static void fill_layer(const struct call *call) {
-    const quern_linear_cross_entropy_args *a = &layer_args;
+    static const unsigned char bf16[][2] = {{0x40, 0x3e}, {0x40, 0x3f}, {0x80, 0xbe}};  /* 0.1875, 0.75, -0.25 */
+    quern_linear_cross_entropy_args *a = &layer_args;
+    const int64_t hidden_stride = stride_or(strides.hidden, WIDTH), weight_stride = stride_or(strides.weight, WIDTH);
     (void)call;
     fill_labels(&a->loss);
-    for (int i = 0; a->hidden && i < (ROWS - 1) * WIDE + WIDTH; i++)
-        fields_floats((const float *)a->hidden + i, 1, 0.25f * (float)(i * 5 % 7) - 0.5f);
-    for (int i = 0; a->weight && i < (VOCAB - 1) * WIDE + WIDTH; i++)
-        fields_bytes((const char *)a->weight + 2 * i, 2, 0x3e + i % 2);  /* about 0.19 and 0.75 */
+    for (int row = 0; a->hidden && row < ROWS; row++)
+        for (int i = 0; i < WIDTH; i++)
+            fields_floats((const float *)a->hidden + row * hidden_stride + i, 1, 0.25f * (float)((row * 5 + i * 3) % 7) - 0.5f);
+    for (int row = 0; a->weight && row < VOCAB; row++)
+        for (int i = 0; i < WIDTH; i++)
+            memcpy(fields_image((const char *)a->weight + 2 * (row * weight_stride + i)), bf16[(row * 2 + i * 5) % 3], 2);
 }
 
 #define LOSS(title, base, at) static const struct call call_of_##base = {.name = title, .function = #base, \

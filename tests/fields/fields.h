@@ -142,9 +142,15 @@ void fields_write(void);
 /* The bytes from this buffer to the end of its room. */
 enum { FIELDS_ROOM = 1 << 12 };
 
-/* Calls once in the base case and keeps the place of each buffer. */
-void fields_prepare(const struct call *call);
+/* What a buffer holds after a run. */
+const void *fields_result(const void *pointer);
+
+/* Makes the base case, without calling. */
+void fields_begin(const struct call *call);
 quern_status fields_run(const struct call *call);
+
+/* The same for the walks: measures each buffer, calls once and keeps the results. */
+void fields_prepare(const struct call *call);
 
 /* All walks. */
 void fields_walk(const struct call *call);

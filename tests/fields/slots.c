@@ -70,6 +70,11 @@ void *fields_image(const void *pointer) {
     return space->before + offset;
 }
 
+const void *fields_result(const void *pointer) {
+    const struct space *space = space_of(pointer);
+    return (const unsigned char *)fields_image(pointer) - space->before + space->after;
+}
+
 void fields_floats(const void *pointer, int64_t count, float value) {
     for (int64_t i = 0; i < count; i++) memcpy((char *)fields_image(pointer) + i * 4, &value, sizeof value);
 }
@@ -255,8 +260,7 @@ static void size_workspace(const struct call *call) {
     }
 }
 
-void fields_prepare(const struct call *call) {
-    memset(kept, 0, sizeof kept);
+void fields_begin(const struct call *call) {
     fill_pattern(arena.before, arena.bytes);
     fill_pattern(host.before, host.bytes);
     for (int i = 0; i < MOST_PARTS && call->parts[i].type; i++) memset(call->parts[i].self, 0, part_bytes(&call->parts[i]));
@@ -267,6 +271,10 @@ void fields_prepare(const struct call *call) {
     fields_write();
     if (call->size) call->size(call);
     size_workspace(call);
+}
+
+void fields_prepare(const struct call *call) {
+    fields_begin(call);
     measure();
     keep(call);
     const quern_status status = fields_run(call);

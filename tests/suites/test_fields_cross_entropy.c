@@ -75,3 +75,119 @@ Test(fields_cross_entropy, each_call_of_the_last_layer) {
     for (size_t i = 0; i < COUNT(layer_calls); i++) fields_walk(layer_calls[i]);
     fields_close();
 }
+
+/* ---- strides: the bits of the call whose rows follow each other ---- */
+
+enum { GATHERED = 4096 };
+
+struct results {
+    char bytes[GATHERED];
+    size_t count;
+};
+
+/* Appends rows of a result, and checks that what lies between them was not written. */
+static void gather(struct results *results, const void *matrix, int64_t rows, int64_t columns, int64_t stride, size_t each) {
+    if (!matrix) return;
+    const char *from = fields_result(matrix), *before = fields_image(matrix);
+    const size_t row_bytes = (size_t)columns * each;
+    check(results->count + (size_t)rows * row_bytes <= GATHERED, "too many results");
+    for (int64_t row = 0; row < rows; row++) {
+        const size_t at = (size_t)(row * stride) * each, gap = (size_t)(stride - columns) * each;
+        memcpy(results->bytes + results->count, from + at, row_bytes);
+        results->count += row_bytes;
+        check(row == rows - 1 || !memcmp(from + at + row_bytes, before + at + row_bytes, gap), "padding was written");
+    }
+}
+
+static void gather_loss(struct results *results, const quern_cross_entropy_args *a) {
+    gather(results, a->loss, 1, 1, 1, sizeof(float));
+    gather(results, a->lse, 1, ROWS, ROWS, sizeof(float));
+    gather(results, a->log_prob, 1, ROWS, ROWS, sizeof(float));
+    gather(results, a->entropy, 1, ROWS, ROWS, sizeof(float));
+    gather(results, a->argmax, 1, ROWS, ROWS, sizeof(int64_t));
+    gather(results, a->report, 1, 1, 1, sizeof *a->report);
+}
+
+static struct results call_with(const struct call *call, struct strides given) {
+    struct results results = {.count = 0};
+    strides = given;
+    fields_begin(call);
+    const quern_status status = fields_run(call);
+    check(status == QUERN_OK, "%s: %s", call->name, error_detail());
+    if (call->parts[1].self == &layer_args) {
+        gather_loss(&results, &layer_args.loss);
+        gather(&results, layer_args.d_hidden, ROWS, WIDTH, stride_or(given.d_hidden, WIDTH), sizeof(float));
+        gather(&results, layer_args.d_weight, VOCAB, WIDTH, stride_or(given.d_weight, WIDTH), sizeof(float));
+        return results;
+    }
+    gather_loss(&results, &loss_args);
+    if (column_of(call) != GRADIENT) gather(&results, loss_args.stats, ROWS, 1, 1, sizeof(quern_row_stats));
+    const int64_t preset = given.in_place ? stride_or(given.logits, VOCAB) : PADDED;
+    gather(&results, loss_args.grad, ROWS, PADDED, stride_or(given.grad, preset), sizeof(float));
+    return results;
+}
+
+static void compare(const struct call *call, const struct strides *given, const struct strides *contiguous, const char *what) {
+    const struct results found = call_with(call, *given), expected = call_with(call, *contiguous);
+    check(found.count == expected.count && found.count > 0, "%s: %zu bytes instead of %zu", call->name, found.count, expected.count);
+    check(!memcmp(found.bytes, expected.bytes, found.count), "%s with %s has other bits than contiguous rows", call->name, what);
+}
+
+static const struct strides contiguous = {VOCAB, PADDED, 1, WIDTH, WIDTH, WIDTH, WIDTH, ROWS, false, false};
+
+#define WITH(call, field, value) do { \
+        struct strides given = contiguous; \
+        given.field = value; \
+        compare(call, &given, &contiguous, #field " " #value); \
+    } while (0)
+
+/* Upstream gradients: one for all rows, apart, and backwards. */
+static void compare_upstream(const struct call *call, int64_t chunk) {
+    static const int64_t steps[] = {1, 2, 3, -1, -2};
+    struct strides given = contiguous, expected = contiguous;
+    given.chunk = expected.chunk = chunk;
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        given.upstream = steps[i];
+        compare(call, &given, &expected, "upstream gradients");
+    }
+    given.is_one_value = expected.is_one_value = true;
+    given.upstream = 0;
+    compare(call, &given, &expected, "one upstream gradient");
+}
+
+Test(fields_cross_entropy, strides) {
+    const struct call *const calls[] = {&call_of_quern_cross_entropy, &call_of_quern_cross_entropy_stats,
+                                        &call_of_quern_cross_entropy_gradient};
+    fields_open(QUERN_CROSS_ENTROPY);
+    for (size_t i = 0; i < COUNT(calls); i++) {
+        WITH(calls[i], logits, 0);
+        WITH(calls[i], logits, VOCAB + 1);
+        WITH(calls[i], logits, 2 * VOCAB);
+        if (calls[i] == &call_of_quern_cross_entropy_stats) continue;
+        WITH(calls[i], grad, 0);
+        WITH(calls[i], grad, PADDED + 1);
+        WITH(calls[i], grad, 2 * PADDED);
+        compare_upstream(calls[i], ROWS);
+        struct strides given = contiguous;
+        given.in_place = true, given.grad = 0, given.logits = PADDED + 2;
+        compare(calls[i], &given, &contiguous, "the gradient in place");
+    }
+    fields_close();
+}
+
+/* Each chunk is compared with the same one: the order in which d_weight is summed depends on it. */
+Test(fields_cross_entropy, strides_of_the_last_layer) {
+    const struct call *const call = &call_of_quern_linear_cross_entropy;
+    layer_gemm = multiply;
+    fields_open(QUERN_CROSS_ENTROPY);
+    WITH(call, hidden, 0);
+    WITH(call, hidden, 2 * WIDTH);
+    WITH(call, weight, 0);
+    WITH(call, weight, WIDTH + 1);
+    WITH(call, d_hidden, 0);
+    WITH(call, d_hidden, WIDTH + 3);
+    WITH(call, d_weight, 0);
+    WITH(call, d_weight, 2 * WIDTH);
+    for (int64_t chunk = 1; chunk <= ROWS; chunk++) compare_upstream(call, chunk);
+    fields_close();
+}
