@@ -7,83 +7,84 @@
 #include "fields/fields.h"
 #include "harness/check.h"
 
-enum { TENSORS = 2, ELEMENTS = 40 };
+enum { TENSORS = 2, LONG = 600, ELEMENTS = 40 };   /* the second tensor of a long list and those behind it are empty */
 
 /*
  * The columns: a step of a list with every array, with 16-bit and 8-bit types; one with the fewest arrays, of 32 bits; one with
- * control; a step of a plan of the second, and one of a plan of the first with control; a plan's creation; a saved state's bytes, saving and loading; workspace, explain.
+ * control; a step of a plan of the second, and one of a plan of the first with control; a plan's creation; a saved state's bytes, saving and loading; workspace, explain; and a step of a long list, of which the arrays of each tensor alone
+ * are compared.
  */
-enum { STEP, WIDE_STEP, CONTROLLED, PLANNED, PLAN_CONTROLLED, CREATE, SAVED_BYTES, SAVE, LOAD, SPACE, EXPLAIN };
-/*                                                    SWCPpCbslwe */
-RULE(quern_adam_args, tensor_size,                   "ccc--cccccc", ILLEGAL(
+enum { STEP, WIDE_STEP, CONTROLLED, PLANNED, PLAN_CONTROLLED, CREATE, SAVED_BYTES, SAVE, LOAD, SPACE, EXPLAIN, LONG_STEP };
+/*                                                    SWCPpCbslweL */
+RULE(quern_adam_args, tensor_size,                   "ccc--ccccccc", ILLEGAL(
      {.number = 0, .status = QUERN_INVALID_STRUCT_SIZE}, {.number = 8, .status = QUERN_INVALID_STRUCT_SIZE},
      {.number = sizeof(quern_adam_tensor) + 8, .status = QUERN_INVALID_STRUCT_SIZE},
      {.number = sizeof(quern_adam_tensor) - 4, .status = QUERN_INVALID_STRUCT_SIZE},
      {.number = UINT32_MAX, .status = QUERN_INVALID_STRUCT_SIZE},
-     {.number = sizeof(quern_adam_tensor) - 8, .status = QUERN_INVALID_STRUCT_SIZE, .calls = "x-x--xxxxxx"}))
-RULE(quern_adam_args, param_dtype,                   "cccCccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
-RULE(quern_adam_args, grad_dtype,                    "cccCCcccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
+     {.number = sizeof(quern_adam_tensor) - 8, .status = QUERN_INVALID_STRUCT_SIZE, .calls = "x-x--xxxxxxx"}))
+RULE(quern_adam_args, param_dtype,                   "cccCcccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
+RULE(quern_adam_args, grad_dtype,                    "cccCCccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
 #define MOMENTS QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2
-RULE(quern_adam_args, m_dtype,                       "cccCCcccccc", LEGAL(MOMENTS))
-RULE(quern_adam_args, v_dtype,                       "cccCCcccccc", LEGAL(MOMENTS))
-RULE(quern_adam_args, master_dtype,                  "ccccCcccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F32, QUERN_REMAINDER))
-PLAIN(quern_adam_args, mode,                         "ccccc----cc")
-MEMORY_OF(quern_adam_args, tensors,                  "RRR00RRRRRR", sizeof(void *), .is_host = true)
-RULE(quern_adam_args, tensor_count,                  "ccc--cccccc", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 32)))
+RULE(quern_adam_args, m_dtype,                       "cccCCccccccc", LEGAL(MOMENTS))
+RULE(quern_adam_args, v_dtype,                       "cccCCccccccc", LEGAL(MOMENTS))
+RULE(quern_adam_args, master_dtype,                  "ccccCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F32, QUERN_REMAINDER))
+PLAIN(quern_adam_args, mode,                         "ccccc----ccc")
+MEMORY_OF(quern_adam_args, tensors,                  "RRR00RRRRRRR", sizeof(void *), .is_host = true)
+RULE(quern_adam_args, tensor_count,                  "ccc--ccccccc", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 32)))
 #define SIZES NO_NUMBER, REAL_VALUE(-1), REAL_VALUE(1e39)
 #define BETAS NO_NUMBER, REAL_VALUE(-0.1), REAL_VALUE(1)
-RULE(quern_adam_args, lr,                            "cc-c-----cc", ILLEGAL(SIZES))
-RULE(quern_adam_args, beta1,                         "ccccc----cc", ILLEGAL(BETAS))
-RULE(quern_adam_args, beta2,                         "ccccc----cc", ILLEGAL(BETAS))
-RULE(quern_adam_args, eps,                           "ccccc----cc", ILLEGAL(SIZES))
-RULE(quern_adam_args, weight_decay,                  "ccccc----cc", ILLEGAL(SIZES))
-RULE(quern_adam_args, step,                          "cc-c---.-cc", ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(INT64_MIN)))
-PLAIN(quern_adam_args, seed,                         ".....--.---")
-#define NEVER_STOCHASTIC {.number = QUERN_ROUND_STOCHASTIC, .status = QUERN_INVALID_ARGUMENT, .calls = "x-x-x----xx"}
-RULE(quern_adam_args, param_rounding,                "ccccc----cc", ILLEGAL(NEVER_STOCHASTIC))
-PLAIN(quern_adam_args, m_rounding,                   "ccccc----cc")
-PLAIN(quern_adam_args, v_rounding,                   "ccccc----cc")
-PLAIN(quern_adam_args, eps_mode,                     "ccccc----cc")
-PLAIN(quern_adam_args, amsgrad,                      "cccCCcccccc")
-PLAIN(quern_adam_args, maximize,                     "ccccc----cc")
-PLAIN(quern_adam_args, zero_grads,                   "cccCCcccccc")
-PLAIN(quern_adam_args, use_multipliers,              "cccCCcccccc")
-RULE(quern_adam_args, copy_dtype,                    "cccCCcccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F16, QUERN_BF16, QUERN_E4M3,
+RULE(quern_adam_args, lr,                            "cc-c-----ccc", ILLEGAL(SIZES))
+RULE(quern_adam_args, beta1,                         "ccccc----ccc", ILLEGAL(BETAS))
+RULE(quern_adam_args, beta2,                         "ccccc----ccc", ILLEGAL(BETAS))
+RULE(quern_adam_args, eps,                           "ccccc----ccc", ILLEGAL(SIZES))
+RULE(quern_adam_args, weight_decay,                  "ccccc----ccc", ILLEGAL(SIZES))
+RULE(quern_adam_args, step,                          "cc-c---.-ccc", ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(INT64_MIN)))
+PLAIN(quern_adam_args, seed,                         ".....--.---.")
+#define NEVER_STOCHASTIC {.number = QUERN_ROUND_STOCHASTIC, .status = QUERN_INVALID_ARGUMENT, .calls = "x-x-x----xxx"}
+RULE(quern_adam_args, param_rounding,                "ccccc----ccc", ILLEGAL(NEVER_STOCHASTIC))
+PLAIN(quern_adam_args, m_rounding,                   "ccccc----ccc")
+PLAIN(quern_adam_args, v_rounding,                   "ccccc----ccc")
+PLAIN(quern_adam_args, eps_mode,                     "ccccc----ccc")
+PLAIN(quern_adam_args, amsgrad,                      "cccCCccccccc")
+PLAIN(quern_adam_args, maximize,                     "ccccc----ccc")
+PLAIN(quern_adam_args, zero_grads,                   "cccCCccccccc")
+PLAIN(quern_adam_args, use_multipliers,              "cccCCccccccc")
+RULE(quern_adam_args, copy_dtype,                    "cccCCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F16, QUERN_BF16, QUERN_E4M3,
                                                                           QUERN_E5M2))
-RULE(quern_adam_args, grad_scale,                    "cc-c-----cc", ILLEGAL(SIZES, REAL_VALUE(1e-40)))
+RULE(quern_adam_args, grad_scale,                    "cc-c-----ccc", ILLEGAL(SIZES, REAL_VALUE(1e-40)))
 PLAIN(quern_adam_args, control,                      ".")
-PLAIN(quern_adam_args, plan,                         ".....-.....")
+PLAIN(quern_adam_args, plan,                         ".....-......")
 RULES_OF(quern_adam_args)
 
 /* Without control its pointers are NULL: a step of a list and one of a plan would use them. */
-/*                                                    SWCPpCbslwe */
-BUFFER_OF(quern_adam_control, lr,                    "..r.r----..", sizeof(float))
-BUFFER_OF(quern_adam_control, step,                  "..w.w----..", sizeof(int64_t))
-BUFFER_OF(quern_adam_control, grad_scale,            "..r.r----..", sizeof(float))
-BUFFER_OF(quern_adam_control, clip,                  "..r.r----..", sizeof(float))
-BUFFER_OF(quern_adam_control, found_inf,             "..r.r----..", sizeof(float))
+/*                                                    SWCPpCbslweL */
+BUFFER_OF(quern_adam_control, lr,                    "..r.r----...", sizeof(float))
+BUFFER_OF(quern_adam_control, step,                  "..w.w----...", sizeof(int64_t))
+BUFFER_OF(quern_adam_control, grad_scale,            "..r.r----...", sizeof(float))
+BUFFER_OF(quern_adam_control, clip,                  "..r.r----...", sizeof(float))
+BUFFER_OF(quern_adam_control, found_inf,             "..r.r----...", sizeof(float))
 RULES_OF(quern_adam_control)
 
 #define ARGS_OF(parent) ((const quern_adam_args *)(parent))
 #define PART_OF(field, letters, dtype) \
     BUFFER_OF(quern_adam_tensor, field, letters, quern_dtype_bytes(ARGS_OF(parent)->dtype))
-/*                                                    SWCPpCbslwe */
-PART_OF(param,                                       "WWWPPWaxW--", param_dtype)
-PART_OF(grad,                                        "WRWpPW-----", grad_dtype)
-PART_OF(m,                                           "WWWPPWaxW--", m_dtype)
-PART_OF(v,                                           "WWWPPWaxW--", v_dtype)
-PART_OF(master,                                      "W-W-PWaxW--", master_dtype)
-RULE(quern_adam_tensor, count,                       "ccc--cccc--", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
-BUFFER_OF(quern_adam_tensor, m_scale,                "W-W-PWaxW--", 1)
-BUFFER_OF(quern_adam_tensor, v_scale,                "W-W-PWaxW--", 1)
-PART_OF(v_max,                                       "W-W-PWaxW--", v_dtype)
-BUFFER_OF(quern_adam_tensor, v_max_scale,            "W-W-PWaxW--", 1)
-PART_OF(copy,                                        "WWWPPW-----", copy_dtype)
-BUFFER_OF(quern_adam_tensor, copy_scale,             "r0r-pr-----", sizeof(float))
-MEMORY_OF(quern_adam_tensor, copy_max,               "wwwPPw-----", sizeof(float), .is_shared = true)
+/*                                                    SWCPpCbslweL */
+PART_OF(param,                                       "WWWPPWaxW--W", param_dtype)
+PART_OF(grad,                                        "WRWpPW-----W", grad_dtype)
+PART_OF(m,                                           "WWWPPWaxW--W", m_dtype)
+PART_OF(v,                                           "WWWPPWaxW--W", v_dtype)
+PART_OF(master,                                      "W-W-PWaxW--W", master_dtype)
+RULE(quern_adam_tensor, count,                       "ccc--cccc--c", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
+BUFFER_OF(quern_adam_tensor, m_scale,                "W-W-PWaxW--W", 1)
+BUFFER_OF(quern_adam_tensor, v_scale,                "W-W-PWaxW--W", 1)
+PART_OF(v_max,                                       "W-W-PWaxW--W", v_dtype)
+BUFFER_OF(quern_adam_tensor, v_max_scale,            "W-W-PWaxW--W", 1)
+PART_OF(copy,                                        "WWWPPW-----W", copy_dtype)
+BUFFER_OF(quern_adam_tensor, copy_scale,             "r0r-pr-----.", sizeof(float))
+MEMORY_OF(quern_adam_tensor, copy_max,               "wwwPPw-----.", sizeof(float), .is_shared = true)
 #define FACTOR ILLEGAL(NO_NUMBER, REAL_VALUE(-1))
-RULE(quern_adam_tensor, lr_multiplier,               "c-c--c-----", FACTOR)
-RULE(quern_adam_tensor, weight_decay_multiplier,     "c-c--c-----", FACTOR)
+RULE(quern_adam_tensor, lr_multiplier,               "c-c--c-----c", FACTOR)
+RULE(quern_adam_tensor, weight_decay_multiplier,     "c-c--c-----c", FACTOR)
 RULES_OF(quern_adam_tensor)
 
 /* ---- parameters ---- */
@@ -120,7 +121,7 @@ PARAMETERS_OF(quern_adam_load)
 /* ---- base cases ---- */
 
 static quern_adam_args adam_args;
-static quern_adam_tensor adam_tensors[TENSORS];
+static quern_adam_tensor adam_tensors[LONG];
 static quern_adam_plan *adam_plan;
 
 static int column_of(const struct call *call) {
@@ -149,8 +150,9 @@ static void set_adam(const struct call *call) {
     if (column_of(call) == WIDE_STEP || column_of(call) == PLANNED) set_wide(a);
     else set_narrow(a);
     a->lr = 0.01, a->weight_decay = 0.1, a->step = 3, a->grad_scale = 2, a->seed = 5;
-    a->tensors = adam_tensors, a->tensor_count = TENSORS;
-    for (int i = 0; i < TENSORS; i++)
+    memset(adam_tensors, 0, sizeof adam_tensors);
+    a->tensors = adam_tensors, a->tensor_count = column_of(call) == LONG_STEP ? LONG : TENSORS;
+    for (int i = 0; i < (column_of(call) == LONG_STEP ? 1 : TENSORS); i++)
         adam_tensors[i].count = ELEMENTS, adam_tensors[i].lr_multiplier = 1.5f, adam_tensors[i].weight_decay_multiplier = 0.5f;
     SET_COMMON(quern_adam), parameters_of_quern_adam.stream = fields_device.stream;
     SET_COMMON(quern_adam_workspace);
@@ -223,15 +225,17 @@ static void make_saved(const struct call *call) {
     }
 }
 
+#define FIRST_PARTS(base, at) PARAMETERS(base), PART(quern_adam_args, adam_args, NULL, "args.", at), \
+    PART(quern_adam_control, adam_args.control, &adam_args, "args.control.", at), \
+    PART(quern_adam_tensor, adam_tensors[0], &adam_args, "args.tensors[0].", at)
 #define ADAM(title, base, at, ...) {.name = title, .function = #base, \
-    .parts = {PARAMETERS(base), PART(quern_adam_args, adam_args, NULL, "args.", at), \
-              PART(quern_adam_control, adam_args.control, &adam_args, "args.control.", at), \
-              PART(quern_adam_tensor, adam_tensors[0], &adam_args, "args.tensors[0].", at), \
-              PART(quern_adam_tensor, adam_tensors[1], &adam_args, "args.tensors[1].", at)}, \
+    .parts = {FIRST_PARTS(base, at), PART(quern_adam_tensor, adam_tensors[1], &adam_args, "args.tensors[1].", at)}, \
     .set = set_adam, .fill = fill_adam, __VA_ARGS__}
 static const struct call calls_of_quern_adam[] = {
     ADAM("a step", quern_adam, STEP, .size = NULL), ADAM("a step of 32 bits", quern_adam, WIDE_STEP, .size = NULL),
     ADAM("a step with control", quern_adam, CONTROLLED, .size = NULL),
+    {.name = "a step of a long list", .function = "quern_adam", .parts = {FIRST_PARTS(quern_adam, LONG_STEP)}, .set = set_adam,
+     .fill = fill_adam},
     ADAM("a step of a plan", quern_adam, PLANNED, .size = make_plan),
     ADAM("a step of a plan with control", quern_adam, PLAN_CONTROLLED, .size = make_plan), {.name = NULL}};
 #define ONE_CALL(title, base, at, ...) \

@@ -7,17 +7,20 @@
 #include "fields/fields.h"
 #include "harness/check.h"
 
-enum { GRADIENTS = 2, ELEMENTS = 40 };
+enum { GRADIENTS = 2, LONG = 300, ELEMENTS = 40 };   /* the second item of a long list and those behind it are empty */
 
-/* The columns: the norm of a list, of a plan, its workspace; a sum, and one that sets the gradients to zero. */
-enum { NORM, NORM_OF_PLAN, SPACE, SUM, ZEROING_SUM };
+/*
+ * The columns: the norm of a list, of a plan, its workspace; a sum, one that sets the gradients to zero, and one of a long list, of
+ * which the arrays of each item alone are compared.
+ */
+enum { NORM, NORM_OF_PLAN, SPACE, SUM, ZEROING_SUM, LONG_SUM };
 #define NO_SIZE_OF_A_GRADIENT ILLEGAL( \
     {.number = 0, .status = QUERN_INVALID_STRUCT_SIZE}, {.number = 16, .status = QUERN_INVALID_STRUCT_SIZE}, \
     {.number = sizeof(quern_gradient) + 8, .status = QUERN_INVALID_STRUCT_SIZE}, \
     {.number = UINT32_MAX, .status = QUERN_INVALID_STRUCT_SIZE})
 #define NO_COUNT ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 32))
 #define FLOATS LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16)
-/*                                                       NpsSZ */
+/*                                                       NpsSZL */
 RULE(quern_gradient_norm_args, gradient_size,           "c-c", NO_SIZE_OF_A_GRADIENT)
 RULE(quern_gradient_norm_args, grad_dtype,              "cCc", FLOATS)
 MEMORY_OF(quern_gradient_norm_args, gradients,          "R0R", sizeof(void *), .is_host = true)
@@ -31,19 +34,19 @@ BUFFER_OF(quern_gradient_norm_args, clip,               "ww.", sizeof(float))
 BUFFER_OF(quern_gradient_norm_args, found_inf,          "ww.", sizeof(float))
 RULES_OF(quern_gradient_norm_args)
 
-RULE(quern_accumulate_args, gradient_size,              "...cc", NO_SIZE_OF_A_GRADIENT)
-RULE(quern_accumulate_args, grad_dtype,                 "...cc", FLOATS)
-PLAIN(quern_accumulate_args, zero_grads,                "...cc")
-MEMORY_OF(quern_accumulate_args, gradients,             "...RR", sizeof(void *), .is_host = true)
-RULE(quern_accumulate_args, gradient_count,             "...cc", NO_COUNT)
-RULE(quern_accumulate_args, scale,                      "...cc", ILLEGAL(NO_NUMBER, REAL_VALUE(1e39), REAL_VALUE(-1e39)))
+RULE(quern_accumulate_args, gradient_size,              "...ccc", NO_SIZE_OF_A_GRADIENT)
+RULE(quern_accumulate_args, grad_dtype,                 "...ccc", FLOATS)
+PLAIN(quern_accumulate_args, zero_grads,                "...ccc")
+MEMORY_OF(quern_accumulate_args, gradients,             "...RRR", sizeof(void *), .is_host = true)
+RULE(quern_accumulate_args, gradient_count,             "...ccc", NO_COUNT)
+RULE(quern_accumulate_args, scale,                      "...ccc", ILLEGAL(NO_NUMBER, REAL_VALUE(1e39), REAL_VALUE(-1e39)))
 RULES_OF(quern_accumulate_args)
 
 _Static_assert(offsetof(quern_accumulate_args, grad_dtype) == offsetof(quern_gradient_norm_args, grad_dtype), "one place");
-BUFFER_OF(quern_gradient, grad,                         "RpaRW",
+BUFFER_OF(quern_gradient, grad,                         "RpaRWR",
           quern_dtype_bytes(((const quern_accumulate_args *)parent)->grad_dtype))
-BUFFER_OF(quern_gradient, main_grad,                    "---WW", sizeof(float))
-RULE(quern_gradient, count,                             "c-ccc", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
+BUFFER_OF(quern_gradient, main_grad,                    "---WWW", sizeof(float))
+RULE(quern_gradient, count,                             "c-cccc", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
 RULES_OF(quern_gradient)
 
 DEVICE_AND_ARGS(quern_gradient_norm)
@@ -60,7 +63,7 @@ PARAMETERS_OF(quern_accumulate)
 
 static quern_gradient_norm_args norm_args;
 static quern_accumulate_args sum_args;
-static quern_gradient gradients[GRADIENTS];
+static quern_gradient gradients[LONG];
 static quern_adam_plan *plan_of_gradients;
 
 #define SET_COMMON(function, given) \
@@ -72,8 +75,10 @@ static void set_gradients(const struct call *call) {
     norm_args.gradients = gradients, norm_args.gradient_count = GRADIENTS, norm_args.max_norm = 1, norm_args.grad_scale = 2;
     sum_args = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
     sum_args.grad_dtype = QUERN_BF16, sum_args.zero_grads = call->parts[1].column == ZEROING_SUM;
-    sum_args.gradients = gradients, sum_args.gradient_count = GRADIENTS, sum_args.scale = 0.5;
-    for (int i = 0; i < GRADIENTS; i++) gradients[i].count = ELEMENTS;
+    memset(gradients, 0, sizeof gradients);
+    const bool is_long = call->parts[1].column == LONG_SUM;
+    sum_args.gradients = gradients, sum_args.gradient_count = is_long ? LONG : GRADIENTS, sum_args.scale = 0.5;
+    for (int i = 0; i < (is_long ? 1 : GRADIENTS); i++) gradients[i].count = ELEMENTS;
     SET_COMMON(quern_gradient_norm, norm_args), parameters_of_quern_gradient_norm.stream = fields_device.stream;
     SET_COMMON(quern_gradient_norm_workspace, norm_args);
     SET_COMMON(quern_accumulate, sum_args), parameters_of_quern_accumulate.stream = fields_device.stream;
@@ -120,6 +125,9 @@ static const struct call calls_of_quern_gradient_norm_workspace[] = {
     {.name = NULL}};
 static const struct call calls_of_quern_accumulate[] = {
     OF_GRADIENTS("a sum", quern_accumulate, quern_accumulate_args, sum_args, SUM, .size = NULL),
+    {.name = "a sum of a long list", .function = "quern_accumulate", .set = set_gradients, .fill = fill_gradients,
+     .parts = {PARAMETERS(quern_accumulate), PART(quern_accumulate_args, sum_args, NULL, "args.", LONG_SUM),
+               PART(quern_gradient, gradients[0], &sum_args, "args.gradients[0].", LONG_SUM)}},
     OF_GRADIENTS("a sum that zeroes", quern_accumulate, quern_accumulate_args, sum_args, ZEROING_SUM, .size = NULL),
     {.name = NULL}};
 
