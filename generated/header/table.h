@@ -1,6 +1,7 @@
 /*
- * The public header as tables: every function with its parameters, every struct with its fields.  tests/header/table.h has the types.
- * The extents that are declared here are defined in tests/header/extents.h: one without a definition is an error of the compiler.
+ * The public header as tables: every function with its parameters, every struct with its fields.  tests/header/table.h has the
+ * types.  The extents that are declared here are defined in tests/header/extents.h: one without a definition is an error of the
+ * compiler.
  *
  * Rendered by gen/ from templates/bindings/header_table.h.j2; do not edit.
  */

@@ -11,8 +11,8 @@ enum { TENSORS = 2, LONG = 600, ELEMENTS = 40 };   /* the second tensor of a lon
 
 /*
  * The columns: a step of a list with every array, with 16-bit and 8-bit types; one with the fewest arrays, of 32 bits; one with
- * control; a step of a plan of the second, and one of a plan of the first with control; a plan's creation; a saved state's bytes, saving and loading; workspace, explain; and a step of a long list, of which the arrays of each tensor alone
- * are compared.
+ * control; a step of a plan of the second, and one of a plan of the first with control; a plan's creation; a saved state's bytes,
+ * saving and loading; workspace, explain; and a step of a long list, of which the arrays of each tensor alone are compared.
  */
 enum { STEP, WIDE_STEP, CONTROLLED, PLANNED, PLAN_CONTROLLED, CREATE, SAVED_BYTES, SAVE, LOAD, SPACE, EXPLAIN, LONG_STEP };
 /*                                                    SWCPpCbslweL */

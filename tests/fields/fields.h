@@ -80,7 +80,8 @@ struct rule {
     static size_t alignment_of_##type##__##field(const void *self, const void *parent) { \
         return element_of_##type##__##field(self, parent); \
     } \
-    static const struct rule rule_of_##type##__##field = {.letters = uses, .alignment = alignment_of_##type##__##field, __VA_ARGS__};
+    static const struct rule rule_of_##type##__##field = {.letters = uses, .alignment = alignment_of_##type##__##field, \
+                                                          __VA_ARGS__};
 #define BUFFER_OF(type, field, uses, element) MEMORY_OF(type, field, uses, element, .is_host = false)
 
 /* The parameters that most functions have. */

@@ -155,8 +155,8 @@ static void destroy_made_plan(const struct call *call) {
 }
 
 #define OF_RANKS(title, base, given, object, at, ...) {.name = title, .function = #base, \
-    .parts = {PARAMETERS(base), {.type = #given, .rules = rules_of_##given, .self = &(object), .prefix = "args.", .other_prefix = "", \
-                                 .column = at}}, __VA_ARGS__}
+    .parts = {PARAMETERS(base), {.type = #given, .rules = rules_of_##given, .self = &(object), .prefix = "args.", \
+                                 .other_prefix = "", .column = at}}, __VA_ARGS__}
 #define EXCHANGE_OF(title, base, at, ...) OF_RANKS(title, base, quern_ragged_all_to_all_args, exchange_args, at, \
     .set = set_exchange, .fill = fill_exchange, __VA_ARGS__)
 static const struct call calls_of_quern_group_create[] = {

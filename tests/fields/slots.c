@@ -213,7 +213,8 @@ const char *fields_path(const struct slot *slot) {
     static char paths[2][128];
     static int next;
     next = !next;
-    snprintf(paths[next], sizeof paths[next], "%s%s", slot->part->prefix, slot->rule->called ? slot->rule->called : slot->field->name);
+    const char *name = slot->rule->called ? slot->rule->called : slot->field->name;
+    snprintf(paths[next], sizeof paths[next], "%s%s", slot->part->prefix, name);
     return paths[next];
 }
 

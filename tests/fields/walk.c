@@ -1,4 +1,7 @@
-/* What follows from the rules of a call: its ignored fields, illegal values, alignments and overlaps.  Used by the suites of fields. */
+/*
+ * What follows from the rules of a call: its ignored fields, illegal values, alignments and overlaps.  Used by the suites of
+ * fields.
+ */
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,14 +53,16 @@ static bool is_text(const struct call *call) {
 
 static void expect_base_case(const struct call *call, const struct slot *slot, const char *what) {
     const quern_status status = fields_run(call);
-    check(status == QUERN_OK, "%s: %s %s: %s: %s", call->name, fields_path(slot), what, quern_status_string(status), error_detail());
+    check(status == QUERN_OK, "%s: %s %s: %s: %s", call->name, fields_path(slot), what, quern_status_string(status),
+          error_detail());
     check(fields_are_as_in_base_case(), "%s: %s %s changes the outputs", call->name, fields_path(slot), what);
     fields_restore(call);
 }
 
 static void expect_success(const struct call *call, const struct slot *slot, const char *what) {
     const quern_status status = fields_run(call);
-    check(status == QUERN_OK, "%s: %s %s: %s: %s", call->name, fields_path(slot), what, quern_status_string(status), error_detail());
+    check(status == QUERN_OK, "%s: %s %s: %s: %s", call->name, fields_path(slot), what, quern_status_string(status),
+          error_detail());
     fields_restore(call);
 }
 
@@ -110,8 +115,10 @@ static void walk_ignored(const struct call *call) {
     for (int i = 0; i < fields_slot_count; i++)
         if (is_ignored(&fields_slots[i])) walk_ignored_alone(call, last = &fields_slots[i]);
     if (!last) return;
-    for (int i = 0; i < fields_slot_count; i++)
-        if (is_ignored(&fields_slots[i]) && is_pointer(&fields_slots[i])) put_pointer(&fields_slots[i], UINTPTR_MAX - 1000u * (unsigned)i);
+    for (int i = 0; i < fields_slot_count; i++) {
+        const struct slot *slot = &fields_slots[i];
+        if (is_ignored(slot) && is_pointer(slot)) put_pointer(slot, UINTPTR_MAX - 1000u * (unsigned)i);
+    }
     expect_base_case(call, last, "and all other ignored pointers with rubbish");
 }
 

@@ -129,7 +129,8 @@ static struct results call_with(const struct call *call, struct strides given) {
 
 static void compare(const struct call *call, const struct strides *given, const struct strides *contiguous, const char *what) {
     const struct results found = call_with(call, *given), expected = call_with(call, *contiguous);
-    check(found.count == expected.count && found.count > 0, "%s: %zu bytes instead of %zu", call->name, found.count, expected.count);
+    check(found.count == expected.count && found.count > 0, "%s: %zu bytes instead of %zu", call->name, found.count,
+          expected.count);
     check(!memcmp(found.bytes, expected.bytes, found.count), "%s with %s has other bits than contiguous rows", call->name, what);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Each field of the calls on gradients, by the table of tests/fields/gradients.h: rubbish in ignored fields changes nothing, illegal
- * values are refused with a detail that names the field, buffers are aligned and apart.
+ * Each field of the calls on gradients, by the table of tests/fields/gradients.h: rubbish in ignored fields changes nothing,
+ * illegal values are refused with a detail that names the field, buffers are aligned and apart.
  *
  * Runs on: cpu, one emulated, gpu.
  */
