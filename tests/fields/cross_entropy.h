@@ -231,6 +231,19 @@ LOSS("explain", quern_cross_entropy_explain, EXPLAIN)
 LAYER_CALL("the last layer", quern_linear_cross_entropy, 0, LINEAR)
 LAYER_CALL("workspace of the last layer", quern_linear_cross_entropy_workspace, 1, LINEAR_SPACE)
 
+/* The gradient in place of the logits, the stats in place of the first shard's, the hidden states' gradient in place of them. */
+#define LOSS_IN_PLACE(title, base, at, one, two) {.name = title, .function = #base, .shared = one, .other = two, \
+    .parts = {PARAMETERS(base), PART(quern_cross_entropy_args, loss_args, NULL, "args.", at)}, .set = set_loss, .fill = fill_loss}
+static const struct call calls_in_place[] = {
+    LOSS_IN_PLACE("the whole call in place", quern_cross_entropy, WHOLE, "grad", "logits"),
+    LOSS_IN_PLACE("the gradient in place", quern_cross_entropy_gradient, GRADIENT, "grad", "logits"),
+    LOSS_IN_PLACE("combine in place", quern_cross_entropy_combine, COMBINE, "shards", "stats"),
+    {.name = "the last layer in place", .function = "quern_linear_cross_entropy", .shared = "d_hidden", .other = "hidden",
+     .parts = {PARAMETERS(quern_linear_cross_entropy), PART(quern_linear_cross_entropy_args, layer_args, NULL, "args.", 0),
+               {.type = "quern_cross_entropy_args", .rules = rules_of_quern_cross_entropy_args, .self = &layer_args.loss,
+                .parent = &layer_args, .prefix = "args.loss.", .other_prefix = "args.", .column = LINEAR}},
+     .set = set_layer, .fill = fill_layer}};
+
 #define CALL_IN_LIST(function) &call_of_##function,
 static const struct call *const loss_calls[] = {CALLS_WITH_quern_cross_entropy_args(CALL_IN_LIST)};
 static const struct call *const layer_calls[] = {CALLS_WITH_quern_linear_cross_entropy_args(CALL_IN_LIST)};

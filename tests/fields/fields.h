@@ -124,6 +124,7 @@ struct call {
     void (*size)(const struct call *call);   /* what depends on the places of the buffers: a plan, a saved state; may be NULL */
     void (*after)(const struct call *call);  /* ends what a call that succeeds has made; may be NULL */
     bool keeps_outputs;                      /* the call may leave outputs as they are */
+    const char *shared, *other;              /* two fields that name one buffer; details name the first.  NULL: none */
 };
 
 extern struct test_device fields_device;
@@ -153,7 +154,7 @@ quern_status fields_run(const struct call *call);
 /* The same for the walks: measures each buffer, calls once and keeps the results. */
 void fields_prepare(const struct call *call);
 
-/* All walks. */
+/* All walks; of a call in which two fields share a buffer only that of overlaps. */
 void fields_walk(const struct call *call);
 
 #endif

@@ -151,8 +151,9 @@ static void list_part(const struct part *part) {
         const char *letters = (*rule)->letters;
         check(!letters[1] || (size_t)part->column < strlen(letters), "%s.%s has too few letters", part->type, field->name);
         fields_slots[fields_slot_count++] = (struct slot){
-            .field = field, .rule = *rule++, .part = part, .place = (char *)part->self + field->offset,
+            .field = field, .rule = *rule, .part = part, .place = (char *)part->self + field->offset, .stays = (*rule)->stays,
             .letter = letters[1] ? letters[part->column] : letters[0]};
+        rule++;
     }
 }
 
@@ -181,6 +182,22 @@ static void send_all_home(void) {
     }
     arena.used = in_arena + BEHIND < arena.bytes ? in_arena + BEHIND : arena.bytes;
     host.used = in_host + ROOM;
+}
+
+static struct slot *slot_named(const char *name) {
+    for (int i = 0; i < fields_slot_count; i++)
+        if (same_text(fields_slots[i].field->name, name)) return &fields_slots[i];
+    cr_assert_fail("the call has no %s", name);
+    return NULL;
+}
+
+static void share(const struct call *call) {
+    if (!call->shared) return;
+    struct slot *shared = slot_named(call->shared), *other = slot_named(call->other);
+    memcpy(other->place, &shared->home, sizeof shared->home);
+    other->letter = '.';
+    shared->letter = 'W';
+    shared->stays = true;
 }
 
 static void measure(void) {
@@ -286,6 +303,7 @@ void fields_begin(const struct call *call) {
     call->set(call);
     list_slots(call);
     send_all_home();
+    share(call);
     call->fill(call);
     fields_write();
     if (call->size) call->size(call);

@@ -14,6 +14,7 @@ struct slot {
     char *home;           /* of its buffer; NULL: it has none */
     int64_t bytes;        /* of the buffer */
     size_t alignment;
+    bool stays;           /* others are moved over it */
     bool in_arena;        /* beside the buffers of the device: what overlaps is seen */
 };
 

@@ -254,7 +254,7 @@ static bool is_compared(const struct slot *slot) {
 }
 
 static enum meeting meeting_of(const struct slot *moved, const struct slot *slot) {
-    if (moved == slot || !is_compared(moved) || !is_compared(slot) || strchr("pP", moved->letter) || moved->rule->stays)
+    if (moved == slot || !is_compared(moved) || !is_compared(slot) || strchr("pP", moved->letter) || moved->stays)
         return APART;
     if (allows(moved, slot) || allows(slot, moved) || (moved->rule == slot->rule && moved->rule->is_shared)) return APART;
     return is_written(moved) || is_written(slot) ? REFUSED_PAIR : BOTH_READ;
@@ -316,6 +316,10 @@ static void walk_overlaps(const struct call *call) {
 
 void fields_walk(const struct call *call) {
     fields_prepare(call);
+    if (call->shared) {
+        walk_overlaps(call);
+        return;
+    }
     check_written(call);
     walk_ignored(call);
     walk_illegal(call);

@@ -76,6 +76,14 @@ Test(fields_cross_entropy, each_call_of_the_last_layer) {
     fields_close();
 }
 
+Test(fields_cross_entropy, each_call_in_place) {
+    layer_gemm = multiply;
+    strides.logits = GRAD_STRIDE;
+    fields_open(QUERN_CROSS_ENTROPY);
+    for (size_t i = 0; i < COUNT(calls_in_place); i++) fields_walk(&calls_in_place[i]);
+    fields_close();
+}
+
 /* ---- strides: the bits of the call whose rows follow each other ---- */
 
 enum { GATHERED = 4096 };
