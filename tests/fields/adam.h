@@ -53,7 +53,8 @@ RULE(quern_adam_args, copy_dtype,                    "cccCCccccccc", LEGAL(QUERN
                                                                           QUERN_E5M2))
 RULE(quern_adam_args, grad_scale,                    "cc-c-----ccc", ILLEGAL(SIZES, REAL_VALUE(1e-40)))
 PLAIN(quern_adam_args, control,                      ".")
-PLAIN(quern_adam_args, plan,                         ".....-......")
+static quern_adam_plan *plan_of_another_device;
+RULE(quern_adam_args, plan,                         ".....-......", .foreign = &plan_of_another_device)
 RULES_OF(quern_adam_args)
 
 /* Without control its pointers are NULL: a step of a list and one of a plan would use them. */
@@ -128,10 +129,6 @@ static int column_of(const struct call *call) {
     return call->parts[1].column;
 }
 
-static bool has_plan(const struct call *call) {
-    return column_of(call) == PLANNED || column_of(call) == PLAN_CONTROLLED;
-}
-
 static void set_narrow(quern_adam_args *a) {
     a->param_dtype = a->grad_dtype = QUERN_BF16, a->m_dtype = a->v_dtype = QUERN_E4M3, a->master_dtype = QUERN_REMAINDER;
     a->amsgrad = a->zero_grads = a->use_multipliers = 1, a->copy_dtype = QUERN_E4M3;
@@ -194,7 +191,14 @@ static void make_plan(const struct call *call) {
     quern_adam_args args = adam_args;
     (void)call;
     check_ok(quern_adam_plan_create(fields_device.quern, &args, &adam_plan));
+    check_ok(quern_adam_plan_create(fields_other_device, &args, &plan_of_another_device));
     adam_args.plan = adam_plan, adam_args.tensors = NULL, adam_args.tensor_count = 0;
+}
+
+static void destroy_plans(void) {
+    quern_adam_plan_destroy(adam_plan);
+    quern_adam_plan_destroy(plan_of_another_device);
+    adam_plan = plan_of_another_device = NULL;
 }
 
 static void destroy_made_plan(const struct call *call) {

@@ -55,6 +55,7 @@ struct rule {
     size_t (*alignment)(const void *self, const void *parent);  /* NULL: no memory of tensors; 0: not checked */
     bool is_host;                /* memory of the host */
     bool is_shared;              /* several tensors may have the same */
+    const void *foreign;         /* where a handle of another device is, which is refused; NULL: nowhere */
     bool stays;                  /* its contents are refused elsewhere: others are moved over it */
     const char *may_overlap;     /* the name of another field */
     const char *called;          /* in details; NULL: as the field */
@@ -128,6 +129,7 @@ struct call {
 };
 
 extern struct test_device fields_device;
+extern quern_device *fields_other_device;  /* a second handle of it */
 
 /* Opens the device and the arena; of memory, if that is not NULL. */
 void fields_open(unsigned operations);

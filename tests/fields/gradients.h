@@ -25,7 +25,8 @@ RULE(quern_gradient_norm_args, gradient_size,           "c-c", NO_SIZE_OF_A_GRAD
 RULE(quern_gradient_norm_args, grad_dtype,              "cCc", FLOATS)
 MEMORY_OF(quern_gradient_norm_args, gradients,          "R0R", sizeof(void *), .is_host = true)
 RULE(quern_gradient_norm_args, gradient_count,          "c-c", NO_COUNT)
-PLAIN(quern_gradient_norm_args, plan,                   "...")
+static quern_adam_plan *plan_of_another_device;
+RULE(quern_gradient_norm_args, plan,                   "...", .foreign = &plan_of_another_device)
 RULE(quern_gradient_norm_args, max_norm,                "ccc", ILLEGAL(NO_NUMBER, REAL_VALUE(-1)))
 RULE(quern_gradient_norm_args, grad_scale,              "c-c", ILLEGAL(NO_NUMBER, REAL_VALUE(-1)))
 BUFFER_OF(quern_gradient_norm_args, grad_scale_pointer, ".r.", sizeof(float))
@@ -108,7 +109,14 @@ static void plan_gradients(const struct call *call) {
         tensors[i].param = at + 512 * i, tensors[i].m = at + 512 * i + 128, tensors[i].v = at + 512 * i + 256;
     }
     check_ok(quern_adam_plan_create(fields_device.quern, &args, &plan_of_gradients));
+    check_ok(quern_adam_plan_create(fields_other_device, &args, &plan_of_another_device));
     norm_args.plan = plan_of_gradients, norm_args.gradients = NULL, norm_args.gradient_count = 0;
+}
+
+static void destroy_plans(void) {
+    quern_adam_plan_destroy(plan_of_gradients);
+    quern_adam_plan_destroy(plan_of_another_device);
+    plan_of_gradients = plan_of_another_device = NULL;
 }
 
 #define OF_GRADIENTS(title, base, type, object, at, ...) {.name = title, .function = #base, \

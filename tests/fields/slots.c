@@ -13,6 +13,7 @@ enum { ROOM = FIELDS_ROOM, MOST_STRUCT = 1024, HOST_BYTES = 1 << 16,
        BEHIND = 20 * ROOM };  /* for what families place behind the last home */
 
 struct test_device fields_device;
+quern_device *fields_other_device;
 struct slot fields_slots[MOST_SLOTS];
 int fields_slot_count;
 
@@ -43,6 +44,7 @@ void fields_open(unsigned operations) {
     device_open(&fields_device, 0, NULL);
     check_ok(quern_prepare(fields_device.quern, operations));
     if (fields_device.kind == QUERN_CPU) check_ok(quern_set_threads(fields_device.quern, 1, NULL, NULL));
+    check_ok(quern_device_open(fields_device.kind, 0, &fields_other_device));
     buffer_open(&buffer, &fields_device, FIELDS_ARENA, 0, NULL);
     arena = (struct space){.memory = buffer.data, .bytes = FIELDS_ARENA};
     host = (struct space){.memory = host_memory, .bytes = HOST_BYTES};
@@ -58,6 +60,7 @@ void fields_close(void) {
     free(arena.before);
     free(host.before);
     buffer_close(&buffer);
+    quern_device_close(fields_other_device);
     device_close(&fields_device);
 }
 

@@ -174,6 +174,13 @@ static bool is_empty(const struct slot *slot) {
     return slot->home && !slot->bytes;
 }
 
+/* A call without handles has no foreign ones either. */
+static void walk_foreign(const struct call *call, const struct slot *slot) {
+    put(slot, slot->rule->foreign);
+    if (pointer_at(slot)) expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is of another device");
+    else fields_restore(call);
+}
+
 static void walk_illegal(const struct call *call) {
     for (int i = 0; i < fields_slot_count; i++) {
         const struct slot *slot = &fields_slots[i];
@@ -187,6 +194,7 @@ static void walk_illegal(const struct call *call) {
             else put_number(slot, 1);
             expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is not 0");
         }
+        if (slot->rule->foreign) walk_foreign(call, slot);
         if (slot->letter == 's' && fields_device.kind == QUERN_CPU) {
             put_pointer(slot, 64);
             expect_refusal(call, slot, QUERN_INVALID_ARGUMENT, "is not NULL");

@@ -11,7 +11,7 @@ Test(fields_adam, each_call) {
     for (size_t i = 0; i < sizeof adam_calls / sizeof *adam_calls; i++)
         for (const struct call *call = adam_calls[i]; call->name; call++) {
             fields_walk(call);
-            if (has_plan(call)) quern_adam_plan_destroy(adam_plan);
+            destroy_plans();
         }
     fields_close();
 }

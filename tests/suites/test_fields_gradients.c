@@ -11,8 +11,7 @@ Test(fields_gradients, each_call) {
     for (size_t i = 0; i < sizeof gradient_calls / sizeof *gradient_calls; i++)
         for (const struct call *call = gradient_calls[i]; call->name; call++) {
             fields_walk(call);
-            quern_adam_plan_destroy(plan_of_gradients);
-            plan_of_gradients = NULL;
+            destroy_plans();
         }
     fields_close();
 }
