@@ -320,6 +320,29 @@ static void walk_overlaps(const struct call *call) {
         }
 }
 
+/* A shorter buffer that is read lies legally within a longer one, and what is written over the end of the longer one is refused. */
+static void refuse_over_outer(const struct call *call, const struct slot *inner, const struct slot *outer) {
+    for (int i = 0; i < fields_slot_count; i++) {
+        const struct slot *moved = &fields_slots[i];
+        if (meeting_of(moved, outer) != REFUSED_PAIR || !is_written(moved)) continue;
+        const uintptr_t place = over(moved, outer, 2);
+        if (place < (uintptr_t)(outer->home + inner->bytes)) continue;
+        put_pointer(inner, (uintptr_t)outer->home);
+        put_pointer(moved, place);
+        expect_refusal(call, moved, QUERN_INVALID_ARGUMENT, "over the end of a buffer that has another one inside");
+        check(fields_names(error_detail(), outer), "%s: %s", call->name, error_detail());
+    }
+}
+
+static void walk_nested(const struct call *call) {
+    for (int i = 0; i < fields_slot_count; i++)
+        for (int j = 0; j < fields_slot_count; j++) {
+            const struct slot *inner = &fields_slots[i], *outer = &fields_slots[j];
+            if (meeting_of(inner, outer) == BOTH_READ && !strchr("pP", outer->letter) && inner->bytes < outer->bytes)
+                refuse_over_outer(call, inner, outer);
+        }
+}
+
 /* ---- all ---- */
 
 void fields_walk(const struct call *call) {
@@ -334,4 +357,5 @@ void fields_walk(const struct call *call) {
     walk_optional(call);
     walk_alignment(call);
     walk_overlaps(call);
+    walk_nested(call);
 }
