@@ -65,6 +65,8 @@ Context &context() { return *current_context(); }
 
 }  // namespace
 
+int capture_mode_of_thread() { return thread_capture_mode; }
+
 OperationRef make_operation(const char *what, Context &c, std::function<Result()> action) {
   auto op = std::make_shared<Operation>();
   op->what = what, op->device = c.device, op->action = std::move(action);
@@ -259,7 +261,7 @@ API Result cuLaunchHostFunc(void *handle, void (*function)(void *), void *data) 
 API Result cuEventCreate(Event **out, unsigned flags) {
   ENTER(context);
   if (!out) return invalid_value;
-  *out = new Event{&context(), flags, nullptr, nullptr, {}};
+  *out = new Event{{}, &context(), flags, nullptr, nullptr, {}};
   return success;
 }
 
