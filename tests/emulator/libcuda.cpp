@@ -59,14 +59,14 @@ namespace {
 struct Countdown {
   long calls, failing;  // of this thread since it was armed, and the number of the one that fails; 0: none
   int error;
-  const char *failed;   // the function that failed
+  char failed[64];      // the function that failed; a copy, since cuBLAS may be unloaded
 };
 thread_local Countdown countdown;
 }  // namespace
 
 int counted_value(const char *function) {
   if (++countdown.calls != countdown.failing) return 0;
-  countdown.failed = function;
+  snprintf(countdown.failed, sizeof countdown.failed, "%s", function);
   return countdown.error;
 }
 
@@ -174,11 +174,11 @@ API void quern_emulator_objects(quern_emulator_objects_t *o) {
 }
 
 // From now on the call with this number, of the calling thread, fails with the error.  0: none.
-API void quern_emulator_fail_call(long number, int error) { countdown = {0, number, error, nullptr}; }
+API void quern_emulator_fail_call(long number, int error) { countdown = {0, number, error, {}}; }
 
 // The calls of the thread since then, and the function that failed, or null.
 API long quern_emulator_calls(const char **failed) {
-  *failed = countdown.failed;
+  *failed = *countdown.failed ? countdown.failed : nullptr;
   return countdown.calls;
 }
 

@@ -398,6 +398,7 @@ API Result cuStreamGetCaptureInfo(void *handle, int *status, unsigned long long 
 }
 
 API Result cuThreadExchangeStreamCaptureMode(int *mode) {
+  ENTER(nothing);
   if (!mode || *mode < 0 || *mode > 2) return invalid_value;
   std::swap(*mode, thread_capture_mode);
   return success;

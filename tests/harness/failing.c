@@ -177,6 +177,18 @@ struct alive failing_count(void) {
     return alive;
 }
 
+void failing_restore(int what) {
+    int (*pop)(void **context), (*exchange)(int *mode), mode = 0;
+    void *context, *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (what == ALIVE_PUSHED_CONTEXTS) {
+        find(library, "cuCtxPopCurrent_v2", &pop);
+        check(pop(&context) == 0, "no context was left");
+    } else if (what == ALIVE_CAPTURE_MODE) {
+        find(library, "cuThreadExchangeStreamCaptureMode", &exchange);
+        check(exchange(&mode) == 0, "the capture mode cannot be set");
+    }
+}
+
 /* ---- silence ---- */
 
 static int kept_back = -1, before[3];

@@ -25,6 +25,9 @@ extern const char *const alive_names[ALIVE_COUNT];
 struct alive { long count[ALIVE_COUNT]; };
 struct alive failing_count(void);
 
+/* Puts right what a failed call left of the thread's state: ALIVE_PUSHED_CONTEXTS, ALIVE_CAPTURE_MODE; else does nothing. */
+void failing_restore(int what);
+
 /* Between both, what is written to standard output and error is kept back; quiet_end returns how many bytes that was. */
 void quiet_begin(void);
 long quiet_end(void);
