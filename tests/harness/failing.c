@@ -136,7 +136,12 @@ long failing_end(const char **failed) {
     failing.is_armed = false;
     *failed = failing.failed;
     if (failing.calls != FAILING_DRIVER) return failing.seen;
+    static char name[64];
     const long calls = emulator()->calls(failed);
+    if (*failed) {
+        snprintf(name, sizeof name, "%s", *failed);
+        *failed = name;
+    }
     emulator()->fail_call(0, 0);
     return calls;
 }
