@@ -63,11 +63,12 @@ template <class Function> Function *driver_function(const char *name) {
   return driver ? reinterpret_cast<Function *>(dlsym(driver, name)) : nullptr;
 }
 
+int status_of(int error) { return error == 2 ? ALLOC_FAILED : error ? EXECUTION_FAILED : SUCCESS; }
+
 // Each call may be the one that a test lets fail: libcuda.cpp.
 int enter(const char *function) {
   static auto *counted = driver_function<int(const char *)>("quern_emulator_enter");
-  const int error = counted ? counted(function) : 0;
-  return error == 2 ? ALLOC_FAILED : error ? EXECUTION_FAILED : SUCCESS;
+  return counted ? status_of(counted(function)) : SUCCESS;
 }
 
 }  // namespace
@@ -111,7 +112,7 @@ API int cublasGemmEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, 
   if (m < 0 || n < 0 || k < 0 || c_stride < m || a_stride < (op_a ? k : m) || b_stride < (op_b ? n : k)) return INVALID_VALUE;
   if (compute_type != 68 || a_type != b_type || !known(a_type) || (c_type != F32 && c_type != a_type)) return NOT_SUPPORTED;
   auto *opened = static_cast<Handle *>(handle);
-  if (opened->synchronize(opened->stream)) return EXECUTION_FAILED;
+  if (const int error = status_of(opened->synchronize(opened->stream))) return error;
   for (int64_t j = 0; j < n; j++) {
     for (int64_t i = 0; i < m; i++) {
       double sum = 0;
