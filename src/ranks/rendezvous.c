@@ -116,7 +116,8 @@ static bool is_in_time(const struct joining *joining) { return quern_now() - joi
 static const struct quern_device *device_of(const struct joining *joining) { return joining->members[0]->device; }
 
 static quern_status fail_system(const struct joining *joining, const char *what) {
-    return quern_fail(device_of(joining), QUERN_SYSTEM_ERROR, "%s of /dev/shm%s: %s", what, joining->name, strerror(errno));
+    return quern_fail(device_of(joining), errno == ENOMEM ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR, "%s of /dev/shm%s: %s", what,
+                      joining->name, strerror(errno));
 }
 
 static void let_go(struct joining *joining) {
