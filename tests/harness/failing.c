@@ -27,6 +27,7 @@ static _Thread_local struct {
 static bool fails(enum failing_calls calls, const char *function) {
     if (!failing.is_armed || failing.calls != calls || ++failing.seen != failing.number) return false;
     failing.failed = function;
+    errno = calls == FAILING_MEMORY ? ENOMEM : errno;
     return true;
 }
 
@@ -58,6 +59,8 @@ static void drop_block(const void *block) {
         }
     pthread_mutex_unlock(&blocks.lock);
 }
+
+void failing_forget(const void *block) { drop_block(block); }
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);

@@ -25,6 +25,9 @@ extern const char *const alive_names[ALIVE_COUNT];
 struct alive { long count[ALIVE_COUNT]; };
 struct alive failing_count(void);
 
+/* A block that the library keeps for good is no longer counted. */
+void failing_forget(const void *block);
+
 /* Puts right what a failed call left of the thread's state: ALIVE_PUSHED_CONTEXTS, ALIVE_CAPTURE_MODE; else does nothing. */
 void failing_restore(int what);
 
