@@ -147,8 +147,12 @@ API Result cuStreamDestroy_v2(void *handle) {
 API Result cuStreamDestroy(void *handle) { return cuStreamDestroy_v2(handle); }
 
 API Result cuStreamSynchronize(void *handle) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
+  Entry entry_(__func__, Entry::context);
+  Stream *s = current_context() ? stream_of(handle) : nullptr;
+  if (entry_.error()) {  // a wait that fails has ended: what was enqueued does not run later
+    if (s && !s->capture && s->last && !current_context()->error) run_until_done(s->last, *s->context);
+    return entry_.error();
+  }
   if (!s) return invalid_handle;
   if (s->capture) return invalidate(*s->capture), capture_unsupported;
   if (Result r = refuse_implicit(*s)) return r;
