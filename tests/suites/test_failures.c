@@ -52,7 +52,7 @@ static char *first, *expected;    /* what the arena holds before an operation, a
 
 #define MULTICAST "the memory has no multicast address", false, -1, true
 static const struct exception survived[] = {
-    {"cuCtxPopCurrent_v2", NULL, "the work has been done, and nothing else restores the context", false, ALIVE_PUSHED_CONTEXTS, false},
+    {"cuCtxPopCurrent_v2", NULL, "the work is done, and nothing else restores the context", false, ALIVE_PUSHED_CONTEXTS, false},
     {"cuThreadExchangeStreamCaptureMode", NULL, "likewise the thread's mode", true, ALIVE_CAPTURE_MODE, false},
     {"cuThreadExchangeStreamCaptureMode", NULL, "the mode is needed during a capture only", false, -1, false},
     {"cuStreamDestroy_v2", NULL, "the copy has been made", false, ALIVE_STREAMS, false},
