@@ -12,7 +12,8 @@
 #include "runtime/status.h"
 
 enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14 };                            /* library_types.h */
-enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_COMPUTE_32F = 68, CUBLAS_GEMM_DEFAULT = -1 };  /* cublas_api.h */
+enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_COMPUTE_32F = 68, CUBLAS_GEMM_DEFAULT = -1,
+       CUBLAS_STATUS_ALLOC_FAILED = 3 };                                               /* cublas_api.h */
 
 typedef int create_function(void **handle);
 typedef int destroy_function(void *handle);
@@ -53,7 +54,8 @@ static quern_status find_symbols(quern_device *device, void *library, const char
 
 static quern_status fail(quern_device *device, const struct blas *blas, const char *what, int error) {
     const char *name = blas->status_name(error);
-    return quern_fail(device, QUERN_CUDA_ERROR, "%s: %s", what, name ? name : "unknown error");
+    return quern_fail(device, error == CUBLAS_STATUS_ALLOC_FAILED ? QUERN_OUT_OF_MEMORY : QUERN_CUDA_ERROR, "%s: %s", what,
+                      name ? name : "unknown error");
 }
 
 /* A handle belongs to the context that is current when it is made. */

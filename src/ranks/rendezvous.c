@@ -117,7 +117,8 @@ static bool is_in_time(const struct joining *joining) { return quern_now() - joi
 static const struct quern_device *device_of(const struct joining *joining) { return joining->members[0]->device; }
 
 static quern_status fail_system(const struct joining *joining, const char *what) {
-    return quern_fail(device_of(joining), QUERN_SYSTEM_ERROR, "%s of /dev/shm%s: %s", what, joining->name, strerror(errno));
+    return quern_fail(device_of(joining), errno == ENOMEM ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR, "%s of /dev/shm%s: %s", what,
+                      joining->name, strerror(errno));
 }
 
 static void let_go(struct joining *joining) {
@@ -304,13 +305,10 @@ static quern_status check_header(struct joining *joining) {
 
 static void describe_device(struct quern_segment_rank *place, const struct quern_membership *member) {
     const quern_device *device = member->device;
-    const struct quern_cuda *cuda;
-    CUuuid uuid = {{0}};
-    if (device->kind == QUERN_CUDA && quern_cuda_open(&cuda) == QUERN_OK) cuda->device_uuid(&uuid, device->cuda_device);
     place->device_kind = (int32_t)device->kind;
     place->device_ordinal = device->ordinal;
     place->share_gpu = member->share_gpu;
-    memcpy(place->device_uuid, uuid.bytes, sizeof uuid.bytes);
+    memcpy(place->device_uuid, device->uuid.bytes, sizeof device->uuid.bytes);
 }
 
 /* Tries to claim a place.  Returns its former state; ABSENT: it belongs to this rank now. */

@@ -12,8 +12,7 @@ static CUresult push(struct quern_cuda_visit *visit, CUcontext context) {
 CUresult quern_cuda_begin_visit(struct quern_cuda_visit *visit, CUcontext context) {
     *visit = (struct quern_cuda_visit){.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
     if (quern_cuda_open(&visit->cuda) != QUERN_OK) return CUDA_ERROR_NO_DEVICE;
-    visit->cuda->capture_mode(&visit->mode);
-    visit->relaxed = true;
+    visit->relaxed = visit->cuda->capture_mode(&visit->mode) == CUDA_SUCCESS;
     return context ? push(visit, context) : CUDA_SUCCESS;
 }
 

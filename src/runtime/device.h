@@ -49,6 +49,7 @@ struct quern_device {
 
     /* CUDA */
     CUdevice cuda_device;
+    CUuuid uuid;
     CUcontext context;
     int compute_capability;
     int multiprocessors;

@@ -73,6 +73,8 @@ static quern_status open_cuda(quern_device *device) {
     if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuDeviceGet");
     status = read_attributes(device, cuda);
     if (status != QUERN_OK) return status;
+    error = cuda->device_uuid(&device->uuid, device->cuda_device);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuDeviceGetUuid");
     error = cuda->context_retain(&device->context, device->cuda_device);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "cuDevicePrimaryCtxRetain");
 }

@@ -14,7 +14,15 @@ struct Handle {
   int (*synchronize)(void *stream);
 };
 
-enum Status { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
+enum Status { SUCCESS = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, INVALID_VALUE = 7, EXECUTION_FAILED = 13, NOT_SUPPORTED = 15 };
+const struct {
+  Status status;
+  const char *name;
+} names[] = {
+    {NOT_INITIALIZED, "CUBLAS_STATUS_NOT_INITIALIZED"}, {ALLOC_FAILED, "CUBLAS_STATUS_ALLOC_FAILED"},
+    {INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE"}, {EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED"},
+    {NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED"},
+};
 enum Type { F32 = 0, F16 = 2, BF16 = 14 };
 
 float bits_to_float(uint32_t bits) {
@@ -48,29 +56,51 @@ void store(void *matrix, int type, int64_t i, double value) {
 
 bool known(int type) { return type == F32 || type == F16 || type == BF16; }
 
+long handles;
+
+template <class Function> Function *driver_function(const char *name) {
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  return driver ? reinterpret_cast<Function *>(dlsym(driver, name)) : nullptr;
+}
+
+int status_of(int error) { return error == 2 ? ALLOC_FAILED : error ? EXECUTION_FAILED : SUCCESS; }
+
+// Each call may be the one that a test lets fail: libcuda.cpp.
+int enter(const char *function) {
+  static auto *counted = driver_function<int(const char *)>("quern_emulator_enter");
+  return counted ? status_of(counted(function)) : SUCCESS;
+}
+
 }  // namespace
 
+API long quern_emulator_cublas_handles() { return handles; }
+
 API int cublasCreate_v2(void **handle) {
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-  auto *made = new Handle{};
-  made->synchronize = driver ? reinterpret_cast<int (*)(void *)>(dlsym(driver, "cuStreamSynchronize")) : nullptr;
-  *handle = made;
-  return made->synchronize ? SUCCESS : NOT_INITIALIZED;
+  if (const int error = enter(__func__)) return error;
+  auto *synchronize = driver_function<int(void *)>("cuStreamSynchronize");
+  if (!synchronize) return NOT_INITIALIZED;
+  *handle = new Handle{nullptr, synchronize};
+  handles++;
+  return SUCCESS;
 }
 
 API int cublasDestroy_v2(void *handle) {
+  if (const int error = enter(__func__)) return error;
   delete static_cast<Handle *>(handle);
+  handles--;
   return SUCCESS;
 }
 
 API int cublasSetStream_v2(void *handle, void *stream) {
+  if (const int error = enter(__func__)) return error;
   static_cast<Handle *>(handle)->stream = stream;
   return SUCCESS;
 }
 
 API const char *cublasGetStatusName(int status) {
-  return status == INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE" : status == NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
-      : nullptr;
+  for (const auto &known : names)
+    if (known.status == status) return known.name;
+  return nullptr;
 }
 
 // Column-major: element (i, j) of a matrix is at i + j * stride.
@@ -78,10 +108,11 @@ API int cublasGemmEx_64(void *handle, int op_a, int op_b, int64_t m, int64_t n, 
                         int a_type,
                         int64_t a_stride, const void *b, int b_type, int64_t b_stride, const void *beta, void *c, int c_type,
                         int64_t c_stride, int compute_type, int) {
+  if (const int error = enter(__func__)) return error;
   if (m < 0 || n < 0 || k < 0 || c_stride < m || a_stride < (op_a ? k : m) || b_stride < (op_b ? n : k)) return INVALID_VALUE;
   if (compute_type != 68 || a_type != b_type || !known(a_type) || (c_type != F32 && c_type != a_type)) return NOT_SUPPORTED;
   auto *opened = static_cast<Handle *>(handle);
-  if (opened->synchronize(opened->stream)) return NOT_INITIALIZED;
+  if (const int error = status_of(opened->synchronize(opened->stream))) return error;
   for (int64_t j = 0; j < n; j++) {
     for (int64_t i = 0; i < m; i++) {
       double sum = 0;

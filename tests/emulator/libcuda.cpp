@@ -53,6 +53,23 @@ int injected_value(const char *function) {
   return 0;
 }
 
+// ---- the k-th call fails: armed by a test through quern_emulator_fail_call ----
+
+namespace {
+struct Countdown {
+  long calls, failing;  // of this thread since it was armed, and the number of the one that fails; 0: none
+  int error;
+  char failed[64];      // the function that failed; a copy, since cuBLAS may be unloaded
+};
+thread_local Countdown countdown;
+}  // namespace
+
+int counted_value(const char *function) {
+  if (++countdown.calls != countdown.failing) return 0;
+  snprintf(countdown.failed, sizeof countdown.failed, "%s", function);
+  return countdown.error;
+}
+
 thread_local bool in_host_function;
 
 Entry::Entry(const char *function, Need need) : lock_(driver().door, std::defer_lock) {
@@ -62,6 +79,7 @@ Entry::Entry(const char *function, Need need) : lock_(driver().door, std::defer_
   }
   lock_.lock();
   error_ = injected_value(function);
+  if (!error_) error_ = counted_value(function);
   if (logging()) fprintf(stderr, "emulator: %s\n", function);
   if (error_ || need == nothing) return;
   if (!driver().initialized) error_ = not_initialized;
@@ -133,10 +151,36 @@ API Result cuCtxSynchronize() {
 // ---- for tests ----
 
 struct quern_emulator_statistics_t { unsigned long long launches, blocks, switches, allocations, bytes; };
-namespace emulator { void count_allocations(unsigned long long &count, unsigned long long &bytes); }
+struct quern_emulator_objects_t {
+  long allocations, handles, reservations, mappings, imports, streams, events, libraries, references, pushed, capture_mode;
+};
 
 API void quern_emulator_statistics(quern_emulator_statistics_t *s) {
   std::lock_guard<Door> lock(driver().door);
   s->launches = statistics.launches, s->blocks = statistics.blocks, s->switches = statistics.switches;
   count_allocations(s->allocations, s->bytes);
 }
+
+// The objects that exist, and the state of the calling thread.
+API void quern_emulator_objects(quern_emulator_objects_t *o) {
+  std::lock_guard<Door> lock(driver().door);
+  unsigned long long allocations, bytes;
+  count_allocations(allocations, bytes);
+  count_virtual(o->reservations, o->mappings);
+  o->allocations = long(allocations), o->handles = count_handles(), o->imports = count_imports();
+  o->streams = Counted<Stream>::count, o->events = Counted<Event>::count, o->libraries = Counted<Library>::count;
+  o->references = 0, o->pushed = long(context_stack.size()), o->capture_mode = capture_mode_of_thread();
+  for (auto &d : driver().devices) o->references += d->context ? d->context->references : 0;
+}
+
+// From now on the call with this number, of the calling thread, fails with the error.  0: none.
+API void quern_emulator_fail_call(long number, int error) { countdown = {0, number, error, {}}; }
+
+// The calls of the thread since then, and the function that failed, or null.
+API long quern_emulator_calls(const char **failed) {
+  *failed = *countdown.failed ? countdown.failed : nullptr;
+  return countdown.calls;
+}
+
+// For libraries upon the driver, whose calls are counted with the driver's.
+API int quern_emulator_enter(const char *function) { return counted_value(function); }

@@ -56,6 +56,14 @@ struct Device {
   std::unique_ptr<Context> context;
 };
 
+// How many objects of a type exist, for tests.
+template <class T> struct Counted {
+  static inline long count = 0;
+  Counted() { count++; }
+  Counted(const Counted &) { count++; }
+  ~Counted() { count--; }
+};
+
 // ---- operations, streams, events, graphs ----
 
 struct Operation {
@@ -91,7 +99,7 @@ struct Capture {
   std::set<Stream *> streams;
 };
 
-struct Stream {
+struct Stream : Counted<Stream> {
   Context *context;
   unsigned flags = 0;
   int priority = 0;
@@ -102,7 +110,7 @@ struct Stream {
   bool blocking() const { return !(flags & 1); }
 };
 
-struct Event {
+struct Event : Counted<Event> {
   Context *context;
   unsigned flags;
   OperationRef operation;
@@ -140,7 +148,7 @@ struct Function {
   std::map<int, int> nonportable_cluster, cluster_must_be_set;
   std::map<int, Dim> required_cluster;      // set at run time
 };
-struct Library {
+struct Library : Counted<Library> {
   Image image;
   std::map<std::string, std::unique_ptr<Function>> functions;
   Context *context = nullptr;  // of a module, whose functions run in it only
@@ -293,6 +301,14 @@ int environment(const char *name, int otherwise);
 Device *device_of(int ordinal);        // null if there is none
 bool can_access(const Device &, const Device &owner);
 bool logging();
+
+// What exists, for tests.
+void count_allocations(unsigned long long &count, unsigned long long &bytes);
+void count_virtual(long &reservations, long &mappings);
+long count_handles();
+long count_imports();
+int capture_mode_of_thread();
+
 Context *current_context();
 Stream *stream_of(void *handle);       // null if unknown
 void set_current_context(Context *);

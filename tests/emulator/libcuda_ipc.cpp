@@ -91,6 +91,8 @@ bool opened_before(const IpcHandle &h, DevicePointer *out) {
 
 }  // namespace
 
+long emulator::count_imports() { return long(imports.size()); }
+
 void emulator::close_imports(Context &c) {
   for (auto at = imports.begin(); at != imports.end();) {
     if (at->second.context != &c) {

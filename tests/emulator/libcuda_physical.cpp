@@ -71,6 +71,8 @@ Result import_file(int file, PhysicalRef &object) {
 
 }  // namespace
 
+long count_handles() { return long(handles.size()); }
+
 Physical::~Physical() {
   if (view) munmap(view, bytes);
   if (multicast) close_multicast(*this);

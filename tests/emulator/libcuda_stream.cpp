@@ -65,6 +65,8 @@ Context &context() { return *current_context(); }
 
 }  // namespace
 
+int capture_mode_of_thread() { return thread_capture_mode; }
+
 OperationRef make_operation(const char *what, Context &c, std::function<Result()> action) {
   auto op = std::make_shared<Operation>();
   op->what = what, op->device = c.device, op->action = std::move(action);
@@ -145,8 +147,12 @@ API Result cuStreamDestroy_v2(void *handle) {
 API Result cuStreamDestroy(void *handle) { return cuStreamDestroy_v2(handle); }
 
 API Result cuStreamSynchronize(void *handle) {
-  ENTER(context);
-  Stream *s = stream_of(handle);
+  Entry entry_(__func__, Entry::context);
+  Stream *s = current_context() ? stream_of(handle) : nullptr;
+  if (entry_.error()) {  // a wait that fails has ended: what was enqueued does not run later
+    if (s && !s->capture && s->last && !current_context()->error) run_until_done(s->last, *s->context);
+    return entry_.error();
+  }
   if (!s) return invalid_handle;
   if (s->capture) return invalidate(*s->capture), capture_unsupported;
   if (Result r = refuse_implicit(*s)) return r;
@@ -259,7 +265,7 @@ API Result cuLaunchHostFunc(void *handle, void (*function)(void *), void *data) 
 API Result cuEventCreate(Event **out, unsigned flags) {
   ENTER(context);
   if (!out) return invalid_value;
-  *out = new Event{&context(), flags, nullptr, nullptr, {}};
+  *out = new Event{{}, &context(), flags, nullptr, nullptr, {}};
   return success;
 }
 
@@ -396,6 +402,7 @@ API Result cuStreamGetCaptureInfo(void *handle, int *status, unsigned long long 
 }
 
 API Result cuThreadExchangeStreamCaptureMode(int *mode) {
+  ENTER(nothing);
   if (!mode || *mode < 0 || *mode > 2) return invalid_value;
   std::swap(*mode, thread_capture_mode);
   return success;

@@ -57,6 +57,10 @@ bool may_access(const Device &d, const Physical &object) {
 
 }  // namespace
 
+void count_virtual(long &all_reservations, long &all_mappings) {
+  all_reservations = long(reservations.size()), all_mappings = long(mappings.size());
+}
+
 Mapping *find_mapping(DevicePointer p) { return containing(mappings, p); }
 
 unsigned access_of(const Mapping &m, const Device &d) {

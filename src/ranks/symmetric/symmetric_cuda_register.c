@@ -109,9 +109,11 @@ static quern_status check_device_memory(const struct quern_membership *member, c
     const quern_device *device = member->device;
     unsigned type = 0, managed = 0;
     int ordinal = -1;
-    if (cuda->pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) != CUDA_SUCCESS || type != CU_MEMORYTYPE_DEVICE)
+    CUresult error = cuda->pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer);
+    if (error != CUDA_SUCCESS && error != CUDA_ERROR_INVALID_VALUE) return quern_cuda_fail(device, error, "cuPointerGetAttribute");
+    if (error != CUDA_SUCCESS || type != CU_MEMORYTYPE_DEVICE)
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "the pointer is not in device memory");
-    CUresult error = cuda->pointer_attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer);
+    error = cuda->pointer_attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer);
     if (error == CUDA_SUCCESS) error = cuda->pointer_attribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, pointer);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuPointerGetAttribute");
     if (managed) return quern_fail(device, QUERN_NOT_SUPPORTED, "managed memory cannot be registered");

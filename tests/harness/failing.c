@@ -1,0 +1,223 @@
+/* Calls that fail.  failing.h documents the functions; the linker sends the library's calls to those named __wrap_ below. */
+#define _GNU_SOURCE
+#include "harness/failing.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/device.h"
+
+/* Of the calling thread. */
+static _Thread_local struct {
+    bool is_armed;
+    enum failing_calls calls;
+    long number, seen;
+    const char *failed;
+} failing;
+
+static bool fails(enum failing_calls calls, const char *function) {
+    if (!failing.is_armed || failing.calls != calls || ++failing.seen != failing.number) return false;
+    failing.failed = function;
+    errno = calls == FAILING_MEMORY ? ENOMEM : errno;
+    return true;
+}
+
+/* ---- memory ---- */
+
+enum { MOST_BLOCKS = 4096 };
+
+/* The blocks that were allocated between failing_begin and failing_end, and not freed since. */
+static struct {
+    pthread_mutex_t lock;
+    void *block[MOST_BLOCKS];
+    int count;
+} blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *add_block(void *block) {
+    if (!block || !failing.is_armed) return block;
+    pthread_mutex_lock(&blocks.lock);
+    if (blocks.count < MOST_BLOCKS) blocks.block[blocks.count++] = block;
+    pthread_mutex_unlock(&blocks.lock);
+    return block;
+}
+
+static void drop_block(const void *block) {
+    pthread_mutex_lock(&blocks.lock);
+    for (int i = blocks.count - 1; i >= 0; i--)
+        if (blocks.block[i] == block) {
+            blocks.block[i] = blocks.block[--blocks.count];
+            break;
+        }
+    pthread_mutex_unlock(&blocks.lock);
+}
+
+void failing_forget(const void *block) { drop_block(block); }
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *block, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+char *__real_strdup(const char *text);
+void __real_free(void *block);
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user);
+
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+char *__wrap_strdup(const char *text);
+void __wrap_free(void *block);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user);
+
+void *__wrap_malloc(size_t bytes) { return fails(FAILING_MEMORY, "malloc") ? NULL : add_block(__real_malloc(bytes)); }
+
+void *__wrap_calloc(size_t count, size_t bytes) {
+    return fails(FAILING_MEMORY, "calloc") ? NULL : add_block(__real_calloc(count, bytes));
+}
+
+void *__wrap_realloc(void *block, size_t bytes) {
+    if (fails(FAILING_MEMORY, "realloc")) return NULL;
+    drop_block(block);
+    return add_block(__real_realloc(block, bytes));
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
+    return fails(FAILING_MEMORY, "aligned_alloc") ? NULL : add_block(__real_aligned_alloc(alignment, bytes));
+}
+
+char *__wrap_strdup(const char *text) { return fails(FAILING_MEMORY, "strdup") ? NULL : add_block(__real_strdup(text)); }
+
+void __wrap_free(void *block) {
+    if (block) drop_block(block);
+    __real_free(block);
+}
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user) {
+    return fails(FAILING_THREADS, "pthread_create") ? EAGAIN : __real_pthread_create(thread, attributes, run, user);
+}
+
+/* ---- the driver: tests/emulator/libcuda.cpp ---- */
+
+struct emulator {
+    void (*fail_call)(long number, int error);
+    long (*calls)(const char **failed);
+    void (*objects)(long *counts);
+};
+
+static void find(void *library, const char *name, void *function) {
+    void *address = library ? dlsym(library, name) : NULL;
+    check(address, "the emulator has no %s", name);
+    memcpy(function, &address, sizeof address);
+}
+
+static const struct emulator *emulator(void) {
+    static struct emulator found;
+    if (found.objects) return &found;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    find(library, "quern_emulator_fail_call", &found.fail_call);
+    find(library, "quern_emulator_calls", &found.calls);
+    find(library, "quern_emulator_objects", &found.objects);
+    return &found;
+}
+
+void failing_begin(enum failing_calls calls, long number, int error) {
+    if (calls == FAILING_DRIVER) emulator()->fail_call(number, error);
+    failing.calls = calls, failing.number = number, failing.seen = 0, failing.failed = NULL;
+    failing.is_armed = true;
+}
+
+long failing_end(const char **failed) {
+    failing.is_armed = false;
+    *failed = failing.failed;
+    if (failing.calls != FAILING_DRIVER) return failing.seen;
+    static char name[64];
+    const long calls = emulator()->calls(failed);
+    if (*failed) {
+        snprintf(name, sizeof name, "%s", *failed);
+        *failed = name;
+    }
+    emulator()->fail_call(0, 0);
+    return calls;
+}
+
+/* ---- what exists ---- */
+
+const char *const alive_names[ALIVE_COUNT] = {
+    "allocations", "descriptors", "threads", "handles of cuBLAS", "allocations on the device", "handles of memory", "reservations",
+    "mappings", "imports", "streams", "events", "modules", "references to contexts", "pushed contexts", "the capture mode"};
+
+static long count_entries(const char *path) {
+    long count = 0;
+    DIR *folder = opendir(path);
+    check(folder, "%s cannot be read", path);
+    while (readdir(folder)) count++;
+    closedir(folder);
+    return count;
+}
+
+static long count_cublas(void) {
+    long (*handles)(void);
+    void *library = dlopen("libcublas.so.13", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (!library) return 0;
+    find(library, "quern_emulator_cublas_handles", &handles);
+    const long count = handles();
+    dlclose(library);
+    return count;
+}
+
+struct alive failing_count(void) {
+    struct alive alive = {{0}};
+    alive.count[ALIVE_ALLOCATIONS] = blocks.count;
+    alive.count[ALIVE_DESCRIPTORS] = count_entries("/proc/self/fd");
+    alive.count[ALIVE_THREADS] = count_entries("/proc/self/task");
+    if (test_kind() == QUERN_CPU) return alive;
+    alive.count[ALIVE_CUBLAS] = count_cublas();
+    emulator()->objects(&alive.count[ALIVE_DEVICE_ALLOCATIONS]);
+    return alive;
+}
+
+void failing_restore(int what) {
+    int (*pop)(void **context), (*exchange)(int *mode), mode = 0;
+    void *context, *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (what == ALIVE_PUSHED_CONTEXTS) {
+        find(library, "cuCtxPopCurrent_v2", &pop);
+        check(pop(&context) == 0, "no context was left");
+    } else if (what == ALIVE_CAPTURE_MODE) {
+        find(library, "cuThreadExchangeStreamCaptureMode", &exchange);
+        check(exchange(&mode) == 0, "the capture mode cannot be set");
+    }
+}
+
+/* ---- silence ---- */
+
+static int kept_back = -1, before[3];
+
+void quiet_begin(void) {
+    kept_back = memfd_create("kept_back", 0);
+    check(kept_back >= 0, "no file for the output");
+    fflush(NULL);
+    for (int descriptor = 1; descriptor <= 2; descriptor++) {
+        before[descriptor] = dup(descriptor);
+        dup2(kept_back, descriptor);
+    }
+}
+
+long quiet_end(void) {
+    fflush(NULL);
+    const long bytes = (long)lseek(kept_back, 0, SEEK_END);
+    for (int descriptor = 1; descriptor <= 2; descriptor++) {
+        dup2(before[descriptor], descriptor);
+        close(before[descriptor]);
+    }
+    close(kept_back);
+    return bytes;
+}

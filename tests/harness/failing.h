@@ -1,0 +1,38 @@
+/*
+ * Makes one call that the library makes fail: the k-th allocation, thread or call of the GPU's driver (the emulator's) of the
+ * calling thread.  Needs a program that is linked with $failing_calls: tests/tests.ninja.
+ */
+#ifndef HARNESS_FAILING_H
+#define HARNESS_FAILING_H
+
+#include <stdbool.h>
+
+enum failing_calls { FAILING_MEMORY, FAILING_THREADS, FAILING_DRIVER };
+
+/* From now on the call with this number fails; 0: none.  error: CUresult, for the driver's calls. */
+void failing_begin(enum failing_calls calls, long number, int error);
+
+/* Ends that.  Returns how many calls there were; *failed: the function that failed, or NULL. */
+long failing_end(const char **failed);
+
+/* What exists: the library's allocations, the process's descriptors and threads, the driver's objects and the thread's state. */
+enum {
+    ALIVE_ALLOCATIONS, ALIVE_DESCRIPTORS, ALIVE_THREADS, ALIVE_CUBLAS, ALIVE_DEVICE_ALLOCATIONS, ALIVE_HANDLES,
+    ALIVE_RESERVATIONS, ALIVE_MAPPINGS, ALIVE_IMPORTS, ALIVE_STREAMS, ALIVE_EVENTS, ALIVE_LIBRARIES, ALIVE_CONTEXT_REFERENCES,
+    ALIVE_PUSHED_CONTEXTS, ALIVE_CAPTURE_MODE, ALIVE_COUNT
+};
+extern const char *const alive_names[ALIVE_COUNT];
+struct alive { long count[ALIVE_COUNT]; };
+struct alive failing_count(void);
+
+/* A block that the library keeps for good is no longer counted. */
+void failing_forget(const void *block);
+
+/* Puts right what a failed call left of the thread's state: ALIVE_PUSHED_CONTEXTS, ALIVE_CAPTURE_MODE; else does nothing. */
+void failing_restore(int what);
+
+/* Between both, what is written to standard output and error is kept back; quiet_end returns how many bytes that was. */
+void quiet_begin(void);
+long quiet_end(void);
+
+#endif

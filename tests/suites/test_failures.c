@@ -1,0 +1,660 @@
+/*
+ * Calls that fail: for each operation the k-th allocation, or the k-th call of the CUDA driver or cuBLAS, that it makes fails, for
+ * k = 1, 2, ... until it makes fewer calls.  The operation returns the status of that failure with a detail, keeps nothing, and
+ * succeeds the next time.
+ *
+ * Runs on: one cpu, one emulated.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/buffer.h"
+#include "harness/check.h"
+#include "harness/failing.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+TestSuite(failures, .timeout = 60);
+
+/* ---- operations ---- */
+
+/* A function whose failure an operation survives. */
+struct exception {
+    const char *function;
+    const char *operation;        /* only in this one; NULL: in each */
+    const char *reason;
+    bool at_end;                  /* only if it is the last call, or the operation visits the driver several times */
+    int leaves;                   /* of ALIVE_...: what is one more afterwards; -1: nothing */
+    bool sometimes;               /* other calls of the function are needed: then the operation fails */
+};
+
+struct operation {
+    const char *name;
+    void (*begin)(void);          /* before a call that can fail; NULL: nothing to do */
+    quern_status (*run)(void);
+    void (*end)(void);            /* after a call that succeeded: gives back what it made */
+    void (*finish)(void);         /* gives back what begin made */
+    void **handle;                /* what the call makes; untouched by a call that fails; NULL: nothing */
+    bool spoils;                  /* a failed call poisons the group: the next one needs another */
+    bool visits_often;            /* the driver, so that the end of a visit is not the last call */
+    bool keeps_some;              /* a call may leave to the device or group what goes with it: modules, tables, registrations */
+    int allocations, gpu_allocations, driver_calls;  /* the least that a call makes; 0: it makes none */
+};
+
+static struct test_device device;
+static struct buffer arena;
+static char *first, *expected;    /* what the arena holds before an operation, and after it */
+
+/* A handle that no call returns. */
+#define UNTOUCHED ((void *)16)
+
+#define MULTICAST "the memory has no multicast address", false, -1, true
+static const struct exception survived[] = {
+    {"cuCtxPopCurrent_v2", NULL, "the work is done, and nothing else restores the context", false, ALIVE_PUSHED_CONTEXTS, false},
+    {"cuThreadExchangeStreamCaptureMode", NULL, "likewise the thread's mode", true, ALIVE_CAPTURE_MODE, false},
+    {"cuThreadExchangeStreamCaptureMode", NULL, "the mode is needed during a capture only", false, -1, false},
+    {"cuStreamDestroy_v2", NULL, "the copy has been made", false, ALIVE_STREAMS, false},
+    {"cuMemRetainAllocationHandle", "quern_symmetric_register", "memory of cuMemAlloc has no handle", false, -1, false},
+    {"cuCtxPushCurrent_v2", "quern_symmetric_register", "a range of unknown generation is registered anew", false, -1, true},
+    {"cuPointerGetAttribute", "quern_symmetric_register", "likewise", false, -1, true},
+    {"cuMulticastGetGranularity", NULL, MULTICAST},
+    {"cuMulticastCreate", NULL, MULTICAST},
+    {"cuMulticastAddDevice", NULL, MULTICAST},
+    {"cuMulticastBindMem", NULL, MULTICAST},
+    {"cuMemAddressReserve", NULL, MULTICAST},
+    {"cuMemMap", NULL, MULTICAST},
+    {"cuMemSetAccess", NULL, MULTICAST},
+    {"cuMemRelease", NULL, "nothing else gives the handle back", false, ALIVE_HANDLES, true},
+    {"realloc", "quern_adam_plan_create", "makes a block smaller: the whole one serves as well", false, -1, false},
+};
+
+static const struct {
+    enum failing_calls calls;
+    int error;
+    quern_status status;
+    const char *text;             /* part of the detail */
+} causes[] = {
+    {FAILING_MEMORY, 0, QUERN_OUT_OF_MEMORY, "memory"},
+    {FAILING_DRIVER, 2, QUERN_OUT_OF_MEMORY, ""},
+    {FAILING_DRIVER, 719, QUERN_CUDA_ERROR, ""},
+};
+
+static void check_alive(const struct operation *o, long number, const char *failed, const struct alive *before, bool keeps_some,
+                        int leaves) {
+    const struct alive now = failing_count();
+    for (int i = 0; i < ALIVE_COUNT; i++) {
+        const bool may_grow = i == leaves || (leaves == ALIVE_HANDLES && i == ALIVE_DESCRIPTORS) ||
+                              (keeps_some && now.count[i] >= before->count[i]);
+        check(now.count[i] == before->count[i] || may_grow, "%s, call %ld (%s): %ld %s, "
+              "expected %ld", o->name, number, failed ? failed : "none failed", now.count[i], alive_names[i], before->count[i]);
+    }
+}
+
+static void check_detail(const struct operation *o, long number, const char *failed, const char *text) {
+    const size_t length = quern_error_detail(NULL, 0);
+    check(length > 0 && length <= 255 && !strchr(error_detail(), '\n') && strstr(error_detail(), text),
+          "%s, call %ld (%s): the detail is \"%s\"", o->name, number, failed, error_detail());
+}
+
+static void write_arena(void) { buffer_write(&arena, first); }
+
+static void check_arena(const struct operation *o, long number, const char *failed) {
+    const char *now = buffer_read(&arena);
+    for (size_t i = 0; i < arena.bytes; i++)
+        check(now[i] == expected[i], "%s, after call %ld (%s) failed: byte %zu of the arena is %d, expected %d", o->name, number,
+              failed, i, now[i], expected[i]);
+}
+
+static const struct exception *find_exception(const struct operation *o, const char *failed, bool at_end) {
+    for (size_t i = 0; i < COUNT(survived) && failed; i++) {
+        const struct exception *e = &survived[i];
+        const bool applies = !e->operation || !strcmp(e->operation, o->name);
+        if (applies && !strcmp(e->function, failed) && (at_end || o->visits_often || !e->at_end)) return e;
+    }
+    return NULL;
+}
+
+static quern_status run_failing(const struct operation *o, enum failing_calls calls, long number, int error, long *made,
+                                const char **failed) {
+    if (o->handle) *o->handle = UNTOUCHED;
+    failing_begin(calls, number, error);
+    const quern_status status = o->run();
+    *made = failing_end(failed);
+    return status;
+}
+
+/* Once more without a failure, with the right result. */
+static void check_success(const struct operation *o, long number, const char *failed) {
+    long made;
+    const char *none;
+    write_arena();
+    const quern_status status = run_failing(o, FAILING_MEMORY, 0, 0, &made, &none);
+    check(status == QUERN_OK, "%s, after call %ld (%s) failed: %s: %s", o->name, number, failed, quern_status_string(status),
+          error_detail());
+    check_arena(o, number, failed);
+    if (o->end) o->end();
+}
+
+/* Lets one call fail.  Returns whether there was such a call; otherwise *number becomes the number of calls. */
+static bool try_call(const struct operation *o, size_t cause, long *number) {
+    const char *failed;
+    long made;
+    const struct alive outside = failing_count();
+    if (o->begin) o->begin();
+    write_arena();
+    device_synchronize(&device);
+    const struct alive inside = failing_count();
+    const quern_status status = run_failing(o, causes[cause].calls, *number, causes[cause].error, &made, &failed);
+    const struct exception *exception = find_exception(o, failed, *number == made);
+    const int leaves = exception ? exception->leaves : -1;
+    const bool survives = !failed || (exception && (!exception->sometimes || status == QUERN_OK));
+    const quern_status wanted = survives ? QUERN_OK : causes[cause].status;
+    check(status == wanted, "%s, call %ld of %ld (%s): %s: %s, expected %s", o->name, *number, made,
+          failed ? failed : "none failed", quern_status_string(status), status ? error_detail() : "", quern_status_string(wanted));
+    if (status == QUERN_OK) {
+        if (o->end) o->end();
+    } else {
+        check_detail(o, *number, failed, causes[cause].text);
+        check(!o->handle || *o->handle == UNTOUCHED, "%s, call %ld (%s): the handle was written", o->name, *number, failed);
+    }
+    device_synchronize(&device);
+    check_alive(o, *number, failed, &inside, o->keeps_some, leaves);
+    failing_restore(leaves);
+    if (failed && o->spoils) {
+        o->finish();
+        o->begin();
+    }
+    if (failed) check_success(o, *number, failed);
+    if (o->finish) o->finish();
+    device_synchronize(&device);
+    check_alive(o, *number, failed, &outside, false, leaves == ALIVE_STREAMS || leaves == ALIVE_HANDLES ? leaves : -1);
+    if (!failed) *number = made;
+    return failed != NULL;
+}
+
+static void sweep(const struct operation *o, size_t cause, int least) {
+    long number = 1;
+    while (try_call(o, cause, &number)) number++;
+    check(least ? number >= least : !number, "%s makes %ld calls that can fail: expected %d%s", o->name, number, least,
+          least ? " or more" : "");
+}
+
+/* The result without a failure; the arena afterwards is what later calls have to give. */
+static void run_once(const struct operation *o) {
+    long made;
+    const char *failed;
+    if (o->begin) o->begin();
+    write_arena();
+    const quern_status status = run_failing(o, FAILING_MEMORY, 0, 0, &made, &failed);
+    check(status == QUERN_OK, "%s: %s: %s", o->name, quern_status_string(status), error_detail());
+    memcpy(expected, buffer_read(&arena), arena.bytes);
+    if (o->end) o->end();
+    if (o->finish) o->finish();
+    device_synchronize(&device);
+}
+
+static void sweep_all(const struct operation *o) {
+    run_once(o);
+    quiet_begin();
+    if (device.kind == QUERN_CPU) {
+        sweep(o, 0, o->allocations);
+    } else {
+        sweep(o, 0, o->gpu_allocations);
+        for (size_t cause = 1; cause < COUNT(causes); cause++) sweep(o, cause, o->driver_calls);
+    }
+    check(quiet_end() == 0, "%s: something was printed", o->name);
+}
+
+/* ---- the device and its arena ---- */
+
+enum { ROOM = 1 << 12, ROOMS = 64 };
+
+static void *home(int place) { return (char *)arena.data + place * ROOM; }
+
+static void fill_floats(int place) {
+    float *values = (float *)(void *)(first + place * ROOM);
+    for (int i = 0; i < ROOM / 4; i++) values[i] = (float)(i * 7 % 31 + 1) / 16;
+}
+
+static void open_all(unsigned operations) {
+    device_open(&device, 0, NULL);
+    if (operations) check_ok(quern_prepare(device.quern, operations));
+    buffer_open(&arena, &device, ROOM * ROOMS, 0, NULL);
+    first = malloc(arena.bytes), expected = malloc(arena.bytes);
+    check(first && expected, "no memory");
+    for (int place = 0; place < ROOMS; place++) fill_floats(place);
+}
+
+static void close_all(void) {
+    free(first);
+    free(expected);
+    buffer_close(&arena);
+    device_close(&device);
+}
+
+/* ---- devices ---- */
+
+static quern_device *opened;
+
+static quern_status open_device(void) { return quern_device_open(device.kind, 0, &opened); }
+static void close_device(void) { quern_device_close(opened); }
+static void make_device(void) { check_ok(open_device()); }
+static void make_prepared(void) {
+    make_device();
+    check_ok(quern_prepare(opened, QUERN_CROSS_ENTROPY | QUERN_ADAM));
+}
+static quern_status count_devices(void) {
+    int count;
+    return quern_device_count(device.kind, &count);
+}
+static quern_status prepare_device(void) { return quern_prepare(opened, QUERN_CROSS_ENTROPY | QUERN_ADAM); }
+static quern_status set_threads(void) {
+    const quern_status status = quern_set_threads(opened, 3, NULL, NULL);
+    return device.kind == QUERN_CUDA && status == QUERN_NOT_SUPPORTED ? QUERN_OK : status;
+}
+static quern_status report_device(void) {
+    char report[4000];
+    return quern_device_report(opened, report, sizeof report) ? QUERN_OK : QUERN_NO_KERNEL;
+}
+
+
+Test(failures, devices) {
+    static const struct operation operations[] = {
+        {.name = "quern_device_open", .run = open_device, .end = close_device, .handle = (void **)&opened, .allocations = 1,
+         .gpu_allocations = 1, .driver_calls = 8},
+        {.name = "quern_device_count", .run = count_devices, .driver_calls = 1},
+        {.name = "quern_prepare", .begin = make_device, .run = prepare_device, .finish = close_device, .keeps_some = true,
+         .allocations = 2, .gpu_allocations = 4, .driver_calls = 20},
+        {.name = "quern_prepare again", .begin = make_prepared, .run = prepare_device, .finish = close_device,
+         .keeps_some = true, .allocations = 2, .gpu_allocations = 2, .driver_calls = 20},
+        {.name = "quern_set_threads", .begin = make_device, .run = set_threads, .finish = close_device},
+        {.name = "quern_device_report", .begin = make_device, .run = report_device, .finish = close_device},
+    };
+    open_all(0);
+    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    close_all();
+}
+
+/* ---- cross-entropy ---- */
+
+/* Rooms of the arena; those of tensors come after them. */
+enum {
+    LOGITS, LABELS, GRAD, LOSS, STATS, SHARDS, REPORT, NUMBERS, HIDDEN, WEIGHT, D_HIDDEN, D_WEIGHT, WORKSPACE,
+    TENSORS = WORKSPACE + 16
+};
+enum { ROWS = 3, VOCAB = 10, WIDTH = 4, WORKSPACE_BYTES = 16 * ROOM };
+
+static quern_cross_entropy_args loss;
+static quern_linear_cross_entropy_args linear;
+static quern_blas *blas;
+
+static void fill_loss(void) {
+    int32_t *labels = (int32_t *)(void *)(first + LABELS * ROOM);
+    for (int row = 0; row < ROWS; row++) labels[row] = row;
+    loss = (quern_cross_entropy_args)QUERN_CROSS_ENTROPY_ARGS_INIT;
+    loss.logits_dtype = QUERN_F32, loss.labels_dtype = QUERN_INT32, loss.reduction = QUERN_REDUCTION_MEAN;
+    loss.rows = ROWS, loss.vocab = VOCAB;
+    linear = (quern_linear_cross_entropy_args)QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
+    linear.loss = loss;
+    loss.logits = home(LOGITS), loss.labels = home(LABELS), loss.grad = home(GRAD), loss.loss = home(LOSS);
+    loss.stats = home(STATS), loss.report = home(REPORT);
+    linear.loss.labels = loss.labels, linear.loss.loss = loss.loss, linear.loss.report = loss.report;
+    linear.width = WIDTH, linear.chunk_rows = 2, linear.gemm = quern_blas_gemm;
+    linear.hidden_dtype = linear.weight_dtype = QUERN_F32;
+    linear.hidden = home(HIDDEN), linear.weight = home(WEIGHT), linear.d_hidden = home(D_HIDDEN), linear.d_weight = home(D_WEIGHT);
+}
+
+static quern_status run_loss(void) {
+    return quern_cross_entropy(device.quern, &loss, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
+}
+static quern_status run_stats(void) {
+    return quern_cross_entropy_stats(device.quern, &loss, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
+}
+/* The shard's stats are made before, without a failure. */
+static quern_status run_combine(void) {
+    return quern_cross_entropy_combine(device.quern, &loss, loss.stats, 1, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
+}
+static quern_status run_gradient(void) {
+    return quern_cross_entropy_gradient(device.quern, &loss, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
+}
+static void keep_stats(void) {
+    write_arena();
+    check_ok(run_stats());
+    memcpy(first, buffer_read(&arena), arena.bytes);
+}
+static void make_blas(void) {
+    check_ok(quern_blas_open(device.quern, NULL, &blas));
+    linear.gemm_user = blas;
+}
+static quern_status open_blas(void) { return quern_blas_open(device.quern, NULL, &blas); }
+static void close_blas(void) { quern_blas_close(blas); }
+static quern_status multiply(void) {
+    quern_gemm_args product = QUERN_GEMM_ARGS_INIT;
+    product.m = ROWS, product.n = WIDTH, product.k = VOCAB;
+    product.a = home(LOGITS), product.b = home(WEIGHT), product.c = home(D_HIDDEN);
+    product.a_dtype = product.b_dtype = product.c_dtype = QUERN_BF16;
+    product.a_stride = VOCAB, product.b_stride = product.c_stride = WIDTH;
+    return quern_blas_gemm(blas, &product, device.stream);
+}
+static quern_status run_linear(void) {
+    return quern_linear_cross_entropy(device.quern, &linear, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
+}
+
+static bool has_blas(void) {
+    if (quern_blas_open(device.quern, NULL, &blas) != QUERN_OK) return false;
+    quern_blas_close(blas);
+    return true;
+}
+
+Test(failures, cross_entropy) {
+    static const struct operation operations[] = {
+        {.name = "quern_cross_entropy", .run = run_loss, .driver_calls = 3},
+        {.name = "quern_cross_entropy_stats", .run = run_stats, .driver_calls = 3},
+        {.name = "quern_cross_entropy_combine", .begin = keep_stats, .run = run_combine, .driver_calls = 3},
+        {.name = "quern_cross_entropy_gradient", .begin = keep_stats, .run = run_gradient, .driver_calls = 3},
+    };
+    open_all(QUERN_CROSS_ENTROPY);
+    fill_loss();
+    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    close_all();
+}
+
+Test(failures, blas) {
+    static const struct operation operations[] = {
+        {.name = "quern_blas_open", .run = open_blas, .end = close_blas, .handle = (void **)&blas, .allocations = 3,
+         .gpu_allocations = 2, .driver_calls = 3},
+        {.name = "quern_blas_gemm", .begin = make_blas, .run = multiply, .finish = close_blas, .driver_calls = 4},
+        {.name = "quern_linear_cross_entropy", .begin = make_blas, .run = run_linear, .finish = close_blas, .driver_calls = 20},
+    };
+    open_all(QUERN_CROSS_ENTROPY);
+    if (!has_blas()) cr_skip_test("no BLAS");
+    fill_loss();
+    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    close_all();
+}
+
+/* ---- Adam ---- */
+
+enum { TENSOR_COUNT = 600, PARTS = 5, TENSOR_BYTES = 4 };
+
+static quern_adam_args adam, planned;
+static quern_adam_plan *plan;
+static quern_adam_tensor tensors[TENSOR_COUNT];
+static quern_gradient gradients[TENSOR_COUNT];
+static quern_gradient_norm_args norm, norm_planned;
+static quern_accumulate_args sum;
+static char *saved;
+static size_t saved_bytes;
+
+/* More tensors than a launch takes and than are checked without an allocation, of one element each. */
+static void fill_tensors(void) {
+    for (int i = 0; i < TENSOR_COUNT; i++) {
+        char *at = (char *)home(TENSORS) + i * PARTS * TENSOR_BYTES;
+        tensors[i] = (quern_adam_tensor){.param = at, .grad = at + 4, .m = at + 8, .v = at + 12, .master = at + 16, .count = 1};
+        gradients[i] = (quern_gradient){.grad = at + 4, .main_grad = (float *)(void *)(at + 16), .count = 1};
+    }
+    check((size_t)(TENSOR_COUNT * PARTS * TENSOR_BYTES) <= (size_t)(ROOMS - TENSORS) * ROOM, "the arena is too small");
+}
+
+static void fill_adam(void) {
+    fill_tensors();
+    memset(first + NUMBERS * ROOM, 0, ROOM);
+    adam = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
+    adam.param_dtype = adam.grad_dtype = adam.m_dtype = adam.v_dtype = QUERN_BF16;
+    adam.master_dtype = QUERN_F32;
+    adam.tensors = tensors, adam.tensor_count = TENSOR_COUNT, adam.lr = 0.01;
+    adam.control.step = home(NUMBERS);
+    planned = adam, planned.tensors = NULL, planned.tensor_count = 0;
+    norm = (quern_gradient_norm_args)QUERN_GRADIENT_NORM_ARGS_INIT;
+    norm.grad_dtype = QUERN_BF16, norm.gradients = gradients, norm.gradient_count = TENSOR_COUNT;
+    norm.norm = home(LOSS);
+    norm_planned = norm, norm_planned.gradients = NULL, norm_planned.gradient_count = 0;
+    sum = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
+    sum.grad_dtype = QUERN_BF16, sum.gradients = gradients, sum.gradient_count = TENSOR_COUNT;
+}
+
+static quern_status run_adam(void) {
+    return quern_adam(device.quern, &adam, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
+}
+static quern_status create_plan(void) { return quern_adam_plan_create(device.quern, &adam, &plan); }
+static void destroy_plan(void) { quern_adam_plan_destroy(plan); }
+static void make_plan(void) {
+    check_ok(create_plan());
+    planned.plan = plan, norm_planned.plan = plan;
+}
+static quern_status run_plan(void) {
+    return quern_adam(device.quern, &planned, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
+}
+static quern_status run_norm(void) {
+    return quern_gradient_norm(device.quern, &norm, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
+}
+static quern_status run_norm_of_plan(void) {
+    return quern_gradient_norm(device.quern, &norm_planned, home(WORKSPACE), WORKSPACE_BYTES, device.stream);
+}
+static quern_status accumulate(void) { return quern_accumulate(device.quern, &sum, device.stream); }
+
+/* A plan's arguments need no control, and a saved state's neither. */
+static quern_status save_adam(void) { return quern_adam_save(device.quern, &adam, saved, saved_bytes); }
+static void save_first(void) {
+    write_arena();
+    check_ok(save_adam());
+}
+static quern_status load_adam(void) { return quern_adam_load(device.quern, &adam, saved, saved_bytes, NULL, NULL); }
+
+/* Into other types, so that values are converted. */
+static quern_status load_converted(void) {
+    quern_adam_args other = adam;
+    other.m_dtype = QUERN_F32, other.v_dtype = QUERN_F32;
+    return quern_adam_load(device.quern, &other, saved, saved_bytes, NULL, NULL);
+}
+
+static void use_few_tensors(void) {
+    adam.tensor_count = 2;
+    adam.step = 1;
+    check_ok(quern_adam_saved_bytes(device.quern, &adam, &saved_bytes));
+    saved = malloc(saved_bytes);
+}
+
+Test(failures, adam) {
+    static const struct operation operations[] = {
+        {.name = "quern_adam", .run = run_adam, .driver_calls = 5},
+        {.name = "quern_adam_plan_create", .run = create_plan, .end = destroy_plan, .handle = (void **)&plan, .allocations = 4,
+         .gpu_allocations = 5, .driver_calls = 8},
+        {.name = "quern_adam with a plan", .begin = make_plan, .run = run_plan, .finish = destroy_plan, .driver_calls = 3},
+        {.name = "quern_gradient_norm", .run = run_norm, .driver_calls = 4},
+        {.name = "quern_gradient_norm of a plan", .begin = make_plan, .run = run_norm_of_plan, .finish = destroy_plan,
+         .driver_calls = 4},
+        {.name = "quern_accumulate", .run = accumulate, .driver_calls = 3},
+    };
+    open_all(QUERN_ADAM);
+    fill_adam();
+    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    close_all();
+}
+
+/* With fewer threads a call is slower, but gives the same.  The workers that have started stay. */
+Test(failures, threads) {
+    static const struct operation o = {.name = "quern_gradient_norm with threads", .run = run_norm};
+    if (test_kind() != QUERN_CPU) cr_skip_test("a GPU has no workers");
+    open_all(QUERN_ADAM);
+    fill_adam();
+    check_ok(quern_set_threads(device.quern, 1, NULL, NULL));
+    run_once(&o);
+    check_ok(quern_set_threads(device.quern, 4, NULL, NULL));
+    for (long number = 1; number <= 3; number++) {
+        const char *failed;
+        long made;
+        write_arena();
+        const quern_status status = run_failing(&o, FAILING_THREADS, number < 3 ? number : 0, 0, &made, &failed);
+        check(status == QUERN_OK, "thread %ld: %s", number, error_detail());
+        check(made == (number < 3 ? number : 2) && !failed == (number == 3), "%ld threads were started", made);
+        check_arena(&o, number, "pthread_create");
+    }
+    close_all();
+}
+
+Test(failures, saved_states) {
+    static const struct operation operations[] = {
+        {.name = "quern_adam_save", .run = save_adam, .allocations = 1, .gpu_allocations = 1, .driver_calls = 10},
+        {.name = "quern_adam_load", .begin = save_first, .run = load_adam, .allocations = 1, .gpu_allocations = 1,
+         .driver_calls = 10},
+        {.name = "quern_adam_load, converted", .begin = save_first, .run = load_converted, .allocations = 1, .gpu_allocations = 1,
+         .driver_calls = 10},
+    };
+    open_all(QUERN_ADAM);
+    fill_adam();
+    use_few_tensors();
+    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    free(saved);
+    close_all();
+}
+
+/* ---- ranks: all those of a group are driven by this thread, so a CPU's group has one ---- */
+
+enum { RANKS = 2, PART = 1 << 16, SENT_ROWS = 4, ROW_BYTES = 8 };
+
+static quern_group_args members[RANKS];
+static quern_group *groups[RANKS];
+static void *parts[RANKS], *own_parts[RANKS], *workspaces[RANKS];
+static quern_ragged_all_to_all_args exchanges[RANKS];
+static quern_ragged_plan *plans[RANKS];
+static size_t part_bytes[RANKS], workspace_bytes[RANKS];
+static int32_t input_offsets[RANKS], sizes[RANKS], output_offsets[RANKS][RANKS];
+static int ranks;
+
+static void fill_ranks(void) {
+    ranks = device.kind == QUERN_CPU ? 1 : RANKS;
+    static char name[64];
+    snprintf(name, sizeof name, "failures.%d", (int)getpid());
+    for (int i = 0; i < ranks; i++) {
+        members[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+        members[i].rank = i, members[i].ranks = ranks, members[i].name = name, members[i].device = device.quern;
+        members[i].timeout = 5, members[i].share_gpu = ranks > 1;
+        part_bytes[i] = workspace_bytes[i] = PART;
+        sizes[i] = SENT_ROWS / ranks, input_offsets[i] = i * sizes[i];
+        for (int from = 0; from < ranks; from++) output_offsets[from][i] = from * (SENT_ROWS / ranks);
+    }
+}
+
+static quern_status create_groups(void) { return quern_group_create(members, ranks, groups); }
+static void destroy_groups(void) {
+    for (int i = 0; i < ranks; i++) check_ok(quern_group_destroy(groups[i]));
+    for (int i = 0; i < ranks; i++) {
+        failing_forget(groups[i]);  /* the library keeps all handles ever made: src/ranks/handles.c */
+        groups[i] = UNTOUCHED;
+    }
+}
+static void make_groups(void) { check_ok(create_groups()); }
+static quern_status run_barrier(void) { return quern_barrier(groups[0], NULL, device.stream); }
+
+static quern_status allocate_parts(void) { return quern_symmetric_alloc(groups, ranks, part_bytes, parts); }
+static void free_parts(void) {
+    for (int i = 0; i < ranks; i++) check_ok(quern_symmetric_free(groups[i], parts[i], device.stream));
+    parts[0] = UNTOUCHED;
+}
+static quern_status register_parts(void) { return quern_symmetric_register(groups, ranks, own_parts, part_bytes); }
+static void unregister_parts(void) {
+    for (int i = 0; i < ranks; i++) check_ok(quern_symmetric_unregister(groups[i], own_parts[i], device.stream));
+}
+
+static void make_exchange(void) {
+    make_groups();
+    check_ok(allocate_parts());
+    check_ok(quern_symmetric_alloc(groups, ranks, part_bytes, workspaces));
+    for (int i = 0; i < ranks; i++) {
+        quern_ragged_all_to_all_args *args = &exchanges[i];
+        *args = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+        args->input = home(LOGITS), args->input_rows = SENT_ROWS, args->row_bytes = ROW_BYTES;
+        args->output = parts[i], args->output_rows = SENT_ROWS;
+        args->input_offsets = input_offsets, args->send_sizes = args->recv_sizes = sizes;
+        args->output_offsets = output_offsets[i];
+    }
+}
+static quern_status create_plans(void) {
+    return quern_ragged_plan_create(groups, ranks, exchanges, workspaces, workspace_bytes, plans);
+}
+static void destroy_plans(void) {
+    for (int i = 0; i < ranks; i++) {
+        check_ok(quern_ragged_plan_destroy(plans[i]));
+        failing_forget(plans[i]);  /* kept for good, like the handles of groups */
+    }
+    plans[0] = UNTOUCHED;
+}
+static void make_plans(void) {
+    make_exchange();
+    check_ok(create_plans());
+}
+static void finish_plans(void) {
+    device_synchronize(&device);
+    destroy_plans();
+    destroy_groups();
+}
+static quern_status run_plans(void) { return quern_ragged_plan_run(plans[0], device.stream); }
+static quern_status exchange(void) {
+    return quern_ragged_all_to_all(groups[0], &exchanges[0], workspaces[0], PART, device.stream);
+}
+
+Test(failures, ranks) {
+    static const struct operation operations[] = {
+        {.name = "quern_group_create", .run = create_groups, .end = destroy_groups,
+         .handle = (void **)&groups[0], .visits_often = true,
+         .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
+        {.name = "quern_symmetric_alloc", .begin = make_groups, .run = allocate_parts, .end = free_parts, .finish = destroy_groups,
+         .handle = &parts[0], .keeps_some = true, .visits_often = true, .allocations = 5, .gpu_allocations = 8, .driver_calls = 10},
+    };
+    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
+    fill_ranks();
+    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    close_all();
+}
+
+Test(failures, registered_memory) {
+    static const struct operation operations[] = {
+        {.name = "quern_symmetric_register", .begin = make_groups, .run = register_parts, .end = unregister_parts,
+         .finish = destroy_groups, .keeps_some = true, .visits_often = true,
+         .allocations = 4, .gpu_allocations = 8, .driver_calls = 10},
+    };
+    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
+    fill_ranks();
+    struct buffer own[RANKS];
+    for (int i = 0; i < ranks; i++) {
+        buffer_open(&own[i], &device, PART, 0, NULL);
+        own_parts[i] = own[i].data;
+    }
+    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    for (int i = 0; i < ranks; i++) buffer_close(&own[i]);
+    close_all();
+}
+
+Test(failures, exchanges) {
+    static const struct operation operations[] = {
+        {.name = "quern_ragged_plan_create", .begin = make_exchange, .run = create_plans, .end = destroy_plans,
+         .finish = destroy_groups, .handle = (void **)&plans[0], .spoils = true, .visits_often = true,
+         .allocations = 2, .gpu_allocations = 4, .driver_calls = 4},
+    };
+    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
+    fill_ranks();
+    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    close_all();
+}
+
+/* A single rank, whose barrier and exchange wait for no other. */
+Test(failures, single_ranks) {
+    static const struct operation operations[] = {
+        {.name = "quern_barrier", .begin = make_groups, .run = run_barrier, .finish = destroy_groups, .spoils = true,
+         .driver_calls = 4},
+        {.name = "quern_ragged_all_to_all", .begin = make_exchange, .run = exchange, .finish = destroy_groups, .spoils = true,
+         .driver_calls = 4},
+        {.name = "quern_ragged_plan_run", .begin = make_plans, .run = run_plans, .finish = finish_plans, .spoils = true,
+         .driver_calls = 4},
+    };
+    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
+    fill_ranks();
+    ranks = members[0].ranks = 1;
+    members[0].share_gpu = 0;
+    sizes[0] = SENT_ROWS;
+    for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    close_all();
+}
