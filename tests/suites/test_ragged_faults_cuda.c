@@ -52,6 +52,12 @@ static void negative_input_offset(struct call *call) { rank_1(call)->input_offse
 static void negative_send_size(struct call *call) { rank_1(call)->send_sizes[entry(2, 0)] = -2; }
 static void negative_output_offset(struct call *call) { rank_1(call)->output_offsets[entry(1, 1)] = -1; }
 static void negative_recv_size(struct call *call) { rank_1(call)->recv_sizes[entry(0, 1)] = -7; }
+static void negative_size_to_0(struct call *call) { rank_1(call)->send_sizes[entry(0, 1)] = -2; }
+static void negative_offset_to_0(struct call *call) { rank_1(call)->output_offsets[entry(0, 0)] = -1; }
+static void negative_offset_of_nothing(struct call *call) {
+    rank_1(call)->send_sizes[entry(0, 1)] = call->c->members[0].recv_sizes[entry(1, 1)] = 0;
+    rank_1(call)->output_offsets[entry(0, 1)] = -4;
+}
 static void beyond_input(struct call *call) { rank_1(call)->input_offsets[entry(2, 1)] = 16; }
 static void far_beyond_input(struct call *call) { rank_1(call)->input_offsets[entry(2, 1)] = INT64_MAX; }
 static void beyond_output(struct call *call) { rank_1(call)->output_offsets[entry(2, 0)] = 16; }
@@ -78,6 +84,8 @@ static const struct mistake in_metadata[] = {
     {negative_send_size, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 0: send_sizes is -2", QUERN_OK},
     {negative_output_offset, QUERN_INVALID_SHAPE, "rank 1, peer 1, update 1: output_offsets is -1", QUERN_OK},
     {negative_recv_size, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: recv_sizes is -7", QUERN_OK},
+    {negative_size_to_0, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: send_sizes is -2", QUERN_OK},
+    {negative_offset_of_nothing, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: output_offsets is -4", QUERN_OK},
     {beyond_input, QUERN_INVALID_SHAPE,
      "rank 1, peer 2, update 1: the slice ends at input row 19, expected at most input_rows, 18", QUERN_OK},
     {far_beyond_input, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 1: the slice ends at input row 9223372036854775807", QUERN_OK},
@@ -90,6 +98,11 @@ static const struct mistake in_metadata[] = {
     {expects_more, QUERN_PEER_MISMATCH,
      "rank 1, peer 2, update 1: the sender's send_sizes is 3, the receiver's recv_sizes is 4", QUERN_OK},
     {overlap, QUERN_INVALID_SHAPE, "rank 0, peer 1, update 1: output row 8 is also written by peer 1, update 0", QUERN_OK},
+};
+
+/* Without a plan the receiver may be the first to notice, since these rows overlap others. */
+static const struct mistake in_plans[] = {
+    {negative_offset_to_0, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 0: output_offsets is -1", QUERN_OK},
 };
 
 static const struct mistake in_arguments[] = {
@@ -120,6 +133,8 @@ static void gather(struct arguments *all, struct gpu_ragged *bench, struct ragge
     struct call call = {c, &all->args[1], (char **)&all->workspace[1], bench->pool[1][RAGGED_PRIVATE]};
     for (size_t i = 0; i < COUNT(in_metadata); i++)
         if (mistake == &in_metadata[i]) mistake->make(&call);
+    for (size_t i = 0; i < COUNT(in_plans); i++)
+        if (mistake == &in_plans[i]) mistake->make(&call);
     for (int rank = 0; rank < RANKS; rank++) {
         all->args[rank] = gpu_ragged_arguments(bench, c, rank, where, all->storage[rank]);
         all->workspace[rank] = bench->workspace[rank];
@@ -199,6 +214,14 @@ static void make_all(const struct mistake *mistakes, size_t count) {
 Test(ragged_faults_cuda, mistakes_in_the_metadata) { make_all(in_metadata, COUNT(in_metadata)); }
 
 Test(ragged_faults_cuda, mistakes_in_the_arguments) { make_all(in_arguments, COUNT(in_arguments)); }
+
+Test(ragged_faults_cuda, mistakes_in_plans) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    open_bench(&bench, &group);
+    for (size_t i = 0; i < COUNT(in_plans); i++) plan_with(&bench, &in_plans[i], i);
+    close_bench(&bench);
+}
 
 /* ---- one group and one case, ready for calls ---- */
 
