@@ -247,6 +247,84 @@ static void call_on(struct scene *s, int rank) {
                                      s->group.device[rank].stream));
 }
 
+/* ---- plans that are refused ---- */
+
+static quern_status make_plan(struct scene *s) {
+    quern_ragged_plan *plans[RANKS] = {NULL};
+    quern_status status = quern_ragged_plan_create(s->group.group, RANKS, s->all.args, s->all.workspace, s->all.bytes, plans);
+    for (int rank = 0; rank < RANKS; rank++) {
+        check(!plans[rank] == (status != QUERN_OK), "rank %d: a plan of a call that gave %s", rank, quern_status_string(status));
+        check_ok(quern_ragged_plan_destroy(plans[rank]));
+    }
+    return status;
+}
+
+/* The refusal leaves the group usable. */
+static void refuse_plan(struct scene *s, quern_status status, const char *text) {
+    check_status(make_plan(s), status);
+    expect_detail(text);
+    gpu_ragged_run(&s->bench, &s->c, METADATA_IN_PLAN);
+    gather(&s->all, &s->bench, &s->c, METADATA_IN_PLAN, NULL);
+}
+
+Test(ragged_faults_cuda, a_plan_takes_metadata_of_the_host) {
+    struct scene s;
+    open_scene(&s);
+    for (int rank = 0; rank < RANKS; rank++) {
+        char text[100];
+        gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+        s.all.args[rank].metadata_on_device = 1;
+        snprintf(text, sizeof text, "rank %d: args.metadata_on_device is set: a plan takes metadata in host memory", rank);
+        refuse_plan(&s, QUERN_INVALID_ARGUMENT, text);
+    }
+    close_scene(&s);
+}
+
+Test(ragged_faults_cuda, the_members_of_a_plan_agree) {
+    static const int part[] = {1, 2};
+    struct scene s;
+    open_scene(&s);
+    gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+    s.all.args[1].members = part, s.all.args[1].member_count = 2;
+    refuse_plan(&s, QUERN_PEER_MISMATCH, "rank 0: args.members differ from those of rank 1: expected the same");
+    s.all.args[1].members = s.all.args[2].members = part, s.all.args[1].member_count = s.all.args[2].member_count = 2;
+    refuse_plan(&s, QUERN_PEER_MISMATCH, "rank 0: args.members differ from those of rank 1: expected the same");
+    close_scene(&s);
+}
+
+/* Ranks 0 and 2 have their workspaces OFFSET bytes into memory of which rank 1 has this much. */
+enum { OFFSET = 256 };
+
+static void move_workspaces(struct scene *s, size_t bytes_of_rank_1) {
+    void *parts[RANKS];
+    check_ok(quern_symmetric_alloc(s->group.group, RANKS, (size_t[]){WORKSPACE, bytes_of_rank_1, WORKSPACE}, parts));
+    gather(&s->all, &s->bench, &s->c, METADATA_IN_PLAN, NULL);
+    for (int rank = 0; rank < RANKS; rank += 2) s->all.workspace[rank] = (char *)parts[rank] + OFFSET;
+}
+
+Test(ragged_faults_cuda, the_workspace_of_a_rank_is_at_its_peers_too) {
+    struct scene s;
+    open_scene(&s);
+    move_workspaces(&s, 8);
+    check_status(make_plan(&s), QUERN_INVALID_ARGUMENT);
+    expect_detail("rank 0: workspace begins 256 bytes into an allocation of which rank 1 has 8: expected ");
+    const size_t needed = (size_t)strtoll(strstr(error_detail(), "expected ") + strlen("expected "), NULL, 10);
+    check(needed > RANKS * UPDATES && needed < WORKSPACE / 2, "%zu bytes are expected", needed);
+    move_workspaces(&s, OFFSET + needed - 1);
+    check_status(make_plan(&s), QUERN_INVALID_ARGUMENT);
+    move_workspaces(&s, OFFSET + needed);
+    check_ok(make_plan(&s));
+    move_workspaces(&s, OFFSET + needed - 1);
+    gpu_ragged_fill(&s.bench, &s.c, 0);
+    for (int rank = 0; rank < RANKS; rank++)
+        check_status(quern_ragged_all_to_all(s.group.group[rank], &s.all.args[rank], s.all.workspace[rank], s.all.bytes[rank],
+                                             s.group.device[rank].stream), rank == 1 ? QUERN_OK : QUERN_INVALID_ARGUMENT);
+    gpu_ragged_compare(&s.bench, &s.c, "a workspace that a peer does not have");
+    for (int rank = 0; rank < RANKS; rank++)
+        check_status(quern_group_status(s.group.group[rank]), QUERN_PEER_MISMATCH);
+    close_scene(&s);
+}
+
 /* ---- valid calls ---- */
 
 Test(ragged_faults_cuda, overlaps_are_looked_for_on_request_only) {
