@@ -399,3 +399,107 @@ Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
     check(!handles[0] && !handles[1] && !name_exists("/dev/shm/quern.half"), "something is left");
     gpu_group_close(&group);
 }
+
+/* ---- the ranks of one call ---- */
+
+enum { PAIR = 2 };
+
+/* Two ranks of one group, on devices that are prepared. */
+static void pair_args(const struct gpu_group *group, quern_group_args *args) {
+    for (int rank = 0; rank < PAIR; rank++) {
+        args[rank] = next_args(group, rank);
+        args[rank].ranks = PAIR;
+        args[rank].name = "pair";
+        args[rank].first_epoch = 7;
+        args[rank].share_gpu = group->devices < PAIR;
+    }
+}
+
+static void refuse_pair(const quern_group_args *args, quern_status status, const char *text) {
+    quern_group *handles[PAIR] = {(quern_group *)8, (quern_group *)16};
+    check_status(quern_group_create(args, PAIR, handles), status);
+    check(strstr(error_detail(), text), "the detail is \"%s\": expected \"%s\"", error_detail(), text);
+    check(handles[0] == (quern_group *)8 && handles[1] == (quern_group *)16, "a refused call wrote a handle: %s", text);
+    check(!name_exists("/dev/shm/quern.pair") && !name_exists("/dev/shm/quern.other"), "a refused call left a name: %s", text);
+}
+
+static void create_pair(const quern_group_args *args) {
+    quern_group *handles[PAIR];
+    check_ok(quern_group_create(args, PAIR, handles));
+    for (int rank = 0; rank < PAIR; rank++) check_ok(quern_group_destroy(handles[rank]));
+}
+
+static void other_name(quern_group_args *args) { args[1].name = "other"; }
+static void name_of_one(quern_group_args *args) { args[0].ranks = args[1].ranks = 1, args[1].rank = 0, args[0].name = NULL; }
+static void name_of_the_first(quern_group_args *args) { name_of_one(args), args[0].name = "pair", args[1].name = NULL; }
+static void other_ranks(quern_group_args *args) { args[1].ranks = 3; }
+static void other_timeout(quern_group_args *args) { args[1].timeout = 31; }
+static void other_epoch(quern_group_args *args) { args[1].first_epoch = 8; }
+static void one_rank(quern_group_args *args) { args[0].rank = 1; }
+static void one_rank_no_name(quern_group_args *args) { name_of_one(args), args[1].name = NULL; }
+
+Test(barrier_cuda, the_ranks_of_one_call_are_of_one_group) {
+    static const char differ[] = "args[1] differs from args[0] in name, ranks, timeout or first_epoch: expected one group";
+    static const struct {
+        void (*make)(quern_group_args *args);
+        const char *text;
+    } mistakes[] = {
+        {other_name, differ}, {name_of_one, differ}, {name_of_the_first, differ}, {other_ranks, differ}, {other_timeout, differ},
+        {other_epoch, differ}, {one_rank, "args[0] and args[1] both are rank 1"},
+        {one_rank_no_name, "args[0] and args[1] both are rank 0"},
+    };
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = PAIR);
+    quern_group_args args[PAIR];
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        pair_args(&group, args);
+        mistakes[i].make(args);
+        refuse_pair(args, QUERN_INVALID_ARGUMENT, mistakes[i].text);
+    }
+    pair_args(&group, args);
+    create_pair(args);
+    gpu_group_close(&group);
+}
+
+Test(barrier_cuda, each_device_of_a_call_must_be_prepared) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = PAIR);
+    quern_group_args args[PAIR];
+    for (int rank = 0; rank < PAIR; rank++) {
+        quern_device *device;
+        check_ok(quern_device_open(QUERN_CUDA, group.device[rank].ordinal, &device));
+        pair_args(&group, args);
+        args[rank].device = device;
+        refuse_pair(args, QUERN_NOT_PREPARED, "has no barrier ready: call quern_prepare with QUERN_BARRIER first");
+        check_ok(quern_prepare(device, QUERN_ADAM));
+        refuse_pair(args, QUERN_NOT_PREPARED, "has no barrier ready: call quern_prepare with QUERN_BARRIER first");
+        check_ok(quern_prepare(device, QUERN_BARRIER));
+        create_pair(args);
+        quern_device_close(device);
+    }
+    gpu_group_close(&group);
+}
+
+/* A blocking launch of one rank would wait for that of the next, which the same thread makes later. */
+Test(barrier_cuda, launches_that_block_need_a_thread_for_each_gpu) {
+    static const char *const unset[] = {"0", ""}, *const set[] = {"1", "2", "yes", "00"};
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = PAIR);
+    quern_group_args args[PAIR];
+    pair_args(&group, args);
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
+        setenv("CUDA_LAUNCH_BLOCKING", set[i], 1);
+        refuse_pair(args, QUERN_NOT_SUPPORTED, "CUDA_LAUNCH_BLOCKING is set: one thread cannot drive 2 GPUs");
+    }
+    quern_group_args alone = args[0];
+    quern_group *handle;
+    alone.ranks = 1;
+    check_ok(quern_group_create(&alone, 1, &handle));
+    check_ok(quern_group_destroy(handle));
+    for (size_t i = 0; i < sizeof unset / sizeof *unset; i++) {
+        setenv("CUDA_LAUNCH_BLOCKING", unset[i], 1);
+        create_pair(args);
+    }
+    unsetenv("CUDA_LAUNCH_BLOCKING");
+    gpu_group_close(&group);
+}

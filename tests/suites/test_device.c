@@ -181,12 +181,23 @@ Test(device, threads_of_a_cpu) {
     check_ok(quern_device_get_info(device, &info));
     check(info.multiprocessors == 3, "%d threads", info.multiprocessors);
     check_status(quern_set_threads(device, -1, NULL, NULL), QUERN_INVALID_ARGUMENT);
+    check_status(quern_set_threads(device, 1025, NULL, NULL), QUERN_INVALID_ARGUMENT);
+    check(strstr(error_detail(), "threads is 1025: expected 0 to 1024"), "the detail is \"%s\"", error_detail());
+    check_ok(quern_device_get_info(device, &info));
+    check(info.multiprocessors == 3, "a refused call set %d threads", info.multiprocessors);
+    check_ok(quern_set_threads(device, 1024, NULL, NULL));
+    check_ok(quern_device_get_info(device, &info));
+    check(info.multiprocessors == 1024, "%d threads instead of 1024", info.multiprocessors);
     check_status(quern_set_threads(NULL, 1, NULL, NULL), QUERN_NULL_POINTER);
     quern_device_close(device);
     setenv("QUERN_THREADS", "5", 1);
     check_ok(quern_device_open(QUERN_CPU, 0, &device));
     check_ok(quern_device_get_info(device, &info));
     check(info.multiprocessors == 5, "QUERN_THREADS=5 gave %d threads", info.multiprocessors);
+    check_ok(quern_set_threads(device, 3, NULL, NULL));
+    check_ok(quern_set_threads(device, 0, NULL, NULL));
+    check_ok(quern_device_get_info(device, &info));
+    check(info.multiprocessors == 5, "0 gave %d threads instead of the default, QUERN_THREADS=5", info.multiprocessors);
     quern_device_close(device);
 }
 

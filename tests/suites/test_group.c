@@ -226,6 +226,37 @@ Test(group, refuses_bad_arguments_of_split) {
     quern_device_close(device);
 }
 
+/* Rank 0 has the handles of all ranks of its process, but the others are other threads. */
+static quern_status pass_handles_of_others(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20), **all = rank->shared, *made[2] = {UNTOUCHED, UNTOUCHED};
+    all[rank->rank] = group;
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (rank->rank == 0) {
+        static const char words[] = "count is 2: a thread is one CPU rank, so pass its one handle";
+        static char memory[2][64];
+        const quern_ragged_all_to_all_args args[2] = {QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT, QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT};
+        void *pointers[2] = {memory[0], memory[1]};
+        quern_ragged_plan *plans[2] = {NULL, NULL};
+        const size_t bytes[2] = {64, 64};
+        rank_status(rank, quern_group_split(all, 2, (int[]){0, 0}, (int[]){0, 1}, made), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, words);
+        rank_status(rank, quern_symmetric_register(all, 2, pointers, bytes), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, words);
+        rank_status(rank, quern_ragged_plan_create(all, 2, args, pointers, bytes, plans), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, words);
+        rank_status(rank, quern_symmetric_alloc(all, 2, bytes, pointers), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, words);
+        rank_check(rank, made[0] == UNTOUCHED && made[1] == UNTOUCHED && !plans[0] && !plans[1] && pointers[0] == memory[0] &&
+                   pointers[1] == memory[1], "a refused call wrote");
+    }
+    rank_ok(rank, quern_barrier(group, NULL, NULL));  /* the refusal was of rank 0 alone */
+    return quern_group_destroy(group);
+}
+
+Test(group, takes_one_handle_of_a_thread) {
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = pass_handles_of_others, .shared_bytes = SHARED_BYTES);
+}
+
 /* ---- joining ---- */
 
 static quern_status create_again_and_again(struct rank *rank) {

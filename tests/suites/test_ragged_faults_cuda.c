@@ -52,6 +52,12 @@ static void negative_input_offset(struct call *call) { rank_1(call)->input_offse
 static void negative_send_size(struct call *call) { rank_1(call)->send_sizes[entry(2, 0)] = -2; }
 static void negative_output_offset(struct call *call) { rank_1(call)->output_offsets[entry(1, 1)] = -1; }
 static void negative_recv_size(struct call *call) { rank_1(call)->recv_sizes[entry(0, 1)] = -7; }
+static void negative_size_to_0(struct call *call) { rank_1(call)->send_sizes[entry(0, 1)] = -2; }
+static void negative_offset_to_0(struct call *call) { rank_1(call)->output_offsets[entry(0, 0)] = -1; }
+static void negative_offset_of_nothing(struct call *call) {
+    rank_1(call)->send_sizes[entry(0, 1)] = call->c->members[0].recv_sizes[entry(1, 1)] = 0;
+    rank_1(call)->output_offsets[entry(0, 1)] = -4;
+}
 static void beyond_input(struct call *call) { rank_1(call)->input_offsets[entry(2, 1)] = 16; }
 static void far_beyond_input(struct call *call) { rank_1(call)->input_offsets[entry(2, 1)] = INT64_MAX; }
 static void beyond_output(struct call *call) { rank_1(call)->output_offsets[entry(2, 0)] = 16; }
@@ -78,6 +84,8 @@ static const struct mistake in_metadata[] = {
     {negative_send_size, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 0: send_sizes is -2", QUERN_OK},
     {negative_output_offset, QUERN_INVALID_SHAPE, "rank 1, peer 1, update 1: output_offsets is -1", QUERN_OK},
     {negative_recv_size, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: recv_sizes is -7", QUERN_OK},
+    {negative_size_to_0, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: send_sizes is -2", QUERN_OK},
+    {negative_offset_of_nothing, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 1: output_offsets is -4", QUERN_OK},
     {beyond_input, QUERN_INVALID_SHAPE,
      "rank 1, peer 2, update 1: the slice ends at input row 19, expected at most input_rows, 18", QUERN_OK},
     {far_beyond_input, QUERN_INVALID_SHAPE, "rank 1, peer 2, update 1: the slice ends at input row 9223372036854775807", QUERN_OK},
@@ -90,6 +98,11 @@ static const struct mistake in_metadata[] = {
     {expects_more, QUERN_PEER_MISMATCH,
      "rank 1, peer 2, update 1: the sender's send_sizes is 3, the receiver's recv_sizes is 4", QUERN_OK},
     {overlap, QUERN_INVALID_SHAPE, "rank 0, peer 1, update 1: output row 8 is also written by peer 1, update 0", QUERN_OK},
+};
+
+/* Without a plan the receiver may be the first to notice, since these rows overlap others. */
+static const struct mistake in_plans[] = {
+    {negative_offset_to_0, QUERN_INVALID_SHAPE, "rank 1, peer 0, update 0: output_offsets is -1", QUERN_OK},
 };
 
 static const struct mistake in_arguments[] = {
@@ -120,6 +133,8 @@ static void gather(struct arguments *all, struct gpu_ragged *bench, struct ragge
     struct call call = {c, &all->args[1], (char **)&all->workspace[1], bench->pool[1][RAGGED_PRIVATE]};
     for (size_t i = 0; i < COUNT(in_metadata); i++)
         if (mistake == &in_metadata[i]) mistake->make(&call);
+    for (size_t i = 0; i < COUNT(in_plans); i++)
+        if (mistake == &in_plans[i]) mistake->make(&call);
     for (int rank = 0; rank < RANKS; rank++) {
         all->args[rank] = gpu_ragged_arguments(bench, c, rank, where, all->storage[rank]);
         all->workspace[rank] = bench->workspace[rank];
@@ -200,6 +215,14 @@ Test(ragged_faults_cuda, mistakes_in_the_metadata) { make_all(in_metadata, COUNT
 
 Test(ragged_faults_cuda, mistakes_in_the_arguments) { make_all(in_arguments, COUNT(in_arguments)); }
 
+Test(ragged_faults_cuda, mistakes_in_plans) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    open_bench(&bench, &group);
+    for (size_t i = 0; i < COUNT(in_plans); i++) plan_with(&bench, &in_plans[i], i);
+    close_bench(&bench);
+}
+
 /* ---- one group and one case, ready for calls ---- */
 
 struct scene {
@@ -222,6 +245,84 @@ static void close_scene(struct scene *s) {
 static void call_on(struct scene *s, int rank) {
     check_ok(quern_ragged_all_to_all(s->group.group[rank], &s->all.args[rank], s->all.workspace[rank], s->all.bytes[rank],
                                      s->group.device[rank].stream));
+}
+
+/* ---- plans that are refused ---- */
+
+static quern_status make_plan(struct scene *s) {
+    quern_ragged_plan *plans[RANKS] = {NULL};
+    quern_status status = quern_ragged_plan_create(s->group.group, RANKS, s->all.args, s->all.workspace, s->all.bytes, plans);
+    for (int rank = 0; rank < RANKS; rank++) {
+        check(!plans[rank] == (status != QUERN_OK), "rank %d: a plan of a call that gave %s", rank, quern_status_string(status));
+        check_ok(quern_ragged_plan_destroy(plans[rank]));
+    }
+    return status;
+}
+
+/* The refusal leaves the group usable. */
+static void refuse_plan(struct scene *s, quern_status status, const char *text) {
+    check_status(make_plan(s), status);
+    expect_detail(text);
+    gpu_ragged_run(&s->bench, &s->c, METADATA_IN_PLAN);
+    gather(&s->all, &s->bench, &s->c, METADATA_IN_PLAN, NULL);
+}
+
+Test(ragged_faults_cuda, a_plan_takes_metadata_of_the_host) {
+    struct scene s;
+    open_scene(&s);
+    for (int rank = 0; rank < RANKS; rank++) {
+        char text[100];
+        gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+        s.all.args[rank].metadata_on_device = 1;
+        snprintf(text, sizeof text, "rank %d: args.metadata_on_device is set: a plan takes metadata in host memory", rank);
+        refuse_plan(&s, QUERN_INVALID_ARGUMENT, text);
+    }
+    close_scene(&s);
+}
+
+Test(ragged_faults_cuda, the_members_of_a_plan_agree) {
+    static const int part[] = {1, 2};
+    struct scene s;
+    open_scene(&s);
+    gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+    s.all.args[1].members = part, s.all.args[1].member_count = 2;
+    refuse_plan(&s, QUERN_PEER_MISMATCH, "rank 0: args.members differ from those of rank 1: expected the same");
+    s.all.args[1].members = s.all.args[2].members = part, s.all.args[1].member_count = s.all.args[2].member_count = 2;
+    refuse_plan(&s, QUERN_PEER_MISMATCH, "rank 0: args.members differ from those of rank 1: expected the same");
+    close_scene(&s);
+}
+
+/* Ranks 0 and 2 have their workspaces OFFSET bytes into memory of which rank 1 has this much. */
+enum { OFFSET = 256 };
+
+static void move_workspaces(struct scene *s, size_t bytes_of_rank_1) {
+    void *parts[RANKS];
+    check_ok(quern_symmetric_alloc(s->group.group, RANKS, (size_t[]){WORKSPACE, bytes_of_rank_1, WORKSPACE}, parts));
+    gather(&s->all, &s->bench, &s->c, METADATA_IN_PLAN, NULL);
+    for (int rank = 0; rank < RANKS; rank += 2) s->all.workspace[rank] = (char *)parts[rank] + OFFSET;
+}
+
+Test(ragged_faults_cuda, the_workspace_of_a_rank_is_at_its_peers_too) {
+    struct scene s;
+    open_scene(&s);
+    move_workspaces(&s, 8);
+    check_status(make_plan(&s), QUERN_INVALID_ARGUMENT);
+    expect_detail("rank 0: workspace begins 256 bytes into an allocation of which rank 1 has 8: expected ");
+    const size_t needed = (size_t)strtoll(strstr(error_detail(), "expected ") + strlen("expected "), NULL, 10);
+    check(needed > RANKS * UPDATES && needed < WORKSPACE / 2, "%zu bytes are expected", needed);
+    move_workspaces(&s, OFFSET + needed - 1);
+    check_status(make_plan(&s), QUERN_INVALID_ARGUMENT);
+    move_workspaces(&s, OFFSET + needed);
+    check_ok(make_plan(&s));
+    move_workspaces(&s, OFFSET + needed - 1);
+    gpu_ragged_fill(&s.bench, &s.c, 0);
+    for (int rank = 0; rank < RANKS; rank++)
+        check_status(quern_ragged_all_to_all(s.group.group[rank], &s.all.args[rank], s.all.workspace[rank], s.all.bytes[rank],
+                                             s.group.device[rank].stream), rank == 1 ? QUERN_OK : QUERN_INVALID_ARGUMENT);
+    gpu_ragged_compare(&s.bench, &s.c, "a workspace that a peer does not have");
+    for (int rank = 0; rank < RANKS; rank++)
+        check_status(quern_group_status(s.group.group[rank]), QUERN_PEER_MISMATCH);
+    close_scene(&s);
 }
 
 /* ---- valid calls ---- */

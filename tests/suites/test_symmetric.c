@@ -176,6 +176,10 @@ static quern_status name_places(struct rank *rank) {
                        "a name means another place");
             rank_check(rank, !quern_symmetric_resolve(member, place.id, 3, 8, peer), "a name reaches too far");
             rank_check(rank, !quern_symmetric_resolve(member, place.id, -1, 1, peer), "a name reaches before the range");
+            rank_check(rank, !quern_symmetric_resolve(member, place.id, 4, -1, peer), "a name reaches backwards");
+            rank_check(rank, quern_symmetric_resolve(member, place.id, 10, 0, peer), "a name does not reach the end");
+            rank_check(rank, !quern_symmetric_resolve(member, place.id, 11, 0, peer), "a name begins behind the range");
+            rank_check(rank, !quern_symmetric_resolve(member, place.id, INT64_MAX, INT64_MAX, peer), "a name is far away");
             rank_check(rank, !quern_symmetric_resolve(member, place.id + 1, 0, 1, peer), "a name that was never given");
         }
     }
@@ -582,6 +586,31 @@ static void refuse_range(struct rank *rank, quern_group *group, char *usual, siz
     size_t bytes = rank->rank == 1 ? other_bytes : usual_bytes;
     rank_status(rank, quern_symmetric_register(&group, 1, &pointer, &bytes), status);
     rank_check_detail(rank, why);
+}
+
+/* Rank 1 passes no pointers, or no sizes; every rank gets the error. */
+static quern_status register_nothing(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    char *memory = calloc(1, 100);
+    size_t bytes = 100;
+    void *pointer = memory;
+    const bool errs = rank->rank == 1;
+    rank_status(rank, quern_symmetric_register(&group, 1, errs ? NULL : &pointer, &bytes), QUERN_NULL_POINTER);
+    rank_check_detail(rank, "rank 1: pointers is NULL");
+    rank_status(rank, quern_symmetric_register(&group, 1, &pointer, errs ? NULL : &bytes), QUERN_NULL_POINTER);
+    rank_check_detail(rank, "rank 1: bytes is NULL");
+    rank_status(rank, quern_symmetric_register(&group, 1, errs ? NULL : &pointer, errs ? NULL : &bytes), QUERN_NULL_POINTER);
+    rank_check_detail(rank, "rank 1: bytes is NULL");
+    refuse_peer(rank, group, memory, 0, "not in symmetric memory");
+    register_range(rank, group, memory, bytes);
+    meet(rank, group);
+    rank_ok(rank, quern_group_destroy(group));
+    free(memory);
+    return QUERN_OK;
+}
+
+Test(symmetric, a_registration_needs_pointers_and_sizes) {
+    check_ranks(.kind = RANK_THREADS, .count = 3, .function = register_nothing);
 }
 
 static quern_status overlap(struct rank *rank) {

@@ -155,11 +155,11 @@ static void gather_inbox(const struct creation *creation, const struct quern_rag
     }
 }
 
-/* The sender itself reports its negative numbers. */
-static void forgive_negatives(const struct quern_ragged_call *call, struct quern_ragged_notice *inbox) {
+/* The sender itself reports its negative numbers.  Whatever a receiver says of their slices would be misleading. */
+static bool has_negatives(const struct quern_ragged_call *call, const struct quern_ragged_notice *inbox) {
     for (int64_t entry = 0; entry < quern_ragged_entries(call); entry++)
-        if (inbox[entry].size < 0 || inbox[entry].output_offset < 0)
-            inbox[entry] = (struct quern_ragged_notice){.size = quern_ragged_metadata(call, call->recv_sizes, entry)};
+        if (inbox[entry].size < 0 || inbox[entry].output_offset < 0) return true;
+    return false;
 }
 
 static quern_status check_receives(const struct creation *creation, const struct quern_ragged_call *call,
@@ -172,8 +172,8 @@ static quern_status check_receives(const struct creation *creation, const struct
         status = quern_fail(call->member->device, QUERN_OUT_OF_MEMORY, "no memory for a plan of %zu slices", entries);
     } else {
         gather_inbox(creation, call, inbox);
-        forgive_negatives(call, inbox);
-        if (places_agree(creation, call, inbox, report)) quern_ragged_check_receives(call, inbox, order, report);
+        if (!has_negatives(call, inbox) && places_agree(creation, call, inbox, report))
+            quern_ragged_check_receives(call, inbox, order, report);
     }
     free(inbox);
     free(order);
