@@ -827,7 +827,7 @@ typedef struct quern_gradient_norm_args {
     quern_dtype grad_dtype;      /* F32, F16 or BF16 */
     const quern_gradient *gradients;  /* [gradient_count], in host memory, read before the call returns; main_grad is not used */
     int64_t gradient_count;      /* below 2^32 */
-    const quern_adam_plan *plan; /* replaces gradients: the gradients of the plan */
+    const quern_adam_plan *plan; /* replaces gradients: those of the plan.  No array of it may overlap an output or the workspace */
     double max_norm;             /* >= 0; 0: no clipping */
     double grad_scale;           /* > 0; 0: 1 */
     const float *grad_scale_pointer;  /* [1], in the memory of the device, not checked: replaces grad_scale; NULL: not used */

@@ -141,7 +141,7 @@ static quern_status check_apart(const struct quern_cross_entropy_call *loss, con
     struct quern_cross_entropy_ranges ranges;
     const int64_t rows = args->loss.rows, vocab = args->loss.vocab, width = args->width;
     const int64_t hidden = matrix_bytes(rows, width, args->hidden_stride, args->hidden_dtype);
-    const int64_t weight = matrix_bytes(rows ? vocab : 0, width, args->weight_stride, args->weight_dtype);
+    const int64_t weight = matrix_bytes(args->weight ? vocab : 0, width, args->weight_stride, args->weight_dtype);
     const int64_t d_hidden = matrix_bytes(rows, width, args->d_hidden_stride, args->hidden_dtype);
     const int64_t d_weight = matrix_bytes(vocab, width, args->d_weight_stride, QUERN_F32);
     quern_cross_entropy_list_ranges(loss, &ranges);
@@ -195,6 +195,14 @@ static void fill_calls(struct linear_call *call, quern_device *device, char *wor
     quern_cross_entropy_fill(&call->all, inside(workspace, logits_bytes(args)));
     quern_cross_entropy_fill(&call->chunk, inside(workspace, logits_bytes(args) + all_bytes(device, args)));
     call->chunk.problem.kept_of_bad_rows &= ~QUERN_KEPT_GRAD;  /* the products read the gradient of every row */
+}
+
+/* The pointers of the loss, and then all buffers; those of the logits are in the workspace. */
+static quern_status check_loss(const struct linear_call *call, const void *workspace, size_t bytes) {
+    const struct quern_cross_entropy_call loss = begin_call(call->all.device, &call->args, NULL);
+    struct quern_cross_entropy_ranges ranges;
+    quern_status status = quern_cross_entropy_check_step(&call->all, &ranges);
+    return status == QUERN_OK ? check_apart(&loss, &call->args, workspace, bytes) : status;
 }
 
 /* ---- a chunk ---- */
@@ -308,13 +316,10 @@ quern_status quern_linear_cross_entropy(quern_device *device, const quern_linear
     if (status == QUERN_OK) status = check_pointers(device, &call.args);
     const size_t needed = status == QUERN_OK ? needed_bytes(device, &call.args) : 0;
     if (status == QUERN_OK) status = quern_check_workspace(device, workspace, workspace_bytes, needed);
-    if (status == QUERN_OK) call.all = begin_call(device, &call.args, stream);
-    if (status == QUERN_OK) status = check_apart(&call.all, &call.args, workspace, needed);
-    if (status == QUERN_OK) status = quern_check_stream(device, stream);
     if (status != QUERN_OK) return status;
     fill_calls(&call, device, workspace, stream);
-    struct quern_cross_entropy_ranges ranges;
-    status = quern_cross_entropy_check_step(&call.all, &ranges);
+    status = check_loss(&call, workspace, needed);
+    if (status == QUERN_OK) status = quern_check_stream(device, stream);
     if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call.all);
     if (status == QUERN_OK) status = run_task(&call.all, QUERN_COUNT_LABELS);
     if (status == QUERN_OK) status = run_chunks(&call);

@@ -174,6 +174,15 @@ CPU = [
     ("unchecked padding", ARGUMENTS,
      'check_at_least(device, "args.padded_vocab", args->padded_vocab, "vocab", args->vocab)',
      'check_at_least(device, "args.padded_vocab", args->padded_vocab, "0", 0)', "test_arguments"),
+    ("a gradient that ends before its padding", ARGUMENTS,
+     "matrix_bytes(args, args->grad, args->padded_vocab, args->grad_stride)",
+     "matrix_bytes(args, args->grad, args->vocab, args->grad_stride)", "test_overlaps"),
+    ("the combining step's report not checked", ARGUMENTS,
+     "0, WHOLE | COMBINE, WHOLE | COMBINE},\n    }};", "0, WHOLE, WHOLE | COMBINE},\n    }};", "test_arguments"),
+    ("a chunk's upstream gradients without their stride", LINEAR,
+     "all->grad_loss + first * all->grad_loss_stride", "all->grad_loss + first", "test_linear_cross_entropy"),
+    ("losses summed in fp32", HOST, "    double sum = 0;\n", "    float sum = 0;\n", ROWS),
+    ("an entropy below zero", ROW, "return entropy < 0 ? 0 : entropy;", "return entropy;", "test_bounds"),
     ("argmax asked of a plain kernel", ARGUMENTS,
      "|| args->class_weights || args->entropy || args->argmax;",
      "|| args->class_weights || args->entropy;", "test_dispatch"),
@@ -206,9 +215,13 @@ CPU = [
     ("strict labels not checked before the products", LINEAR,
      "    if (status == QUERN_OK) status = quern_cross_entropy_check_labels(&call.all);\n",
      "", "test_linear_cross_entropy"),
+    ("overlaps before pointers", LINEAR, "quern_status status = quern_cross_entropy_check_step(&call->all, &ranges);",
+     "quern_status status = check_apart(&loss, &call->args, workspace, bytes);\n"
+     "    if (status == QUERN_OK) status = quern_cross_entropy_check_step(&call->all, &ranges);", "test_linear_cross_entropy"),
 ]
 
 EMULATED = [
+    ("an entropy below zero", GPU_STATS, "entropy = entropy < 0 ? 0.0 : entropy;", "", "test_bounds"),
     ("shifted label", GPU_GRADIENT,
      "        const uint64_t own = (uint64_t)(label - column);",
      "        const uint64_t own = (uint64_t)(label + 1 - column);", PLAIN),

@@ -9,6 +9,8 @@ CPU = [
      "pthread_join(dismissed[i], NULL);", "pthread_detach(dismissed[i]);", HOST),
     ("workers that outlive the last device", "src/runtime/threads.c",
      "    if (pool.devices)\n        pthread_mutex_unlock", "    if (pool.generation)\n        pthread_mutex_unlock", HOST),
+    ("workers beyond the device's threads", "src/runtime/threads.c", "        if (job->seats == 0) continue;\n", "", "test_device"),
+    ("a worker too many", "src/runtime/threads.c", "grow_pool(threads - 1);", "grow_pool(threads);", "test_device"),
     ("workers of another process awaited", "src/runtime/threads.c",
      "pool.workers && pool.process == getpid() ? pool.workers : 0;", "pool.workers;", HOST),
     ("a pool that remembers the workers of the parent", "src/runtime/threads.c",

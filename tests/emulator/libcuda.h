@@ -143,6 +143,7 @@ struct Function {
 struct Library {
   Image image;
   std::map<std::string, std::unique_ptr<Function>> functions;
+  Context *context = nullptr;  // of a module, whose functions run in it only
 };
 
 // ---- memory ----

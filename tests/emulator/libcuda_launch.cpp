@@ -197,6 +197,7 @@ Result params_of(const Kernel &k, void **params, void **extra, std::vector<u8> &
 Result launch(Function *f, Shape shape, void *stream_handle, void **params, void **extra) {
   Stream *stream = stream_of(stream_handle);
   if (!f || !stream) return invalid_handle;
+  if (f->library->context && f->library->context != stream->context) return invalid_handle;
   Device &device = *stream->context->device;
   Result error = success;
   const Kernel *k = kernel_for(*f, device, error);
@@ -355,6 +356,7 @@ API Result cuModuleLoadData(Library **module, const void *image) {
   if (!module) return invalid_value;
   if (Result r = refuse_during_capture()) return r;
   if (Result r = load(module, image)) return r;
+  (*module)->context = current_context();
   if (choose_entry((*module)->image, context().device->capability)) return success;
   delete *module;
   *module = nullptr;

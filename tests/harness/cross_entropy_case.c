@@ -13,6 +13,19 @@
 /* Seeds of the kinds of random numbers within one case. */
 enum { LOGITS = 1, LABELS = 2, UPSTREAM = 3, WEIGHTS = 4, CUTS = 5 };
 
+/* ---- the rows of the table ---- */
+
+void for_each_cross_entropy_row(cross_entropy_row_test *body) {
+    int rows = 0;
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row), rows++) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        body(&device, row);
+        device_close(&device);
+    }
+    check(rows > 0, "%s has no row", test_target());
+}
+
 /* ---- shapes ---- */
 
 int64_t cross_entropy_logits_stride(const struct cross_entropy_case *c) {

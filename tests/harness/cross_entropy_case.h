@@ -78,6 +78,10 @@ struct cross_entropy_outputs {
     quern_cross_entropy_report report;
 };
 
+/* Runs a test body for every row of the target, on a device that is restricted to this row. */
+typedef void cross_entropy_row_test(const struct test_device *device, const struct quern_kernel *row);
+void for_each_cross_entropy_row(cross_entropy_row_test *body);
+
 /* ---- the case and its inputs ---- */
 
 int64_t cross_entropy_logits_stride(const struct cross_entropy_case *c);

@@ -171,6 +171,28 @@ Test(adam_arguments, pointers) {
     MISTAKE(a->control.found_inf = moved(a->control.found_inf, 2), QUERN_INVALID_ARGUMENT, "control.found_inf");
 }
 
+/* The scales of a tensor have a byte for each block of 32 elements, the last of which may be short. */
+Test(adam_arguments, scales_reach_to_the_last_block) {
+    static const int64_t sizes[] = {1, 31, 32, 33, 40};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        const int blocks = (int)(sizes[i] + 31) / 32;
+        struct call call;
+        quern_adam_plan *plan;
+        open_call(&call);
+        quern_adam_tensor *t = call.session.tensors;
+        uint8_t *const scales = t[2].copy;  /* a place that no other tensor uses */
+        call.session.args.copy_dtype = QUERN_NO_DTYPE;
+        t[0].count = sizes[i];
+        t[0].m_scale = scales, t[0].v_scale = scales + blocks, t[0].v_max_scale = scales + 2 * blocks;
+        check_ok(quern_adam_plan_create(call.device.quern, &call.session.args, &plan));
+        quern_adam_plan_destroy(plan);
+        t[0].v_scale--;
+        check_refused(quern_adam_plan_create(call.device.quern, &call.session.args, &plan), QUERN_INVALID_ARGUMENT,
+                      "tensors[0].v_scale");
+        close_call(&call);
+    }
+}
+
 /* Only 8-bit copies have a scale. */
 Test(adam_arguments, scale_of_a_wide_copy) {
     struct call call;

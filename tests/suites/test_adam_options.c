@@ -178,6 +178,33 @@ Test(adam_options, multipliers_belong_to_their_tensor) {
     adam_free(&problem);
 }
 
+/* A decay that a multiplier of 0 disables is left out, not multiplied by 0: that would turn an infinite parameter into NaN. */
+static void check_disabled_decay(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {70, 70};
+    for (int mode = 0; mode < 2; mode++) {
+        quern_adam_args args = plain_args_of(row);
+        args.use_multipliers = 1, args.weight_decay = 0.5, args.mode = mode ? QUERN_ADAM_L2 : QUERN_ADAMW;
+        struct adam_problem problem;
+        adam_make(&problem, &args, counts, COUNT(counts));
+        const int arena = args.master_dtype ? ARENA_MASTER : ARENA_PARAM;
+        for (int place = 0; place < 2; place++) {
+            problem.tensors[place].lr_multiplier = 1, problem.tensors[place].weight_decay_multiplier = (float)place;
+            for (int64_t i = 0; i < 70; i += 3) adam_set_value(&problem, place, arena, i, (double)(i % 2 ? INFINITY : -INFINITY));
+        }
+        adam_check_step(device, &problem, row->name);
+        for (int64_t i = 0; i < 70; i++) {
+            const double param = adam_value_at(&problem, 0, arena, i), m = adam_value_at(&problem, 0, ARENA_M, i);
+            check(i % 3 ? isfinite(param) : isinf(param), "%s: param[%d] came to %g", row->name, (int)i, param);
+            check(isfinite(m), "%s: m[%d] came to %g", row->name, (int)i, m);
+        }
+        adam_free(&problem);
+    }
+}
+
+Test(adam_options, a_multiplier_of_0_leaves_the_decay_out) {
+    for_each_adam_row(check_disabled_decay);
+}
+
 static void check_zeroed(const struct test_device *device, const struct quern_kernel *row) {
     if (!row->key.adam.full) return;
     const int64_t counts[] = {70, 0, test_size(70001, 2100), 1};

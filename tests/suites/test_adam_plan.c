@@ -228,6 +228,38 @@ Test(adam_plan, threads_change_after_the_plan) {
     device_close(&device);
 }
 
+/* An engine may fill in its arguments once and set the plan in them later: a plan is made of the list alone. */
+Test(adam_plan, a_plan_of_another_list_does_not_count) {
+    static const int64_t counts[] = {300, 5}, other_counts[] = {40};
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    const quern_adam_args args = adam_args_of(row);
+    struct test_device device;
+    struct adam_problem problem, other, expected;
+    struct adam_session session, of_other;
+    quern_adam_plan *plan;
+    device_open_row(&device, 0, row);
+    adam_make(&problem, &args, counts, COUNT(counts));
+    adam_make(&other, &args, other_counts, COUNT(other_counts));
+    other.with_plan = true;
+    adam_copy(&expected, &problem);
+    adam_session_open(&session, &device, &problem);
+    adam_session_open(&of_other, &device, &other);
+    session.args.plan = of_other.plan;
+    check_ok(quern_adam_plan_create(device.quern, &session.args, &plan));
+    session.args.plan = plan, session.args.tensors = NULL;
+    check_ok(adam_session_step(&session));
+    adam_session_read(&session, &problem);
+    adam_model_step(&expected.args);
+    adam_check_same(&problem, &expected, row->name);
+    quern_adam_plan_destroy(plan);
+    adam_session_close(&of_other);
+    adam_session_close(&session);
+    adam_free(&problem);
+    adam_free(&other);
+    adam_free(&expected);
+    device_close(&device);
+}
+
 Test(adam_plan, nothing_is_destroyed) {
     quern_adam_plan_destroy(NULL);
 }

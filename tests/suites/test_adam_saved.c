@@ -4,11 +4,13 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "harness/adam_case.h"
 #include "harness/check.h"
@@ -153,6 +155,32 @@ static void check_round_trip(const struct test_device *device, const struct quer
 
 Test(adam_saved, what_is_loaded_is_saved_as_it_was) {
     for_each_adam_row(check_round_trip);
+}
+
+/* Either may be left out, and the other is still written. */
+Test(adam_saved, step_and_seed_are_given_back_each_alone) {
+    const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, false);
+    quern_adam_args args = adam_args_of(row);
+    args.step = ((int64_t)5 << 32) + 6, args.seed = 0xFEDCBA9876543210;
+    struct test_device device;
+    struct adam_problem problem;
+    struct adam_session session;
+    size_t bytes;
+    int64_t step = -1;
+    uint64_t seed = 1;
+    device_open_row(&device, 0, row);
+    adam_make(&problem, &args, counts, COUNT(counts));
+    adam_session_open(&session, &device, &problem);
+    unsigned char *saved = save(&session, &bytes);
+    session.args.step = 1, session.args.seed = 2;
+    check_ok(quern_adam_load(device.quern, &session.args, saved, bytes, &step, NULL));
+    check_ok(quern_adam_load(device.quern, &session.args, saved, bytes, NULL, &seed));
+    check(step == args.step && seed == args.seed, "step %lld, seed %llx", (long long)step, (unsigned long long)seed);
+    check(session.args.step == 1 && session.args.seed == 2, "the arguments were written");
+    free(saved);
+    adam_session_close(&session);
+    adam_free(&problem);
+    device_close(&device);
 }
 
 /* ---- conversions ---- */
@@ -307,6 +335,23 @@ Test(adam_saved, damage_is_noticed) {
     close_refusal(&r, &device);
 }
 
+/* Behind the last byte there is no memory: whatever a truncated state says, nothing is read there. */
+Test(adam_saved, nothing_is_read_behind_a_truncated_state) {
+    enum { PAGE = 4096, HEADER = 64 };
+    struct refusal r = {0};
+    struct test_device device;
+    open_refusal(&r, &device);
+    char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(pages != MAP_FAILED && mprotect(pages + PAGE, PAGE, PROT_NONE) == 0, "no memory");
+    for (size_t bytes = 0; bytes <= HEADER + sizeof counts + 8; bytes++) {
+        char *cut = pages + PAGE - bytes;
+        memcpy(cut, r.saved, bytes);
+        check_refused(&r, cut, bytes, "a truncated state");
+    }
+    munmap(pages, 2 * PAGE);
+    close_refusal(&r, &device);
+}
+
 /* The hash is valid but the content is wrong: each change gets a new hash. */
 Test(adam_saved, lies_are_noticed) {
     static const struct {
@@ -352,6 +397,43 @@ Test(adam_saved, other_tensors_are_refused) {
     r.session.args.tensor_count = COUNT(counts);
     check_ok(quern_adam_load(device.quern, &r.session.args, r.saved, r.bytes, NULL, NULL));
     close_refusal(&r, &device);
+}
+
+/* ---- what is no part of a state ---- */
+
+/* The arrays of gradients, copies and multipliers are not looked at, only their options. */
+Test(adam_saved, gradients_copies_and_multipliers_are_not_read) {
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_F32, true);
+    quern_adam_args args = adam_args_of(row);
+    args.copy_dtype = QUERN_E4M3, args.use_multipliers = 1;
+    struct test_device device;
+    struct adam_problem problem, other;
+    struct adam_session session;
+    size_t bytes;
+    device_open_row(&device, 0, row);
+    adam_make(&problem, &args, counts, COUNT(counts));
+    adam_copy(&other, &problem);
+    adam_session_open(&session, &device, &problem);
+    unsigned char *saved = save(&session, &bytes);
+    adam_session_close(&session);
+    spoil(&other);
+    adam_session_open(&session, &device, &other);
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        quern_adam_tensor *tensor = &session.tensors[i];
+        tensor->grad = i % 2 ? NULL : (char *)tensor->m + 1, tensor->copy = i % 2 ? NULL : tensor->v;
+        tensor->copy_scale = (float *)((uintptr_t)tensor->m + 1), tensor->copy_max = (float *)((uintptr_t)tensor->v + 1);
+        tensor->lr_multiplier = -1, tensor->weight_decay_multiplier = (float)NAN;
+    }
+    check_ok(quern_adam_load(device.quern, &session.args, saved, bytes, NULL, NULL));
+    size_t again_bytes;
+    unsigned char *again = save(&session, &again_bytes);
+    check(again_bytes == bytes && !memcmp(again, saved, bytes), "loaded and saved without the other arrays it is another state");
+    free(saved);
+    free(again);
+    adam_session_close(&session);
+    adam_free(&problem);
+    adam_free(&other);
+    device_close(&device);
 }
 
 /* ---- with a plan ---- */

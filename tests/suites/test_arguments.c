@@ -281,6 +281,43 @@ Test(arguments, cross_entropy_steps) {
     device_close(&device);
 }
 
+/* Each pointer in each step: a step that uses it checks it, and one that does not ignores it. */
+Test(arguments, each_pointer_in_each_step) {
+    enum { WHOLE = 1, STATS = 2, COMBINE = 4, GRADIENT = 8 };
+#define POINTER(field, steps) {"args." #field, offsetof(quern_cross_entropy_args, field), steps}
+    static const struct {
+        const char *name;
+        size_t offset;
+        unsigned steps;
+    } pointers[] = {
+        POINTER(logits, WHOLE | STATS | GRADIENT), POINTER(labels, WHOLE | STATS | COMBINE | GRADIENT),
+        POINTER(grad, WHOLE | GRADIENT), POINTER(stats, WHOLE | STATS | COMBINE | GRADIENT), POINTER(loss, WHOLE | COMBINE),
+        POINTER(grad_loss, WHOLE | GRADIENT), POINTER(class_weights, WHOLE | STATS | GRADIENT), POINTER(lse, WHOLE | COMBINE),
+        POINTER(log_prob, WHOLE | COMBINE), POINTER(entropy, WHOLE | COMBINE), POINTER(argmax, WHOLE | COMBINE),
+        POINTER(report, WHOLE | COMBINE)};
+#undef POINTER
+    static quern_status (*const run[])(struct cross_entropy_call *) = {run_cross_entropy, run_stats, run_combine, run_gradient};
+    struct test_device device;
+    open_all(&device);
+    for (size_t i = 0; i < COUNT(pointers); i++)
+        for (size_t step = 0; step < COUNT(run); step++) {
+            struct cross_entropy_call call;
+            char *pointer;
+            make_cross_entropy_call(&device, &call);
+            memcpy(&pointer, (char *)&call.args + pointers[i].offset, sizeof pointer);
+            pointer++;
+            memcpy((char *)&call.args + pointers[i].offset, &pointer, sizeof pointer);
+            if (pointers[i].steps >> step & 1) {
+                check_refused(run[step](&call), QUERN_INVALID_ARGUMENT, pointers[i].name);
+                check_nothing_written(&call);
+            } else {
+                check_ok(run[step](&call));
+            }
+            free_cross_entropy_call(&call);
+        }
+    device_close(&device);
+}
+
 /* Pointers that a step does not use may hold anything: they are not read. */
 Test(arguments, cross_entropy_steps_ignore_the_rest) {
     struct test_device device;

@@ -17,17 +17,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-typedef void body(const struct test_device *device, const struct quern_kernel *row);
-
-static void for_each_row(body *check_row) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
-        check_row(&device, row);
-        device_close(&device);
-    }
-}
-
 /* ---- the rows of a case, in double ---- */
 
 struct doubles {
@@ -114,7 +103,7 @@ static void check_splits(const struct test_device *device, const struct quern_ke
 }
 
 Test(bounds, shards_differ_by_four_units_of_the_largest_term) {
-    for_each_row(check_splits);
+    for_each_cross_entropy_row(check_splits);
 }
 
 /* ---- the entropy ---- */
@@ -158,7 +147,31 @@ static void check_entropies(const struct test_device *device, const struct quern
 }
 
 Test(bounds, entropy_is_accurate_where_it_is_small) {
-    for_each_row(check_entropies);
+    for_each_cross_entropy_row(check_entropies);
+}
+
+/* Confident rows, in which the terms of the entropy cancel. */
+static void check_signs(const struct test_device *device, const struct quern_kernel *row) {
+    if (!row->key.cross_entropy.full) return;
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = test_size(2000, 200),
+                                                     .vocab = 10, .spread = 3, .outputs = WANT_ENTROPY, .placement = NO_GRAD);
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    cross_entropy_make_inputs(&c, &inputs);
+    for (int64_t r = 0; r < c.rows; r++)
+        cross_entropy_set_logit(&c, &inputs, r, r % c.vocab, 20 + 100.0 * (double)r / (double)c.rows);
+    for (c.shards = 0; c.shards < 6; c.shards += 5) {
+        cross_entropy_run(device, &c, &inputs, &outputs);
+        for (int64_t r = 0; r < c.rows; r++)
+            check(!signbit(outputs.entropy[r]), "row %lld: entropy %g [%s]", (long long)r, (double)outputs.entropy[r],
+                  cross_entropy_describe(&c));
+        cross_entropy_free_outputs(&outputs);
+    }
+    cross_entropy_free_inputs(&inputs);
+}
+
+Test(bounds, no_entropy_is_negative) {
+    for_each_cross_entropy_row(check_signs);
 }
 
 /* ---- a loss with the entropy beside it ---- */
@@ -189,7 +202,7 @@ static void check_beside(const struct test_device *device, const struct quern_ke
 }
 
 Test(bounds, the_entropy_changes_at_most_the_last_bit_of_a_smoothed_loss) {
-    for_each_row(check_beside);
+    for_each_cross_entropy_row(check_beside);
 }
 
 /* ---- random bits ---- */

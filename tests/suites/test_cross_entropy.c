@@ -14,18 +14,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Runs one test body for every row of the target, on a device that is restricted to this row. */
-static void for_each_row(void (*body)(const struct test_device *device, const struct quern_kernel *row)) {
-    int rows = 0;
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row), rows++) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
-        body(&device, row);
-        device_close(&device);
-    }
-    check(rows > 0, "%s has no row", test_target());
-}
-
 static quern_dtype dtype_of(const struct quern_kernel *row) {
     return row->key.cross_entropy.logits;
 }
@@ -43,7 +31,7 @@ static void check_row_is_chosen(const struct test_device *device, const struct q
 }
 
 Test(cross_entropy, every_row_is_reachable) {
-    for_each_row(check_row_is_chosen);
+    for_each_cross_entropy_row(check_row_is_chosen);
 }
 
 /* Every type has a kernel, and at least one that takes any vocab. */
@@ -89,7 +77,7 @@ static void check_options(const struct test_device *device, const struct quern_k
 }
 
 Test(cross_entropy, every_combination_of_options) {
-    for_each_row(check_options);
+    for_each_cross_entropy_row(check_options);
 }
 
 static void check_wanted(const struct test_device *device, const struct quern_kernel *row) {
@@ -104,7 +92,7 @@ static void check_wanted(const struct test_device *device, const struct quern_ke
 }
 
 Test(cross_entropy, only_what_is_wanted_is_written) {
-    for_each_row(check_wanted);
+    for_each_cross_entropy_row(check_wanted);
 }
 
 /* ---- shapes ---- */
@@ -121,7 +109,7 @@ static void check_vocabs(const struct test_device *device, const struct quern_ke
 }
 
 Test(cross_entropy, vocabs_around_every_boundary) {
-    for_each_row(check_vocabs);
+    for_each_cross_entropy_row(check_vocabs);
 }
 
 /* One row at the kernel's limit, or well beyond that of the kernels that keep a row on the chip. */
@@ -144,7 +132,7 @@ static void check_long_rows(const struct test_device *device, const struct quern
 }
 
 Test(cross_entropy, rows_at_and_beyond_the_resident_limit) {
-    for_each_row(check_long_rows);
+    for_each_cross_entropy_row(check_long_rows);
 }
 
 /* Sums over a million columns must not drift. */
@@ -157,7 +145,7 @@ static void check_huge_vocab(const struct test_device *device, const struct quer
 
 Test(cross_entropy, a_million_columns) {
     if (test_is_small()) cr_skip_test("a million columns take too long on the emulator");
-    for_each_row(check_huge_vocab);
+    for_each_cross_entropy_row(check_huge_vocab);
 }
 
 /* Every misalignment of rows and arrays: the stride shifts each row by another remainder. */
@@ -176,7 +164,7 @@ static void check_alignments(const struct test_device *device, const struct quer
 }
 
 Test(cross_entropy, every_alignment) {
-    for_each_row(check_alignments);
+    for_each_cross_entropy_row(check_alignments);
 }
 
 /* More rows than fit a GPU at once, a block of the label stage, or a CPU thread's part. */
@@ -192,7 +180,7 @@ static void check_row_counts(const struct test_device *device, const struct quer
 }
 
 Test(cross_entropy, many_rows) {
-    for_each_row(check_row_counts);
+    for_each_cross_entropy_row(check_row_counts);
 }
 
 static void check_no_rows(const struct test_device *device, const struct quern_kernel *row) {
@@ -204,7 +192,7 @@ static void check_no_rows(const struct test_device *device, const struct quern_k
 }
 
 Test(cross_entropy, zero_rows) {
-    for_each_row(check_no_rows);
+    for_each_cross_entropy_row(check_no_rows);
 }
 
 /* ---- distributions ---- */
@@ -245,7 +233,7 @@ static void check_distributions(const struct test_device *device, const struct q
 }
 
 Test(cross_entropy, flat_peaked_and_shifted_logits) {
-    for_each_row(check_distributions);
+    for_each_cross_entropy_row(check_distributions);
 }
 
 /* The gradient against the kernel's own loss, without the oracle's formulas. */
@@ -276,5 +264,5 @@ static void check_slopes(const struct test_device *device, const struct quern_ke
 }
 
 Test(cross_entropy, gradient_is_the_slope_of_the_loss) {
-    for_each_row(check_slopes);
+    for_each_cross_entropy_row(check_slopes);
 }

@@ -12,17 +12,6 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-typedef void body(const struct test_device *device, const struct quern_kernel *row);
-
-static void for_each_row(body *check_row) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
-        check_row(&device, row);
-        device_close(&device);
-    }
-}
-
 static bool is_full(const struct quern_kernel *row) {
     return row->key.cross_entropy.full;
 }
@@ -70,7 +59,7 @@ static void check_combinations(const struct test_device *device, const struct qu
 }
 
 Test(cross_entropy_options, every_combination) {
-    for_each_row(check_combinations);
+    for_each_cross_entropy_row(check_combinations);
 }
 
 /* ---- distributions: each option keeps its precision for any range of logits ---- */
@@ -119,7 +108,7 @@ static void check_distributions(const struct test_device *device, const struct q
 }
 
 Test(cross_entropy_options, flat_peaked_and_shifted_logits) {
-    for_each_row(check_distributions);
+    for_each_cross_entropy_row(check_distributions);
 }
 
 /* ---- shapes ---- */
@@ -143,7 +132,7 @@ static void check_shapes(const struct test_device *device, const struct quern_ke
 }
 
 Test(cross_entropy_options, vocabs_and_alignments) {
-    for_each_row(check_shapes);
+    for_each_cross_entropy_row(check_shapes);
 }
 
 /* Several parts per row, with the label in each, and enough rows for each worker. */
@@ -162,7 +151,7 @@ static void check_long_rows(const struct test_device *device, const struct quern
 }
 
 Test(cross_entropy_options, long_rows) {
-    for_each_row(check_long_rows);
+    for_each_cross_entropy_row(check_long_rows);
 }
 
 /* ---- one output at a time: no output depends on another being requested ---- */
@@ -181,7 +170,7 @@ static void check_outputs(const struct test_device *device, const struct quern_k
 }
 
 Test(cross_entropy_options, each_output_alone) {
-    for_each_row(check_outputs);
+    for_each_cross_entropy_row(check_outputs);
 }
 
 /* ---- argmax: the first of equal maxima ---- */
@@ -206,7 +195,7 @@ static void check_ties(const struct test_device *device, const struct quern_kern
 }
 
 Test(cross_entropy_options, argmax_is_the_first) {
-    for_each_row(check_ties);
+    for_each_cross_entropy_row(check_ties);
 }
 
 /* ---- weights ---- */
@@ -231,7 +220,7 @@ static void check_weightless(const struct test_device *device, const struct quer
 }
 
 Test(cross_entropy_options, rows_that_weigh_nothing) {
-    for_each_row(check_weightless);
+    for_each_cross_entropy_row(check_weightless);
 }
 
 /* ---- the gradient against the kernel's own loss, without the oracle's formulas ---- */
@@ -272,5 +261,5 @@ static void check_slopes(const struct test_device *device, const struct quern_ke
 }
 
 Test(cross_entropy_options, gradient_is_the_slope_of_the_loss) {
-    for_each_row(check_slopes);
+    for_each_cross_entropy_row(check_slopes);
 }

@@ -247,3 +247,32 @@ Test(cross_entropy_rows, label_in_every_column) {
         device_close(&device);
     }
 }
+
+/* ---- the sum over the rows ---- */
+
+/* Losses are summed in double: in fp32 a loss of 2^24 would swallow all the others, which are log(2) each. */
+Test(cross_entropy_rows, small_losses_beside_a_huge_one) {
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    for (int mean = 0; mean < 2; mean++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = QUERN_F32, .rows = test_size(100000, 3000), .vocab = 2, .placement = NO_GRAD,
+            .reduction = mean ? QUERN_REDUCTION_MEAN : QUERN_REDUCTION_SUM);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs outputs;
+        cross_entropy_make_inputs(&c, &inputs);
+        for (int64_t r = 0; r < c.rows; r++) {
+            cross_entropy_set_label(&c, &inputs, r, 0);
+            cross_entropy_set_logit(&c, &inputs, r, 0, 0);
+            cross_entropy_set_logit(&c, &inputs, r, 1, r ? 0 : 0x1p24);
+        }
+        cross_entropy_run(&device, &c, &inputs, &outputs);
+        const double sum = 0x1p24 + (double)(c.rows - 1) * log(2), expected = mean ? sum / (double)c.rows : sum;
+        check(fabs((double)*outputs.loss - expected) <= 1e-7 * expected, "the loss is %.9g instead of %.9g",
+              (double)*outputs.loss, expected);
+        cross_entropy_free_outputs(&outputs);
+        cross_entropy_free_inputs(&inputs);
+    }
+    device_close(&device);
+}

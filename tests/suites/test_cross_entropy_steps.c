@@ -16,17 +16,6 @@ static int64_t part_columns(quern_dtype dtype) {
     return test_kind() == QUERN_CPU ? QUERN_CPU_PART_COLUMNS : QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(dtype);
 }
 
-typedef void body(const struct test_device *device, const struct quern_kernel *row);
-
-static void for_each_row(body *check_row) {
-    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
-        struct test_device device;
-        device_open_row(&device, 0, row);
-        check_row(&device, row);
-        device_close(&device);
-    }
-}
-
 /*
  * A case with a bit of everything, with the options of the row or, for a plain row, without: for a request without options the
  * library prefers plain kernels.  Limited to the longest row that the kernel supports.
@@ -75,7 +64,7 @@ static void check_bits(const struct test_device *device, const struct quern_kern
 }
 
 Test(cross_entropy_steps, one_shard_gives_the_bits_of_one_call) {
-    for_each_row(check_bits);
+    for_each_cross_entropy_row(check_bits);
 }
 
 /* ---- neighbours ---- */
@@ -109,7 +98,7 @@ static void check_splits(const struct test_device *device, const struct quern_ke
 }
 
 Test(cross_entropy_steps, several_shards_are_neighbours_of_the_whole) {
-    for_each_row(check_splits);
+    for_each_cross_entropy_row(check_splits);
 }
 
 /* ---- shards without finite logits in a row ---- */
@@ -145,7 +134,7 @@ static void check_empty_shards(const struct test_device *device, const struct qu
 }
 
 Test(cross_entropy_steps, shards_in_which_a_row_has_nothing) {
-    for_each_row(check_empty_shards);
+    for_each_cross_entropy_row(check_empty_shards);
 }
 
 /* ---- columns and labels beyond 2^32 ---- */
@@ -176,7 +165,7 @@ static void check_far_columns(const struct test_device *device, const struct que
 }
 
 Test(cross_entropy_steps, columns_beyond_2_32) {
-    for_each_row(check_far_columns);
+    for_each_cross_entropy_row(check_far_columns);
 }
 
 /* ---- stats ---- */
@@ -208,7 +197,7 @@ static void check_shard_stats(const struct test_device *device, const struct que
 }
 
 Test(cross_entropy_steps, stats_of_the_whole_rows) {
-    for_each_row(check_shard_stats);
+    for_each_cross_entropy_row(check_shard_stats);
 }
 
 /* ---- no rows ---- */
@@ -222,7 +211,7 @@ static void check_no_rows(const struct test_device *device, const struct quern_k
 }
 
 Test(cross_entropy_steps, zero_rows) {
-    for_each_row(check_no_rows);
+    for_each_cross_entropy_row(check_no_rows);
 }
 
 /* ---- the number of rows: few rows with several parts are split, many are not, and each row has the bits it has alone ---- */
@@ -267,7 +256,7 @@ static void check_row_numbers(const struct test_device *device, const struct que
 }
 
 Test(cross_entropy_steps, a_row_alone_and_among_many) {
-    for_each_row(check_row_numbers);
+    for_each_cross_entropy_row(check_row_numbers);
 }
 
 /* ---- any choice of kernels for a call ---- */
@@ -328,5 +317,5 @@ static void check_threads(const struct test_device *device, const struct quern_k
 
 Test(cross_entropy_steps, a_huge_row_over_threads) {
     if (test_kind() != QUERN_CPU) cr_skip_test("threads belong to CPUs");
-    for_each_row(check_threads);
+    for_each_cross_entropy_row(check_threads);
 }

@@ -18,6 +18,8 @@
 #include "harness/cuda.h"
 #include "runtime/threads.h"
 
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 static int device_count(void) {
     int count = -1;
     check_ok(quern_device_count(test_kind(), &count));
@@ -228,9 +230,9 @@ Test(device, workers_end_with_the_last_cpu_device) {
             check_ok(quern_device_open(QUERN_CPU, 0, &device[i]));
             check_ok(quern_set_threads(device[i], 3 + i, NULL, NULL));
             quern_run_tasks(device[i], 100, count_task, &tasks);
+            check(count_threads() == before + 2 + i, "%d threads instead of %d more than %d", count_threads(), 2 + i, before);
         }
         check(tasks == 200, "%d tasks instead of 200", tasks);
-        check(count_threads() == before + 3, "%d threads instead of 3 more than %d", count_threads(), before);
         quern_device_close(device[round % 2]);
         check(count_threads() == before + 3, "workers ended with the first device");
         quern_device_close(device[1 - round % 2]);
@@ -263,4 +265,40 @@ Test(device, threads_open_and_close_at_the_same_time) {
         check(!fault, "%s", (const char *)fault);
     }
     check(threads_become(before), "%d threads instead of %d", count_threads(), before);
+}
+
+/* The threads that have run a task. */
+struct crowd {
+    pthread_mutex_t lock;
+    pthread_t thread[16];
+    int count;
+};
+
+/* Sleeps, so that other threads run tasks too. */
+static void join_crowd(void *context, int64_t index) {
+    struct crowd *crowd = context;
+    int place = 0;
+    (void)index;
+    pthread_mutex_lock(&crowd->lock);
+    while (place < crowd->count && !pthread_equal(crowd->thread[place], pthread_self())) place++;
+    if (place == crowd->count && place < 16) crowd->thread[crowd->count++] = pthread_self();
+    pthread_mutex_unlock(&crowd->lock);
+    nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+}
+
+/* The pool has as many workers as the largest device needs; a smaller one uses no more than it was given. */
+Test(device, each_uses_its_own_number_of_threads) {
+    static const int threads[] = {8, 2, 3, 1};
+    quern_device *device[COUNT(threads)];
+    for (size_t i = 0; i < COUNT(threads); i++) {
+        check_ok(quern_device_open(QUERN_CPU, 0, &device[i]));
+        check_ok(quern_set_threads(device[i], threads[i], NULL, NULL));
+    }
+    for (size_t i = 0; i < COUNT(threads); i++) {
+        struct crowd crowd = {.lock = PTHREAD_MUTEX_INITIALIZER};
+        for (int round = 0; round < 100 && (!round || crowd.count < threads[i]); round++)
+            quern_run_tasks(device[i], 100, join_crowd, &crowd);
+        check(crowd.count == threads[i], "%d threads ran the tasks of a device of %d", crowd.count, threads[i]);
+    }
+    for (size_t i = 0; i < COUNT(threads); i++) quern_device_close(device[i]);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -423,6 +424,42 @@ Test(group, tells_processes_apart) {
     check(!quern_process_has_ended(other), "a process of another name space, which cannot be seen, has ended");
 }
 
+/* The name of a process may hold what looks like the end of a name, and the state of an ended process. */
+Test(group, tells_processes_apart_by_any_name) {
+    const struct quern_process before = quern_this_process();
+    check(prctl(PR_SET_NAME, "a) Z 1") == 0, "the process cannot be named");
+    check(quern_same_process(before, quern_this_process()), "with another name it is another process");
+    check(!quern_process_has_ended(before), "with this name it has ended");
+}
+
+static int count_segments(void) {
+    int count = 0;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps)) count += strstr(line, "/dev/shm/quern.") != NULL;
+    fclose(maps);
+    return count;
+}
+
+/* The ranks of a process share one mapping, which goes with the last of them. */
+static quern_status leave_nothing(struct rank *rank) {
+    for (int round = 0; round < 3; round++) {
+        quern_group *group = rank_group(rank, 20);
+        rank_check(rank, count_segments() == 1, "%d mappings of the group's memory", count_segments());
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_line_up(rank);
+        rank_ok(rank, quern_group_destroy(group));
+        rank_line_up(rank);
+        rank_check(rank, count_segments() == 0, "%d mappings are left", count_segments());
+        rank_line_up(rank);
+    }
+    return QUERN_OK;
+}
+
+Test(group, leaves_no_memory_behind) {
+    CHECK_BOTH(.count = 3, .function = leave_nothing);
+}
+
 /* ---- splitting ---- */
 
 /* The data that each rank publishes for the others to compare. */
@@ -737,6 +774,29 @@ static quern_status report_who_waits(struct rank *rank) {
 
 Test(group, reports_what_each_rank_is_doing) {
     CHECK_BOTH(.count = 4, .function = report_who_waits);
+}
+
+/* Epochs count from first_epoch, and wrap around. */
+static quern_status report_epochs(struct rank *rank) {
+    char report[1024];
+    quern_group *group;
+    quern_group_args args = rank_group_args(rank, 20);
+    args.first_epoch = UINT32_MAX;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_line_up(rank);
+    quern_group_report(group, report, sizeof report);
+    check_line(rank, report, "rank 0: process %d, cpu:0, last in quern_group_create, epoch 4294967295\n", (int)getpid());
+    rank_line_up(rank);
+    for (int i = 0; i < 3; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
+    quern_group_report(group, report, sizeof report);
+    check_line(rank, report, "rank 1: process %d, cpu:0, last in quern_barrier, epoch 2\n", (int)getpid());
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(group, reports_epochs_from_the_first_one) {
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = report_epochs);
 }
 
 static quern_status report_the_end(struct rank *rank) {

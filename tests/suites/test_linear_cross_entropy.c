@@ -109,6 +109,7 @@ struct shape {
     quern_reduction reduction;
     float label_smoothing, softcap, z_loss;
     int64_t padding;  /* added to every stride */
+    int64_t upstream_stride;
     bool accumulate;
     uint64_t seed;
 };
@@ -140,16 +141,23 @@ static void open_matrix(struct layer *layer, struct buffer *buffer, quern_dtype 
 static void open_labels(struct layer *layer) {
     const int64_t rows = layer->shape.rows;
     int32_t *labels = malloc((size_t)rows * sizeof *labels + 1);
-    float *upstream = malloc((size_t)rows * sizeof *upstream + 1);
-    for (int64_t row = 0; row < rows; row++) {
+    for (int64_t row = 0; row < rows; row++)
         labels[row] = row % 11 == 3 ? -100 : row == 5 ? -7
             : (int32_t)random_below(layer->shape.seed + 3, (uint64_t)row, layer->shape.vocab);
-        upstream[row] = (float)(1 + random_uniform(layer->shape.seed + 4, (uint64_t)row));
-    }
     buffer_open(&layer->labels, &layer->device, (size_t)rows * sizeof *labels, 4, labels);
-    buffer_open(&layer->upstream, &layer->device, (size_t)rows * sizeof *upstream, 4, upstream);
-    free(upstream);
     free(labels);
+}
+
+/* The values that the stride spans and no others: a read beyond them meets the guards of the buffer. */
+static void open_upstream(struct layer *layer) {
+    const int64_t stride = layer->shape.upstream_stride, last = layer->shape.rows ? layer->shape.rows - 1 : 0;
+    const int64_t count = (stride < 0 ? -stride : stride) * last + 1;
+    float *upstream = malloc((size_t)count * sizeof *upstream);
+    for (int64_t i = 0; i < count; i++) upstream[i] = (float)(1 + random_uniform(layer->shape.seed + 4, (uint64_t)i));
+    buffer_open(&layer->upstream, &layer->device, (size_t)count * sizeof *upstream, 4, upstream);
+    free(upstream);
+    layer->args.loss.grad_loss = (const float *)layer->upstream.data + (stride < 0 ? count - 1 : 0);
+    layer->args.loss.grad_loss_stride = stride;
 }
 
 static void open_layer(struct layer *layer, const struct shape *shape) {
@@ -170,13 +178,14 @@ static void open_layer(struct layer *layer, const struct shape *shape) {
     args->hidden_dtype = shape->hidden, args->weight_dtype = shape->weight, args->width = shape->width;
     args->loss.logits_dtype = shape->logits, args->loss.labels_dtype = QUERN_INT32, args->loss.reduction = shape->reduction;
     args->loss.rows = shape->rows, args->loss.vocab = shape->vocab;
-    args->loss.labels = layer->labels.data, args->loss.loss = layer->loss.data, args->loss.grad_loss = layer->upstream.data;
+    args->loss.labels = layer->labels.data, args->loss.loss = layer->loss.data;
     args->loss.label_smoothing = shape->label_smoothing, args->loss.softcap = shape->softcap, args->loss.z_loss = shape->z_loss;
     args->loss.argmax = layer->argmax.data;
     args->hidden = layer->hidden.data, args->weight = layer->weight.data;
     args->d_hidden = layer->d_hidden.data, args->d_weight = layer->d_weight.data, args->accumulate_weight = shape->accumulate;
     args->hidden_stride = args->weight_stride = args->d_hidden_stride = args->d_weight_stride = stride;
     args->chunk_rows = shape->chunk_rows, args->gemm = gemm, args->gemm_user = &layer->products;
+    open_upstream(layer);
 }
 
 static void close_layer(struct layer *layer) {
@@ -283,12 +292,18 @@ static void check_layer(const struct shape *shape) {
 }
 
 #define SHAPE(...) (&(struct shape){.hidden = QUERN_BF16, .weight = QUERN_BF16, .logits = QUERN_BF16, .rows = 70, .vocab = 150, \
-                                    .width = 24, .reduction = QUERN_REDUCTION_MEAN, .seed = 1, __VA_ARGS__})
+                                    .width = 24, .reduction = QUERN_REDUCTION_MEAN, .upstream_stride = 1, .seed = 1, __VA_ARGS__})
 #pragma GCC diagnostic ignored "-Woverride-init"
 
 Test(linear_cross_entropy, any_chunk_gives_the_same) {
     static const int64_t chunks[] = {0, 1, 7, 64, 70, 1000};
     for (size_t i = 0; i < COUNT(chunks); i++) check_layer(SHAPE(.chunk_rows = chunks[i]));
+}
+
+/* The rows of a later chunk have their own values of grad_loss, forwards and backwards, or one for all rows. */
+Test(linear_cross_entropy, any_stride_of_upstream_gradients) {
+    static const int64_t strides[] = {0, 2, -1, -3};
+    for (size_t i = 0; i < COUNT(strides); i++) check_layer(SHAPE(.chunk_rows = 16, .upstream_stride = strides[i]));
 }
 
 Test(linear_cross_entropy, any_dtypes) {
@@ -467,6 +482,40 @@ Test(linear_cross_entropy, refusals) {
     REFUSED(QUERN_NULL_POINTER, "args.weight is NULL", layer.args.weight = NULL);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.label_smoothing is 2", layer.args.loss.label_smoothing = 2);
 #undef REFUSED
+    close_layer(&layer);
+}
+
+/* A pointer that is wrong by itself is named before an overlap that follows from it. */
+Test(linear_cross_entropy, a_bad_pointer_is_named_before_its_overlaps) {
+    struct layer layer;
+    struct buffer workspace;
+    size_t bytes;
+    open_layer(&layer, SHAPE(.chunk_rows = 16, .reduction = QUERN_REDUCTION_NONE));
+    check_ok(quern_linear_cross_entropy_workspace(layer.device.quern, &layer.args, &bytes));
+    buffer_open(&workspace, &layer.device, bytes, 0, NULL);
+    const quern_linear_cross_entropy_args good = layer.args;
+    const struct {
+        const char *detail;
+        void **pointer;
+        size_t off;
+    } mistakes[] = {
+        {"args.labels is not", (void **)&layer.args.loss.labels, 2},
+        {"args.loss is not", (void **)&layer.args.loss.loss, 2},
+        {"args.grad_loss is not", (void **)&layer.args.loss.grad_loss, 2},
+        {"args.argmax is not", (void **)&layer.args.loss.argmax, 4},
+        {"args.hidden is not", (void **)&layer.args.hidden, 1},
+        {"args.d_weight is not", (void **)&layer.args.d_weight, 2},
+    };
+    char *const inside = (char *)layer.d_hidden.data + 16 - (uintptr_t)layer.d_hidden.data % 16;
+    for (size_t i = 0; i < COUNT(mistakes); i++) {
+        *mistakes[i].pointer = inside + mistakes[i].off;
+        check_status(quern_linear_cross_entropy(layer.device.quern, &layer.args, workspace.data, bytes, layer.device.stream),
+                     QUERN_INVALID_ARGUMENT);
+        check(strstr(error_detail(), mistakes[i].detail), "\"%s\" instead of \"%s\"", error_detail(), mistakes[i].detail);
+        layer.args = good;
+    }
+    check(layer.products.made == 0, "a product was made");
+    buffer_close(&workspace);
     close_layer(&layer);
 }
 

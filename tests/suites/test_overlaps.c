@@ -328,6 +328,12 @@ Test(overlaps, linear_cross_entropy) {
     layer.loss.loss = (float *)home(5), layer.d_hidden_stride = WIDTH;
     check_status(call_layer(), QUERN_INVALID_SHAPE);
     check(strstr(error_detail(), "args.d_hidden_stride is 5 in place of hidden with stride 6"), "%s", error_detail());
+    /* Without rows weight is not read, and d_weight is still written. */
+    layer.d_hidden_stride = WIDE, layer.loss.rows = 0, layer.weight = layer.d_weight + VOCAB;
+    check_status(call_layer(), QUERN_INVALID_ARGUMENT);
+    check(strstr(error_detail(), "args.d_weight overlaps args.weight"), "%s", error_detail());
+    layer.weight = NULL;
+    check_ok(call_layer());
     close_arena();
 }
 
@@ -560,6 +566,14 @@ Test(overlaps, gradient_norm) {
     norm.found_inf = (float *)((char *)tensors[1].grad + ELEMENTS * 2 - 4);
     check_status(call_norm(), QUERN_INVALID_ARGUMENT);
     check(strstr(error_detail(), "args.found_inf overlaps an array of args.plan"), "%s", error_detail());
+    for (size_t i = 0; i < 2 * TENSOR_PARTS; i++) {  /* the other arrays of the plan, which a norm does not read, are kept too */
+        norm.found_inf = (float *)home(i), workspace = apart;
+        check_status(call_norm(), QUERN_INVALID_ARGUMENT);
+        check(strstr(error_detail(), "args.found_inf overlaps an array of args.plan"), "%s: %s", arrays[i].name, error_detail());
+        norm.found_inf = (float *)(apart + ROOM), workspace = home(i);
+        check_status(call_norm(), QUERN_INVALID_ARGUMENT);
+        check(strstr(error_detail(), "workspace overlaps an array of args.plan"), "%s: %s", arrays[i].name, error_detail());
+    }
     quern_adam_plan_destroy(plan);
     close_arena();
 }
@@ -580,6 +594,26 @@ Test(overlaps, accumulate) {
         walk(&(struct operation){"accumulate", parts, COUNT(parts), call_sum});
         close_arena();
     }
+}
+
+/* Of a list of more than 512 arrays only those of each item are compared, either of them first in memory. */
+Test(overlaps, long_lists_of_gradients) {
+    enum { ITEMS = 300, ITEM = 256, COUNT_OF_EACH = 16, GRAD_BYTES = COUNT_OF_EACH * 2, SUM_BYTES = COUNT_OF_EACH * 4 };
+    static quern_gradient list[ITEMS];
+    open_arena();
+    sum = (quern_accumulate_args)QUERN_ACCUMULATE_ARGS_INIT;
+    sum.grad_dtype = QUERN_BF16, sum.gradients = list, sum.gradient_count = ITEMS;
+    for (int i = 0; i < ITEMS; i++)
+        list[i] = (quern_gradient){memory + i * ITEM, (float *)(memory + i * ITEM + ITEM / 2), COUNT_OF_EACH};
+    char *const last = memory + (ITEMS - 1) * ITEM;
+    for (int distance = 4; distance <= SUM_BYTES; distance += 4) {
+        list[ITEMS - 1].main_grad = (float *)last, list[ITEMS - 1].grad = last + distance;
+        check(call_sum() == (distance < SUM_BYTES ? QUERN_INVALID_ARGUMENT : QUERN_OK), "grad %d bytes behind main_grad", distance);
+        list[ITEMS - 1].grad = last, list[ITEMS - 1].main_grad = (float *)(last + distance);
+        check(call_sum() == (distance < GRAD_BYTES ? QUERN_INVALID_ARGUMENT : QUERN_OK), "main_grad %d bytes behind grad",
+              distance);
+    }
+    close_arena();
 }
 
 /* ---- saved states: the saved bytes are in host memory ---- */

@@ -772,6 +772,33 @@ Test(ragged, memory_freed_under_a_plan) {
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = free_under_plan);
 }
 
+/* The same range, registered anew, is other memory: the plan keeps the addresses at which it has found the peers' parts. */
+static quern_status register_again_under_plan(struct rank *rank) {
+    struct ragged_bench bench;
+    struct simple_call call;
+    quern_ragged_plan *plan;
+    void *memory = calloc(1, WORKSPACE);
+    const size_t bytes = WORKSPACE;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    rank_ok(rank, quern_symmetric_register(&bench.group, 1, &memory, &bytes));
+    make_simple_call(&call, rank, bench.group, bench.workspace);
+    call.args.output = memory;
+    rank_ok(rank, quern_ragged_plan_create(&bench.group, 1, &call.args, &call.workspace, &call.workspace_bytes, &plan));
+    rank_ok(rank, quern_ragged_plan_run(plan, NULL));
+    rank_ok(rank, quern_symmetric_unregister(bench.group, memory, NULL));
+    rank_ok(rank, quern_symmetric_register(&bench.group, 1, &memory, &bytes));
+    rank_status(rank, quern_ragged_plan_run(plan, NULL), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "the plan's output is in symmetric memory that was freed");
+    rank_ok(rank, quern_ragged_plan_destroy(plan));
+    ragged_bench_close(&bench);
+    free(memory);
+    return QUERN_OK;
+}
+
+Test(ragged, memory_registered_again_under_a_plan) {
+    check_ranks(.kind = RANK_THREADS, .count = MEMBERS, .function = register_again_under_plan);
+}
+
 /* Plans of parts of the group, created by all ranks at once: ranks 0 and 2, and rank 1 alone. */
 static quern_status plan_for_some(struct rank *rank) {
     static const int pair[] = {0, 2}, single[] = {1}, everyone[] = {0, 1, 2};

@@ -18,6 +18,7 @@
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "ranks/descriptors.h"
 #include "ranks/symmetric/symmetric_lookup.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -685,4 +686,59 @@ static quern_status allocate_at_random(struct rank *rank) {
 
 Test(symmetric, any_order_of_frees_will_do) {
     check_both_kinds(3, allocate_at_random, NULL);
+}
+
+/* ---- descriptors ---- */
+
+enum { NOBODY = 65534, TAG = 1 };
+
+/* Two ranks of a group, in two processes as far as their segment says. */
+struct pair {
+    struct quern_segment *segment;
+    struct quern_membership member[2];
+};
+
+static void open_pair(struct pair *pair, quern_device *device) {
+    const size_t bytes = sizeof *pair->segment + 2 * sizeof *pair->segment->rank;
+    pair->segment = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    check(pair->segment, "no memory");
+    memset(pair->segment, 0, bytes);
+    snprintf((char *)pair->segment->id, sizeof pair->segment->id, "%d", (int)getpid());
+    for (int rank = 0; rank < 2; rank++) {
+        pair->segment->rank[rank].process.pid = rank + 1;
+        pair->member[rank] = (struct quern_membership){.device = device, .rank = rank, .ranks = 2, .segment = pair->segment};
+    }
+}
+
+/* Rank 0 sends standard input as `sender`, and rank 1 receives it as `receiver`.  Returns whether it has arrived. */
+static bool pass(struct pair *pair, uint64_t call, uid_t sender, uid_t receiver, quern_status expected) {
+    const struct quern_descriptor sent = {TAG, STDIN_FILENO};
+    int listener, table[QUERN_DESCRIPTOR_TAGS];
+    for (int i = 0; i < QUERN_DESCRIPTOR_TAGS; i++) table[i] = -1;
+    check_ok(quern_descriptors_listen(&pair->member[1], call, &listener));
+    check(seteuid(sender) == 0, "no user %d", (int)sender);
+    const quern_status status = quern_descriptors_send(&pair->member[0], call, &sent, 1);
+    check(seteuid(0) == 0 && seteuid(receiver) == 0, "no user %d", (int)receiver);
+    check(status == expected, "%s: %s", quern_status_string(status), error_detail());
+    check_ok(quern_descriptors_receive(&pair->member[1], call, listener, table));
+    check(seteuid(0) == 0, "root is gone");
+    const bool arrived = table[TAG] >= 0;
+    quern_close_descriptor(&table[TAG]);
+    quern_close_descriptor(&listener);
+    return arrived;
+}
+
+/* The names of the sockets are no secrets: nothing is sent to another user's socket, and nothing of another user is received. */
+Test(symmetric, descriptors_of_another_user) {
+    if (geteuid() != 0) cr_skip_test("only root can become another user");
+    quern_device *device;
+    struct pair pair;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    open_pair(&pair, device);
+    check(pass(&pair, 1, 0, 0, QUERN_OK), "nothing was received of the same user");
+    check(!pass(&pair, 2, 0, NOBODY, QUERN_OK), "a descriptor of another user was received");
+    check(!pass(&pair, 3, NOBODY, 0, QUERN_SYSTEM_ERROR), "a descriptor was sent to another user");
+    check(strstr(error_detail(), "the socket of rank 1 belongs to another user"), "%s", error_detail());
+    free(pair.segment);
+    quern_device_close(device);
 }

@@ -179,6 +179,7 @@ __device__ __forceinline__ void write_row_outputs(const quern_cross_entropy_prob
         if (problem.entropy) {
             const double moment = stats.moment + (sums.own != 0 ? (double)sums.above * sums.own : 0.0);
             entropy = log_sum - moment / sums.sum;
+            entropy = entropy < 0 ? 0.0 : entropy; /* the terms of a confident row cancel; NaN stays */
         }
     }
     if (problem.z_loss != 0) {
