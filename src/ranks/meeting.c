@@ -22,6 +22,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "ranks/describe.h"
+#include "ranks/points.h"
 #include "ranks/poison.h"
 
 static const int64_t SLICE = 50000000;  /* nanoseconds */
@@ -55,6 +56,7 @@ void quern_announce(struct quern_membership *member, const struct quern_meeting 
     struct quern_segment *segment = member->segment;
     struct quern_segment_rank *mine = &segment->rank[member->rank];
     uint32_t tag = tag_of(member, meeting);
+    QUERN_POINT(MEET_ANNOUNCING);
     __atomic_store_n(&mine->tag, tag, __ATOMIC_RELAXED);
     __atomic_store_n(&mine->meetings, mine->meetings + 1, __ATOMIC_RELAXED);
     for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer)) {
@@ -62,6 +64,7 @@ void quern_announce(struct quern_membership *member, const struct quern_meeting 
         uint32_t epoch = ++member->count[peer];
         __atomic_store_n(&quern_segment_pad(segment, peer)[member->rank], quern_make_signal(epoch, tag), __ATOMIC_RELEASE);
     }
+    QUERN_POINT(MEET_SIGNALLED);
     /* All signals are written before the first wake-up: a woken rank may take this core and enter the next meeting. */
     for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer))
         if (quern_set_has(meeting->set, peer)) wake_if_complete(&segment->rank[peer]);
@@ -142,11 +145,13 @@ static void list_missing(const struct wait *wait, struct quern_text *text) {
 
 static quern_status expire(const struct wait *wait, int64_t now) {
     char where[64], missing[700];
+    QUERN_POINT(MEET_EXPIRING);
     struct quern_text text = quern_text_begin(where, sizeof where);
     quern_describe_tag(&text, wait->tag);
     text = quern_text_begin(missing, sizeof missing);
     list_missing(wait, &text);
     if (!text.length) return QUERN_OK;  /* the last rank has arrived just now */
+    QUERN_POINT(MEET_EXPIRED);
     return quern_poison(wait->member, QUERN_PEER_TIMEOUT, "%s: rank %d waited %g s for %s", where, wait->member->rank,
                         (double)(now - wait->began) * 1e-9, missing);
 }
@@ -162,6 +167,7 @@ static int find_lost(struct wait *wait, bool *left) {
         int rank = wait->looked_for = (wait->looked_for + 1) % wait->member->ranks;
         if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
         looks++;
+        QUERN_POINT(MEET_CHECKING);
         *left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
         bool here = quern_same_process(ranks[rank].process, ranks[wait->member->rank].process);
         bool gone = *left || (!here && quern_process_has_ended(ranks[rank].process));
@@ -174,6 +180,7 @@ static quern_status check_lost(struct wait *wait) {
     bool left;
     int rank = find_lost(wait, &left);
     if (rank < 0) return QUERN_OK;
+    QUERN_POINT(MEET_LOST);
     char where[64];
     struct quern_text text = quern_text_begin(where, sizeof where);
     quern_describe_tag(&text, wait->tag);
@@ -189,6 +196,7 @@ static void sleep_a_slice(const struct wait *wait, int64_t limit) {
     uint32_t seen = __atomic_load_n(&mine->arrivals, __ATOMIC_SEQ_CST);
     uint32_t missing = count_missing(wait);
     __atomic_store_n(&mine->wake_at, seen + missing, __ATOMIC_SEQ_CST);
+    QUERN_POINT(MEET_SLEEPING);
     bool poisoned = __atomic_load_n(&wait->member->segment->poison, __ATOMIC_SEQ_CST) != 0;
     if (missing && !poisoned) quern_futex_wait(&mine->arrivals, seen, limit);
 }
@@ -202,6 +210,7 @@ static quern_status sleep_until_all_have_come(struct wait *wait) {
     __atomic_store_n(&mine->asleep_in_meeting, 1, __ATOMIC_RELAXED);
     quern_status status = QUERN_OK;
     while (!all_have_come(wait) && wait->other_call < 0) {
+        QUERN_POINT(MEET_LOOKING);
         status = quern_check_poison(member);
         if (status == QUERN_OK && now >= look_around) {
             status = check_lost(wait);
@@ -228,7 +237,9 @@ static bool come_while_looking(struct wait *wait) {
 quern_status quern_await(struct quern_membership *member, const struct quern_meeting *meeting) {
     struct wait wait = {.member = member, .meeting = meeting, .pad = quern_segment_pad(member->segment, member->rank),
                         .tag = tag_of(member, meeting), .other_call = -1};
+    QUERN_POINT(MEET_ANNOUNCED);
     quern_status status = come_while_looking(&wait) ? QUERN_OK : sleep_until_all_have_come(&wait);
+    if (status == QUERN_OK) QUERN_POINT(MEET_COMPLETE);
     return wait.other_call >= 0 ? report_other_call(&wait) : status;
 }
 
@@ -250,11 +261,14 @@ static quern_status exchange_piece(struct quern_membership *const *members, int 
         unsigned char *half = segment->rank[members[i]->rank].mailbox[members[i]->exchanges++ % 2];
         if (bytes) memcpy(half, (const char *)payloads[i] + offset, bytes);
     }
+    QUERN_POINT(EXCHANGE_WRITTEN);
     for (int i = 0; i < count; i++) quern_announce(members[i], meeting);
     quern_status status = QUERN_OK;
     for (int i = 0; i < count && status == QUERN_OK; i++) status = quern_await(members[i], meeting);
+    if (status == QUERN_OK) QUERN_POINT(EXCHANGE_MET);
     for (int rank = 0; bytes && rank < members[0]->ranks && status == QUERN_OK; rank++)
         memcpy(all + (size_t)rank * stride + offset, segment->rank[rank].mailbox[(members[0]->exchanges - 1) % 2], bytes);
+    if (status == QUERN_OK) QUERN_POINT(EXCHANGE_READ);
     return status;
 }
 

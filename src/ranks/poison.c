@@ -13,6 +13,7 @@
 
 #include "os/futex.h"
 #include "ranks/describe.h"
+#include "ranks/points.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
 
@@ -109,8 +110,11 @@ static void describe_poison(struct quern_text *text, const struct quern_segment 
 static void swap_in(const struct quern_membership *member, uint32_t poison) {
     struct quern_segment *segment = member->segment;
     uint32_t none = 0;
+    QUERN_POINT(POISON_WRITTEN);
     bool first = __atomic_compare_exchange_n(&segment->poison_by, &none, poison, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    QUERN_POINT(POISON_SWAPPED);
     __atomic_store_n(&segment->poison, (uint32_t)status_of(poison), __ATOMIC_SEQ_CST);
+    QUERN_POINT(POISON_SET);
     if (!first) return;
     wake_all(segment);
     char words[QUERN_POISON_TEXT_BYTES];

@@ -26,6 +26,7 @@
 #include "os/clock.h"
 #include "os/file_size.h"
 #include "os/futex.h"
+#include "ranks/points.h"
 #include "ranks/poison.h"
 #include "runtime/status.h"
 
@@ -133,6 +134,7 @@ static bool name_is_ours(const struct joining *joining) {
     bool same = fstat(descriptor, &named) == 0 && fstat(joining->descriptor, &held) == 0 && named.st_dev == held.st_dev &&
                 named.st_ino == held.st_ino;
     close(descriptor);
+    QUERN_POINT(FORM_NAME_COMPARED);
     return same;
 }
 
@@ -169,6 +171,7 @@ static void fill_segment(struct quern_segment *segment, const struct joining *jo
 static quern_status make_file(struct joining *joining) {
     struct stat file;
     unsigned char id[16];
+    QUERN_POINT(FORM_MADE);
     fchmod(joining->descriptor, 0600);
     joining->again = flock(joining->descriptor, LOCK_SH | LOCK_NB) != 0;  /* another rank takes it for a remnant and removes it */
     if (joining->again) return QUERN_OK;
@@ -182,6 +185,7 @@ static quern_status make_file(struct joining *joining) {
     }
     joining->again = file.st_nlink == 0;  /* another rank took it for a remnant and has removed it */
     if (!joining->again) fill_segment(joining->segment, joining, id);
+    QUERN_POINT(FORM_FILLED);
     return QUERN_OK;
 }
 
@@ -218,6 +222,7 @@ static uint32_t decide(struct quern_segment *segment, enum quern_segment_state d
 /* Joins a file that was found, waits for it to be usable, or removes it if its makers have died. */
 static quern_status join_file(struct joining *joining) {
     struct stat file;
+    QUERN_POINT(FORM_OPENED);
     if (fstat(joining->descriptor, &file) != 0) return fail_system(joining, "looking at the file");
     quern_status status = check_owner(joining, &file);
     if (status != QUERN_OK) return status;
@@ -235,6 +240,7 @@ static quern_status join_file(struct joining *joining) {
     joining->again = __atomic_load_n(&joining->segment->magic, __ATOMIC_ACQUIRE) != MAGIC ||
                      __atomic_load_n(&joining->segment->poison, __ATOMIC_ACQUIRE) ||
                      state_of(joining->segment) != QUERN_SEGMENT_FORMING;
+    QUERN_POINT(FORM_LOOKED);
     return QUERN_OK;
 }
 
@@ -263,7 +269,9 @@ static quern_status end_group(struct joining *joining, quern_status status, cons
 
 /* Ends a group that will never be complete.  QUERN_OK: it has just become complete. */
 static quern_status refuse_group(struct joining *joining, quern_status status, const char *reason) {
+    QUERN_POINT(FORM_REFUSING);
     bool refused = decide(joining->segment, QUERN_SEGMENT_REFUSED) != QUERN_SEGMENT_READY;
+    QUERN_POINT(FORM_REFUSED);
     return refused ? end_group(joining, status, reason) : QUERN_OK;
 }
 
@@ -335,14 +343,19 @@ static quern_status take_place(struct joining *joining, struct quern_membership 
         state = claim(place);
     }
     if (state != QUERN_RANK_ABSENT) return give_way(joining, member, state);
+    QUERN_POINT(FORM_CLAIMED);
     place->process = quern_this_process();
     describe_device(place, member);
     __atomic_store_n(&place->tag, (uint32_t)QUERN_IN_CREATE << 24, __ATOMIC_RELAXED);
     member->segment = joining->segment;
     __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);
+    QUERN_POINT(FORM_SEATED);
     if (__atomic_add_fetch(&joining->segment->joined, 1, __ATOMIC_ACQ_REL) == joining->segment->ranks) {
+        QUERN_POINT(FORM_COMPLETE);
         remove_name(joining);  /* before any rank returns, so that the name is free for the next group */
+        QUERN_POINT(FORM_NAME_REMOVED);
         decide(joining->segment, QUERN_SEGMENT_READY);
+        QUERN_POINT(FORM_READY);
         quern_futex_wake(&joining->segment->state);
     }
     return QUERN_OK;
@@ -371,6 +384,7 @@ static quern_status check_joined(struct joining *joining) {
 
 static quern_status expire(struct joining *joining) {
     char reason[400];
+    QUERN_POINT(FORM_EXPIRING);
     struct quern_text text = quern_text_begin(reason, sizeof reason);
     quern_text_add(&text, "quern_group_create waited %g s for", (double)(quern_now() - joining->began) * 1e-9);
     int listed = 0, more = 0;
@@ -407,6 +421,7 @@ static quern_status await_others(struct joining *joining) {
         int64_t left = joining->limit - (quern_now() - joining->began);
         if (status == QUERN_OK && left <= 0) status = expire(joining);
         if (status != QUERN_OK) break;
+        QUERN_POINT(FORM_AWAITING);
         quern_futex_wait(&segment->state, state, left < SLICE ? left : SLICE);
     }
     remove_name(joining);
@@ -457,6 +472,7 @@ quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const stru
         let_go(&joining);
         return status;
     }
+    QUERN_POINT(FORM_JOINED);
     close(joining.descriptor);
     add_users(joining.segment, count - 1);  /* each membership releases the mapping by itself */
     return QUERN_OK;

@@ -20,6 +20,7 @@ from pathlib import Path
 import mutants_adam
 import mutants_cross_entropy
 import mutants_embedding
+import mutants_ranks
 import mutants_structs
 import mutants_unloading
 
@@ -49,6 +50,7 @@ CPU = [
 ]
 
 RANKS = [
+    *(Mutant(*row) for row in mutants_ranks.RANKS),
     Mutant("signals without release", "src/ranks/meeting.c",
            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "race_ranks"),
     Mutant("looks without acquire", "src/ranks/meeting.c",
@@ -82,7 +84,7 @@ RANKS = [
            "*left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;", "*left = false;",
            "test_host_barrier"),
     Mutant("dead ranks are awaited", "src/ranks/meeting.c",
-           "(!here && quern_process_has_ended(ranks[rank].process))", "(!here && false)", "ranks/faults"),
+           "(!here && quern_process_has_ended(ranks[rank].process))", "(!here && false)", "faults/faults"),
     Mutant("poison without words", "src/ranks/poison.c",
            "quern_text_add_list(&text, format, list);", "(void)text;", "test_host_barrier"),
     Mutant("poison that wakes nobody", "src/ranks/poison.c",
@@ -100,18 +102,18 @@ RANKS = [
            "if (name_is_ours(joining)) shm_unlink(joining->name);", "(void)name_is_ours;", "test_group"),
     Mutant("another group's name removed", "src/ranks/rendezvous.c",
            "if (name_is_ours(joining)) shm_unlink(joining->name);", "shm_unlink(joining->name), (void)name_is_ours;",
-           "ranks/meeting_place"),
+           "faults/meeting_place"),
     Mutant("two remove a name at once", "src/ranks/rendezvous.c",
-           "fcntl(joining->descriptor, F_OFD_SETLK, &lock) != 0; attempt++", "false; attempt++", "ranks/meeting_place"),
+           "fcntl(joining->descriptor, F_OFD_SETLK, &lock) != 0; attempt++", "false; attempt++", "faults/meeting_place"),
     Mutant("remains joined", "src/ranks/rendezvous.c",
-           "if (flock(joining->descriptor, LOCK_EX | LOCK_NB) == 0) {", "if (false) {", "ranks/meeting_place"),
+           "if (flock(joining->descriptor, LOCK_EX | LOCK_NB) == 0) {", "if (false) {", "faults/meeting_place"),
     Mutant("file of another user", "src/ranks/rendezvous.c",
-           "if (file->st_uid != geteuid())", "if (false)", "ranks/meeting_place"),
+           "if (file->st_uid != geteuid())", "if (false)", "faults/meeting_place"),
     Mutant("file open to others", "src/ranks/rendezvous.c",
-           "if (file->st_mode & 077)", "if (false)", "ranks/meeting_place"),
+           "if (file->st_mode & 077)", "if (false)", "faults/meeting_place"),
     Mutant("memory not reserved", "src/os/file_size.c",
            "do errno = posix_fallocate(descriptor, 0, (off_t)bytes);", "do errno = ftruncate(descriptor, (off_t)bytes);",
-           "ranks/meeting_place"),
+           "faults/meeting_place"),
     Mutant("number of ranks not compared", "src/ranks/rendezvous.c",
            "if (segment->ranks != (uint32_t)member->ranks)", "if (false)", "test_group"),
     Mutant("first epoch not compared", "src/ranks/rendezvous.c",
@@ -121,9 +123,9 @@ RANKS = [
            "(void)place;", "test_group"),
     Mutant("claim awaited for ever", "src/ranks/rendezvous.c",
            "while (state == QUERN_RANK_CLAIMED && is_in_time(joining)) {", "while (state == QUERN_RANK_CLAIMED) {",
-           "ranks/meeting_place"),
+           "faults/meeting_place"),
     Mutant("nobody looks after the next rank", "src/ranks/rendezvous.c",
-           "bool gone = next != rank && ", "bool gone = false && ", "ranks/meeting_place"),
+           "bool gone = next != rank && ", "bool gone = false && ", "faults/meeting_place"),
     Mutant("reason written past the segment", "src/ranks/rendezvous.c",
            "const bool has_place = (uint32_t)member->rank < member->segment->ranks;",
            "const bool has_place = (uint32_t)member->rank < QUERN_MAX_RANKS;", "test_group"),
@@ -141,7 +143,7 @@ RANKS = [
     Mutant("keys in the wrong order", "src/ranks/group/group.c",
            "wishes[other].key < wishes[rank].key ||", "wishes[other].key > wishes[rank].key ||", "test_group"),
     Mutant("split that does not end its parent", "src/ranks/group/group.c",
-           "status = give_up_split(members[0], status);", "(void)give_up_split;", "ranks/faults"),
+           "status = give_up_split(members[0], status);", "(void)give_up_split;", "faults/faults"),
     Mutant("another life of a process number", "src/os/process.c",
            "|| start_time != process.start_time;", "|| (false && start_time);", "test_group"),
     Mutant("a failure that only its rank learns of", "src/ranks/agreement.c",

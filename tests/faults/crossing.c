@@ -22,6 +22,7 @@ static struct {
     enum crossing_deed deed;
     const char *function;  /* NULL: all */
     long at, count;
+    struct crossing_place *place;  /* NULL: nobody asks for it */
 } crossings;
 
 void crossing_arm_at(enum crossing_deed deed, const char *function, long at) {
@@ -34,6 +35,8 @@ void crossing_arm_at(enum crossing_deed deed, const char *function, long at) {
 
 void crossing_arm(enum crossing_deed deed, long at) { crossing_arm_at(deed, NULL, at); }
 
+void crossing_tell(struct crossing_place *place) { crossings.place = place; }
+
 long crossing_count(void) { return crossings.count; }
 
 static void act(enum crossing_deed deed) {
@@ -42,10 +45,13 @@ static void act(enum crossing_deed deed) {
     if (deed == CROSSING_DELAY) nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
 }
 
-static void cross(const char *function, bool before) {
+static void cross(const char *function, bool before, long *calls) {
     if (!crossings.armed) return;
+    *calls += before;
     if (crossings.function && (!before || strcmp(crossings.function, function) != 0)) return;
-    if (++crossings.count == crossings.at) act(crossings.deed);
+    if (++crossings.count != crossings.at) return;
+    if (crossings.place) *crossings.place = (struct crossing_place){function, *calls, before};
+    act(crossings.deed);
 }
 
 /* A function of the library or of libc, called through a crossing on each side. */
@@ -53,9 +59,10 @@ static void cross(const char *function, bool before) {
     result __real_##name parameters; \
     result __wrap_##name parameters; \
     result __wrap_##name parameters { \
-        cross(#name, true); \
+        static long calls; \
+        cross(#name, true, &calls); \
         result value = __real_##name arguments; \
-        cross(#name, false); \
+        cross(#name, false, &calls); \
         return value; \
     }
 
@@ -63,9 +70,10 @@ static void cross(const char *function, bool before) {
     void __real_##name parameters; \
     void __wrap_##name parameters; \
     void __wrap_##name parameters { \
-        cross(#name, true); \
+        static long calls; \
+        cross(#name, true, &calls); \
         __real_##name arguments; \
-        cross(#name, false); \
+        cross(#name, false, &calls); \
     }
 
 CROSSED(int, shm_open, (const char *name, int flags, mode_t mode), (name, flags, mode))

@@ -8,12 +8,24 @@
 #ifndef RANKS_CROSSING_H
 #define RANKS_CROSSING_H
 
+#include <stdbool.h>
+
 enum crossing_deed {
     CROSSING_NOTHING,
-    CROSSING_KILL,   /* SIGSTOP, until another process sends SIGCONT */
+    CROSSING_KILL,   /* SIGKILL */
     CROSSING_STOP,   /* SIGSTOP, until somebody sends SIGCONT */
     CROSSING_DELAY   /* a twentieth of a second */
 };
+
+/* Where a fault has happened. */
+struct crossing_place {
+    const char *function;  /* NULL: nowhere */
+    long call;             /* the number of its call since the process was armed, from 1 */
+    bool before;           /* else behind it */
+};
+
+/* A fault will write its place here, in memory that outlives the process.  Forked processes have the same names of functions. */
+void crossing_tell(struct crossing_place *place);
 
 /* Starts counting.  `at` counts from 1; 0: never. */
 void crossing_arm(enum crossing_deed deed, long at);

@@ -42,6 +42,7 @@ struct plan {
 struct shared {
     long crossings[MAX_RANKS];
     int step[MAX_RANKS];
+    struct crossing_place place;   /* of the fault */
 };
 
 struct possessions {
@@ -197,7 +198,10 @@ static quern_status live(struct rank *rank) {
     quern_status status = QUERN_OK;
     rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
     memset(life.input, 'a' + rank->rank, sizeof life.input);
-    if (rank->rank == plan->victim) crossing_arm(plan->deed, plan->crossing);
+    if (rank->rank == plan->victim) {
+        crossing_tell(&shared->place);
+        crossing_arm(plan->deed, plan->crossing);
+    }
     int *step = &shared->step[rank->rank];
     for (*step = 0; steps[*step].take && status == QUERN_OK; ++*step) {
         status = steps[*step].take(&life);
@@ -226,11 +230,24 @@ static int victims_step(const struct plan *plan, const struct rank_run *run) {
     return ((const struct shared *)ranks_shared(run))->step[plan->victim];
 }
 
+/* The point of a fault: a side of a call, or a time. */
+static const char *name_point(const struct plan *plan, const struct crossing_place *place) {
+    static char text[128];
+    if (!plan->crossing)
+        snprintf(text, sizeof text, "%g s after the start", plan->moment);
+    else if (place->function)
+        snprintf(text, sizeof text, "%s call %ld of %s, crossing %ld", place->before ? "before" : "behind", place->call,
+                 place->function, plan->crossing);
+    else
+        snprintf(text, sizeof text, "nowhere: it did not come to crossing %ld", plan->crossing);
+    return text;
+}
+
 static void report_failure(const struct plan *plan, const struct rank_run *run, const char *what) {
-    static const char *const deeds[] = {"nothing", "dies", "stops", "dawdles"};
+    static const char *const deeds[] = {"does nothing", "dies", "stops", "dawdles"};
     const struct shared *shared = ranks_shared(run);
-    printf("fault %d: of %d ranks, rank %d (in its %s) %s at crossing %ld, moment %g s: %s\n", plan->number, plan->ranks,
-           plan->victim, steps[victims_step(plan, run)].name, deeds[plan->deed], plan->crossing, plan->moment, what);
+    printf("fault %d: of %d ranks, rank %d (in its %s) %s %s: %s\n", plan->number, plan->ranks, plan->victim,
+           steps[victims_step(plan, run)].name, deeds[plan->deed], name_point(plan, &shared->place), what);
     for (int rank = 0; rank < plan->ranks; rank++) {
         const struct rank_result *result = ranks_result(run, rank);
         printf("    rank %d: %s after %g s in its %s: %s\n", rank,

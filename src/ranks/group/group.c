@@ -10,6 +10,7 @@
 #include "ranks/group/host_transport.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
+#include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/rendezvous.h"
 #include "runtime/arguments.h"
@@ -150,7 +151,9 @@ static void leave(struct quern_membership *member) {
     if (segment) {
         if (is_this_process(member))
             __atomic_store_n(&segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+        QUERN_POINT(LEAVE_LEFT);
         quern_release_segment(segment);
+        QUERN_POINT(LEAVE_UNMAPPED);
     }
     free(member);
 }
@@ -330,7 +333,9 @@ quern_status quern_group_destroy(quern_group *group) {
     if (!group) return QUERN_OK;
     struct quern_membership *member = quern_take_member(group);
     if (!member) return quern_fail_no_group(group);
+    QUERN_POINT(LEAVE_BEGUN);
     member->transport->detach(member);
+    QUERN_POINT(LEAVE_DETACHED);
     leave(member);
     return QUERN_OK;
 }

@@ -16,6 +16,7 @@
 
 #include "ranks/describe.h"
 #include "ranks/meeting.h"
+#include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_exchange.h"
@@ -98,9 +99,12 @@ static quern_status agree(struct quern_ragged_exchange *exchange, struct quern_r
     struct quern_membership *member = call->member;
     struct quern_ragged_record *record = record_of(member, member->rank);
     announce(exchange, call, storage, record);
+    QUERN_POINT(RAGGED_RECORDED);
     quern_status status = meet(member, meeting, QUERN_PHASE_ENTRY);
     if (status != QUERN_OK) return status;
+    QUERN_POINT(RAGGED_ENTERED);
     if (all_are_ready(member, meeting.set)) examine(exchange, record);  /* else a rank has a fault already */
+    QUERN_POINT(RAGGED_EXAMINED);
     status = meet(member, meeting, QUERN_PHASE_VOTE);
     if (status == QUERN_OK) *result = find_fault(call, meeting.set);
     return status;
@@ -120,17 +124,22 @@ static int64_t most_rounds(const struct quern_ragged_call *call) {
  * is late, the others may have timed out and returned after the last meeting.  Then their memory must not be touched any more.
  */
 static quern_status copy(struct quern_ragged_exchange *exchange, struct quern_meeting meeting, int64_t rounds) {
+    QUERN_POINT(RAGGED_VOTED);
     quern_status status = quern_check_poison(exchange->call->member);
     if (status != QUERN_OK) return status;
+    QUERN_POINT(RAGGED_COPYING);
     quern_ragged_exchange_copy(exchange);
     for (int64_t round = 0; round < rounds; round++) {
         quern_ragged_exchange_fetch(exchange, round);
         if (round + 1 == rounds) break;
         quern_ragged_exchange_stage(exchange, round + 1);
+        QUERN_POINT(RAGGED_STAGED);
         status = meet(exchange->call->member, meeting, QUERN_PHASE_COPY);
+        QUERN_POINT(RAGGED_WINDOW);
         if (status == QUERN_OK) status = quern_check_poison(exchange->call->member);
         if (status != QUERN_OK) return status;
     }
+    QUERN_POINT(RAGGED_COPIED);
     return QUERN_OK;
 }
 
@@ -143,6 +152,7 @@ static quern_status host_run(struct quern_ragged_call *call, void *stream) {
     quern_status result, status = agree(&exchange, call, NULL, meeting, &result);
     if (status == QUERN_OK && result == QUERN_OK) status = copy(&exchange, meeting, most_rounds(call));
     if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
+    QUERN_POINT(RAGGED_LEAVING);
     return status == QUERN_OK ? result : status;
 }
 
@@ -208,11 +218,14 @@ static quern_status plan_run(void *state, void *stream) {
     call->refused = check_run(call, stream);
     if (call->refused != QUERN_OK) record_refusal(call, record);
     else quern_ragged_exchange_stage(&plan->exchange, 0);
+    QUERN_POINT(RAGGED_RECORDED);
     quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);
     if (status != QUERN_OK) return status;
+    QUERN_POINT(RAGGED_ENTERED);
     quern_status result = find_fault(call, &call->set);
     if (result == QUERN_OK) status = copy(&plan->exchange, meeting, plan->rounds);
     if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
+    QUERN_POINT(RAGGED_LEAVING);
     return status == QUERN_OK ? result : status;
 }
 

@@ -9,6 +9,7 @@
 #include "ranks/descriptors.h"
 #include "ranks/handles.h"
 #include "ranks/meeting.h"
+#include "ranks/points.h"
 #include "ranks/poison.h"
 #include "ranks/symmetric/symmetric_lookup.h"
 #include "ranks/symmetric/symmetric_ranges.h"
@@ -126,7 +127,9 @@ static quern_status take_steps(const struct making *making, quern_status status)
         const struct quern_symmetric_step *step = &kind->steps[i];
         if (step->between_processes && making->members[0]->one_process) continue;
         if (step->for_multicast && !multicast) continue;
+        QUERN_POINT(MEMORY_STEPPING);
         if (status == QUERN_OK) status = take_step(making, step, &at);
+        QUERN_POINT(MEMORY_STEPPED);
         status = agree_at(making, at, status);
         if (status != QUERN_OK && step->for_multicast && quern_check_poison(making->members[0]) == QUERN_OK) {
             multicast = false;
@@ -142,6 +145,7 @@ static quern_status take_steps(const struct making *making, quern_status status)
 /* ---- the end ---- */
 
 static void give_up(struct making *making) {
+    QUERN_POINT(MEMORY_GIVING_UP);
     for (int i = 0; i < making->count; i++) {
         free(making->fresh[i]);
         if (!making->memory) continue;
@@ -173,6 +177,7 @@ static quern_status make(struct making *making, quern_status status, void *const
     for (int i = 0; i < making->count; i++) making->id = ++making->members[i]->symmetric_calls;
     if (status == QUERN_OK) status = take_steps(making, hold(making));
     free(making->parts);
+    if (status == QUERN_OK) QUERN_POINT(MEMORY_MADE);
     if (status == QUERN_OK)
         enter_ranges(making);
     else
@@ -323,6 +328,7 @@ quern_status quern_symmetric_free(quern_group *group, void *pointer, void *strea
     status = find_own(member, pointer, false, "quern_symmetric_unregister", &range);
     if (status == QUERN_OK) status = begin_use(member, range->memory, stream, &use);
     if (status != QUERN_OK) return status;
+    QUERN_POINT(MEMORY_FREEING);
     quern_symmetric_unhold(range->memory, member->rank, use);
     quern_symmetric_retire(member->symmetric, range);
     quern_symmetric_sweep();

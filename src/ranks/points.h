@@ -1,0 +1,81 @@
+/*
+ * Named points at which the order of two ranks matters.  Only tests compile them: there a rank can be stopped, delayed or killed at
+ * each of them (tests/faults/points.h).  In the library a point is nothing.  For src/ranks.
+ *
+ * A name is a group and a place in it.  A point lies behind what its name says has been done, and before the step after it.
+ */
+#ifndef QUERN_POINTS_H
+#define QUERN_POINTS_H
+
+#define QUERN_POINTS(point) \
+    point(FORM_MADE, "form.made")                       /* the file has a name, and no lock yet */ \
+    point(FORM_FILLED, "form.filled")                   /* the segment can be joined */ \
+    point(FORM_OPENED, "form.opened")                   /* another rank's file is open, and was not looked at */ \
+    point(FORM_LOOKED, "form.looked")                   /* ... was found to be forming */ \
+    point(FORM_CLAIMED, "form.claimed")                 /* the place is claimed; its process is not written */ \
+    point(FORM_SEATED, "form.seated")                   /* the place is complete, and not counted */ \
+    point(FORM_COMPLETE, "form.complete")               /* the last place was counted; the name is there */ \
+    point(FORM_NAME_COMPARED, "form.name_compared")     /* the name's file is known, and the lock of removal is held */ \
+    point(FORM_NAME_REMOVED, "form.name_removed")       /* the group is not declared ready */ \
+    point(FORM_READY, "form.ready")                     /* it is; nobody was woken */ \
+    point(FORM_AWAITING, "form.awaiting")               /* looked for the others, and about to sleep */ \
+    point(FORM_EXPIRING, "form.expiring")               /* the limit has ended; the missing ranks are not listed */ \
+    point(FORM_REFUSING, "form.refusing")               /* about to declare the group refused */ \
+    point(FORM_REFUSED, "form.refused")                 /* it is; it is not poisoned */ \
+    point(FORM_JOINED, "form.joined")                   /* the group is ready for this rank */ \
+    point(MEET_ANNOUNCING, "meet.announcing")           /* before the first signal */ \
+    point(MEET_SIGNALLED, "meet.signalled")             /* all signals are written; nobody was woken */ \
+    point(MEET_ANNOUNCED, "meet.announced")             /* about to look for the others' signals */ \
+    point(MEET_LOOKING, "meet.looking")                 /* somebody is missing; before the look at the poison */ \
+    point(MEET_SLEEPING, "meet.sleeping")               /* wake_at is set; before the last look and the sleep */ \
+    point(MEET_COMPLETE, "meet.complete")               /* the last arrival was seen */ \
+    point(MEET_CHECKING, "meet.checking")               /* a rank is missing; before the look whether it has left or died */ \
+    point(MEET_EXPIRING, "meet.expiring")               /* the limit has ended; the missing ranks are not listed */ \
+    point(MEET_EXPIRED, "meet.expired")                 /* they are; the group is not poisoned */ \
+    point(MEET_LOST, "meet.lost")                       /* a missing rank will never come; the group is not poisoned */ \
+    point(POISON_WRITTEN, "poison.written")             /* the reason is complete; before the compare-and-swap */ \
+    point(POISON_SWAPPED, "poison.swapped")             /* after it; before waits can see the poison */ \
+    point(POISON_SET, "poison.set")                     /* waits can see it; nobody was woken */ \
+    point(EXCHANGE_WRITTEN, "exchange.written")         /* the mailbox is filled; not announced */ \
+    point(EXCHANGE_MET, "exchange.met")                 /* about to read the mailboxes */ \
+    point(EXCHANGE_READ, "exchange.read")               /* they are read */ \
+    point(RAGGED_RECORDED, "ragged.recorded")           /* the record and the notices are written; not announced */ \
+    point(RAGGED_ENTERED, "ragged.entered")             /* about to read the others' records and counts */ \
+    point(RAGGED_EXAMINED, "ragged.examined")           /* they are checked; before the vote */ \
+    point(RAGGED_VOTED, "ragged.voted")                 /* all agree; before the look at the poison */ \
+    point(RAGGED_COPYING, "ragged.copying")             /* about to copy */ \
+    point(RAGGED_STAGED, "ragged.staged")               /* the next window is filled; before its meeting */ \
+    point(RAGGED_WINDOW, "ragged.window")               /* that meeting is over; before the look at the poison */ \
+    point(RAGGED_COPIED, "ragged.copied")               /* before the exit */ \
+    point(RAGGED_LEAVING, "ragged.leaving")             /* after the exit: the memory belongs to the caller again */ \
+    point(MEMORY_STEPPING, "memory.stepping")           /* before a step that makes symmetric memory */ \
+    point(MEMORY_STEPPED, "memory.stepped")             /* after the step; before the agreement about it */ \
+    point(MEMORY_MADE, "memory.made")                   /* all have agreed; the range is not entered */ \
+    point(MEMORY_GIVING_UP, "memory.giving_up")         /* a rank has failed; before the memory is released */ \
+    point(MEMORY_FREEING, "memory.freeing")             /* before this rank's part is released */ \
+    point(LEAVE_BEGUN, "leave.begun")                   /* the handle is dead; the memory of the group is there */ \
+    point(LEAVE_DETACHED, "leave.detached")             /* the peers do not know that this rank leaves */ \
+    point(LEAVE_LEFT, "leave.left")                     /* they can; the segment is mapped */ \
+    point(LEAVE_UNMAPPED, "leave.unmapped")             /* it is not, unless another rank of the process has it */
+
+#ifdef QUERN_WITH_POINTS
+
+enum quern_point {
+#define QUERN_POINT_ROW(name, text) QUERN_POINT_##name,
+    QUERN_POINTS(QUERN_POINT_ROW)
+#undef QUERN_POINT_ROW
+    QUERN_POINT_COUNT
+};
+
+/* Defined by the test. */
+void quern_at_point(enum quern_point point);
+
+#define QUERN_POINT(name) quern_at_point(QUERN_POINT_##name)
+
+#else
+
+#define QUERN_POINT(name) ((void)0)
+
+#endif
+
+#endif

@@ -1,0 +1,60 @@
+"""Mutants of the order of steps between ranks, for mutants.py: name, file, old text, new text, suite that must fail."""
+
+from __future__ import annotations
+
+RACES, PAIRS = "faults/races", "faults/pairs"
+HOST, MEETING, POISON = "src/ranks/ragged/ragged_host.c", "src/ranks/meeting.c", "src/ranks/poison.c"
+RENDEZVOUS = "src/ranks/rendezvous.c"
+
+RANKS = [
+    # The three races that a review found untested.
+    ("no look at the poison before the copy", HOST,
+     "    quern_status status = quern_check_poison(exchange->call->member);\n", "    quern_status status = QUERN_OK;\n", RACES),
+    ("a time-out although the last has come", MEETING,
+     "    if (!text.length) return QUERN_OK;  /* the last rank has arrived just now */\n", "", RACES),
+    ("a refused group is joined", RENDEZVOUS,
+     "                     __atomic_load_n(&joining->segment->poison, __ATOMIC_ACQUIRE) ||\n"
+     "                     state_of(joining->segment) != QUERN_SEGMENT_FORMING;\n", "                     false;\n", RACES),
+    # Other orders.
+    ("no look at the poison before the next window", HOST,
+     "        if (status == QUERN_OK) status = quern_check_poison(exchange->call->member);\n", "", RACES),
+    ("a rank that has come and left is lost", MEETING,
+     "if (gone && !has_come(wait, rank)) return rank;", "if (gone) return rank;", RACES),
+    ("a group refused although it is complete", RENDEZVOUS,
+     "    bool refused = decide(joining->segment, QUERN_SEGMENT_REFUSED) != QUERN_SEGMENT_READY;\n",
+     "    bool refused = decide(joining->segment, QUERN_SEGMENT_REFUSED) != 0;\n", RACES),
+    ("the last decision stands", RENDEZVOUS,
+     "    return first ? decision : state;\n",
+     "    __atomic_store_n(&segment->state, decision, __ATOMIC_RELEASE);\n    return first ? decision : state;\n", RACES),
+    ("ready before the name is removed", RENDEZVOUS,
+     "        QUERN_POINT(FORM_COMPLETE);\n",
+     "        QUERN_POINT(FORM_COMPLETE);\n        decide(joining->segment, QUERN_SEGMENT_READY);\n", RACES),
+    ("a place complete before its process is written", RENDEZVOUS,
+     "    place->process = quern_this_process();\n    describe_device(place, member);\n",
+     "    __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);\n    QUERN_POINT(FORM_SEATED);\n"
+     "    place->process = quern_this_process();\n    describe_device(place, member);\n", PAIRS),
+    ("poison seen before its reason", POISON,
+     "    QUERN_POINT(POISON_WRITTEN);\n",
+     "    __atomic_store_n(&segment->poison, (uint32_t)status_of(poison), __ATOMIC_SEQ_CST);\n"
+     "    QUERN_POINT(POISON_WRITTEN);\n", PAIRS),
+    ("the last poison stands", POISON,
+     "    if (!first) return;\n",
+     "    if (!first) {\n        __atomic_store_n(&segment->poison_by, poison, __ATOMIC_RELEASE);\n        return;\n    }\n",
+     PAIRS),
+    ("a place counted before it is complete", RENDEZVOUS,
+     "    QUERN_POINT(FORM_CLAIMED);\n",
+     "    if (__atomic_load_n(&joining->segment->joined, __ATOMIC_ACQUIRE) + 1 == joining->segment->ranks)\n"
+     "        decide(joining->segment, QUERN_SEGMENT_READY);\n    QUERN_POINT(FORM_CLAIMED);\n", PAIRS),
+    ("announced before the mailbox is filled", MEETING,
+     "        if (bytes) memcpy(half, (const char *)payloads[i] + offset, bytes);\n    }\n    QUERN_POINT(EXCHANGE_WRITTEN);\n"
+     "    for (int i = 0; i < count; i++) quern_announce(members[i], meeting);\n",
+     "        quern_announce(members[i], meeting);\n        QUERN_POINT(EXCHANGE_WRITTEN);\n"
+     "        if (bytes) memcpy(half, (const char *)payloads[i] + offset, bytes);\n    }\n", PAIRS),
+    ("a meeting that ends before the last has come", MEETING,
+     "        if (!has_come(wait, wait->next)) return false;\n",
+     "        if (!has_come(wait, wait->next)) return wait->next > 0;\n", PAIRS),
+    ("a plan that writes before the others come", HOST,
+     "    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);\n    if (status != QUERN_OK) return status;\n"
+     "    QUERN_POINT(RAGGED_ENTERED);\n    quern_status result",
+     "    quern_status status = QUERN_OK;\n    QUERN_POINT(RAGGED_ENTERED);\n    quern_status result", PAIRS),
+]
