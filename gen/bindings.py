@@ -1,4 +1,4 @@
-"""What is rendered from the public header: the declarations of the Rust crate, and the table of the fuzzer."""
+"""What is rendered from the public header: the declarations of the Rust crate, and its tables for tests."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def is_argument(name: str, declared: header.Header) -> bool:
 
 
 def kind_of(owner: str, variable: Variable, declared: header.Header) -> str:
-    """What the fuzzer may put into a field or parameter: a value of enum kind in tests/fuzz/table.h."""
+    """What the fuzzer may put into a field or parameter: a value of enum kind in tests/header/table.h."""
     kind = variable.type
     callbacks = [each.name for each in declared.callbacks]
     if isinstance(kind, Function):
@@ -80,7 +80,7 @@ def kind_of(owner: str, variable: Variable, declared: header.Header) -> str:
 
 
 def result_of(function: Function) -> str:
-    """A value of enum result in tests/fuzz/table.h."""
+    """A value of enum result in tests/header/table.h."""
     if function.result.pointers:
         return "STATIC_TEXT"
     return {"quern_status": "STATUS", "void": "NOTHING", "size_t": "LENGTH"}.get(function.result.base, "NUMBER")
@@ -88,6 +88,24 @@ def result_of(function: Function) -> str:
 
 def is_const(variable: Variable) -> bool:
     return bool(isinstance(variable.type, Type) and variable.type.pointers and variable.type.pointers[-1])
+
+
+def readers(name: str, declared: header.Header) -> list[Function]:
+    """The functions that read a struct of arguments."""
+    return [function for function in declared.functions
+            if any(isinstance(each.type, Type) and each.type.base == name and is_const(each) for each in function.parameters)]
+
+
+def lists_of_calls(declared: header.Header) -> list[tuple[str, list[Function]]]:
+    return [(name, readers(name, declared)) for name in declared.structs if is_argument(name, declared) and readers(name, declared)]
+
+
+def lists_of_fields(declared: header.Header) -> list[tuple[str, list[Variable]]]:
+    """The fields of structs that are read, without their sizes, and the parameters of the functions that read them."""
+    structs = [(name, [field for field in fields if field.name != "size"]) for name, fields in declared.structs.items()
+               if is_argument(name, declared) and not name.endswith("_info")]
+    functions = {function.name: function for _, calls in lists_of_calls(declared) for function in calls}
+    return structs + [(f"{name}__parameters", list(function.parameters)) for name, function in functions.items()]
 
 
 def values(declared: header.Header) -> dict[str, object]:
@@ -105,6 +123,8 @@ def values(declared: header.Header) -> dict[str, object]:
         "result_of": result_of,
         "is_argument": lambda name: is_argument(name, declared),
         "is_const": is_const,
+        "lists_of_calls": lists_of_calls(declared),
+        "lists_of_fields": lists_of_fields(declared),
     }
 
 
@@ -112,5 +132,6 @@ def outputs(render: Callable[..., str]) -> dict[str, str]:
     """The rendered files by their paths."""
     names = values(header.read())
     return {"bindings/rust/quern-sys/src/bindings.rs": render("bindings/bindings.rs.j2", **names),
-            "generated/fuzz/parameters.h": render("bindings/fuzz_parameters.h.j2", **names),
-            "generated/fuzz/table.h": render("bindings/fuzz_table.h.j2", **names)}
+            "generated/header/parameters.h": render("bindings/header_parameters.h.j2", **names),
+            "generated/header/fields.h": render("bindings/header_fields.h.j2", **names),
+            "generated/header/table.h": render("bindings/header_table.h.j2", **names)}

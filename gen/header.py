@@ -1,4 +1,4 @@
-"""Reads include/quern.h: its constants, enums, structs, callbacks and functions, for the bindings and the fuzzer's tables.
+"""Reads include/quern.h: its constants, enums, structs, callbacks and functions, for the bindings and the tables for tests.
 
 Knows only the C that the header uses, and fails with the line of anything else.
 """

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 
 # The folders whose files are listed, relative to tests/.
-FOLDERS = ("suites", "harness", "oracle", "emulator", "emulator/runtime")
+FOLDERS = ("suites", "harness", "header", "fields", "oracle", "emulator", "emulator/runtime")
 
 # The files linked with tests/race/ranks.c, the ranks in threads that ThreadSanitizer tests.
 WITH_THREADS = ("harness/random", "harness/ragged_case", "harness/ranks", "oracle/ragged_all_to_all")
@@ -22,7 +22,7 @@ def sources() -> dict[str, list[str]]:
     """Names below tests/ without their endings, by what they are."""
     return {
         "suites": _names("suites", "*.c"),
-        "harness": _names("harness", "*.c"),
+        "harness": [*_names("harness", "*.c"), *_names("header", "*.c"), *_names("fields", "*.c")],
         "oracle": _names("oracle", "*.c"),
         "emulator": [*_names("emulator", "*.cpp"), *_names("emulator/runtime", "*.cpp")],
         "translator": [f"tests/{name}.py" for name in _names("emulator", "*.py")],

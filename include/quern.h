@@ -466,8 +466,8 @@ QUERN_API quern_status quern_cross_entropy(quern_device *device, const quern_cro
  *              do it and gets the same bits
  *   gradient   reads the shard's logits and args->stats of the whole rows; writes args->grad [rows, padded_vocab] of the shard
  *
- * Each step ignores the arguments that it does not use.  All steps need the same options, labels and global_vocab.  Between stats
- * and combine the engine gathers the stats, 64 bytes per row and shard.  shards may equal args->stats but not overlap it otherwise.
+ * Each step ignores the pointers that it does not use, but checks all numbers.  All steps need the same options, labels and
+ * global_vocab.  The engine gathers the stats: 64 bytes per row and shard.  shards may equal args->stats, else be apart from it.
  *
  * With one shard the outputs are the bits of quern_cross_entropy.  With several shards each output differs by at most four fp32
  * units in the last place of the largest term of its sum, and a 16-bit gradient by one rounding more.  The entropy's terms are lse

@@ -302,7 +302,7 @@ static void check_unchanged(const struct call *call, bool outputs, uint64_t resu
 
 static void check_status(const struct call *call, int status) {
     const char *name = call->function->name;
-    if (!fuzz_is_status(status)) fuzz_fail("%s returned %d, which is no status", name, status);
+    if (!header_is_status(status)) fuzz_fail("%s returned %d, which is no status", name, status);
     if (status == QUERN_OK) return;
     char detail[2048];
     const size_t length = quern_error_detail(detail, sizeof detail);

@@ -3,7 +3,7 @@
 #define FUZZ_CALLS_H
 
 #include "state.h"
-#include "table.h"
+#include "../header/table.h"
 
 /* What is spoilt: numbers, pointers, or what the pointers lead to. */
 enum fault { NUMBERS, POINTERS, CONTENTS };

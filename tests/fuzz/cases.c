@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../../generated/fuzz/parameters.h"
+#include "../../generated/header/parameters.h"
 #include "calls.h"
 #include "hooks.h"
 #include "input.h"

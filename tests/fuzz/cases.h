@@ -2,7 +2,7 @@
 #ifndef FUZZ_CASES_H
 #define FUZZ_CASES_H
 
-#include "table.h"
+#include "../header/table.h"
 
 /* In place of a pointer that calls.c has not filled yet: NULL on purpose; everything else is filled. */
 #define OMIT ((void *)(uintptr_t)8)

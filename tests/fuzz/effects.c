@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../../generated/fuzz/parameters.h"
+#include "../../generated/header/parameters.h"
 
 /* ---- before ---- */
 

@@ -29,8 +29,8 @@ static int printed;   /* in place of standard output and standard error: the lib
 
 static void print_counts(void) {
     uint64_t calls = 0, succeeded = 0;
-    for (int i = 0; i < fuzz_function_count; i++) {
-        dprintf(fuzz_output, "called %s %llu %llu\n", fuzz_functions[i].name, (unsigned long long)counts[i].calls,
+    for (int i = 0; i < header_function_count; i++) {
+        dprintf(fuzz_output, "called %s %llu %llu\n", header_functions[i].name, (unsigned long long)counts[i].calls,
                 (unsigned long long)counts[i].succeeded);
         calls += counts[i].calls;
         succeeded += counts[i].succeeded;
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerInitialize(int *count, char ***arguments) {
     (void)count, (void)arguments;
-    if (fuzz_function_count > MOST_FUNCTIONS) abort();
+    if (header_function_count > MOST_FUNCTIONS) abort();
     fuzz_output = dup(2);
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     signal(SIGINT, interrupt);
@@ -106,9 +106,9 @@ static const struct function *choose_function(uint8_t choice) {
     static const struct function *with_structs[MOST_FUNCTIONS];
     static int found;
     if (!found)
-        for (int i = 0; i < fuzz_function_count; i++)
-            if (has_structs(&fuzz_functions[i])) with_structs[found++] = &fuzz_functions[i];
-    return choice & 1 ? &fuzz_functions[(choice >> 1) % fuzz_function_count] : with_structs[(choice >> 1) % found];
+        for (int i = 0; i < header_function_count; i++)
+            if (has_structs(&header_functions[i])) with_structs[found++] = &header_functions[i];
+    return choice & 1 ? &header_functions[(choice >> 1) % header_function_count] : with_structs[(choice >> 1) % found];
 }
 
 static void make_call(const struct function *function) {
@@ -117,8 +117,8 @@ static void make_call(const struct function *function) {
     if (effects_before(&call)) {
         const uint64_t result = call_make(&call);
         const bool succeeded = function->result != STATUS || result == QUERN_OK;
-        counts[function - fuzz_functions].calls++;
-        counts[function - fuzz_functions].succeeded += succeeded;
+        counts[function - header_functions].calls++;
+        counts[function - header_functions].succeeded += succeeded;
         effects_after(&call, result);
     }
     call_end(&call);

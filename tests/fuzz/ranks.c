@@ -193,7 +193,7 @@ enum { MOST_WAITS = 4 };
 
 static void check_outcome(const struct meeting *meeting, const char *name, const struct outcome *outcome) {
     const int status = (int)outcome->status;
-    if (!fuzz_is_status(status)) fuzz_fail("%s returned %d, which is no status", name, status);
+    if (!header_is_status(status)) fuzz_fail("%s returned %d, which is no status", name, status);
     if (status != QUERN_OK && (!outcome->detail || outcome->detail > 255))
         fuzz_fail("%s returned %d with a detail of %zu characters", name, status, outcome->detail);
     if (outcome->seconds > MOST_WAITS * meeting->limit + SLACK)

@@ -4,7 +4,7 @@
 
 #include <quern.h>
 
-#include "table.h"
+#include "../header/table.h"
 
 /* Memory of a call.  Each block is allocated alone and exactly, so that AddressSanitizer sees the first byte outside of it. */
 struct block {

@@ -1,11 +1,11 @@
 /*
  * How many bytes each pointer of the public header reaches, by the arguments beside it: the shapes in the header's comments as
- * formulas.  A pointer in generated/fuzz/table.h without a row here is an error of the compiler.  Included by table.c.
+ * formulas.  A pointer in generated/header/table.h without a row here is an error of the compiler.  Included by table.c.
  */
-#ifndef FUZZ_EXTENTS_H
-#define FUZZ_EXTENTS_H
+#ifndef HEADER_EXTENTS_H
+#define HEADER_EXTENTS_H
 
-#include "../../generated/fuzz/parameters.h"
+#include "../../generated/header/parameters.h"
 #include "table.h"
 
 #define DECLARE_EXTENT(type, field) static extent_of extent_of_##type##__##field;
@@ -273,9 +273,11 @@ ONE(quern_symmetric_peer__parameters, peer, void *)
 OPAQUE(quern_symmetric_multicast__parameters, pointer)
 ONE(quern_symmetric_multicast__parameters, multicast, void *)
 
-/* Metadata for the largest group that the fuzzer makes. */
-#define METADATA(field, limit) EXTENT(quern_ragged_all_to_all_args, field, \
-    integers(times(MOST_RANKS, a->updates), a->metadata_dtype, limit))
+static int64_t entries(const quern_ragged_all_to_all_args *a) {
+    return times(a->members ? a->member_count : header_ranks, a->updates);
+}
+
+#define METADATA(field, limit) EXTENT(quern_ragged_all_to_all_args, field, integers(entries(a), a->metadata_dtype, limit))
 EXTENT(quern_ragged_all_to_all_args, input, memory(times(a->input_rows, a->row_bytes)))
 EXTENT(quern_ragged_all_to_all_args, output, memory(times(a->output_rows, a->row_bytes)))
 METADATA(input_offsets, a->input_rows)

@@ -1,11 +1,12 @@
 /*
- * The public header as tables: every function with its parameters, every struct with its fields.  tests/fuzz/table.h has the types.
- * The extents that are declared here are defined in tests/fuzz/extents.h: one without a definition is an error of the compiler.
+ * The public header as tables: every function with its parameters, every struct with its fields.  tests/header/table.h has the
+ * types.  The extents that are declared here are defined in tests/header/extents.h: one without a definition is an error of the
+ * compiler.
  *
- * Rendered by gen/ from templates/bindings/fuzz_table.h.j2; do not edit.
+ * Rendered by gen/ from templates/bindings/header_table.h.j2; do not edit.
  */
-#ifndef QUERN_GENERATED_FUZZ_TABLE_H
-#define QUERN_GENERATED_FUZZ_TABLE_H
+#ifndef QUERN_GENERATED_HEADER_TABLE_H
+#define QUERN_GENERATED_HEADER_TABLE_H
 
 #include <stddef.h>
 

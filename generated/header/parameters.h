@@ -1,10 +1,10 @@
 /*
  * The parameters of every public function as a struct, in their order; without const, since the fuzzer writes all of them.
  *
- * Rendered by gen/ from templates/bindings/fuzz_parameters.h.j2; do not edit.
+ * Rendered by gen/ from templates/bindings/header_parameters.h.j2; do not edit.
  */
-#ifndef QUERN_GENERATED_FUZZ_PARAMETERS_H
-#define QUERN_GENERATED_FUZZ_PARAMETERS_H
+#ifndef QUERN_GENERATED_HEADER_PARAMETERS_H
+#define QUERN_GENERATED_HEADER_PARAMETERS_H
 
 #include <quern.h>
 typedef struct {

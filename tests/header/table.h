@@ -1,6 +1,6 @@
-/* The public header as data.  gen/ renders the tables into generated/fuzz/table.h; table.c compiles them; calls.c walks them. */
-#ifndef FUZZ_TABLE_H
-#define FUZZ_TABLE_H
+/* The public header as data.  gen/ renders the tables into generated/header/table.h; table.c compiles them. */
+#ifndef HEADER_TABLE_H
+#define HEADER_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +44,7 @@ struct extent {
 enum { REFUSED = -1, NOT_MEMORY = -2 };  /* negative or larger than any memory: the call must fail; a stream or a hook's context */
 
 enum { MOST_RANKS = 2 };
+extern int header_ranks;  /* of the group at hand, for arrays with an entry for each rank; MOST_RANKS unless a test sets it */
 
 typedef struct extent extent_of(const void *self, const void *parent);
 
@@ -77,10 +78,10 @@ struct function {
     enum result result;
 };
 
-extern const struct function *const fuzz_functions;
-extern const int fuzz_function_count;
+extern const struct function *const header_functions;
+extern const int header_function_count;
 
-bool fuzz_is_status(int value);
+bool header_is_status(int value);
 
 /* As strcmp, from which libFuzzer would learn the names as parts of inputs. */
 static inline bool same_text(const char *a, const char *b) {

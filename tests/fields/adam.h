@@ -1,0 +1,257 @@
+/* What the calls of Adam do with each field, and the base case of each. */
+#ifndef FIELDS_ADAM_H
+#define FIELDS_ADAM_H
+
+#include <string.h>
+
+#include "fields/fields.h"
+#include "harness/check.h"
+
+enum { TENSORS = 2, LONG = 600, ELEMENTS = 40 };   /* the second tensor of a long list and those behind it are empty */
+
+/*
+ * The columns: a step of a list with every array, with 16-bit and 8-bit types; one with the fewest arrays, of 32 bits; one with
+ * control; a step of a plan of the second, and one of a plan of the first with control; a plan's creation; a saved state's bytes,
+ * saving and loading; workspace, explain; and a step of a long list, of which the arrays of each tensor alone are compared.
+ */
+enum { STEP, WIDE_STEP, CONTROLLED, PLANNED, PLAN_CONTROLLED, CREATE, SAVED_BYTES, SAVE, LOAD, SPACE, EXPLAIN, LONG_STEP };
+/*                                                    SWCPpCbslweL */
+RULE(quern_adam_args, tensor_size,                   "ccc--ccccccc", ILLEGAL(
+     {.number = 0, .status = QUERN_INVALID_STRUCT_SIZE}, {.number = 8, .status = QUERN_INVALID_STRUCT_SIZE},
+     {.number = sizeof(quern_adam_tensor) + 8, .status = QUERN_INVALID_STRUCT_SIZE},
+     {.number = sizeof(quern_adam_tensor) - 4, .status = QUERN_INVALID_STRUCT_SIZE},
+     {.number = UINT32_MAX, .status = QUERN_INVALID_STRUCT_SIZE},
+     {.number = sizeof(quern_adam_tensor) - 8, .status = QUERN_INVALID_STRUCT_SIZE, .calls = "x-x--xxxxxxx"}))
+RULE(quern_adam_args, param_dtype,                   "cccCcccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
+RULE(quern_adam_args, grad_dtype,                    "cccCCccccccc", LEGAL(QUERN_F32, QUERN_F16, QUERN_BF16))
+#define MOMENTS QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2
+RULE(quern_adam_args, m_dtype,                       "cccCCccccccc", LEGAL(MOMENTS))
+RULE(quern_adam_args, v_dtype,                       "cccCCccccccc", LEGAL(MOMENTS))
+RULE(quern_adam_args, master_dtype,                  "ccccCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F32, QUERN_REMAINDER))
+PLAIN(quern_adam_args, mode,                         "ccccc----ccc")
+MEMORY_OF(quern_adam_args, tensors,                  "RRR00RRRRRRR", sizeof(void *), .is_host = true)
+RULE(quern_adam_args, tensor_count,                  "ccc--ccccccc", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 32)))
+#define SIZES NO_NUMBER, REAL_VALUE(-1), REAL_VALUE(1e39)
+#define BETAS NO_NUMBER, REAL_VALUE(-0.1), REAL_VALUE(1)
+RULE(quern_adam_args, lr,                            "cc-c-----ccc", ILLEGAL(SIZES))
+RULE(quern_adam_args, beta1,                         "ccccc----ccc", ILLEGAL(BETAS))
+RULE(quern_adam_args, beta2,                         "ccccc----ccc", ILLEGAL(BETAS))
+RULE(quern_adam_args, eps,                           "ccccc----ccc", ILLEGAL(SIZES))
+RULE(quern_adam_args, weight_decay,                  "ccccc----ccc", ILLEGAL(SIZES))
+RULE(quern_adam_args, step,                          "cc-c---.-ccc", ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(INT64_MIN)))
+PLAIN(quern_adam_args, seed,                         ".....--.---.")
+#define NEVER_STOCHASTIC {.number = QUERN_ROUND_STOCHASTIC, .status = QUERN_INVALID_ARGUMENT, .calls = "x-x-x----xxx"}
+RULE(quern_adam_args, param_rounding,                "ccccc----ccc", ILLEGAL(NEVER_STOCHASTIC))
+PLAIN(quern_adam_args, m_rounding,                   "ccccc----ccc")
+PLAIN(quern_adam_args, v_rounding,                   "ccccc----ccc")
+PLAIN(quern_adam_args, eps_mode,                     "ccccc----ccc")
+PLAIN(quern_adam_args, amsgrad,                      "cccCCccccccc")
+PLAIN(quern_adam_args, maximize,                     "ccccc----ccc")
+PLAIN(quern_adam_args, zero_grads,                   "cccCCccccccc")
+PLAIN(quern_adam_args, use_multipliers,              "cccCCccccccc")
+RULE(quern_adam_args, copy_dtype,                    "cccCCccccccc", LEGAL(QUERN_NO_DTYPE, QUERN_F16, QUERN_BF16, QUERN_E4M3,
+                                                                          QUERN_E5M2))
+RULE(quern_adam_args, grad_scale,                    "cc-c-----ccc", ILLEGAL(SIZES, REAL_VALUE(1e-40)))
+PLAIN(quern_adam_args, control,                      ".")
+static quern_adam_plan *plan_of_another_device;
+RULE(quern_adam_args, plan,                         ".....-......", .foreign = &plan_of_another_device)
+RULES_OF(quern_adam_args)
+
+/* Without control its pointers are NULL: a step of a list and one of a plan would use them. */
+/*                                                    SWCPpCbslweL */
+BUFFER_OF(quern_adam_control, lr,                    "..r.r----...", sizeof(float))
+BUFFER_OF(quern_adam_control, step,                  "..w.w----...", sizeof(int64_t))
+BUFFER_OF(quern_adam_control, grad_scale,            "..r.r----...", sizeof(float))
+BUFFER_OF(quern_adam_control, clip,                  "..r.r----...", sizeof(float))
+BUFFER_OF(quern_adam_control, found_inf,             "..r.r----...", sizeof(float))
+RULES_OF(quern_adam_control)
+
+#define ARGS_OF(parent) ((const quern_adam_args *)(parent))
+#define PART_OF(field, letters, dtype) \
+    BUFFER_OF(quern_adam_tensor, field, letters, quern_dtype_bytes(ARGS_OF(parent)->dtype))
+/*                                                    SWCPpCbslweL */
+PART_OF(param,                                       "WWWPPWaxW--W", param_dtype)
+PART_OF(grad,                                        "WRWpPW-----W", grad_dtype)
+PART_OF(m,                                           "WWWPPWaxW--W", m_dtype)
+PART_OF(v,                                           "WWWPPWaxW--W", v_dtype)
+PART_OF(master,                                      "W-W-PWaxW--W", master_dtype)
+RULE(quern_adam_tensor, count,                       "ccc--cccc--c", ILLEGAL(NOT_A_SIZE, SHAPE(((int64_t)1 << 45) + 1)))
+BUFFER_OF(quern_adam_tensor, m_scale,                "W-W-PWaxW--W", 1)
+BUFFER_OF(quern_adam_tensor, v_scale,                "W-W-PWaxW--W", 1)
+PART_OF(v_max,                                       "W-W-PWaxW--W", v_dtype)
+BUFFER_OF(quern_adam_tensor, v_max_scale,            "W-W-PWaxW--W", 1)
+PART_OF(copy,                                        "WWWPPW-----W", copy_dtype)
+BUFFER_OF(quern_adam_tensor, copy_scale,             "r0r-pr-----.", sizeof(float))
+MEMORY_OF(quern_adam_tensor, copy_max,               "wwwPPw-----.", sizeof(float), .is_shared = true)
+#define FACTOR ILLEGAL(NO_NUMBER, REAL_VALUE(-1))
+RULE(quern_adam_tensor, lr_multiplier,               "c-c--c-----c", FACTOR)
+RULE(quern_adam_tensor, weight_decay_multiplier,     "c-c--c-----c", FACTOR)
+RULES_OF(quern_adam_tensor)
+
+/* ---- parameters ---- */
+
+DEVICE_AND_ARGS(quern_adam)
+WORKSPACE_AND_STREAM(quern_adam)
+DEVICE_AND_ARGS(quern_adam_workspace)
+HOST_RESULT(quern_adam_workspace, bytes, "W")
+DEVICE_AND_ARGS(quern_adam_explain)
+HOST_RESULT(quern_adam_explain, buffer, "w")
+PLAIN(quern_adam_explain__parameters, bytes, ".")
+DEVICE_AND_ARGS(quern_adam_plan_create)
+HOST_RESULT(quern_adam_plan_create, plan, "W")
+DEVICE_AND_ARGS(quern_adam_saved_bytes)
+HOST_RESULT(quern_adam_saved_bytes, bytes, "W")
+/* A saved state lies at any address of the host. */
+DEVICE_AND_ARGS(quern_adam_save)
+MEMORY_OF(quern_adam_save__parameters, saved, "W", 1, .is_host = true)
+#define OTHER_BYTES(value) {.number = value, .is_relative = true, .status = QUERN_INVALID_ARGUMENT}
+RULE(quern_adam_save__parameters, bytes, "c", ILLEGAL(OTHER_BYTES(-1), OTHER_BYTES(1), ARGUMENT(0), ARGUMENT(-1)))
+DEVICE_AND_ARGS(quern_adam_load)
+MEMORY_OF(quern_adam_load__parameters, saved, "R", 1, .is_host = true, .stays = true)
+RULE(quern_adam_load__parameters, bytes, "c", ILLEGAL(OTHER_BYTES(-1), OTHER_BYTES(1), OTHER_BYTES(-64)))
+HOST_RESULT(quern_adam_load, step, "w")
+HOST_RESULT(quern_adam_load, seed, "w")
+PARAMETERS_OF(quern_adam)
+PARAMETERS_OF(quern_adam_workspace)
+PARAMETERS_OF(quern_adam_explain)
+PARAMETERS_OF(quern_adam_plan_create)
+PARAMETERS_OF(quern_adam_saved_bytes)
+PARAMETERS_OF(quern_adam_save)
+PARAMETERS_OF(quern_adam_load)
+
+/* ---- base cases ---- */
+
+static quern_adam_args adam_args;
+static quern_adam_tensor adam_tensors[LONG];
+static quern_adam_plan *adam_plan;
+
+static int column_of(const struct call *call) {
+    return call->parts[1].column;
+}
+
+static void set_narrow(quern_adam_args *a) {
+    a->param_dtype = a->grad_dtype = QUERN_BF16, a->m_dtype = a->v_dtype = QUERN_E4M3, a->master_dtype = QUERN_REMAINDER;
+    a->amsgrad = a->zero_grads = a->use_multipliers = 1, a->copy_dtype = QUERN_E4M3;
+}
+
+static void set_wide(quern_adam_args *a) {
+    a->param_dtype = a->grad_dtype = a->m_dtype = a->v_dtype = QUERN_F32, a->copy_dtype = QUERN_BF16;
+}
+
+#define SET_COMMON(function) \
+    parameters_of_##function.device = fields_device.quern, parameters_of_##function.args = &adam_args
+
+static void set_adam(const struct call *call) {
+    quern_adam_args *a = &adam_args;
+    *a = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
+    if (column_of(call) == WIDE_STEP || column_of(call) == PLANNED) set_wide(a);
+    else set_narrow(a);
+    a->lr = 0.01, a->weight_decay = 0.1, a->step = 3, a->grad_scale = 2, a->seed = 5;
+    memset(adam_tensors, 0, sizeof adam_tensors);
+    a->tensors = adam_tensors, a->tensor_count = column_of(call) == LONG_STEP ? LONG : TENSORS;
+    for (int i = 0; i < (column_of(call) == LONG_STEP ? 1 : TENSORS); i++)
+        adam_tensors[i].count = ELEMENTS, adam_tensors[i].lr_multiplier = 1.5f, adam_tensors[i].weight_decay_multiplier = 0.5f;
+    SET_COMMON(quern_adam), parameters_of_quern_adam.stream = fields_device.stream;
+    SET_COMMON(quern_adam_workspace);
+    SET_COMMON(quern_adam_explain), parameters_of_quern_adam_explain.bytes = FIELDS_ROOM;
+    SET_COMMON(quern_adam_plan_create);
+    SET_COMMON(quern_adam_saved_bytes);
+    SET_COMMON(quern_adam_save);
+    SET_COMMON(quern_adam_load);
+}
+
+/* As bf16 about 0.011 and as e4m3 1.5; as a scale 2^-67; a counter of steps has small bytes in a low place. */
+enum { FILLED = 0x3c };
+
+static void fill(const void *pointer, size_t bytes) {
+    if (pointer) fields_bytes(pointer, bytes, FILLED);
+}
+
+static void fill_tensor(const quern_adam_tensor *t) {
+    const void *const arrays[] = {t->param, t->grad, t->m, t->v, t->master, t->v_max};
+    const void *const scales[] = {t->m_scale, t->v_scale, t->v_max_scale, t->copy_scale};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fill(arrays[i], ELEMENTS * sizeof(float));
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) fill(scales[i], 4);
+    if (t->copy_max) fields_floats(t->copy_max, 1, 0);
+}
+
+static void fill_adam(const struct call *call) {
+    static const int64_t taken = 4;
+    const quern_adam_control *control = &adam_args.control;
+    (void)call;
+    for (int i = 0; i < TENSORS; i++) fill_tensor(&adam_tensors[i]);
+    if (control->lr) fields_floats(control->lr, 1, 0.02f);
+    if (control->step) memcpy(fields_image(control->step), &taken, sizeof taken);
+    if (control->grad_scale) fields_floats(control->grad_scale, 1, 4);
+    if (control->clip) fields_floats(control->clip, 1, 0.5f);
+    if (control->found_inf) fields_floats(control->found_inf, 1, 0);
+}
+
+static void make_plan(const struct call *call) {
+    quern_adam_args args = adam_args;
+    (void)call;
+    check_ok(quern_adam_plan_create(fields_device.quern, &args, &adam_plan));
+    check_ok(quern_adam_plan_create(fields_other_device, &args, &plan_of_another_device));
+    adam_args.plan = adam_plan, adam_args.tensors = NULL, adam_args.tensor_count = 0;
+}
+
+static void destroy_plans(void) {
+    quern_adam_plan_destroy(adam_plan);
+    quern_adam_plan_destroy(plan_of_another_device);
+    adam_plan = plan_of_another_device = NULL;
+}
+
+static void destroy_made_plan(const struct call *call) {
+    quern_adam_plan **plan = (quern_adam_plan **)(void *)parameters_of_quern_adam_plan_create.plan;
+    (void)call;
+    quern_adam_plan_destroy(*plan);
+    *plan = NULL;
+}
+
+static void size_saved(const struct call *call) {
+    (void)call;
+    check_ok(quern_adam_saved_bytes(fields_device.quern, &adam_args, &parameters_of_quern_adam_save.bytes));
+}
+
+static void make_saved(const struct call *call) {
+    static char saved[FIELDS_ROOM];
+    size_t bytes;
+    (void)call;
+    check_ok(quern_adam_saved_bytes(fields_device.quern, &adam_args, &bytes));
+    check(bytes <= sizeof saved, "a saved state of %zu bytes", bytes);
+    check_ok(quern_adam_save(fields_device.quern, &adam_args, saved, bytes));
+    memcpy(fields_image(parameters_of_quern_adam_load.saved), saved, bytes);
+    parameters_of_quern_adam_load.bytes = bytes;
+    for (int i = 0; i < TENSORS; i++) {  /* which the load replaces */
+        const quern_adam_tensor *t = &adam_tensors[i];
+        void *const arrays[] = {t->param, t->m, t->v, t->master, t->v_max, t->m_scale, t->v_scale, t->v_max_scale};
+        for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) fields_bytes(arrays[k], 2, 1);
+    }
+}
+
+#define FIRST_PARTS(base, at) PARAMETERS(base), PART(quern_adam_args, adam_args, NULL, "args.", at), \
+    PART(quern_adam_control, adam_args.control, &adam_args, "args.control.", at), \
+    PART(quern_adam_tensor, adam_tensors[0], &adam_args, "args.tensors[0].", at)
+#define ADAM(title, base, at, ...) {.name = title, .function = #base, \
+    .parts = {FIRST_PARTS(base, at), PART(quern_adam_tensor, adam_tensors[1], &adam_args, "args.tensors[1].", at)}, \
+    .set = set_adam, .fill = fill_adam, __VA_ARGS__}
+static const struct call calls_of_quern_adam[] = {
+    ADAM("a step", quern_adam, STEP, .size = NULL), ADAM("a step of 32 bits", quern_adam, WIDE_STEP, .size = NULL),
+    ADAM("a step with control", quern_adam, CONTROLLED, .size = NULL),
+    {.name = "a step of a long list", .function = "quern_adam", .parts = {FIRST_PARTS(quern_adam, LONG_STEP)}, .set = set_adam,
+     .fill = fill_adam},
+    ADAM("a step of a plan", quern_adam, PLANNED, .size = make_plan),
+    ADAM("a step of a plan with control", quern_adam, PLAN_CONTROLLED, .size = make_plan), {.name = NULL}};
+#define ONE_CALL(title, base, at, ...) \
+    static const struct call calls_of_##base[] = {ADAM(title, base, at, __VA_ARGS__), {.name = NULL}};
+ONE_CALL("workspace of Adam", quern_adam_workspace, SPACE, .keeps_outputs = false)
+ONE_CALL("explain Adam", quern_adam_explain, EXPLAIN, .keeps_outputs = false)
+ONE_CALL("create a plan", quern_adam_plan_create, CREATE, .after = destroy_made_plan, .keeps_outputs = true)
+ONE_CALL("bytes of a state", quern_adam_saved_bytes, SAVED_BYTES, .keeps_outputs = false)
+ONE_CALL("save", quern_adam_save, SAVE, .size = size_saved)
+ONE_CALL("load", quern_adam_load, LOAD, .size = make_saved, .keeps_outputs = true)
+
+#define CALLS_IN_LIST(function) calls_of_##function,
+static const struct call *const adam_calls[] = {CALLS_WITH_quern_adam_args(CALLS_IN_LIST)};
+
+#endif

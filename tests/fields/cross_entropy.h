@@ -1,0 +1,251 @@
+/* What cross-entropy, its steps and the last layer do with each field, and the base case of each call. */
+#ifndef FIELDS_CROSS_ENTROPY_H
+#define FIELDS_CROSS_ENTROPY_H
+
+#include <string.h>
+
+#include "fields/fields.h"
+
+enum { ROWS = 3, VOCAB = 10, LOGITS_STRIDE = 12, PADDED = 13, GRAD_STRIDE = 14, UPSTREAM_STRIDE = 2, FIRST = 2, GLOBAL = 20,
+       SHARDS = 2, WIDTH = 5, WIDE = 6, CHUNK = 2 };
+
+#define FLOATS QUERN_F32, QUERN_F16, QUERN_BF16
+#define TOO_MANY_ROWS (((int64_t)1 << 41) + 1)
+
+/*
+ * The columns: the whole call, stats, combine, gradient, their workspace, explain; the loss of the last layer, and its workspace.
+ * Every step checks every number, also those that only other steps use.
+ */
+enum { WHOLE, STATS, COMBINE, GRADIENT, SPACE, EXPLAIN, LINEAR, LINEAR_SPACE };
+/*                                                               WSCGseLs */
+RULE(quern_cross_entropy_args, logits_dtype,                    "cccccccc", LEGAL(FLOATS))
+RULE(quern_cross_entropy_args, labels_dtype,                    "cccccccc", LEGAL(QUERN_INT32, QUERN_INT64))
+PLAIN(quern_cross_entropy_args, reduction,                      "cccccccc")
+RULE(quern_cross_entropy_args, rows,                            "cccccccc", ILLEGAL(NOT_A_SIZE, SHAPE(TOO_MANY_ROWS)))
+RULE(quern_cross_entropy_args, vocab,                           "cccccccc", ILLEGAL(NOT_A_SIZE, SHAPE(TOO_MANY_ROWS), SHAPE(0)))
+BUFFER_OF(quern_cross_entropy_args, logits,                     "RR-R--00", quern_dtype_bytes(a->logits_dtype))
+RULE(quern_cross_entropy_args, logits_stride,                   "cccccc00", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(VOCAB - 1),
+                                                                                    SHAPE((int64_t)1 << 47)))
+BUFFER_OF(quern_cross_entropy_args, labels,                     "RRRR--R-", quern_dtype_bytes(a->labels_dtype))
+PLAIN(quern_cross_entropy_args, ignore_index,                   ".......-")
+BUFFER_OF(quern_cross_entropy_args, loss,                       "w-w---w-", sizeof(float))
+BUFFER_OF(quern_cross_entropy_args, grad,                       "w--W--00", quern_dtype_bytes(a->logits_dtype))
+RULE(quern_cross_entropy_args, grad_dtype,                      "cccccccc", LEGAL(QUERN_NO_DTYPE, FLOATS), ILLEGAL(
+     {.number = QUERN_F16, .status = QUERN_NOT_SUPPORTED, .calls = "x--x----"}))
+RULE(quern_cross_entropy_args, grad_stride,                     "c--c--00", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(PADDED - 1)))
+BUFFER_OF(quern_cross_entropy_args, grad_loss,                  "r--r--r-", sizeof(float))
+RULE(quern_cross_entropy_args, grad_loss_stride,                "c--c--c-", ILLEGAL(SHAPE(INT64_MIN), SHAPE(INT64_MAX),
+                                                                                    SHAPE((int64_t)1 << 45)))
+RULE(quern_cross_entropy_args, grad_scale,                      "cccccccc", ILLEGAL(NO_NUMBER))
+BUFFER_OF(quern_cross_entropy_args, report,                     "w-w---w-", sizeof(int64_t))
+RULE(quern_cross_entropy_args, label_smoothing,                 "cccccccc", ILLEGAL(NO_NUMBER, REAL_VALUE(-0.1), REAL_VALUE(1.01)))
+RULE(quern_cross_entropy_args, z_loss,                          "cccccccc", ILLEGAL(NO_NUMBER, REAL_VALUE(-0.1)))
+RULE(quern_cross_entropy_args, softcap,                         "cccccccc", ILLEGAL(NO_NUMBER, REAL_VALUE(-0.1)))
+BUFFER_OF(quern_cross_entropy_args, class_weights,              "rrnr-nr-", sizeof(float))
+RULE(quern_cross_entropy_args, padded_vocab,                    "cccccc00", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(VOCAB - 1),
+                                                                                    SHAPE(TOO_MANY_ROWS)))
+BUFFER_OF(quern_cross_entropy_args, lse,                        "w-w---w-", sizeof(float))
+BUFFER_OF(quern_cross_entropy_args, log_prob,                   "w-w---w-", sizeof(float))
+BUFFER_OF(quern_cross_entropy_args, entropy,                    "wnw--nw-", sizeof(float))
+BUFFER_OF(quern_cross_entropy_args, argmax,                     "wnw--nw-", sizeof(int64_t))
+BUFFER_OF(quern_cross_entropy_args, stats,                      "wWwR--00", sizeof(double))
+RULE(quern_cross_entropy_args, first_column,                    "cccccc00", ILLEGAL(NOT_A_SIZE, SHAPE(GLOBAL - VOCAB + 1)))
+RULE(quern_cross_entropy_args, global_vocab,                    "cccccc00", ILLEGAL(NOT_A_SIZE, SHAPE(VOCAB - 1),
+     {.number = VOCAB + 1, .status = QUERN_INVALID_SHAPE, .calls = "x-------"}))
+PLAIN(quern_cross_entropy_args, strict_labels,                  "cccccccc")
+RULES_OF(quern_cross_entropy_args)
+
+/* The columns: the call and its workspace. */
+RULE(quern_linear_cross_entropy_args, hidden_dtype,             "cc", LEGAL(FLOATS))
+RULE(quern_linear_cross_entropy_args, weight_dtype,             "cc", LEGAL(FLOATS))
+PLAIN(quern_linear_cross_entropy_args, accumulate_weight,       "cc")
+PLAIN(quern_linear_cross_entropy_args, loss,                    "..")
+RULE(quern_linear_cross_entropy_args, width,                    "cc", ILLEGAL(NOT_A_SIZE, SHAPE(TOO_MANY_ROWS)))
+BUFFER_OF(quern_linear_cross_entropy_args, hidden,              "R-", quern_dtype_bytes(a->hidden_dtype))
+RULE(quern_linear_cross_entropy_args, hidden_stride,            "cc", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(WIDTH - 1)))
+BUFFER_OF(quern_linear_cross_entropy_args, weight,              "R-", quern_dtype_bytes(a->weight_dtype))
+RULE(quern_linear_cross_entropy_args, weight_stride,            "cc", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(WIDTH - 1)))
+BUFFER_OF(quern_linear_cross_entropy_args, d_hidden,            "w-", quern_dtype_bytes(a->hidden_dtype))
+RULE(quern_linear_cross_entropy_args, d_hidden_stride,          "cc", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(WIDTH - 1)))
+BUFFER_OF(quern_linear_cross_entropy_args, d_weight,            "w-", sizeof(float))
+RULE(quern_linear_cross_entropy_args, d_weight_stride,          "cc", ILLEGAL(NOT_A_SIZE, SHAPE(1), SHAPE(WIDTH - 1)))
+RULE(quern_linear_cross_entropy_args, chunk_rows,               "cc", ILLEGAL(SHAPE(-1), SHAPE(INT64_MIN)))
+PLAIN(quern_linear_cross_entropy_args, gemm,                    "R-")
+PLAIN(quern_linear_cross_entropy_args, gemm_user,               ".-")
+RULES_OF(quern_linear_cross_entropy_args)
+
+/* ---- parameters ---- */
+
+#define STEP(function) DEVICE_AND_ARGS(function) WORKSPACE_AND_STREAM(function)
+#define QUERY(function) DEVICE_AND_ARGS(function) HOST_RESULT(function, bytes, "W")
+STEP(quern_cross_entropy)
+STEP(quern_cross_entropy_stats)
+STEP(quern_cross_entropy_combine)
+BUFFER_OF(quern_cross_entropy_combine__parameters, shards, "R", sizeof(double))
+RULE(quern_cross_entropy_combine__parameters, shard_count, "c", ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(INT64_MIN),
+                                                                        SHAPE(INT64_MAX), SHAPE((int64_t)1 << 41)))
+STEP(quern_cross_entropy_gradient)
+QUERY(quern_cross_entropy_workspace)
+DEVICE_AND_ARGS(quern_cross_entropy_explain)
+HOST_RESULT(quern_cross_entropy_explain, buffer, "w")
+PLAIN(quern_cross_entropy_explain__parameters, bytes, ".")
+STEP(quern_linear_cross_entropy)
+QUERY(quern_linear_cross_entropy_workspace)
+PARAMETERS_OF(quern_cross_entropy)
+PARAMETERS_OF(quern_cross_entropy_stats)
+PARAMETERS_OF(quern_cross_entropy_combine)
+PARAMETERS_OF(quern_cross_entropy_gradient)
+PARAMETERS_OF(quern_cross_entropy_workspace)
+PARAMETERS_OF(quern_cross_entropy_explain)
+PARAMETERS_OF(quern_linear_cross_entropy)
+PARAMETERS_OF(quern_linear_cross_entropy_workspace)
+
+/* ---- base cases ---- */
+
+static quern_cross_entropy_args loss_args;
+static quern_linear_cross_entropy_args layer_args;
+static quern_gemm layer_gemm;   /* which the suite sets */
+
+/* What a test of strides changes in the base cases. */
+static struct strides {
+    int64_t logits, grad, upstream, hidden, weight, d_hidden, d_weight, chunk;
+    bool in_place;      /* grad is logits */
+    bool is_one_value;  /* all upstream gradients are equal */
+} strides = {LOGITS_STRIDE, GRAD_STRIDE, UPSTREAM_STRIDE, WIDE, WIDE, WIDE, WIDE, CHUNK, false, false};
+
+static int64_t stride_or(int64_t stride, int64_t preset) {
+    return stride ? stride : preset;
+}
+
+static int column_of(const struct call *call) {
+    return call->parts[1].column;
+}
+
+static void set_options(quern_cross_entropy_args *a) {
+    *a = (quern_cross_entropy_args)QUERN_CROSS_ENTROPY_ARGS_INIT;
+    a->logits_dtype = QUERN_F32, a->labels_dtype = QUERN_INT64, a->reduction = QUERN_REDUCTION_MEAN;
+    a->rows = ROWS, a->vocab = VOCAB;
+    a->grad_loss_stride = strides.upstream, a->label_smoothing = 0.1f, a->z_loss = 0.01f, a->softcap = 5;
+}
+
+/* Parameters begin alike: the device and the arguments. */
+#define SET_COMMON(function, given) \
+    parameters_of_##function.device = fields_device.quern, parameters_of_##function.args = &(given)
+#define SET_STEP(function, given) SET_COMMON(function, given), parameters_of_##function.stream = fields_device.stream
+
+static void set_loss(const struct call *call) {
+    quern_cross_entropy_args *a = &loss_args;
+    set_options(a);
+    a->logits_stride = strides.logits, a->padded_vocab = PADDED;
+    if (column_of(call) == WHOLE || column_of(call) == GRADIENT) a->grad_stride = strides.grad;
+    if (column_of(call) != WHOLE) a->first_column = FIRST, a->global_vocab = GLOBAL;
+    SET_STEP(quern_cross_entropy, loss_args);
+    SET_STEP(quern_cross_entropy_stats, loss_args);
+    SET_STEP(quern_cross_entropy_combine, loss_args), parameters_of_quern_cross_entropy_combine.shard_count = SHARDS;
+    SET_STEP(quern_cross_entropy_gradient, loss_args);
+    SET_COMMON(quern_cross_entropy_workspace, loss_args);
+    SET_COMMON(quern_cross_entropy_explain, loss_args), parameters_of_quern_cross_entropy_explain.bytes = FIELDS_ROOM;
+}
+
+/* With a negative stride the first row's value is the last in memory. */
+static void fill_upstream(quern_cross_entropy_args *a) {
+    if (strides.upstream < 0) a->grad_loss -= (ROWS - 1) * strides.upstream;
+    for (int i = 0; i < ROWS; i++)
+        fields_floats(a->grad_loss + i * strides.upstream, 1, strides.is_one_value ? 1.25f : 1 + 0.5f * (float)i);
+}
+
+static void fill_labels(quern_cross_entropy_args *a) {
+    static const int64_t labels[ROWS] = {3, -100, 7};
+    if (a->labels) memcpy(fields_image(a->labels), labels, sizeof labels);
+    if (a->class_weights)
+        for (int i = 0; i < VOCAB; i++) fields_floats(a->class_weights + i, 1, 0.5f + 0.125f * (float)i);
+    if (a->grad_loss) fill_upstream(a);
+}
+
+static void fill_stats(const quern_row_stats *stats, int rows, bool has_label) {
+    for (int i = 0; i < rows; i++) {
+        const quern_row_stats row = {.origin = 1, .others = 2.5 + i, .weighted = -3, .moment = -1.5, .weights = 9, .argmax = i,
+                                     .maximum = 1, .label_value = has_label ? 0.5f : -INFINITY, .label_weight = has_label,
+                                     .has_label = has_label};
+        memcpy(fields_image(stats + i), &row, sizeof row);
+    }
+}
+
+static void fill_loss(const struct call *call) {
+    quern_cross_entropy_args *a = &loss_args;
+    const int64_t stride = stride_or(strides.logits, VOCAB);
+    fill_labels(a);
+    if (strides.in_place) a->grad = (void *)(uintptr_t)a->logits;
+    for (int row = 0; a->logits && row < ROWS; row++)
+        for (int i = 0; i < VOCAB; i++)
+            fields_floats((const float *)a->logits + row * stride + i, 1, 0.25f * (float)((row * 7 + i * 3) % 11) - 1);
+    if (column_of(call) == GRADIENT) fill_stats(a->stats, ROWS, true);
+    if (column_of(call) != COMBINE) return;
+    fill_stats(parameters_of_quern_cross_entropy_combine.shards, ROWS, true);
+    fill_stats(parameters_of_quern_cross_entropy_combine.shards + ROWS, ROWS, false);
+}
+
+static void set_layer(const struct call *call) {
+    quern_linear_cross_entropy_args *a = &layer_args;
+    (void)call;
+    *a = (quern_linear_cross_entropy_args)QUERN_LINEAR_CROSS_ENTROPY_ARGS_INIT;
+    a->hidden_dtype = QUERN_F32, a->weight_dtype = QUERN_BF16;
+    set_options(&a->loss);
+    a->width = WIDTH, a->chunk_rows = strides.chunk;
+    a->hidden_stride = strides.hidden, a->weight_stride = strides.weight;
+    a->d_hidden_stride = strides.d_hidden, a->d_weight_stride = strides.d_weight;
+    if (call->parts[1].column == 0) a->gemm = layer_gemm;
+    SET_STEP(quern_linear_cross_entropy, layer_args);
+    SET_COMMON(quern_linear_cross_entropy_workspace, layer_args);
+}
+
+static void fill_layer(const struct call *call) {
+    static const unsigned char bf16[][2] = {{0x40, 0x3e}, {0x40, 0x3f}, {0x80, 0xbe}};  /* 0.1875, 0.75, -0.25 */
+    quern_linear_cross_entropy_args *a = &layer_args;
+    const int64_t hidden_stride = stride_or(strides.hidden, WIDTH), weight_stride = stride_or(strides.weight, WIDTH);
+    (void)call;
+    fill_labels(&a->loss);
+    for (int row = 0; a->hidden && row < ROWS; row++)
+        for (int i = 0; i < WIDTH; i++)
+            fields_floats((const float *)a->hidden + row * hidden_stride + i, 1, 0.25f * (float)((row * 5 + i * 3) % 7) - 0.5f);
+    for (int row = 0; a->weight && row < VOCAB; row++)
+        for (int i = 0; i < WIDTH; i++)
+            memcpy(fields_image((const char *)a->weight + 2 * (row * weight_stride + i)), bf16[(row * 2 + i * 5) % 3], 2);
+}
+
+#define LOSS(title, base, at) static const struct call call_of_##base = {.name = title, .function = #base, \
+    .parts = {PARAMETERS(base), PART(quern_cross_entropy_args, loss_args, NULL, "args.", at)}, .set = set_loss, .fill = fill_loss};
+LOSS("the whole call", quern_cross_entropy, WHOLE)
+LOSS("stats", quern_cross_entropy_stats, STATS)
+LOSS("combine", quern_cross_entropy_combine, COMBINE)
+LOSS("gradient", quern_cross_entropy_gradient, GRADIENT)
+LOSS("workspace", quern_cross_entropy_workspace, SPACE)
+LOSS("explain", quern_cross_entropy_explain, EXPLAIN)
+
+/* The details about the loss of the last layer name its fields as those of the loss alone. */
+#define LAYER_CALL(title, base, at, loss_at) static const struct call call_of_##base = {.name = title, .function = #base, \
+    .parts = {PARAMETERS(base), PART(quern_linear_cross_entropy_args, layer_args, NULL, "args.", at), \
+              {.type = "quern_cross_entropy_args", .rules = rules_of_quern_cross_entropy_args, .self = &layer_args.loss, \
+               .parent = &layer_args, .prefix = "args.loss.", .other_prefix = "args.", .column = loss_at}}, \
+    .set = set_layer, .fill = fill_layer};
+LAYER_CALL("the last layer", quern_linear_cross_entropy, 0, LINEAR)
+LAYER_CALL("workspace of the last layer", quern_linear_cross_entropy_workspace, 1, LINEAR_SPACE)
+
+/* The gradient in place of the logits, the stats in place of the first shard's, the hidden states' gradient in place of them. */
+#define LOSS_IN_PLACE(title, base, at, one, two) {.name = title, .function = #base, .shared = one, .other = two, \
+    .parts = {PARAMETERS(base), PART(quern_cross_entropy_args, loss_args, NULL, "args.", at)}, .set = set_loss, .fill = fill_loss}
+static const struct call calls_in_place[] = {
+    LOSS_IN_PLACE("the whole call in place", quern_cross_entropy, WHOLE, "grad", "logits"),
+    LOSS_IN_PLACE("the gradient in place", quern_cross_entropy_gradient, GRADIENT, "grad", "logits"),
+    LOSS_IN_PLACE("combine in place", quern_cross_entropy_combine, COMBINE, "shards", "stats"),
+    {.name = "the last layer in place", .function = "quern_linear_cross_entropy", .shared = "d_hidden", .other = "hidden",
+     .parts = {PARAMETERS(quern_linear_cross_entropy), PART(quern_linear_cross_entropy_args, layer_args, NULL, "args.", 0),
+               {.type = "quern_cross_entropy_args", .rules = rules_of_quern_cross_entropy_args, .self = &layer_args.loss,
+                .parent = &layer_args, .prefix = "args.loss.", .other_prefix = "args.", .column = LINEAR}},
+     .set = set_layer, .fill = fill_layer}};
+
+#define CALL_IN_LIST(function) &call_of_##function,
+static const struct call *const loss_calls[] = {CALLS_WITH_quern_cross_entropy_args(CALL_IN_LIST)};
+static const struct call *const layer_calls[] = {CALLS_WITH_quern_linear_cross_entropy_args(CALL_IN_LIST)};
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * Every field in every call, from one description.  A rule says what each call of a family does with a field; the walks of walk.c
+ * derive the tests from it.  A call begins as a base case that succeeds, with each buffer at a home of its own in one arena.
+ *
+ * A family is a header of this folder: the rules of its structs and parameters, and the base case of each call.  FIELDS_OF_... and
+ * CALLS_WITH_... of generated/header/fields.h name the rules and the calls, so that a field or a function without one does not
+ * compile.
+ */
+#ifndef FIELDS_FIELDS_H
+#define FIELDS_FIELDS_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../generated/header/fields.h"
+#include "../../generated/header/parameters.h"
+#include "harness/device.h"
+#include "header/table.h"
+#include "quern.h"
+
+/*
+ * The letters of a rule, one for each call of the family, or a single one for all:
+ *
+ *   -      ignored: any value gives the bits of the base case
+ *   .      used, and legal whatever it is; or the business of another test
+ *   c      a number that is checked
+ *   C      the same, and it must be that of the plan
+ *   0      must be 0 or NULL
+ *   R W    a required pointer to what is read, or written
+ *   r w    an optional one
+ *   x      required and read, and apart from all others as what is written
+ *   a      required and aligned; may lie anywhere, since it is not accessed
+ *   n      only compared with NULL
+ *   p P    read or written through a plan: others must not overlap it
+ *   s      a stream: NULL on a CPU
+ */
+
+/* A value that is refused with a status. */
+struct illegal {
+    int64_t number;
+    double real;
+    quern_status status;
+    const char *calls;   /* letters: x where it is refused; NULL: in every call whose letter is c */
+    bool is_relative;    /* added to the value of the base case */
+};
+
+struct rule {
+    const char *letters;
+    const struct illegal *illegal;
+    size_t illegal_count;
+    const int *legal;            /* dtypes: all others are refused */
+    size_t legal_count;
+    size_t (*alignment)(const void *self, const void *parent);  /* NULL: no memory of tensors; 0: not checked */
+    bool is_host;                /* memory of the host */
+    bool is_shared;              /* several tensors may have the same */
+    const void *foreign;         /* where a handle of another device is, which is refused; NULL: nowhere */
+    bool stays;                  /* its contents are refused elsewhere: others are moved over it */
+    const char *may_overlap;     /* the name of another field */
+    const char *called;          /* in details; NULL: as the field */
+};
+
+#define RULE(type, field, uses, ...) static const struct rule rule_of_##type##__##field = {.letters = uses, __VA_ARGS__};
+#define PLAIN(type, field, uses) static const struct rule rule_of_##type##__##field = {.letters = uses};
+#define LEGAL(...) .legal = (const int[]){__VA_ARGS__}, .legal_count = sizeof((const int[]){__VA_ARGS__}) / sizeof(int)
+#define ILLEGAL(...) .illegal = (const struct illegal[]){__VA_ARGS__}, \
+    .illegal_count = sizeof((const struct illegal[]){__VA_ARGS__}) / sizeof(struct illegal)
+#define SHAPE(value) {.number = value, .status = QUERN_INVALID_SHAPE}
+#define ARGUMENT(value) {.number = value, .status = QUERN_INVALID_ARGUMENT}
+#define REAL_VALUE(value) {.real = (double)(value), .status = QUERN_INVALID_ARGUMENT}
+#define NO_NUMBER REAL_VALUE(NAN), REAL_VALUE(INFINITY), REAL_VALUE(-INFINITY)
+#define NOT_A_SIZE SHAPE(-1), SHAPE(INT64_MIN), SHAPE(INT64_MAX)
+
+/* Memory whose elements have this size.  `a` is the struct, `parent` the one that leads to it. */
+#define MEMORY_OF(type, field, uses, element, ...) \
+    static size_t element_of_##type##__##field(const type *a, const void *parent) { \
+        (void)a, (void)parent; \
+        return (size_t)(element); \
+    } \
+    static size_t alignment_of_##type##__##field(const void *self, const void *parent) { \
+        return element_of_##type##__##field(self, parent); \
+    } \
+    static const struct rule rule_of_##type##__##field = {.letters = uses, .alignment = alignment_of_##type##__##field, \
+                                                          __VA_ARGS__};
+#define BUFFER_OF(type, field, uses, element) MEMORY_OF(type, field, uses, element, .is_host = false)
+
+/* The parameters that most functions have. */
+#define DEVICE_AND_ARGS(function) PLAIN(function##__parameters, device, "R") PLAIN(function##__parameters, args, "R")
+#define WORKSPACE_AND_STREAM(function) \
+    BUFFER_OF(function##__parameters, workspace, "W", 16) \
+    RULE(function##__parameters, workspace_bytes, "c", ILLEGAL({.number = -1, .is_relative = true, \
+                                                                .status = QUERN_WORKSPACE_TOO_SMALL})) \
+    PLAIN(function##__parameters, stream, "s")
+#define HOST_RESULT(function, parameter, uses) MEMORY_OF(function##__parameters, parameter, uses, 0, .is_host = true)
+
+#define RULE_IN_LIST(type, field) &rule_of_##type##__##field,
+#define RULES_OF(type) static const struct rule *const rules_of_##type[] = {FIELDS_OF_##type(RULE_IN_LIST)};
+#define PARAMETERS_OF(function) \
+    static function##__parameters parameters_of_##function; \
+    RULES_OF(function##__parameters)
+
+/* A struct that a call reads.  The first one has the parameters. */
+struct part {
+    const char *type;
+    const struct rule *const *rules;
+    void *self;
+    const void *parent;
+    const char *prefix;        /* of its fields in details: "args." */
+    const char *other_prefix;  /* NULL: none */
+    int column;                /* of the letters */
+};
+
+#define PART(name, object, over, text, at) \
+    {.type = #name, .rules = rules_of_##name, .self = &(object), .parent = over, .prefix = text, .column = at}
+#define PARAMETERS(function) PART(function##__parameters, parameters_of_##function, NULL, "", 0)
+
+enum { MOST_PARTS = 6 };
+
+struct call {
+    const char *name, *function;
+    struct part parts[MOST_PARTS];
+    void (*set)(const struct call *call);    /* the numbers, handles and lists of the base case; pointers are NULL before */
+    void (*fill)(const struct call *call);   /* the contents of the buffers, by fields_image */
+    void (*size)(const struct call *call);   /* what depends on the places of the buffers: a plan, a saved state; may be NULL */
+    void (*after)(const struct call *call);  /* ends what a call that succeeds has made; may be NULL */
+    bool keeps_outputs;                      /* the call may leave outputs as they are */
+    const char *shared, *other;              /* two fields that name one buffer; details name the first.  NULL: none */
+};
+
+extern struct test_device fields_device;
+extern quern_device *fields_other_device;  /* a second handle of it */
+
+/* Opens the device and the arena; of memory, if that is not NULL. */
+void fields_open(unsigned operations);
+void fields_close(void);
+enum { FIELDS_ARENA = 1 << 19 };
+void fields_use(void *memory);
+
+/* The contents of a buffer of the call at hand, to be changed before the call. */
+void *fields_image(const void *pointer);
+void fields_floats(const void *pointer, int64_t count, float value);
+void fields_bytes(const void *pointer, size_t bytes, int value);
+void fields_write(void);
+
+/* The bytes from this buffer to the end of its room. */
+enum { FIELDS_ROOM = 1 << 12 };
+
+/* What a buffer holds after a run. */
+const void *fields_result(const void *pointer);
+
+/* Makes the base case, without calling. */
+void fields_begin(const struct call *call);
+quern_status fields_run(const struct call *call);
+
+/* The same for the walks: measures each buffer, calls once and keeps the results. */
+void fields_prepare(const struct call *call);
+
+/* All walks; of a call in which two fields share a buffer only that of overlaps. */
+void fields_walk(const struct call *call);
+
+#endif

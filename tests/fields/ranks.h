@@ -1,0 +1,185 @@
+/* What the calls of a group do with each field, and the base case of each: one rank, whose memory is all symmetric. */
+#ifndef FIELDS_RANKS_H
+#define FIELDS_RANKS_H
+
+#include <string.h>
+
+#include "fields/fields.h"
+#include "harness/check.h"
+
+enum { EXCHANGED_ROWS = 6, ROW_BYTES = 5, UPDATES = 2 };
+
+/* Infinity is a time limit. */
+#define NO_TIME ILLEGAL(REAL_VALUE(NAN), REAL_VALUE(-1), REAL_VALUE(-INFINITY))
+#define NO_MEMBER_COUNT ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(2), ARGUMENT(INT32_MIN), ARGUMENT(INT32_MAX))
+
+RULE(quern_group_args, rank, "c", ILLEGAL(ARGUMENT(-1), ARGUMENT(1), ARGUMENT(INT32_MIN), ARGUMENT(INT32_MAX)))
+RULE(quern_group_args, ranks, "c", ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(QUERN_MAX_RANKS + 1), ARGUMENT(INT32_MIN)))
+PLAIN(quern_group_args, name, ".")
+PLAIN(quern_group_args, device, "R")
+RULE(quern_group_args, timeout, "c", NO_TIME)
+PLAIN(quern_group_args, share_gpu, "c")
+PLAIN(quern_group_args, first_epoch, ".")
+RULES_OF(quern_group_args)
+
+/* The columns: all ranks, or some members. */
+enum { ALL, SOME };
+PLAIN(quern_barrier_args, members,                      "..")
+RULE(quern_barrier_args, member_count,                  "-c", NO_MEMBER_COUNT)
+RULE(quern_barrier_args, timeout,                       "cc", NO_TIME)
+RULES_OF(quern_barrier_args)
+
+/* The columns: the exchange of all ranks, of some members, the creation of a plan, the workspace. */
+enum { EXCHANGE, EXCHANGE_OF_SOME, CREATE, SPACE };
+#define METADATA(field) \
+    BUFFER_OF(quern_ragged_all_to_all_args, field,      "RRR-", quern_dtype_bytes(a->metadata_dtype))
+#define TOO_MANY_BYTES SHAPE(((int64_t)1 << 47) + 1)
+/*                                                       ESps */
+RULE(quern_ragged_all_to_all_args, metadata_dtype,      "cccc", LEGAL(QUERN_INT32, QUERN_INT64))
+MEMORY_OF(quern_ragged_all_to_all_args, input,          "RRR.", 1, .may_overlap = "output")
+RULE(quern_ragged_all_to_all_args, input_rows,          "cccc", ILLEGAL(NOT_A_SIZE, TOO_MANY_BYTES))
+BUFFER_OF(quern_ragged_all_to_all_args, output,         "WWW.", 1)
+RULE(quern_ragged_all_to_all_args, output_rows,         "cccc", ILLEGAL(NOT_A_SIZE, TOO_MANY_BYTES))
+RULE(quern_ragged_all_to_all_args, row_bytes,           "cccc", ILLEGAL(NOT_A_SIZE, TOO_MANY_BYTES))
+RULE(quern_ragged_all_to_all_args, updates,             "cccc", ILLEGAL(NOT_A_SIZE, SHAPE((int64_t)1 << 31)))
+METADATA(input_offsets)
+METADATA(send_sizes)
+METADATA(output_offsets)
+METADATA(recv_sizes)
+PLAIN(quern_ragged_all_to_all_args, metadata_on_device, "cccc")
+PLAIN(quern_ragged_all_to_all_args, check_overlap,      "cccc")
+PLAIN(quern_ragged_all_to_all_args, members,            "....")
+RULE(quern_ragged_all_to_all_args, member_count,        "-c--", NO_MEMBER_COUNT)
+RULE(quern_ragged_all_to_all_args, multiprocessors,     "cccc", ILLEGAL(SHAPE(-1), SHAPE(INT32_MIN)))
+RULE(quern_ragged_all_to_all_args, timeout,             "cccc", NO_TIME)
+RULES_OF(quern_ragged_all_to_all_args)
+
+/* ---- parameters ---- */
+
+#define EXCHANGE_ARGS(function) RULE(function##__parameters, args, "R", .called = "quern_ragged_all_to_all_args")
+#define NO_RANK_COUNT ILLEGAL(ARGUMENT(0), ARGUMENT(-1), ARGUMENT(QUERN_MAX_RANKS + 1), ARGUMENT(INT32_MIN))
+PLAIN(quern_group_create__parameters, args, "R")
+RULE(quern_group_create__parameters, count, "c", NO_RANK_COUNT)
+HOST_RESULT(quern_group_create, groups, "W")
+PLAIN(quern_barrier__parameters, group, "R")
+PLAIN(quern_barrier__parameters, args, "r")
+PLAIN(quern_barrier__parameters, stream, "s")
+PLAIN(quern_ragged_all_to_all__parameters, group, "R")
+EXCHANGE_ARGS(quern_ragged_all_to_all)
+WORKSPACE_AND_STREAM(quern_ragged_all_to_all)
+PLAIN(quern_ragged_all_to_all_workspace__parameters, group, "R")
+EXCHANGE_ARGS(quern_ragged_all_to_all_workspace)
+HOST_RESULT(quern_ragged_all_to_all_workspace, bytes, "W")
+PLAIN(quern_ragged_plan_create__parameters, groups, "R")
+RULE(quern_ragged_plan_create__parameters, count, "c", NO_RANK_COUNT)
+EXCHANGE_ARGS(quern_ragged_plan_create)
+PLAIN(quern_ragged_plan_create__parameters, workspaces, "R")
+PLAIN(quern_ragged_plan_create__parameters, workspace_bytes, "R")
+HOST_RESULT(quern_ragged_plan_create, plans, "W")
+PARAMETERS_OF(quern_group_create)
+PARAMETERS_OF(quern_barrier)
+PARAMETERS_OF(quern_ragged_all_to_all)
+PARAMETERS_OF(quern_ragged_all_to_all_workspace)
+PARAMETERS_OF(quern_ragged_plan_create)
+
+/* ---- base cases ---- */
+
+static quern_group *ranks_group;             /* which the suite creates */
+static quern_group_args group_args;
+static quern_barrier_args barrier_args;
+static quern_ragged_all_to_all_args exchange_args;
+static int only_member = 0;
+static void *plan_workspace;
+static size_t plan_workspace_bytes;
+
+static void set_group(const struct call *call) {
+    (void)call;
+    group_args = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+    group_args.ranks = 1, group_args.device = fields_device.quern;
+    parameters_of_quern_group_create.args = &group_args, parameters_of_quern_group_create.count = 1;
+}
+
+static void destroy_made_group(const struct call *call) {
+    quern_group **group = (quern_group **)(void *)parameters_of_quern_group_create.groups;
+    (void)call;
+    check_ok(quern_group_destroy(*group));
+    *group = NULL;
+}
+
+static void set_barrier(const struct call *call) {
+    barrier_args = (quern_barrier_args)QUERN_BARRIER_ARGS_INIT;
+    if (call->parts[1].column == SOME) barrier_args.members = &only_member, barrier_args.member_count = 1;
+    parameters_of_quern_barrier.group = ranks_group, parameters_of_quern_barrier.args = &barrier_args;
+}
+
+static void fill_nothing(const struct call *call) {
+    (void)call;
+}
+
+static void set_exchange(const struct call *call) {
+    quern_ragged_all_to_all_args *a = &exchange_args;
+    *a = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    a->input_rows = a->output_rows = EXCHANGED_ROWS, a->row_bytes = ROW_BYTES, a->updates = UPDATES;
+    if (call->parts[1].column == EXCHANGE_OF_SOME) a->members = &only_member, a->member_count = 1;
+    parameters_of_quern_ragged_all_to_all.group = ranks_group, parameters_of_quern_ragged_all_to_all.args = a;
+    parameters_of_quern_ragged_all_to_all_workspace.group = ranks_group, parameters_of_quern_ragged_all_to_all_workspace.args = a;
+    parameters_of_quern_ragged_plan_create.groups = &ranks_group, parameters_of_quern_ragged_plan_create.count = 1;
+    parameters_of_quern_ragged_plan_create.args = a, parameters_of_quern_ragged_plan_create.workspaces = &plan_workspace;
+    parameters_of_quern_ragged_plan_create.workspace_bytes = &plan_workspace_bytes;
+}
+
+/* Two slices, which change places. */
+static void fill_exchange(const struct call *call) {
+    static const int32_t input_offsets[] = {0, 2}, sizes[] = {2, 4}, output_offsets[] = {4, 0};
+    const quern_ragged_all_to_all_args *a = &exchange_args;
+    if (call->parts[1].column == SPACE) return;
+    memcpy(fields_image(a->input_offsets), input_offsets, sizeof input_offsets);
+    memcpy(fields_image(a->send_sizes), sizes, sizeof sizes);
+    memcpy(fields_image(a->output_offsets), output_offsets, sizeof output_offsets);
+    memcpy(fields_image(a->recv_sizes), sizes, sizeof sizes);
+    for (int i = 0; i < EXCHANGED_ROWS * ROW_BYTES; i++) fields_bytes((const char *)a->input + i, 1, i);
+}
+
+/* Behind the last home. */
+static void size_plan(const struct call *call) {
+    (void)call;
+    plan_workspace = (char *)exchange_args.recv_sizes + 16 * (ptrdiff_t)FIELDS_ROOM;
+    check_ok(quern_ragged_all_to_all_workspace(ranks_group, &exchange_args, &plan_workspace_bytes));
+}
+
+static void destroy_made_plan(const struct call *call) {
+    quern_ragged_plan **plan = (quern_ragged_plan **)(void *)parameters_of_quern_ragged_plan_create.plans;
+    (void)call;
+    check_ok(quern_ragged_plan_destroy(*plan));
+    *plan = NULL;
+}
+
+#define OF_RANKS(title, base, given, object, at, ...) {.name = title, .function = #base, \
+    .parts = {PARAMETERS(base), {.type = #given, .rules = rules_of_##given, .self = &(object), .prefix = "args.", \
+                                 .other_prefix = "", .column = at}}, __VA_ARGS__}
+#define EXCHANGE_OF(title, base, at, ...) OF_RANKS(title, base, quern_ragged_all_to_all_args, exchange_args, at, \
+    .set = set_exchange, .fill = fill_exchange, __VA_ARGS__)
+static const struct call calls_of_quern_group_create[] = {
+    OF_RANKS("create a group", quern_group_create, quern_group_args, group_args, ALL, .set = set_group, .fill = fill_nothing,
+             .after = destroy_made_group, .keeps_outputs = true),
+    {.name = NULL}};
+static const struct call calls_of_quern_barrier[] = {
+    OF_RANKS("barrier", quern_barrier, quern_barrier_args, barrier_args, ALL, .set = set_barrier, .fill = fill_nothing),
+    OF_RANKS("barrier of some", quern_barrier, quern_barrier_args, barrier_args, SOME, .set = set_barrier, .fill = fill_nothing),
+    {.name = NULL}};
+static const struct call calls_of_quern_ragged_all_to_all[] = {
+    EXCHANGE_OF("exchange", quern_ragged_all_to_all, EXCHANGE, .size = NULL),
+    EXCHANGE_OF("exchange of some", quern_ragged_all_to_all, EXCHANGE_OF_SOME, .size = NULL), {.name = NULL}};
+static const struct call calls_of_quern_ragged_all_to_all_workspace[] = {
+    EXCHANGE_OF("workspace of an exchange", quern_ragged_all_to_all_workspace, SPACE, .size = NULL), {.name = NULL}};
+static const struct call calls_of_quern_ragged_plan_create[] = {
+    EXCHANGE_OF("plan of an exchange", quern_ragged_plan_create, CREATE, .size = size_plan, .after = destroy_made_plan,
+                .keeps_outputs = true),
+    {.name = NULL}};
+
+#define CALLS_IN_LIST(function) calls_of_##function,
+static const struct call *const rank_calls[] = {CALLS_WITH_quern_group_args(CALLS_IN_LIST)
+                                                CALLS_WITH_quern_barrier_args(CALLS_IN_LIST)
+                                                CALLS_WITH_quern_ragged_all_to_all_args(CALLS_IN_LIST)};
+
+#endif

@@ -1,0 +1,202 @@
+/*
+ * Each field of cross-entropy, its steps and the last layer, by the table of tests/fields/cross_entropy.h: rubbish in ignored
+ * fields changes nothing, illegal values are refused with a detail that names the field, buffers are aligned and apart.  Strides
+ * give the bits of contiguous rows.
+ *
+ * Runs on: cpu, one emulated, gpu.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <stdlib.h>
+#include <string.h>
+
+#include "fields/cross_entropy.h"
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "oracle/dtype.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- a matrix product on the host ---- */
+
+static size_t stored_bytes(int64_t rows, int64_t columns, int64_t stride, quern_dtype dtype) {
+    return rows && columns ? (size_t)((rows - 1) * stride + columns) * quern_dtype_bytes(dtype) : 0;
+}
+
+static void *fetch(const void *memory, size_t bytes) {
+    void *copy = malloc(bytes + 1);
+    check(copy, "no memory");
+    if (fields_device.kind == QUERN_CPU) memcpy(copy, memory, bytes);
+    else if (bytes) CUDA(cuMemcpyDtoHAsync_v2(copy, (cuda_pointer)(uintptr_t)memory, bytes, fields_device.stream));
+    device_synchronize(&fields_device);
+    return copy;
+}
+
+static void send_back(void *memory, void *copy, size_t bytes) {
+    if (fields_device.kind == QUERN_CPU) memcpy(memory, copy, bytes);
+    else if (bytes) CUDA(cuMemcpyHtoDAsync_v2((cuda_pointer)(uintptr_t)memory, copy, bytes, fields_device.stream));
+    device_synchronize(&fields_device);
+    free(copy);
+}
+
+static double element(quern_dtype dtype, const void *matrix, int transposed, int64_t stride, int64_t row, int64_t column) {
+    return dtype_load(dtype, matrix, transposed ? column * stride + row : row * stride + column);
+}
+
+static quern_status multiply(void *user, const quern_gemm_args *g, void *stream) {
+    const int at = g->a_transposed, bt = g->b_transposed;
+    const size_t c_bytes = stored_bytes(g->m, g->n, g->c_stride, g->c_dtype);
+    void *a = fetch(g->a, stored_bytes(at ? g->k : g->m, at ? g->m : g->k, g->a_stride, g->a_dtype));
+    void *b = fetch(g->b, stored_bytes(bt ? g->n : g->k, bt ? g->k : g->n, g->b_stride, g->b_dtype));
+    void *c = fetch(g->c, c_bytes);
+    (void)user, (void)stream;
+    for (int64_t row = 0; row < g->m; row++)
+        for (int64_t column = 0; column < g->n; column++) {
+            double sum = g->accumulate ? element(g->c_dtype, c, 0, g->c_stride, row, column) : 0;
+            for (int64_t k = 0; k < g->k; k++)
+                sum += element(g->a_dtype, a, at, g->a_stride, row, k) * element(g->b_dtype, b, bt, g->b_stride, k, column);
+            dtype_store(g->c_dtype, c, row * g->c_stride + column, sum);
+        }
+    free(a), free(b);
+    send_back(g->c, c, c_bytes);
+    return QUERN_OK;
+}
+
+/* ---- the table ---- */
+
+Test(fields_cross_entropy, each_call) {
+    fields_open(QUERN_CROSS_ENTROPY);
+    for (size_t i = 0; i < COUNT(loss_calls); i++) fields_walk(loss_calls[i]);
+    fields_close();
+}
+
+Test(fields_cross_entropy, each_call_of_the_last_layer) {
+    layer_gemm = multiply;
+    fields_open(QUERN_CROSS_ENTROPY);
+    for (size_t i = 0; i < COUNT(layer_calls); i++) fields_walk(layer_calls[i]);
+    fields_close();
+}
+
+Test(fields_cross_entropy, each_call_in_place) {
+    layer_gemm = multiply;
+    strides.logits = GRAD_STRIDE;
+    fields_open(QUERN_CROSS_ENTROPY);
+    for (size_t i = 0; i < COUNT(calls_in_place); i++) fields_walk(&calls_in_place[i]);
+    fields_close();
+}
+
+/* ---- strides: the bits of the call whose rows follow each other ---- */
+
+enum { GATHERED = 4096 };
+
+struct results {
+    char bytes[GATHERED];
+    size_t count;
+};
+
+/* Appends rows of a result, and checks that what lies between them was not written. */
+static void gather(struct results *results, const void *matrix, int64_t rows, int64_t columns, int64_t stride, size_t each) {
+    if (!matrix) return;
+    const char *from = fields_result(matrix), *before = fields_image(matrix);
+    const size_t row_bytes = (size_t)columns * each;
+    check(results->count + (size_t)rows * row_bytes <= GATHERED, "too many results");
+    for (int64_t row = 0; row < rows; row++) {
+        const size_t at = (size_t)(row * stride) * each, gap = (size_t)(stride - columns) * each;
+        memcpy(results->bytes + results->count, from + at, row_bytes);
+        results->count += row_bytes;
+        check(row == rows - 1 || !memcmp(from + at + row_bytes, before + at + row_bytes, gap), "padding was written");
+    }
+}
+
+static void gather_loss(struct results *results, const quern_cross_entropy_args *a) {
+    gather(results, a->loss, 1, 1, 1, sizeof(float));
+    gather(results, a->lse, 1, ROWS, ROWS, sizeof(float));
+    gather(results, a->log_prob, 1, ROWS, ROWS, sizeof(float));
+    gather(results, a->entropy, 1, ROWS, ROWS, sizeof(float));
+    gather(results, a->argmax, 1, ROWS, ROWS, sizeof(int64_t));
+    gather(results, a->report, 1, 1, 1, sizeof *a->report);
+}
+
+static struct results call_with(const struct call *call, struct strides given) {
+    struct results results = {.count = 0};
+    strides = given;
+    fields_begin(call);
+    const quern_status status = fields_run(call);
+    check(status == QUERN_OK, "%s: %s", call->name, error_detail());
+    if (call->parts[1].self == &layer_args) {
+        gather_loss(&results, &layer_args.loss);
+        gather(&results, layer_args.d_hidden, ROWS, WIDTH, stride_or(given.d_hidden, WIDTH), sizeof(float));
+        gather(&results, layer_args.d_weight, VOCAB, WIDTH, stride_or(given.d_weight, WIDTH), sizeof(float));
+        return results;
+    }
+    gather_loss(&results, &loss_args);
+    if (column_of(call) != GRADIENT) gather(&results, loss_args.stats, ROWS, 1, 1, sizeof(quern_row_stats));
+    const int64_t preset = given.in_place ? stride_or(given.logits, VOCAB) : PADDED;
+    gather(&results, loss_args.grad, ROWS, PADDED, stride_or(given.grad, preset), sizeof(float));
+    return results;
+}
+
+static void compare(const struct call *call, const struct strides *given, const struct strides *contiguous, const char *what) {
+    const struct results found = call_with(call, *given), expected = call_with(call, *contiguous);
+    check(found.count == expected.count && found.count > 0, "%s: %zu bytes instead of %zu", call->name, found.count,
+          expected.count);
+    check(!memcmp(found.bytes, expected.bytes, found.count), "%s with %s has other bits than contiguous rows", call->name, what);
+}
+
+static const struct strides contiguous = {VOCAB, PADDED, 1, WIDTH, WIDTH, WIDTH, WIDTH, ROWS, false, false};
+
+#define WITH(call, field, value) do { \
+        struct strides given = contiguous; \
+        given.field = value; \
+        compare(call, &given, &contiguous, #field " " #value); \
+    } while (0)
+
+/* Upstream gradients: one for all rows, apart, and backwards. */
+static void compare_upstream(const struct call *call, int64_t chunk) {
+    static const int64_t steps[] = {1, 2, 3, -1, -2};
+    struct strides given = contiguous, expected = contiguous;
+    given.chunk = expected.chunk = chunk;
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        given.upstream = steps[i];
+        compare(call, &given, &expected, "upstream gradients");
+    }
+    given.is_one_value = expected.is_one_value = true;
+    given.upstream = 0;
+    compare(call, &given, &expected, "one upstream gradient");
+}
+
+Test(fields_cross_entropy, strides) {
+    const struct call *const calls[] = {&call_of_quern_cross_entropy, &call_of_quern_cross_entropy_stats,
+                                        &call_of_quern_cross_entropy_gradient};
+    fields_open(QUERN_CROSS_ENTROPY);
+    for (size_t i = 0; i < COUNT(calls); i++) {
+        WITH(calls[i], logits, 0);
+        WITH(calls[i], logits, VOCAB + 1);
+        WITH(calls[i], logits, 2 * VOCAB);
+        if (calls[i] == &call_of_quern_cross_entropy_stats) continue;
+        WITH(calls[i], grad, 0);
+        WITH(calls[i], grad, PADDED + 1);
+        WITH(calls[i], grad, 2 * PADDED);
+        compare_upstream(calls[i], ROWS);
+        struct strides given = contiguous;
+        given.in_place = true, given.grad = 0, given.logits = PADDED + 2;
+        compare(calls[i], &given, &contiguous, "the gradient in place");
+    }
+    fields_close();
+}
+
+/* Each chunk is compared with the same one: the order in which d_weight is summed depends on it. */
+Test(fields_cross_entropy, strides_of_the_last_layer) {
+    const struct call *const call = &call_of_quern_linear_cross_entropy;
+    layer_gemm = multiply;
+    fields_open(QUERN_CROSS_ENTROPY);
+    WITH(call, hidden, 0);
+    WITH(call, hidden, 2 * WIDTH);
+    WITH(call, weight, 0);
+    WITH(call, weight, WIDTH + 1);
+    WITH(call, d_hidden, 0);
+    WITH(call, d_hidden, WIDTH + 3);
+    WITH(call, d_weight, 0);
+    WITH(call, d_weight, 2 * WIDTH);
+    for (int64_t chunk = 1; chunk <= ROWS; chunk++) compare_upstream(call, chunk);
+    fields_close();
+}
