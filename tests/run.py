@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -54,6 +55,12 @@ def suite_jobs(configuration: devices.Configuration) -> list[jobs.Job]:
                      (f"{configuration.programs}/{suite.name}", *configuration.targets),
                      emulated="" if "emulated" in suite.every else target, operations=suite.operations)
             for suite in configuration.suites()]
+
+
+def forget_counts(chosen: list[jobs.Job]) -> None:
+    """Of suites that do not exist any more, too."""
+    for folder in {Path(job.environment[jobs.COUNTS]).parents[1] for job in chosen if jobs.COUNTS in job.environment}:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_job(check: checks.Check) -> jobs.Job:
@@ -161,6 +168,8 @@ def run(options: argparse.Namespace, record: Record, garbage: Path) -> int:
     skipped += [(job, f"needs {record.expected(job.configuration, job.name).peak_mb} MB of memory") for job in large]
     chosen = leave_out_repeated(chosen)
     report_skipped(skipped)
+    if options.suite == "*":
+        forget_counts(chosen)
     total, costs = jobs.run_all(chosen, options.jobs, record)
     total.skipped += len(skipped)
     record.save()

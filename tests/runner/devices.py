@@ -193,7 +193,7 @@ def all_configurations(garbage: Path) -> list[Configuration]:
         ranks,
         *drivers,
         *emulated,
-        *instrumented([*cpu, ranks, *drivers, *emulated]),
+        *instrumented([oracle, *cpu, ranks, *drivers, *emulated]),
         *with_musl([oracle, *cpu, ranks]),
         *gpu_configurations(),
     ]
