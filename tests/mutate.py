@@ -27,6 +27,7 @@ from gen import spec  # noqa: E402
 from mutation import coverage, sample  # noqa: E402
 from mutation.operators import Site  # noqa: E402
 from mutation.trees import FURTHER, Tree, all_jobs, name_of  # noqa: E402
+from runner import devices  # noqa: E402
 from runner import jobs as runner_jobs  # noqa: E402
 from runner.devices import FIRST_EMULATED  # noqa: E402
 from runner.record import Record  # noqa: E402
