@@ -65,6 +65,7 @@ class Judges:
         self.lines = {suite: {file: set(lines) for file, lines in files.items()}
                       for suite, files in coverage.record(devices.all_configurations(garbage), say).items()}
         self.kernels: dict[str, dict[str, dict[str, set[int]]]] = {}
+        self.reading = threading.Lock()
 
     def cost(self, name: str) -> float:
         return self.record.expected(self.jobs[name].configuration, self.jobs[name].name).seconds
@@ -92,16 +93,21 @@ class Judges:
 
     def _of_kernel(self, site: Site) -> list[str]:
         for target in TARGETS:
-            if target not in self.kernels:
-                say(f"reading the line table of the kernels of {target}")
-                self.kernels[target] = {operation: {file: set(lines) for file, lines in files.items()}
-                                        for operation, files in coverage.kernel_lines(target).items()}
-            having = {operation for operation, files in self.kernels[target].items()
+            having = {operation for operation, files in self._lines_of(target).items()
                       if site.line in files.get(site.file, ()) or Path(site.file).parent == Path("templates", operation)}
             if having:
                 return [name for name, job in self.jobs.items() if job.configuration.startswith(f"emulated {target} ")
                         and (not job.operations or having & set(job.operations))]
         return []
+
+    def _lines_of(self, target: str) -> dict[str, dict[str, set[int]]]:
+        """Of the kernels of each operation.  It takes minutes, once."""
+        with self.reading:
+            if target not in self.kernels:
+                say(f"reading the line table of the kernels of {target}")
+                self.kernels[target] = {operation: {file: set(lines) for file, lines in files.items()}
+                                        for operation, files in coverage.kernel_lines(target).items()}
+            return self.kernels[target]
 
 
 # ---- one mutant ---------------------------------------------------------------------------------------
