@@ -26,7 +26,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from gen import spec  # noqa: E402
 from mutation import coverage, sample  # noqa: E402
 from mutation.operators import Site  # noqa: E402
-from mutation.trees import RACES, Tree, all_jobs  # noqa: E402
+from mutation.trees import FURTHER, Tree, all_jobs, name_of  # noqa: E402
+from runner import devices  # noqa: E402
 from runner import jobs as runner_jobs  # noqa: E402
 from runner.devices import FIRST_EMULATED  # noqa: E402
 from runner.record import Record  # noqa: E402
@@ -59,54 +60,62 @@ class Judges:
     def __init__(self, garbage: Path) -> None:
         self.jobs = all_jobs(garbage)
         self.record = Record()
-        plain = {name: job for name, job in self.jobs.items()
-                 if name.removeprefix("checks: ") not in RACES.values() and self._runs_on_first(job)}
-        self.lines = {name: {file: set(lines) for file, lines in files.items()}
-                      for name, files in coverage.record(plain, say).items()}
+        self.first_emulated = next(job.configuration for job in self.jobs.values()
+                                   if job.configuration.startswith(f"emulated {FIRST_EMULATED} "))
+        self.lines = {suite: {file: set(lines) for file, lines in files.items()}
+                      for suite, files in coverage.record(devices.all_configurations(garbage), say).items()}
         self.kernels: dict[str, dict[str, dict[str, set[int]]]] = {}
-
-    @staticmethod
-    def _runs_on_first(job: runner_jobs.Job) -> bool:
-        """The host's code is the same for all emulated generations."""
-        return not job.configuration.startswith("emulated") or job.configuration.split()[1] == FIRST_EMULATED
+        self.reading = threading.Lock()
 
     def cost(self, name: str) -> float:
         return self.record.expected(self.jobs[name].configuration, self.jobs[name].name).seconds
 
     def of(self, group: str, site: Site) -> list[str]:
-        found = self._of_kernel(site) if group == "gpu" else self._of_line(site)
-        races = {f"checks: {check}" for pattern, check in RACES.items() if fnmatch.fnmatch(site.file, pattern)}
-        return [*sorted(found, key=self.cost), *(sorted(races & self.jobs.keys()) if found else ())]
+        found = self._of_kernel(site) if group == "gpu" else self._of_line(group, site)
+        further = {f"checks: {check}" for pattern, check in FURTHER if fnmatch.fnmatch(site.file, pattern)}
+        return sorted({*found, *(further & self.jobs.keys())}, key=self.cost)
 
-    def _of_line(self, site: Site) -> list[str]:
+    def _of_line(self, group: str, site: Site) -> list[str]:
+        """One job of each suite and each kind of device: the code of the host is the same for all targets."""
         if site.file.endswith(".j2"):  # its lines are not those of the rendered text
             operation = Path(site.file).parent.name
-            return [name for name, job in self.jobs.items() if name in self.lines and job.configuration.startswith("cpu")
-                    and operation in (*job.operations, operation if not job.operations else "")]
-        here = range(site.line, site.line + site.new.count("\n") + 2)
-        exact = [name for name, files in self.lines.items() if site.line in files.get(site.file, ())]
-        return exact or [name for name, files in self.lines.items() if files.get(site.file, set()) & set(here)]
+            having = [each for each, files in self.lines.items() if f"generated/{operation}" in files]
+        else:
+            having = [each for each, files in self.lines.items() if site.line in files.get(site.file, ())]
+        chosen: dict[tuple[str, str], str] = {}
+        for configuration, suite in having:
+            kind = configuration.split()[0]
+            if kind == "emulated":
+                configuration = self.first_emulated
+            chosen[configuration if kind == "driver" else kind, suite] = f"{configuration}: {suite}"  # the last target is the best
+        kinds = ("cpu",) if group == "cpu" else ("cpu", "ranks", "driver", "emulated")
+        return [name for name in chosen.values() if name in self.jobs and name.startswith(kinds)]
 
     def _of_kernel(self, site: Site) -> list[str]:
         for target in TARGETS:
-            if target not in self.kernels:
-                say(f"reading the line table of the kernels of {target}")
-                self.kernels[target] = {operation: {file: set(lines) for file, lines in files.items()}
-                                        for operation, files in coverage.kernel_lines(target).items()}
-            having = {operation for operation, files in self.kernels[target].items()
+            having = {operation for operation, files in self._lines_of(target).items()
                       if site.line in files.get(site.file, ()) or Path(site.file).parent == Path("templates", operation)}
             if having:
                 return [name for name, job in self.jobs.items() if job.configuration.startswith(f"emulated {target} ")
                         and (not job.operations or having & set(job.operations))]
         return []
 
+    def _lines_of(self, target: str) -> dict[str, dict[str, set[int]]]:
+        """Of the kernels of each operation.  It takes minutes, once."""
+        with self.reading:
+            if target not in self.kernels:
+                say(f"reading the line table of the kernels of {target}")
+                self.kernels[target] = {operation: {file: set(lines) for file, lines in files.items()}
+                                        for operation, files in coverage.kernel_lines(target).items()}
+            return self.kernels[target]
+
 
 # ---- one mutant ---------------------------------------------------------------------------------------
 
 
-def products(tree: Tree, group: str) -> str:
+def products(tree: Tree, group: str, target: str) -> str:
     """A hash of what is made of the sources: objects, or the PTX of the target."""
-    paths = sorted((tree.root / "build").rglob("*.ptx")) if group == "gpu" else \
+    paths = sorted((tree.root / "build" / target).glob("*.ptx")) if group == "gpu" else \
         [tree.root / "build/host.a", tree.root / "build/kernels.a"]
     total = hashlib.sha256()
     for path in paths:
@@ -115,28 +124,38 @@ def products(tree: Tree, group: str) -> str:
     return total.hexdigest()
 
 
+def changed(group: str, job: runner_jobs.Job) -> list[str]:
+    """What is built again for a mutant.  One of GPU kernels is in the translated kernels alone, not in the programs: so the machine
+    code of all targets is not made again."""
+    return [target for target in job.targets if group != "gpu" or target.startswith(("build/emulator", "emulator"))]
+
+
 def judge(tree: Tree, judges: Judges, group: str, site: Site) -> tuple[str, str]:
     """The verdict, and the job that killed the mutant."""
-    names = judges.of(group, site)
-    if group == "gpu" and not names:
+    jobs = [judges.jobs[name] for name in judges.of(group, site)]
+    suites = [job for job in jobs if not job.is_check]
+    if group == "gpu" and not suites:
         return "survived", "no target has the line"
-    first = (*(judges.jobs[names[0]].targets if names else ()), *(() if group == "gpu" else ("libquern.a",)))
-    if not tree.build(first):
+    target = suites[0].environment.get("QUERN_TEST_TARGET", "") if suites else ""
+    if not tree.build({*(target for job in suites for target in job.targets), "libquern.a"}):
         raise SystemExit(f"mutate: the tree {tree.root} does not build without a mutant")
-    before = products(tree, group)
+    before = products(tree, group, target)
     tree.write(site)
     try:
-        if not tree.build(first):
+        if not tree.build(changed(group, suites[0]) if suites else ("libquern.a",)):
             return "refused", ""
-        if products(tree, group) == before:
+        if products(tree, group, target) == before:
             return "equivalent", ""
-        for name in names:
-            job = judges.jobs[name]
-            if not tree.build(job.targets):
-                return "refused", name
-            if not tree.run(job, PATIENCE * judges.cost(name) + PATIENCE_SECONDS):
-                return "killed", name
-        return "survived", f"{len(names)} jobs pass" if names else "no job executes the line"
+        for job in jobs:
+            if job.is_check and group == "gpu":  # its program is built without the mutant, as those of the suites were
+                tree.restore(site)
+                tree.build(job.targets)
+                tree.write(site)
+            if not tree.build(changed(group, job)):
+                return "refused", name_of(job)
+            if not tree.run(job, PATIENCE * judges.cost(name_of(job)) + PATIENCE_SECONDS):
+                return "killed", name_of(job)
+        return "survived", f"{len(jobs)} jobs pass" if jobs else "no job executes the line"
     finally:
         tree.restore(site)
 
@@ -189,8 +208,11 @@ def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
     drawing, seen = threading.Lock(), set[str]()
 
     def work(number: int) -> None:
-        tree = Tree(HOME / f"tree-{number}")
-        tree.update()
+        # CPU kernels share headers with those of GPUs, which are not built again for them.
+        trees = {group: Tree(HOME / f"tree-{number}{suffix}", environment)
+                 for group, suffix, environment in (("host", "", {}), ("cpu", "-cpu", {"NVCC": "none"}))}
+        trees["gpu"] = trees["host"]
+        updated: set[Path] = set()
         while time.monotonic() < ends:
             with drawing:
                 counted = len(seen) - results.count("refused", seen)
@@ -199,7 +221,10 @@ def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
                     return
                 seen.add(site.name)
             if site.name not in results.rows:
-                results.add(group, site, *judge(tree, judges, group, site))
+                if trees[group].root not in updated:
+                    trees[group].update()
+                    updated.add(trees[group].root)
+                results.add(group, site, *judge(trees[group], judges, group, site))
                 row, left = results.rows[site.name], (ends - time.monotonic()) / 60
                 say(f"[{len(seen)}, {max(left, 0):.0f} min left] {row['verdict']}: {describe(site)} ({row['by']})")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -39,21 +40,48 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def counts_of(configuration: devices.Configuration, suite: str) -> dict[str, str]:
+    """Where a suite that counts what it executes leaves its counts."""
+    if not configuration.counts:
+        return {}
+    return {jobs.COUNTS: str(devices.BUILD / "coverage" / configuration.name / suite / "%m.profraw")}
+
+
 def suite_jobs(configuration: devices.Configuration) -> list[jobs.Job]:
     """The jobs of a configuration.  A job that tests results of emulated kernels has its target; see leave_out_repeated."""
     target = configuration.environment["QUERN_TEST_TARGET"] if configuration.kind == "emulated" else ""
-    return [jobs.Job(configuration.name, suite.name, (f"{configuration.programs}/{suite.name}", "-j1"), configuration.environment,
+    return [jobs.Job(configuration.name, suite.name, (f"{configuration.programs}/{suite.name}", "-j1"),
+                     {**configuration.environment, **counts_of(configuration, suite.name)},
                      (f"{configuration.programs}/{suite.name}", *configuration.targets),
                      emulated="" if "emulated" in suite.every else target, operations=suite.operations)
             for suite in configuration.suites()]
 
 
+def forget_counts(chosen: list[jobs.Job]) -> None:
+    """Of suites that do not exist any more, too."""
+    for folder in {Path(job.environment[jobs.COUNTS]).parents[1] for job in chosen if jobs.COUNTS in job.environment}:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def check_job(check: checks.Check) -> jobs.Job:
-    return jobs.Job("checks", check.name, check.command, targets=check.targets, is_check=True, runs_ninja=check.runs_ninja)
+    return jobs.Job("checks", check.name, check.command, targets=check.targets, is_check=True, runs_ninja=check.runs_ninja,
+                    is_last=check.is_last)
 
 
 def is_quick(configuration: devices.Configuration) -> bool:
     return configuration.kind in QUICK and configuration.is_first and not configuration.name.startswith(("sanitized", "musl"))
+
+
+def unavailable(check: checks.Check, options: argparse.Namespace, configurations: list[devices.Configuration]) -> str:
+    """The reason why a check cannot run.  Counts are compared only if all suites that count have run."""
+    if check.with_nvcc and not devices.has_nvcc():
+        return devices.NO_NVCC
+    lacking = [each.unavailable for each in configurations if each.counts and each.unavailable and each.kind != "driver"]
+    if check.with_counts and lacking:
+        return lacking[0]
+    if check.with_counts and options.suite != check.name and (options.only, options.suite) != ("*", "*"):
+        return "only some suites were chosen"
+    return ""
 
 
 def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[list[jobs.Job], list[tuple[jobs.Job, str]]]:
@@ -68,7 +96,8 @@ def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[
         else:
             chosen.append(job)
 
-    for configuration in devices.all_configurations(garbage):
+    configurations = devices.all_configurations(garbage)
+    for configuration in configurations:
         if options.quick and not is_quick(configuration):
             continue
         for job in suite_jobs(configuration):
@@ -77,7 +106,7 @@ def select(options: argparse.Namespace, record: Record, garbage: Path) -> tuple[
                 take(job, configuration.unavailable)
     for check in checks.CHECKS:
         if check.quick or not options.quick:
-            take(check_job(check), devices.NO_NVCC if check.with_nvcc and not devices.has_nvcc() else "")
+            take(check_job(check), unavailable(check, options, configurations))
     return chosen, skipped
 
 
@@ -139,6 +168,8 @@ def run(options: argparse.Namespace, record: Record, garbage: Path) -> int:
     skipped += [(job, f"needs {record.expected(job.configuration, job.name).peak_mb} MB of memory") for job in large]
     chosen = leave_out_repeated(chosen)
     report_skipped(skipped)
+    if options.suite == "*":
+        forget_counts(chosen)
     total, costs = jobs.run_all(chosen, options.jobs, record)
     total.skipped += len(skipped)
     record.save()

@@ -141,6 +141,14 @@ static void give_up(const char *what) {
     exit(EXIT_FAILURE);
 }
 
+/* Of a program that counts what it executes; others do not have it. */
+extern int __llvm_profile_write_file(void) __attribute__((weak));
+
+static void end_process(int status) {
+    if (__llvm_profile_write_file) __llvm_profile_write_file();
+    _exit(status);
+}
+
 static void become_process(const struct rank_run *run, int process, pid_t parent) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
@@ -148,7 +156,7 @@ static void become_process(const struct rank_run *run, int process, pid_t parent
         run_threads(run);
     else
         run_rank(&(struct starting){run, process});
-    _exit(EXIT_SUCCESS);
+    end_process(EXIT_SUCCESS);
 }
 
 static void share_memory(struct rank_run *run) {

@@ -1,6 +1,5 @@
-"""The lines that each job executes: gcov's for code on the CPU, the line table of the PTX for GPU kernels.  Recorded once.
-
-A record is kept in build/mutation/coverage.json until a source of the library or of the job changes.
+"""The lines that each suite executes: the counts of the sanitized suites for code on the CPU, the line table of the PTX for GPU
+kernels.  Both are read once and kept in build/mutation.
 """
 
 from __future__ import annotations
@@ -8,25 +7,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from mutation.trees import ROOT, Tree
-from runner import jobs
+from coverage import counts, reading
+from mutation.trees import ROOT
+from runner import devices
 
 sys.path.insert(0, str(ROOT))
 from gen import plan, render, toolchain  # noqa: E402
 
-KEPT = ROOT / "build/mutation/coverage.json"
-OBJECTS = ("src", "portable", "avx2", "avx512")    # below build/: what is compiled for coverage
+KEPT = ROOT / "build/mutation/lines.json"
 LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)", re.MULTILINE)
 INLINED = re.compile(r"inlined_at\s+(\d+)\s+(\d+)")
 FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
-LIMIT = 1200.0  # seconds for one job; programs with coverage are slower
 
 Lines = dict[str, list[int]]
 
@@ -41,65 +38,42 @@ def _digest(*folders: str) -> str:
     return total.hexdigest()
 
 
-def _sources_of(job: jobs.Job) -> list[str]:
-    suite = f"tests/suites/{job.name}.c"
-    return [suite, "tests/harness", "tests/oracle"] if (ROOT / suite).exists() else ["tests/faults", "tests/checks/pack"]
-
-
 # ---- code on the CPU --------------------------------------------------------------------------------
 
 
-def coverage_tree() -> Tree:
-    tree = Tree(ROOT / "build/mutation/coverage-tree", {
-        "CC": "gcc --coverage -fprofile-update=atomic -include tests/mutation/flush.h"})
-    is_new = not (tree.root / "build").exists()
-    tree.update()
-    if is_new:  # the objects of the copied build are without coverage
-        for name in (*OBJECTS, "tests"):
-            shutil.rmtree(tree.root / "build" / name, ignore_errors=True)
-    return tree
+def _executed(profile: list[Path], configuration: devices.Configuration) -> Lines:
+    target = configuration.environment.get("QUERN_TEST_TARGET", "")
+    objects = [path for path in counts.objects() if not path.stem.count("__") or path.stem.endswith(f"__{target}")]
+    with tempfile.TemporaryDirectory() as scratch:
+        records = reading.export(profile, objects, Path(scratch))
+    found = {file: reading.executed(record) for file, record in records.items() if file.startswith("src/")}
+    for file, record in records.items():  # the rendered text of an operation: its lines are not those of the template
+        if file.startswith("generated/") and reading.executed(record):
+            found[str(Path(file).parent)] = []
+    return found
 
 
-def _executed(tree: Tree, prefix: Path) -> Lines:
-    """Reads what one run has left below a folder: the counts lie there under their absolute paths, the notes in the tree."""
-    found: dict[str, set[int]] = {}
-    counts = [path for path in prefix.rglob("*.gcda") if not path.is_relative_to(prefix / str(tree.root / "build/tests")[1:])]
-    for path in counts:
-        notes = Path("/") / path.relative_to(prefix).with_suffix(".gcno")
-        if notes.exists() and not path.with_suffix(".gcno").exists():
-            path.with_suffix(".gcno").symlink_to(notes)
-    if not counts:
-        return {}
-    done = subprocess.run(["gcov", "--json-format", "--stdout", *map(str, counts)], cwd=tree.root, capture_output=True, text=True)
-    for document in done.stdout.splitlines():
-        for file in json.loads(document)["files"] if document.startswith("{") else ():
-            name = str((tree.root / file["file"]).resolve().relative_to(tree.root.resolve())) \
-                if (tree.root / file["file"]).resolve().is_relative_to(tree.root.resolve()) else ""
-            if name.startswith("src/"):
-                found.setdefault(name, set()).update(line["line_number"] for line in file["lines"] if line["count"])
-    return {name: sorted(lines) for name, lines in found.items()}
-
-
-def record(every: dict[str, jobs.Job], say: Callable[[str], None]) -> dict[str, Lines]:
-    """The lines of src/ that each job executes on the CPU.  A job that fails without a mutant ends the run."""
+def record(configurations: list[devices.Configuration], say: Callable[[str], None]) -> dict[tuple[str, str], Lines]:
+    """The lines of src/ that each suite executes on the CPU, by the names of the configuration without sanitizers and the suite."""
+    counted = [each for each in configurations if each.counts and not each.unavailable]
+    if counts.problem():
+        say("recording the lines of each suite: running the sanitized suites")
+        subprocess.run([sys.executable, "tests/run.py", "--only", "sanitized *"], cwd=ROOT, check=False)
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    library = _digest("src", "include", "gen", "templates")
-    tree: Tree | None = None
-    for number, (name, job) in enumerate(every.items(), 1):
-        digest = hashlib.sha256(f"{library} {_digest(*_sources_of(job))}".encode()).hexdigest()
-        if kept.get(name, {}).get("digest") == digest:
-            continue
-        tree = tree or coverage_tree()
-        say(f"recording coverage: {number} of {len(every)}: {name}")
-        with tempfile.TemporaryDirectory() as scratch:
-            if not tree.build(job.targets):
-                raise SystemExit(f"mutate: {name} cannot be built with coverage")
-            if not tree.run(job, LIMIT, {"GCOV_PREFIX": scratch}):
-                raise SystemExit(f"mutate: {name} fails without a mutant")
-            kept[name] = {"digest": digest, "lines": _executed(tree, Path(scratch))}
-        KEPT.parent.mkdir(parents=True, exist_ok=True)
-        KEPT.write_text(json.dumps(kept))
-    return {name: kept[name]["lines"] for name in every}
+    found: dict[tuple[str, str], Lines] = {}
+    for each in counted:
+        for suite in each.suites():
+            profile = counts.of_suite(each.name, suite.name)
+            if not profile:
+                continue  # left to another target, whose kernels have the same text
+            name, stamp = f"{each.name}: {suite.name}", max(path.stat().st_mtime_ns for path in profile)
+            if kept.get(name, {}).get("stamp") != stamp:
+                kept[name] = {"stamp": stamp, "lines": _executed(profile, each)}
+                say(f"read the lines of {name}")
+                KEPT.parent.mkdir(parents=True, exist_ok=True)
+                KEPT.write_text(json.dumps(kept))
+            found[each.name.removeprefix("sanitized "), suite.name] = kept[name]["lines"]
+    return found
 
 
 # ---- GPU kernels ------------------------------------------------------------------------------------

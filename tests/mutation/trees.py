@@ -14,15 +14,20 @@ from runner import checks, devices, jobs
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a copy does not need: other copies, and instrumented objects.
-LEFT_OUT = (".git", ".venv", *(f"build/{name}" for name in ("mutation", "address", "thread", "emulator-address", "emulator-thread")))
+INSTRUMENTED = ("address", "coverage", "emulator-address", "emulator-thread", "fuzz", "mutation", "musl", "thread")
+LEFT_OUT = (".git", ".venv", *(f"build/{name}" for name in INSTRUMENTED))
 BUILT = ("build", ".ninja_log", ".ninja_deps", "libquern.a")
 KINDS = ("oracle", "cpu", "ranks", "driver", "emulated")
-# Checks that run the library, beside the suites.  Those with ThreadSanitizer see what no suite can: a weakened memory order.
-CHECKS = ("faults of ranks", "meeting place of ranks", "symmetric memory of ranks", "kernel pack")
-RACES = {"src/ranks/*": "data races of ranks", "src/kernels/collective.h": "data races of ranks",
-         "src/kernels/cuda/barrier*": "data races of GPU ranks", "src/kernels/cuda/ragged*": "data races of GPU ranks",
-         "src/kernels/cuda/cross_entropy*": "data races", "src/kernels/cuda/cluster*": "data races",
-         "src/kernels/cuda/adam*": "data races of Adam", "src/kernels/cuda/gradient*": "data races of Adam"}
+# The checks that judge mutants of some files beside the suites: those of ranks in processes, and those with ThreadSanitizer, which
+# sees a weakened memory order.
+FURTHER = (
+    ("src/ranks/*", "data races of ranks"), ("src/ranks/*", "faults of ranks"), ("src/ranks/*", "meeting place of ranks"),
+    ("src/ranks/symmetric/*", "symmetric memory of ranks"), ("src/os/*", "faults of ranks"), ("src/os/unload.c", "unloading"),
+    ("src/runtime/threads.c", "unloading"), ("src/runtime/pack.c", "kernel pack"),
+    ("src/kernels/collective.h", "data races of ranks"),
+    ("src/kernels/cuda/barrier*", "data races of GPU ranks"), ("src/kernels/cuda/ragged*", "data races of GPU ranks"),
+    ("src/kernels/cuda/cross_entropy*", "data races"), ("src/kernels/cuda/cluster*", "data races"),
+    ("src/kernels/cuda/adam*", "data races of Adam"), ("src/kernels/cuda/gradient*", "data races of Adam"))
 
 
 def name_of(job: jobs.Job) -> str:
@@ -37,7 +42,7 @@ def all_jobs(garbage: Path) -> dict[str, jobs.Job]:
             found += [jobs.Job(each.name, suite.name, (f"{each.programs}/{suite.name}", "-j1"), each.environment,
                                (f"{each.programs}/{suite.name}", *each.targets), operations=suite.operations)
                       for suite in each.suites()]
-    wanted = {*CHECKS, *RACES.values()}
+    wanted = {check for _, check in FURTHER}
     found += [jobs.Job("checks", check.name, check.command, targets=check.targets, is_check=True)
               for check in checks.CHECKS if check.name in wanted]
     return {name_of(job): job for job in found}

@@ -30,6 +30,12 @@ class Check:
     with_nvcc: bool = False        # skipped in a build without nvcc
     quick: bool = False            # takes seconds: part of --quick
     runs_ninja: bool = False       # in this tree: one such check at a time
+    with_counts: bool = False      # reads what the sanitized suites have left
+
+    @property
+    def is_last(self) -> bool:
+        """Whether it runs after all others."""
+        return self.with_counts
 
 
 # A device of the generation that is built only as a pack.
@@ -62,6 +68,7 @@ CHECKS = (
           with_nvcc=True),
     Check("data races of Adam", (PYTHON, "tests/race/adam.py"), ("build/tests/race_adam", *emulated(*owners("adam"))),
           with_nvcc=True),
+    Check("coverage", (PYTHON, "tests/checks/coverage.py"), ("build/address/libquern.a",), with_counts=True),
     Check("unloading", ("build/tests/unloading/host",), ("build/tests/unloading/host",)),
     Check("protocol models", (PYTHON, "tests/model/run.py")),
     Check("data races of ranks", (PYTHON, "tests/race/ranks.py"), ("build/tests/race_ranks",)),

@@ -42,6 +42,7 @@ class Configuration:
     programs: str = "build/tests"
     targets: tuple[str, ...] = ()   # of ninja, in addition to the programs
     only: frozenset[str] | None = None  # the names of its suites; None: all suites of its kind
+    counts: bool = False            # its programs count what they execute
 
     def suites(self) -> list[suites.Suite]:
         return [suite for suite in suites.read_suites()
@@ -124,7 +125,7 @@ def instrumented(configurations: list[Configuration]) -> list[Configuration]:
         if any(plain.kind in suite.kinds for suite in only):
             made.append(Configuration(
                 f"sanitized {plain.name}", plain.kind, {**plain.environment, **sanitizer}, plain.unavailable, plain.is_first,
-                "build/address/tests", (*plain.targets, *kernels), frozenset(suite.name for suite in only)))
+                "build/address/tests", (*plain.targets, *kernels), frozenset(suite.name for suite in only), counts=True))
     return made
 
 
@@ -185,14 +186,14 @@ def driver_configurations(garbage: Path) -> list[Configuration]:
 
 def all_configurations(garbage: Path) -> list[Configuration]:
     oracle, cpu, ranks = Configuration("oracle", "oracle"), cpu_configurations(), rank_configuration()
-    emulated = emulated_configurations()
+    drivers, emulated = driver_configurations(garbage), emulated_configurations()
     return [
         oracle,
         *cpu,
         ranks,
-        *driver_configurations(garbage),
+        *drivers,
         *emulated,
-        *instrumented([*cpu, ranks, *emulated]),
+        *instrumented([oracle, *cpu, ranks, *drivers, *emulated]),
         *with_musl([oracle, *cpu, ranks]),
         *gpu_configurations(),
     ]

@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -18,6 +19,7 @@ from runner.record import Cost, Record
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 600          # seconds for one job
+COUNTS = "LLVM_PROFILE_FILE"    # variable: where a program leaves how often it executed each line
 LONG = 60              # seconds: longer jobs begin first
 SPARE_MB = 512         # memory left for other processes
 
@@ -33,6 +35,7 @@ class Job:
     runs_ninja: bool = False            # two runs of ninja at a time would damage its log
     emulated: str = ""                  # the target, if the suite proves the same on all targets with the same kernels
     operations: tuple[str, ...] = ()    # the suite runs kernels of these
+    is_last: bool = False               # runs after all others
 
 
 @dataclass
@@ -102,6 +105,8 @@ def count_tap(report: str) -> Count:
 
 
 def run_suite(job: Job) -> Outcome:
+    if COUNTS in job.environment:
+        shutil.rmtree(Path(job.environment[COUNTS]).parent, ignore_errors=True)
     with tempfile.NamedTemporaryFile(mode="r", suffix=".tap") as report:
         outcome = run_command((*job.command, f"--tap={report.name}"), job.environment)
         outcome.count = count_tap(report.read())
@@ -187,11 +192,12 @@ def run_all(jobs: list[Job], workers: int, record: Record) -> tuple[Count, list[
     progress, total, costs = Progress(jobs, record, workers), Count(), []
     expected = [progress.expected(job) for job in jobs]
     order = sorted(range(len(jobs)), key=lambda i: -expected[i] if expected[i] > LONG else 0)
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        running = {pool.submit(run_job, jobs[i]): jobs[i] for i in order}
-        for done in concurrent.futures.as_completed(running):
-            outcome, reasons = done.result()
-            progress.ended(running[done], outcome, reasons)
-            total.add(outcome.count)
-            costs.append(outcome.cost)
+    for is_last in (False, True):
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            running = {pool.submit(run_job, jobs[i]): jobs[i] for i in order if jobs[i].is_last == is_last}
+            for done in concurrent.futures.as_completed(running):
+                outcome, reasons = done.result()
+                progress.ended(running[done], outcome, reasons)
+                total.add(outcome.count)
+                costs.append(outcome.cost)
     return total, costs

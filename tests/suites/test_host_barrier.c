@@ -291,7 +291,8 @@ static quern_status miss_one(struct rank *rank) {
     snprintf(expected, sizeof expected, "quern_barrier: rank %d waited ", rank->rank);
     rank_check(rank, !strstr(detail, expected) || waited >= limits->least, "gave up after %g s", waited);
     check_same_words(rank, group, QUERN_PEER_TIMEOUT);
-    snprintf(expected, sizeof expected, " rank %d (process ", ABSENT);
+    /* The first missing rank is named with its process.  At a limit of nothing, that may be one that is only late. */
+    snprintf(expected, sizeof expected, " rank %d (%s", ABSENT, limits->call == 1e-9 ? "" : "process ");
     rank_check_detail(rank, expected);
     snprintf(expected, sizeof expected, ", last epoch 2, expected 3, last in quern_barrier)");
     rank_check_detail(rank, "quern_barrier: rank ");
@@ -301,7 +302,7 @@ static quern_status miss_one(struct rank *rank) {
 }
 
 Test(host_barrier, says_who_did_not_come) {
-    static const struct limits limits[] = {{0.3, 0, 0.3, 5}, {60, 0.3, 0.3, 5}, {0.1, 0.6, 0.6, 5}, {60, 1e-9, 0, 5}};
+    static const struct limits limits[] = {{0.3, 0, 0.3, 5}, {60, 0.3, 0.3, 5}, {0.3, 0.9, 0.9, 5}, {60, 1e-9, 0, 5}};
     for (size_t i = 0; i < COUNT(limits); i++)
         CHECK_BOTH(.count = 4, .function = miss_one, .user = &limits[i]);
 }

@@ -3,7 +3,7 @@
  *
  * Runs on: cpu, one emulated, gpu.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,3 +225,34 @@ Test(log, a_file_that_cannot_be_opened_is_no_error) {
     setenv("QUERN_LOG", "/nonexistent/directory/log", 1);
     do_things();
 }
+
+/* Where the lines of a value go: to a file of this name in the present directory, or to standard error. */
+static void check_choice(const char *value, const char *expected, int level) {
+    char directory[] = "/tmp/quern_log_XXXXXX";
+    static const char *const error = "standard_error";
+    check(mkdtemp(directory) && chdir(directory) == 0, "no directory for the log");
+    const int kept = dup(STDERR_FILENO);
+    check(kept >= 0 && freopen(error, "w", stderr), "standard error cannot be redirected");
+    setenv("QUERN_LOG", value, 1);
+    do_things();
+    fflush(stderr);
+    dup2(kept, STDERR_FILENO);
+    char *text = read_file(expected ? expected : error);
+    check(text && !!strstr(text, "args is NULL") == (level >= 1), "QUERN_LOG=%s, errors: %s", value, text ? text : "no file");
+    check(!!strstr(text, "first use of") == (level >= 2), "QUERN_LOG=%s, information:\n%s", value, text);
+    check(!!strstr(text, ": chosen") == (level >= 3), "QUERN_LOG=%s, the walk:\n%s", value, text);
+    if (expected) check(!*read_file(error), "QUERN_LOG=%s also wrote to standard error", value);
+    if (expected) unlink(expected);
+    unlink(error);
+    check(rmdir(directory) == 0, "QUERN_LOG=%s left another file", value);
+}
+
+#define CHOICE(name, value, file, level) Test(log, name) { check_choice(value, file, level); }
+CHOICE(level_of_errors, "1", NULL, 1)
+CHOICE(level_of_all, "3", NULL, 3)
+CHOICE(level_with_an_empty_path, "2:", NULL, 2)
+CHOICE(nothing_for_an_empty_value, "", NULL, 0)
+CHOICE(file_named_by_the_digit_below_the_levels, "0", "0", 2)
+CHOICE(file_named_by_the_digit_above_the_levels, "4", "4", 2)
+CHOICE(file_named_by_two_digits, "12", "12", 2)
+CHOICE(file_of_no_level, "0:log", "0:log", 2)

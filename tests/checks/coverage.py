@@ -1,0 +1,52 @@
+"""Compares what the sanitized suites execute of src/ with the list of what no test executes, tests/coverage/unreached.txt.
+
+    tests/checks/coverage.py             fails for a line or an outcome of a condition that never came and is not listed
+    tests/checks/coverage.py --list      prints all that never came, in the form of the list
+
+The suites leave their counts in build/coverage.  GPU kernels are not counted: clang does not compile them.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from coverage import counts, listing, reading  # noqa: E402
+
+
+def never_came() -> Counter[reading.Place]:
+    if counts.problem():
+        raise SystemExit(f"coverage: {counts.problem()}: run ./quern test --only 'sanitized *'")
+    with tempfile.TemporaryDirectory() as scratch:
+        records = reading.export(counts.everything(), counts.objects(), Path(scratch))
+    found: Counter[reading.Place] = Counter()
+    for file, record in sorted(records.items()):
+        if file.startswith("src/"):
+            found.update(reading.unreached(file, record))
+    return found
+
+
+def main() -> int:
+    found = never_came()
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(str(place) for place in sorted(found.elements())))
+        return 0
+    listed = listing.read()
+    new = found - listed.places()
+    gone = [place for place in sorted(listed.places()) if not listing.exists(place)]
+    for place in sorted(new):
+        print(f"no test reaches {place}")
+    for place in gone:
+        print(f"listed, but not in the source: {place}")
+    reached = listed.places() - found
+    print(f"{found.total()} places that no test reaches, for {len(listed.reasons)} reasons; {reached.total()} of the list were reached")
+    print(f"{len(listed.places()) - len(gone)} passed, {len(new) + len(gone)} failed")
+    return 1 if new or gone else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
