@@ -37,12 +37,14 @@ struct softcapped {
 
 /*
  * 2^100 is the largest scale.  For caps that are still tiny no logit is near, and the lost precision of y is negligible beside 1.
+ * 2^-127 is the smallest one, since its inverse must be finite: caps of 2^127 and more become 1 to 2.
  */
 static inline struct softcap softcap_at(float cap) {
     static const double minimax[4] = {-0x1.5554d6p-2, 0x1.10e9fcp-3, -0x1.b28c78p-5, 0x1.1a7c1p-6};
     int exponent = 0;
     if (cap < 0x1p-12f || cap > 0x1p12f) frexpf(cap, &exponent);
     if (exponent < -100) exponent = -100;
+    if (exponent > 127) exponent = 127;
     const float scaled = ldexpf(cap, -exponent), inverse = 1.0f / scaled;
     struct softcap softcap = {
         .cap = vector_broadcast(scaled),
