@@ -117,7 +117,7 @@ Test(cross_entropy_options, flat_peaked_and_shifted_logits) {
  * in and beyond the bend.
  */
 static void check_caps(const struct test_device *device, const struct quern_kernel *row) {
-    static const float caps[] = {0x1p-12f, 0x1.fffffep-13f, 0x1p-20f, 3e-10f, 1e-30f,
+    static const float caps[] = {0x1p-12f, 0x1.fffffep-13f, 0x1p-20f, 3e-10f, 1e-30f, FLT_MIN, 0x1p-140f,
                                  0x1p12f, 0x1.000002p12f, 1e6f, 1e20f, 1e38f, FLT_MAX};
     for (size_t i = 0; i < COUNT(caps) && is_full(row); i++)
         for (int bend = 0; bend < 3; bend++) {
