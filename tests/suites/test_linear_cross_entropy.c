@@ -621,7 +621,11 @@ Test(linear_cross_entropy, the_blas_and_dtypes) {
         refuse_product(&device, blas, &args, &c, QUERN_NOT_SUPPORTED,
                        "a is bf16 and b is f16: cuBLAS multiplies matrices of one dtype");
     else
-        check_product(&device, blas, args, 1);
+        for (int i = 0; i < 27; i++) {
+            static const quern_dtype dtypes[] = {QUERN_F32, QUERN_BF16, QUERN_F16};
+            args.a_dtype = dtypes[i % 3], args.b_dtype = dtypes[i / 3 % 3], args.c_dtype = dtypes[i / 9];
+            check_product(&device, blas, args, (uint64_t)i);
+        }
     buffer_close(&a);
     buffer_close(&b);
     buffer_close(&c);
