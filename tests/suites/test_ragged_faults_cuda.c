@@ -299,7 +299,8 @@ Test(ragged_faults_cuda, outputs_elsewhere_in_a_plan) {
     open_scene(&s);
     check_ok(quern_symmetric_alloc(s.group.group, RANKS, (size_t[]){POOL, POOL, POOL}, others));
     gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
-    s.all.args[1].output = others[1];
+    const ptrdiff_t offset = (unsigned char *)s.all.args[1].output - s.bench.pool[1][RAGGED_SYMMETRIC];
+    s.all.args[1].output = (char *)others[1] + offset;
     refuse_plan(&s, QUERN_PEER_MISMATCH, "the outputs of ranks 0 and 1 are not at the same place");
     s.all.args[1].output = (char *)s.all.args[1].output + 8;
     refuse_plan(&s, QUERN_PEER_MISMATCH, "the outputs of ranks 0 and 1 are not at the same place");
