@@ -332,6 +332,18 @@ Test(ragged_faults_cuda, more_updates_than_memory_holds) {
         check_status(make_plan(&s), QUERN_INVALID_SHAPE);
         expect_detail("args.updates");
     }
+    /* Two members may have more updates than all ranks, whose number the workspace of each depends on. */
+    s.all.args[1].members = (const int[]){0, 1}, s.all.args[1].member_count = 2;
+    s.all.args[1].updates = many[0];
+    check_status(quern_ragged_all_to_all_workspace(s.group.group[1], &s.all.args[1], &bytes), QUERN_INVALID_SHAPE);
+    expect_detail("these sizes need a workspace of ");
+    /* A part of the workspace that a buffer may have, but not with the rest: input that must be staged. */
+    gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+    s.all.args[1].input = s.all.args[1].output, s.all.args[1].row_bytes = 1;
+    s.all.args[1].input_rows = (int64_t)1 << 47;
+    s.all.args[1].output_rows = 1;
+    check_status(quern_ragged_all_to_all_workspace(s.group.group[1], &s.all.args[1], &bytes), QUERN_INVALID_SHAPE);
+    expect_detail("these sizes need a workspace of ");
     check(bytes == 7, "a refused call wrote the size %zu", bytes);
     gpu_ragged_run(&s.bench, &s.c, METADATA_IN_PLAN);
     close_scene(&s);
