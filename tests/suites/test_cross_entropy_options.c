@@ -4,6 +4,7 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of cross_entropy.
  */
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 
@@ -109,6 +110,30 @@ static void check_distributions(const struct test_device *device, const struct q
 
 Test(cross_entropy_options, flat_peaked_and_shifted_logits) {
     for_each_cross_entropy_row(check_distributions);
+}
+
+/*
+ * Caps whose powers leave the range of fp32, and those next to the bounds beyond which the CPU scales them.  The logits lie before,
+ * in and beyond the bend.
+ */
+static void check_caps(const struct test_device *device, const struct quern_kernel *row) {
+    static const float caps[] = {0x1p-12f, 0x1.fffffep-13f, 0x1p-20f, 3e-10f, 1e-30f, FLT_MIN, 0x1p-140f,
+                                 0x1p12f, 0x1.000002p12f, 1e6f, 1e20f, 1e38f, FLT_MAX};
+    for (size_t i = 0; i < COUNT(caps) && is_full(row); i++)
+        for (int bend = 0; bend < 3; bend++) {
+            if (test_is_small() && ((int)i + bend) % 3) continue;
+            const double spread = (double)caps[i] * (bend == 0 ? 0.01 : bend == 1 ? 0.7 : 3);
+            struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+                .logits_dtype = row->key.cross_entropy.logits, .rows = 3, .vocab = 150, .softcap = caps[i],
+                .spread = spread < 1e-30 ? 1e-30 : spread > 1e4 ? 1e4 : spread, .seed = i + 1, .outputs = WANT_EVERYTHING);
+            cross_entropy_check_case(device, &c);
+            c.spread = 1, c.peak = 10;  /* far beyond a small cap, and far below a large one */
+            cross_entropy_check_case(device, &c);
+        }
+}
+
+Test(cross_entropy_options, tiny_and_huge_softcaps) {
+    for_each_cross_entropy_row(check_caps);
 }
 
 /* ---- shapes ---- */

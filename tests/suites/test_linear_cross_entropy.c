@@ -579,6 +579,60 @@ Test(linear_cross_entropy, the_blas_multiplies) {
     device_close(&device);
 }
 
+static void refuse_product(const struct test_device *device, quern_blas *blas, const quern_gemm_args *args, struct buffer *c,
+                           quern_status status, const char *detail) {
+    check_status(quern_blas_gemm(blas, args, device->stream), status);
+    check(strstr(error_detail(), detail), "\"%s\" instead of \"%s\"", error_detail(), detail);
+    check(holds_pattern(buffer_read(c), c->bytes), "a refused product was written: %s", detail);
+}
+
+Test(linear_cross_entropy, the_blas_and_dtypes) {
+    enum { N = 4 };
+    static const struct {
+        quern_dtype dtype;
+        const char *detail;
+    } narrow[] = {{QUERN_BF16, "args.c_dtype is bf16 with accumulate: expected f32"},
+                  {QUERN_F16, "args.c_dtype is f16 with accumulate: expected f32"}};
+    static const float zeros[N * N];
+    struct test_device device;
+    struct buffer a, b, c;
+    quern_blas *blas = NULL;
+    device_open(&device, 0, NULL);
+    if (!has_blas(&device, &blas)) cr_skip_test("no BLAS");
+    buffer_open(&a, &device, sizeof zeros, 0, zeros);
+    buffer_open(&b, &device, sizeof zeros, 0, zeros);
+    buffer_open(&c, &device, sizeof zeros, 0, NULL);
+    const quern_gemm_args good = {.size = QUERN_STRUCT_SIZE(quern_gemm_args), .m = N, .n = N, .k = N, .a_stride = N, .b_stride = N,
+                                  .c_stride = N, .a = a.data, .b = b.data, .c = c.data, .a_dtype = QUERN_F32,
+                                  .b_dtype = QUERN_F32, .c_dtype = QUERN_F32};
+    quern_gemm_args args = good;
+    for (size_t i = 0; i < COUNT(narrow); i++) {
+        args = good, args.accumulate = 1, args.a_dtype = args.b_dtype = args.c_dtype = narrow[i].dtype;
+        refuse_product(&device, blas, &args, &c, QUERN_INVALID_DTYPE, narrow[i].detail);
+    }
+    /* A product of no elements writes nothing. */
+    args = good, args.n = 0;
+    check_ok(quern_blas_gemm(blas, &args, device.stream));
+    args = good, args.m = 0;
+    check_ok(quern_blas_gemm(blas, &args, device.stream));
+    check(holds_pattern(buffer_read(&c), c.bytes), "a product of no elements was written");
+    args = good, args.a_dtype = QUERN_BF16, args.b_dtype = QUERN_F16;
+    if (device.kind == QUERN_CUDA)
+        refuse_product(&device, blas, &args, &c, QUERN_NOT_SUPPORTED,
+                       "a is bf16 and b is f16: cuBLAS multiplies matrices of one dtype");
+    else
+        for (int i = 0; i < 27; i++) {
+            static const quern_dtype dtypes[] = {QUERN_F32, QUERN_BF16, QUERN_F16};
+            args.a_dtype = dtypes[i % 3], args.b_dtype = dtypes[i / 3 % 3], args.c_dtype = dtypes[i / 9];
+            check_product(&device, blas, args, (uint64_t)i);
+        }
+    buffer_close(&a);
+    buffer_close(&b);
+    buffer_close(&c);
+    quern_blas_close(blas);
+    device_close(&device);
+}
+
 /* More than one tile in each direction. */
 Test(linear_cross_entropy, the_blas_multiplies_by_tiles) {
     struct test_device device;

@@ -292,6 +292,63 @@ Test(ragged_faults_cuda, the_members_of_a_plan_agree) {
     close_scene(&s);
 }
 
+/* Rank 1 has its output elsewhere: only ranks that send rows to it, or get rows from it, have to find it. */
+Test(ragged_faults_cuda, outputs_elsewhere_in_a_plan) {
+    struct scene s;
+    void *others[RANKS];
+    open_scene(&s);
+    check_ok(quern_symmetric_alloc(s.group.group, RANKS, (size_t[]){POOL, POOL, POOL}, others));
+    gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+    const ptrdiff_t offset = (unsigned char *)s.all.args[1].output - s.bench.pool[1][RAGGED_SYMMETRIC];
+    s.all.args[1].output = (char *)others[1] + offset;
+    refuse_plan(&s, QUERN_PEER_MISMATCH, "the outputs of ranks 0 and 1 are not at the same place");
+    s.all.args[1].output = (char *)s.all.args[1].output + 8;
+    refuse_plan(&s, QUERN_PEER_MISMATCH, "the outputs of ranks 0 and 1 are not at the same place");
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int update = 0; update < UPDATES; update++) {
+            s.c.members[1].send_sizes[entry(rank, update)] = s.c.members[rank].recv_sizes[entry(1, update)] = 0;
+            s.c.members[rank].send_sizes[entry(1, update)] = s.c.members[1].recv_sizes[entry(rank, update)] = 0;
+            s.c.members[rank].output_offsets[entry(1, update)] = 0;
+        }
+    gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+    s.all.args[1].output = others[1];
+    check_ok(make_plan(&s));
+    s.all.args[1].output = NULL, s.all.args[1].output_rows = 0;
+    check_ok(make_plan(&s));
+    close_scene(&s);
+}
+
+/* Numbers of updates whose workspace no memory holds. */
+Test(ragged_faults_cuda, more_updates_than_memory_holds) {
+    static const int64_t many[] = {INT32_MAX / RANKS + 1ll, (int64_t)1 << 31, (int64_t)1 << 40, INT64_MAX};
+    struct scene s;
+    size_t bytes = 7;
+    open_scene(&s);
+    gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+    for (size_t i = 0; i < COUNT(many); i++) {
+        s.all.args[1].updates = many[i];
+        check_status(quern_ragged_all_to_all_workspace(s.group.group[1], &s.all.args[1], &bytes), QUERN_INVALID_SHAPE);
+        expect_detail("args.updates");
+        check_status(make_plan(&s), QUERN_INVALID_SHAPE);
+        expect_detail("args.updates");
+    }
+    /* Two members may have more updates than all ranks, whose number the workspace of each depends on. */
+    s.all.args[1].members = (const int[]){0, 1}, s.all.args[1].member_count = 2;
+    s.all.args[1].updates = many[0];
+    check_status(quern_ragged_all_to_all_workspace(s.group.group[1], &s.all.args[1], &bytes), QUERN_INVALID_SHAPE);
+    expect_detail("these sizes need a workspace of ");
+    /* A part of the workspace that a buffer may have, but not with the rest: input that must be staged. */
+    gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+    s.all.args[1].input = s.all.args[1].output, s.all.args[1].row_bytes = 1;
+    s.all.args[1].input_rows = (int64_t)1 << 47;
+    s.all.args[1].output_rows = 1;
+    check_status(quern_ragged_all_to_all_workspace(s.group.group[1], &s.all.args[1], &bytes), QUERN_INVALID_SHAPE);
+    expect_detail("these sizes need a workspace of ");
+    check(bytes == 7, "a refused call wrote the size %zu", bytes);
+    gpu_ragged_run(&s.bench, &s.c, METADATA_IN_PLAN);
+    close_scene(&s);
+}
+
 /* Ranks 0 and 2 have their workspaces OFFSET bytes into memory of which rank 1 has this much. */
 enum { OFFSET = 256 };
 

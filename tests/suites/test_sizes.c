@@ -350,6 +350,46 @@ Test(sizes, many_large_tensors) {
     close_arena();
 }
 
+static void refuse_tensor(quern_status status, const char *text) {
+    check(status == QUERN_NOT_SUPPORTED, "%s: %s", quern_status_string(status), error_detail());
+    check(strstr(error_detail(), text), "the detail is \"%s\": expected \"%s\"", error_detail(), text);
+}
+
+/* More tiles than a GPU numbers in one tensor: the second one has an element too many.  The addresses are never read. */
+Test(sizes, tensors_beyond_a_gpu) {
+    static quern_adam_tensor list[2];
+    static quern_gradient slices[2];
+    const int64_t most = (int64_t)1 << 41;
+    size_t bytes;
+    open_arena();
+    if (device.kind == QUERN_CPU) {
+        close_arena();
+        cr_skip_test("there is no GPU");
+    }
+    for (int i = 0; i < 2; i++) {
+        char *at = (char *)((uintptr_t)(4 * i + 1) << 50);
+        const uintptr_t step = (uintptr_t)1 << 47;
+        list[i] = (quern_adam_tensor){.param = at, .grad = at + step, .m = at + 2 * step, .v = at + 3 * step, .count = most + i};
+        slices[i] = (quern_gradient){.grad = at, .main_grad = (float *)(at + step), .count = most + i};
+    }
+    adam = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
+    adam.param_dtype = adam.grad_dtype = adam.m_dtype = adam.v_dtype = QUERN_BF16;
+    adam.tensors = list, adam.tensor_count = 2, adam.lr = 1, adam.step = 1;
+    refuse_tensor(call_adam(), "args.tensors[1].count is 2199023255553: a GPU takes up to 2199023255552");
+    refuse_tensor(call_plan(), "args.tensors[1].count is 2199023255553: a GPU takes up to 2199023255552");
+    quern_gradient_norm_args squares = QUERN_GRADIENT_NORM_ARGS_INIT;
+    quern_accumulate_args added = QUERN_ACCUMULATE_ARGS_INIT;
+    squares.grad_dtype = added.grad_dtype = QUERN_BF16, squares.norm = take();
+    squares.gradients = added.gradients = slices, squares.gradient_count = added.gradient_count = 2;
+    static const char words[] = "args.gradients[1].count is 2199023255553: a GPU takes up to 2199023255552";
+    refuse_tensor(quern_gradient_norm_workspace(device.quern, &squares, &bytes), words);
+    refuse_tensor(quern_gradient_norm(device.quern, &squares, take(), PART, device.stream), words);
+    refuse_tensor(quern_accumulate(device.quern, &added, device.stream), words);
+    slices[1].count = most;
+    check_ok(quern_gradient_norm_workspace(device.quern, &squares, &bytes));
+    close_arena();
+}
+
 /* ---- gradients ---- */
 
 static quern_gradient gradients[2];

@@ -36,18 +36,22 @@ struct softcapped {
 };
 
 /*
- * 2^100 is the largest scale.  For caps that are still tiny no logit is near, and the lost precision of y is negligible beside 1.
+ * 2^100 is the largest scale.  For caps that are still tiny no logit but 0 is near, and the lost precision of y is negligible
+ * beside 1.  Their coefficients would be infinite, and 0 times that is NaN.
+ * 2^-127 is the smallest one, since its inverse must be finite: caps of 2^127 and more become 1 to 2.
  */
 static inline struct softcap softcap_at(float cap) {
     static const double minimax[4] = {-0x1.5554d6p-2, 0x1.10e9fcp-3, -0x1.b28c78p-5, 0x1.1a7c1p-6};
     int exponent = 0;
     if (cap < 0x1p-12f || cap > 0x1p12f) frexpf(cap, &exponent);
     if (exponent < -100) exponent = -100;
+    if (exponent > 127) exponent = 127;
     const float scaled = ldexpf(cap, -exponent), inverse = 1.0f / scaled;
+    const int has_near = scaled >= 0x1p-12f;
     struct softcap softcap = {
         .cap = vector_broadcast(scaled),
         .inverse = vector_broadcast(inverse),
-        .near = vector_broadcast(scaled >= 0x1p-12f ? 0.5f * scaled : -1.0f),
+        .near = vector_broadcast(has_near ? 0.5f * scaled : -1.0f),
         .curvature = vector_broadcast(-inverse * inverse),
         .scale = vector_broadcast(ldexpf(1.0f, -exponent)),
         .unscale = vector_broadcast(ldexpf(1.0f, exponent)),
@@ -56,7 +60,7 @@ static inline struct softcap softcap_at(float cap) {
     double power = 1;
     for (int i = 0; i < 4; i++) {
         power /= (double)scaled * (double)scaled;
-        softcap.coefficients[i] = vector_broadcast((float)(minimax[i] * power));
+        softcap.coefficients[i] = vector_broadcast(has_near ? (float)(minimax[i] * power) : 0.0f);
     }
     return softcap;
 }

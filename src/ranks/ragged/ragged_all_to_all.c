@@ -199,7 +199,10 @@ quern_status quern_ragged_all_to_all_workspace(quern_group *group, const quern_r
     status = fill_members(&call, member, args);
     if (status == QUERN_OK) status = fill_shape(&call, args);
     if (status == QUERN_OK) status = fill_buffers(&call, args);
-    if (status == QUERN_OK) *bytes = member->transport->ragged->workspace_bytes(&call);
+    if (status != QUERN_OK) return status;
+    const size_t needed = member->transport->ragged->workspace_bytes(&call);
+    status = quern_check_needed(member->device, needed);
+    if (status == QUERN_OK) *bytes = needed;
     return status;
 }
 
