@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FUNCTION = re.compile(r"^[A-Za-z_].*?\b(\w+)\([^;]*$")  # the first line of a definition, which begins in the first column
+# The first line of a definition, which begins in the first column; or the whole of it.
+FUNCTION = re.compile(r"^[A-Za-z_].*?\b(?P<long>\w+)\([^;]*$|^[A-Za-z_][^=;]*?\b(?P<short>\w+)\([^;{]*\) \{.*\}$")
 IGNORED = ("", "{", "}", "} else {", "};")
 
 
@@ -87,7 +88,7 @@ class Source:
         for number, line in enumerate(self.lines, 1):
             is_macro = line.startswith("#define") or (is_macro and self.lines[number - 2].endswith("\\"))
             if found := FUNCTION.match(line):
-                name = found[1]
+                name = found["long"] or found["short"]
                 self.first.add(number)
             self.functions[number] = "" if is_macro else name
 
