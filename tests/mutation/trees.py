@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -77,7 +78,7 @@ class Tree:
 
     def run(self, job: jobs.Job, limit: float, further: dict[str, str] | None = None) -> bool:
         """Whether the job passes within a number of seconds."""
-        command = [self.__in(word) for word in job.command]
+        command = [word if word == sys.executable else self.__in(word) for word in job.command]
         environment = {**self.environment, **{name: self.__in(value) for name, value in job.environment.items()}, **(further or {})}
         with tempfile.TemporaryDirectory() as scratch:
             environment["TMPDIR"] = scratch
