@@ -54,15 +54,6 @@ static int count_descriptors(void) {
     return count;
 }
 
-static int count_mappings(void) {
-    int count = 0;
-    char line[512];
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (fgets(line, sizeof line, maps)) count += strstr(line, "memfd:") != NULL;
-    fclose(maps);
-    return count;
-}
-
 /* Another thread may be closing it, or have closed it. */
 static bool comes_to_be_closed(const struct quern_symmetric_memory *memory) {
     quern_symmetric_sweep();
@@ -81,7 +72,7 @@ static struct held count_held(struct gpu_team *team) {
     quern_symmetric_sweep();
     gpu_meet(team);
     bool first_thread = team->first % (team->layout->threads * team->layout->ranks) == 0;
-    if (first_thread) held = (struct held){count_descriptors(), count_mappings()};
+    if (first_thread) held = (struct held){count_descriptors(), count_mappings("memfd:")};
     gpu_meet(team);
     return held;
 }
@@ -259,7 +250,7 @@ static void allocate_often(struct gpu_team *team) {
 /* A group leaks no descriptor, no mapping, and no context of a GPU. */
 static void leave_nothing(struct gpu_team *team) {
     gpu_open(team);
-    int descriptors = count_descriptors(), mappings = count_mappings();
+    int descriptors = count_descriptors(), mappings = count_mappings("memfd:");
     rank_ok(team->rank, gpu_join(team));
     void *parts[MOST_PER_THREAD];
     allocate_same(team, 100, parts);  /* left for destroy */
@@ -268,7 +259,7 @@ static void leave_nothing(struct gpu_team *team) {
     rank_line_up(team->rank);
     quern_symmetric_sweep();  /* memory bound to a multicast object stays until all ranks have freed it */
     rank_check(team->rank, count_descriptors() == descriptors, "%d descriptors, %d before", count_descriptors(), descriptors);
-    rank_check(team->rank, count_mappings() == mappings, "%d mappings, %d before", count_mappings(), mappings);
+    rank_check(team->rank, count_mappings("memfd:") == mappings, "%d mappings, %d before", count_mappings("memfd:"), mappings);
     CUresult (*primary_state)(CUdevice, unsigned *, int *);
     *(void **)&primary_state = gpu_symbol("cuDevicePrimaryCtxGetState");
     for (int i = 0; i < team->count; i++) {

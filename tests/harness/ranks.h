@@ -64,6 +64,7 @@ quern_group_args rank_group_args(const struct rank *rank, double timeout);
 void rank_line_up(struct rank *rank);
 
 double rank_now(void);              /* seconds */
+int count_mappings(const char *text);  /* of this process, that have the text in their line of /proc/self/maps */
 void rank_sleep(double seconds);
 
 /* ---- outside ---- */

@@ -463,25 +463,17 @@ Test(group, tells_processes_apart_by_any_name) {
     check(!quern_process_has_ended(before), "with this name it has ended");
 }
 
-static int count_segments(void) {
-    int count = 0;
-    char line[512];
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (fgets(line, sizeof line, maps)) count += strstr(line, "/dev/shm/quern.") != NULL;
-    fclose(maps);
-    return count;
-}
-
 /* The ranks of a process share one mapping, which goes with the last of them. */
 static quern_status leave_nothing(struct rank *rank) {
     for (int round = 0; round < 3; round++) {
         quern_group *group = rank_group(rank, 20);
-        rank_check(rank, count_segments() == 1, "%d mappings of the group's memory", count_segments());
+        const int mappings = count_mappings("/dev/shm/quern.");
+        rank_check(rank, mappings == 1, "%d mappings of the group's memory", mappings);
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         rank_line_up(rank);
         rank_ok(rank, quern_group_destroy(group));
         rank_line_up(rank);
-        rank_check(rank, count_segments() == 0, "%d mappings are left", count_segments());
+        rank_check(rank, count_mappings("/dev/shm/quern.") == 0, "%d mappings are left", count_mappings("/dev/shm/quern."));
         rank_line_up(rank);
     }
     return QUERN_OK;

@@ -73,15 +73,6 @@ static int count_descriptors(void) {
     return count;
 }
 
-static int count_mappings(void) {
-    int count = 0;
-    char line[512];
-    FILE *maps = fopen("/proc/self/maps", "r");
-    while (fgets(line, sizeof line, maps)) count += strstr(line, "memfd:quern") != NULL;
-    fclose(maps);
-    return count;
-}
-
 /* ---- allocation ---- */
 
 /* One of several parts is large, unless many ranks would all check it. */
@@ -284,7 +275,7 @@ struct held {
 static struct held count_held(struct rank *rank, quern_group *group) {
     struct held held = {0};
     meet(rank, group);
-    if (rank->kind == RANK_PROCESSES || rank->rank == 0) held = (struct held){count_descriptors(), count_mappings()};
+    if (rank->kind == RANK_PROCESSES || rank->rank == 0) held = (struct held){count_descriptors(), count_mappings("memfd:quern")};
     meet(rank, group);
     return held;
 }
@@ -306,7 +297,8 @@ static quern_status allocate_often(struct rank *rank) {
         rank_status(rank, quern_symmetric_alloc(&group, 1, &bytes, &pointer), i % 10 == 9 ? QUERN_OUT_OF_MEMORY : QUERN_OK);
         if (i % 10 != 9) rank_ok(rank, quern_symmetric_free(group, pointer, NULL));
         /* A rank that is alone in its process is the last to free. */
-        rank_check(rank, rank->kind == RANK_THREADS || count_mappings() == before.mappings, "memory outlives its last part");
+        rank_check(rank, rank->kind == RANK_THREADS || count_mappings("memfd:quern") == before.mappings,
+                   "memory outlives its last part");
     }
     check_held(rank, group, before);
     allocate(rank, group, 5000);  /* left for destroy */
@@ -319,7 +311,7 @@ static quern_status allocate_often(struct rank *rank) {
     int64_t *left = rank->shared;
     __atomic_add_fetch(left, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(left, __ATOMIC_SEQ_CST) < rank->ranks) rank_sleep(0.001);
-    rank_check(rank, count_mappings() == 0, "%d mappings are left", count_mappings());
+    rank_check(rank, count_mappings("memfd:quern") == 0, "%d mappings are left", count_mappings("memfd:quern"));
     if (rank->kind == RANK_PROCESSES)  /* threads take some for their heaps */
         rank_check(rank, count_address_bytes() - addresses < 16 << 20, "%ld bytes of addresses are left",
                    count_address_bytes() - addresses);
@@ -462,7 +454,7 @@ static quern_status miss_an_allocation(struct rank *rank) {
     quern_status status = quern_symmetric_alloc(&group, 1, &bytes, &pointer);
     rank_check(rank, status == QUERN_PEER_TIMEOUT, "it gave %s", quern_status_string(status));
     rank_check_detail(rank, "quern_symmetric_alloc");
-    rank_check(rank, count_mappings() == 0, "%d mappings are left", count_mappings());
+    rank_check(rank, count_mappings("memfd:quern") == 0, "%d mappings are left", count_mappings("memfd:quern"));
     return quern_group_destroy(group);
 }
 
