@@ -12,6 +12,7 @@ import fnmatch
 import hashlib
 import json
 import random
+import re
 import sys
 import tempfile
 import threading
@@ -130,6 +131,11 @@ def changed(group: str, job: runner_jobs.Job) -> list[str]:
     return [target for target in job.targets if group != "gpu" or target.startswith(("build/emulator", "emulator"))]
 
 
+def unchanged(group: str, jobs: list[runner_jobs.Job]) -> set[str]:
+    """What is built without the mutant.  The programs that judge a mutant of the host's code are linked one by one, with it."""
+    return {target for job in jobs for target in job.targets} if group == "gpu" else set()
+
+
 def judge(tree: Tree, judges: Judges, group: str, site: Site) -> tuple[str, str]:
     """The verdict, and the job that killed the mutant."""
     jobs = [judges.jobs[name] for name in judges.of(group, site)]
@@ -137,7 +143,7 @@ def judge(tree: Tree, judges: Judges, group: str, site: Site) -> tuple[str, str]
     if group == "gpu" and not suites:
         return "survived", "no target has the line"
     target = suites[0].environment.get("QUERN_TEST_TARGET", "") if suites else ""
-    if not tree.build({*(target for job in suites for target in job.targets), "libquern.a"}):
+    if not tree.build({"libquern.a", *unchanged(group, suites)}):
         raise SystemExit(f"mutate: the tree {tree.root} does not build without a mutant")
     before = products(tree, group, target)
     tree.write(site)
@@ -173,25 +179,48 @@ def say(line: str) -> None:
 class Results:
     """One JSON line for each mutant, so that an interrupted run goes on where it was."""
 
-    def __init__(self, seed: int, again: bool) -> None:
+    def __init__(self, seed: int) -> None:
         self.path = HOME / f"seed-{seed}.jsonl"
         self.lock = threading.Lock()
         self.rows: dict[str, dict] = {}
         for line in self.path.read_text().splitlines() if self.path.exists() else ():
             row = json.loads(line)
             self.rows[row["name"]] = row
-        if again:
-            self.rows = {name: row for name, row in self.rows.items() if row["verdict"] != "survived"}
 
-    def add(self, group: str, site: Site, verdict: str, by: str) -> None:
-        row = {"name": site.name, "group": group, "verdict": verdict, "by": by, **asdict(site)}
+    def add(self, name: str, group: str, site: Site, verdict: str, by: str) -> None:
+        source = (ROOT / site.file).read_bytes()
+        before = source[source.rfind(b"\n", 0, site.start) + 1:site.start].decode()
+        row = {"name": name, "group": group, "verdict": verdict, "by": by, **asdict(site),
+               "before": before, "old": source[site.start:site.end].decode()}
         with self.lock:
-            self.rows[site.name] = row
+            self.rows[name] = row
             with self.path.open("a") as file:
                 file.write(json.dumps(row) + "\n")
 
+    def survivors(self) -> list[tuple[str, str, Site]]:
+        """Their places in the sources of today."""
+        found = []
+        for name, row in self.rows.items():
+            if row["verdict"] == "survived":
+                site = place_today(row)
+                found += [(name, row["group"], site)] if site else []
+                if not site:
+                    say(f"not in the sources any more: {name}")
+        return found
+
     def count(self, verdict: str, names: set[str]) -> int:
         return sum(row["verdict"] == verdict for name, row in self.rows.items() if name in names)
+
+
+def place_today(row: dict) -> Site | None:
+    """The place nearest to that of the row which has its text, since other lines may have been changed."""
+    path, text = ROOT / row["file"], (row["before"] + row["old"]).encode()
+    source = b"\n" + path.read_bytes() if path.exists() else b""
+    places = [match.start() for match in re.finditer(re.escape(b"\n" + text), source)]
+    if not places:
+        return None
+    start = min(places, key=lambda place: abs(place + len(row["before"].encode()) - row["start"])) + len(row["before"].encode())
+    return Site(row["file"], source[:start + 1].count(b"\n"), start, start + len(row["old"].encode()), row["new"], row["operator"])
 
 
 def describe(site: Site) -> str:
@@ -202,9 +231,11 @@ def describe(site: Site) -> str:
 
 def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
     HOME.mkdir(parents=True, exist_ok=True)
-    results, judges = Results(seed, options.again), Judges(garbage)
+    results, judges = Results(seed), Judges(garbage)
     ends = time.monotonic() + 60 * options.minutes
-    chosen = ((group, site) for group, site in sample.sample(seed, options.paths) if options.group in (None, group))
+    drawn = results.survivors() if options.again else \
+        ((site.name, group, site) for group, site in sample.sample(seed, options.paths))
+    chosen = (each for each in drawn if options.group in (None, each[1]))
     drawing, seen = threading.Lock(), set[str]()
 
     def work(number: int) -> None:
@@ -216,16 +247,16 @@ def run(options: argparse.Namespace, seed: int, garbage: Path) -> int:
         while time.monotonic() < ends:
             with drawing:
                 counted = len(seen) - results.count("refused", seen)
-                group, site = next(chosen, (None, None)) if counted < options.count else (None, None)
+                name, group, site = next(chosen, (None, None, None)) if counted < options.count else (None, None, None)
                 if site is None:
                     return
-                seen.add(site.name)
-            if site.name not in results.rows:
+                seen.add(name)
+            if options.again or name not in results.rows:
                 if trees[group].root not in updated:
                     trees[group].update()
                     updated.add(trees[group].root)
-                results.add(group, site, *judge(trees[group], judges, group, site))
-                row, left = results.rows[site.name], (ends - time.monotonic()) / 60
+                results.add(name, group, site, *judge(trees[group], judges, group, site))
+                row, left = results.rows[name], (ends - time.monotonic()) / 60
                 say(f"[{len(seen)}, {max(left, 0):.0f} min left] {row['verdict']}: {describe(site)} ({row['by']})")
 
     with ThreadPoolExecutor(options.jobs) as pool:
