@@ -1,8 +1,9 @@
 """Systematic mutants: changes the code by rule and by a seed, one place at a time, and lets the tests judge each change.
 
 Each mutant is built in a copy of the tree and judged by the jobs that execute its line, the cheapest first.  It is killed when one
-of them fails.  It is equivalent when the compiler makes the same machine code or PTX of it.  A mutant that the compiler refuses is
-not counted.  The last line is `N killed, N survived, N equivalent`.  Called by `./quern mutate`.
+of them fails.  It is equivalent when the compiler makes the same machine code or PTX of it, or when tests/mutation/equivalent.txt
+says why it changes no behaviour.  A mutant that the compiler refuses is not counted.
+The last line is `N killed, N survived, N equivalent`.  Called by `./quern mutate`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from gen import spec  # noqa: E402
-from mutation import coverage, sample  # noqa: E402
+from mutation import coverage, equivalent, sample  # noqa: E402
 from mutation.operators import Site  # noqa: E402
 from mutation.trees import FURTHER, Tree, all_jobs, name_of  # noqa: E402
 from runner import devices  # noqa: E402
@@ -138,6 +139,8 @@ def unchanged(group: str, jobs: list[runner_jobs.Job]) -> set[str]:
 
 def judge(tree: Tree, judges: Judges, group: str, site: Site) -> tuple[str, str]:
     """The verdict, and the job that killed the mutant."""
+    if reason := equivalent.read().get(equivalent.describe(site)):
+        return "equivalent", reason
     jobs = [judges.jobs[name] for name in judges.of(group, site)]
     suites = [job for job in jobs if not job.is_check]
     if group == "gpu" and not suites:

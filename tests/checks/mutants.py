@@ -26,6 +26,7 @@ import mutants_unloading
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from mutation import equivalent  # noqa: E402
 from runner import checks, targets  # noqa: E402
 
 _EMULATED = targets.first_with("clusters")  # it has all features: clusters, bulk and asynchronous copies
@@ -353,13 +354,18 @@ def try_mutant(tree: Tree, mutant: Mutant) -> str:
 
 
 def check() -> int:
-    """Checks that the text of every mutant still occurs once in its file.  This is quick enough for every test run."""
+    """Checks that the text of every mutant still occurs once in its file, and that of each mutant listed as equivalent at all.  This
+    is quick enough for every test run."""
     every = [*CPU, *RANKS, *FUZZED, *EMULATED, *EMULATED_RANKS]
     stale = [m for m in every if (ROOT / m.file).read_text().count(m.old) != 1]
     for mutant in stale:
         print(f"{mutant.name}: {mutant.file} does not hold its text exactly once")
-    print(f"{len(every) - len(stale)} passed, {len(stale)} failed")
-    return 1 if stale else 0
+    gone = equivalent.stale()
+    for name in gone:
+        print(f"tests/mutation/equivalent.txt: not in the source any more: {name}")
+    total = len(every) + len(equivalent.read())
+    print(f"{total - len(stale) - len(gone)} passed, {len(stale) + len(gone)} failed")
+    return 1 if stale or gone else 0
 
 
 def main() -> int:
