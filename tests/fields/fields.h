@@ -53,7 +53,7 @@ struct rule {
     const int *legal;            /* dtypes: all others are refused */
     size_t legal_count;
     size_t (*alignment)(const void *self, const void *parent);  /* NULL: no memory of tensors; 0: not checked */
-    bool is_host;                /* memory of the host */
+    unsigned host_calls;         /* bits, one for each call of the family: it is memory of the host */
     bool is_shared;              /* several tensors may have the same */
     const void *foreign;         /* where a handle of another device is, which is refused; NULL: nowhere */
     bool stays;                  /* its contents are refused elsewhere: others are moved over it */
@@ -83,7 +83,7 @@ struct rule {
     } \
     static const struct rule rule_of_##type##__##field = {.letters = uses, .alignment = alignment_of_##type##__##field, \
                                                           __VA_ARGS__};
-#define BUFFER_OF(type, field, uses, element) MEMORY_OF(type, field, uses, element, .is_host = false)
+#define BUFFER_OF(type, field, uses, element) MEMORY_OF(type, field, uses, element, .host_calls = 0)
 
 /* The parameters that most functions have. */
 #define DEVICE_AND_ARGS(function) PLAIN(function##__parameters, device, "R") PLAIN(function##__parameters, args, "R")
@@ -92,7 +92,7 @@ struct rule {
     RULE(function##__parameters, workspace_bytes, "c", ILLEGAL({.number = -1, .is_relative = true, \
                                                                 .status = QUERN_WORKSPACE_TOO_SMALL})) \
     PLAIN(function##__parameters, stream, "s")
-#define HOST_RESULT(function, parameter, uses) MEMORY_OF(function##__parameters, parameter, uses, 0, .is_host = true)
+#define HOST_RESULT(function, parameter, uses) MEMORY_OF(function##__parameters, parameter, uses, 0, .host_calls = ~0u)
 
 #define RULE_IN_LIST(type, field) &rule_of_##type##__##field,
 #define RULES_OF(type) static const struct rule *const rules_of_##type[] = {FIELDS_OF_##type(RULE_IN_LIST)};
@@ -125,15 +125,19 @@ struct call {
     void (*size)(const struct call *call);   /* what depends on the places of the buffers: a plan, a saved state; may be NULL */
     void (*after)(const struct call *call);  /* ends what a call that succeeds has made; may be NULL */
     bool keeps_outputs;                      /* the call may leave outputs as they are */
+    bool contents_end_group;                 /* on GPUs illegal contents of a buffer poison the group, so none is read elsewhere */
+    const char *scratch;                     /* one that it may leave as it is, though it may write it; NULL: none */
     const char *shared, *other;              /* two fields that name one buffer; details name the first.  NULL: none */
 };
 
 extern struct test_device fields_device;
 extern quern_device *fields_other_device;  /* a second handle of it */
 
-/* Opens the device and the arena; of memory, if that is not NULL. */
+/* Opens the device and the arena. */
 void fields_open(unsigned operations);
 void fields_close(void);
+
+/* Makes this memory the arena, until fields_close.  Its owner frees it after that. */
 enum { FIELDS_ARENA = 1 << 19 };
 void fields_use(void *memory);
 

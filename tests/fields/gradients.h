@@ -23,7 +23,7 @@ enum { NORM, NORM_OF_PLAN, SPACE, SUM, ZEROING_SUM, LONG_SUM };
 /*                                                       NpsSZL */
 RULE(quern_gradient_norm_args, gradient_size,           "c-c", NO_SIZE_OF_A_GRADIENT)
 RULE(quern_gradient_norm_args, grad_dtype,              "cCc", FLOATS)
-MEMORY_OF(quern_gradient_norm_args, gradients,          "R0R", sizeof(void *), .is_host = true)
+MEMORY_OF(quern_gradient_norm_args, gradients,          "R0R", sizeof(void *), .host_calls = ~0u)
 RULE(quern_gradient_norm_args, gradient_count,          "c-c", NO_COUNT)
 static quern_adam_plan *plan_of_another_device;
 RULE(quern_gradient_norm_args, plan,                   "...", .foreign = &plan_of_another_device)
@@ -38,7 +38,7 @@ RULES_OF(quern_gradient_norm_args)
 RULE(quern_accumulate_args, gradient_size,              "...ccc", NO_SIZE_OF_A_GRADIENT)
 RULE(quern_accumulate_args, grad_dtype,                 "...ccc", FLOATS)
 PLAIN(quern_accumulate_args, zero_grads,                "...ccc")
-MEMORY_OF(quern_accumulate_args, gradients,             "...RRR", sizeof(void *), .is_host = true)
+MEMORY_OF(quern_accumulate_args, gradients,             "...RRR", sizeof(void *), .host_calls = ~0u)
 RULE(quern_accumulate_args, gradient_count,             "...ccc", NO_COUNT)
 RULE(quern_accumulate_args, scale,                      "...ccc", ILLEGAL(NO_NUMBER, REAL_VALUE(1e39), REAL_VALUE(-1e39)))
 RULES_OF(quern_accumulate_args)

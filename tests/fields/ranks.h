@@ -32,7 +32,7 @@ RULES_OF(quern_barrier_args)
 /* The columns: the exchange of all ranks, of some members, the creation of a plan, the workspace. */
 enum { EXCHANGE, EXCHANGE_OF_SOME, CREATE, SPACE };
 #define METADATA(field) \
-    BUFFER_OF(quern_ragged_all_to_all_args, field,      "RRR-", quern_dtype_bytes(a->metadata_dtype))
+    MEMORY_OF(quern_ragged_all_to_all_args, field,      "RRR-", quern_dtype_bytes(a->metadata_dtype), .host_calls = 1u << CREATE)
 #define TOO_MANY_BYTES SHAPE(((int64_t)1 << 47) + 1)
 /*                                                       ESps */
 RULE(quern_ragged_all_to_all_args, metadata_dtype,      "cccc", LEGAL(QUERN_INT32, QUERN_INT64))
@@ -110,6 +110,7 @@ static void set_barrier(const struct call *call) {
     barrier_args = (quern_barrier_args)QUERN_BARRIER_ARGS_INIT;
     if (call->parts[1].column == SOME) barrier_args.members = &only_member, barrier_args.member_count = 1;
     parameters_of_quern_barrier.group = ranks_group, parameters_of_quern_barrier.args = &barrier_args;
+    parameters_of_quern_barrier.stream = fields_device.stream;
 }
 
 static void fill_nothing(const struct call *call) {
@@ -120,8 +121,10 @@ static void set_exchange(const struct call *call) {
     quern_ragged_all_to_all_args *a = &exchange_args;
     *a = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
     a->input_rows = a->output_rows = EXCHANGED_ROWS, a->row_bytes = ROW_BYTES, a->updates = UPDATES;
+    a->metadata_on_device = test_kind() == QUERN_CUDA && call->parts[1].column != CREATE;
     if (call->parts[1].column == EXCHANGE_OF_SOME) a->members = &only_member, a->member_count = 1;
     parameters_of_quern_ragged_all_to_all.group = ranks_group, parameters_of_quern_ragged_all_to_all.args = a;
+    parameters_of_quern_ragged_all_to_all.stream = fields_device.stream;
     parameters_of_quern_ragged_all_to_all_workspace.group = ranks_group, parameters_of_quern_ragged_all_to_all_workspace.args = a;
     parameters_of_quern_ragged_plan_create.groups = &ranks_group, parameters_of_quern_ragged_plan_create.count = 1;
     parameters_of_quern_ragged_plan_create.args = a, parameters_of_quern_ragged_plan_create.workspaces = &plan_workspace;
@@ -143,7 +146,8 @@ static void fill_exchange(const struct call *call) {
 /* Behind the last home. */
 static void size_plan(const struct call *call) {
     (void)call;
-    plan_workspace = (char *)exchange_args.recv_sizes + 16 * (ptrdiff_t)FIELDS_ROOM;
+    const void *last = test_kind() == QUERN_CUDA ? exchange_args.output : exchange_args.recv_sizes;
+    plan_workspace = (char *)(uintptr_t)last + 16 * (ptrdiff_t)FIELDS_ROOM;
     check_ok(quern_ragged_all_to_all_workspace(ranks_group, &exchange_args, &plan_workspace_bytes));
 }
 
@@ -158,7 +162,8 @@ static void destroy_made_plan(const struct call *call) {
     .parts = {PARAMETERS(base), {.type = #given, .rules = rules_of_##given, .self = &(object), .prefix = "args.", \
                                  .other_prefix = "", .column = at}}, __VA_ARGS__}
 #define EXCHANGE_OF(title, base, at, ...) OF_RANKS(title, base, quern_ragged_all_to_all_args, exchange_args, at, \
-    .set = set_exchange, .fill = fill_exchange, __VA_ARGS__)
+    .set = set_exchange, .fill = fill_exchange, .scratch = "workspace", .contents_end_group = true, \
+    __VA_ARGS__)
 static const struct call calls_of_quern_group_create[] = {
     OF_RANKS("create a group", quern_group_create, quern_group_args, group_args, ALL, .set = set_group, .fill = fill_nothing,
              .after = destroy_made_group, .keeps_outputs = true),

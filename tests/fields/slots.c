@@ -26,7 +26,7 @@ struct space {
     bool holds_before;
 };
 
-static struct buffer buffer;
+static struct buffer buffer;        /* the arena's memory */
 static struct space arena, host;
 static _Alignas(64) char host_memory[HOST_BYTES];
 static char kept[MOST_PARTS][MOST_STRUCT];
@@ -53,7 +53,9 @@ void fields_open(unsigned operations) {
 }
 
 void fields_use(void *memory) {
-    arena.memory = memory;
+    buffer_close(&buffer);
+    buffer_borrow(&buffer, &fields_device, memory, FIELDS_ARENA);
+    arena.memory = buffer.data;
 }
 
 void fields_close(void) {
@@ -180,7 +182,7 @@ static void send_all_home(void) {
     for (int i = 0; i < fields_slot_count; i++) {
         struct slot *slot = &fields_slots[i];
         if (slot->field->kind != MEMORY || !slot->rule->alignment || !strchr("RrWwxanpP", slot->letter)) continue;
-        if (slot->rule->is_host && fields_device.kind == QUERN_CUDA) send_home(slot, &host, &in_host);
+        if (slot->rule->host_calls >> slot->part->column & 1 && fields_device.kind == QUERN_CUDA) send_home(slot, &host, &in_host);
         else send_home(slot, &arena, &in_arena);
     }
     arena.used = in_arena + BEHIND < arena.bytes ? in_arena + BEHIND : arena.bytes;

@@ -71,17 +71,26 @@ static void copy_from_device(struct buffer *buffer) {
     }
 }
 
+static void fill(struct buffer *buffer, const void *contents) {
+    buffer->data = buffer->zone + buffer->front;
+    buffer->image = malloc(buffer->zone_bytes);
+    check(buffer->image, "no memory");
+    fill_pattern(buffer->image, buffer->zone_bytes);
+    if (contents && buffer->bytes) memcpy(buffer->image + buffer->front, contents, buffer->bytes);
+    copy_to_device(buffer);
+}
+
 void buffer_open(struct buffer *buffer, const struct test_device *device, size_t bytes, size_t offset,
                  const void *contents) {
     *buffer = (struct buffer){.device = device, .bytes = bytes};
     if (device->kind == QUERN_CPU) map_zone(buffer, offset);
     else allocate_zone(buffer, offset);
-    buffer->data = buffer->zone + buffer->front;
-    buffer->image = malloc(buffer->zone_bytes);
-    check(buffer->image, "no memory");
-    fill_pattern(buffer->image, buffer->zone_bytes);
-    if (contents && bytes) memcpy(buffer->image + buffer->front, contents, bytes);
-    copy_to_device(buffer);
+    fill(buffer, contents);
+}
+
+void buffer_borrow(struct buffer *buffer, const struct test_device *device, void *memory, size_t bytes) {
+    *buffer = (struct buffer){.device = device, .zone = memory, .bytes = bytes, .zone_bytes = bytes, .is_borrowed = true};
+    fill(buffer, NULL);
 }
 
 void buffer_write(struct buffer *buffer, const void *contents) {
@@ -101,8 +110,9 @@ void *buffer_read(struct buffer *buffer) {
 }
 
 void buffer_close(struct buffer *buffer) {
-    buffer_read(buffer);
+    if (!buffer->is_borrowed) buffer_read(buffer);
     free(buffer->image);
+    if (buffer->is_borrowed) return;
     if (buffer->device->kind == QUERN_CPU) munmap(buffer->pages, buffer->page_bytes);
     else CUDA(cuMemFree_v2((uintptr_t)buffer->zone));
 }

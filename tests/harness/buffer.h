@@ -6,6 +6,7 @@
 #ifndef HARNESS_BUFFER_H
 #define HARNESS_BUFFER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/device.h"
@@ -20,11 +21,15 @@ struct buffer {
     unsigned char *image;  /* the zone on the host */
     void *pages;           /* CPU: the whole mapping */
     size_t page_bytes;
+    bool is_borrowed;
 };
 
 /* data starts `offset` bytes beyond a 256-byte boundary and holds `contents` (NULL: the guards' pattern). */
 void buffer_open(struct buffer *buffer, const struct test_device *device, size_t bytes, size_t offset,
                  const void *contents);
+
+/* Memory of the device that somebody else frees, without guards.  Its data is the guards' pattern. */
+void buffer_borrow(struct buffer *buffer, const struct test_device *device, void *memory, size_t bytes);
 
 /* Replaces the data. */
 void buffer_write(struct buffer *buffer, const void *contents);
@@ -32,7 +37,7 @@ void buffer_write(struct buffer *buffer, const void *contents);
 /* Waits for the device, checks the guards and returns the data on the host (valid until the next call for this buffer). */
 void *buffer_read(struct buffer *buffer);
 
-/* Checks the guards and frees the memory. */
+/* Checks the guards and frees the memory, unless it is borrowed. */
 void buffer_close(struct buffer *buffer);
 
 /* Fills memory with the guards' pattern, for any type. */

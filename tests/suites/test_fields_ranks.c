@@ -1,8 +1,8 @@
 /*
- * Each field of the calls on groups of CPU ranks, by the table of tests/fields/ranks.h: rubbish in ignored fields changes nothing,
- * illegal values are refused with a detail that names the field, buffers are aligned and apart.
+ * Each field of the calls on groups of CPU and GPU ranks, by the table of tests/fields/ranks.h: rubbish in ignored fields changes
+ * nothing, illegal values are refused with a detail that names the field, buffers are aligned and apart.
  *
- * Runs on: one cpu.
+ * Runs on: one cpu, one emulated.
  */
 #include "fields/ranks.h"
 
@@ -10,7 +10,7 @@ Test(fields_ranks, each_call) {
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
     const size_t bytes = FIELDS_ARENA;
     void *symmetric;
-    fields_open(QUERN_RAGGED_ALL_TO_ALL);
+    fields_open(QUERN_RAGGED_ALL_TO_ALL | QUERN_BARRIER);
     args.ranks = header_ranks = 1, args.device = fields_device.quern;
     check_ok(quern_group_create(&args, 1, &ranks_group));
     check_ok(quern_symmetric_alloc(&ranks_group, 1, &bytes, &symmetric));
