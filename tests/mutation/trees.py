@@ -67,6 +67,14 @@ class Tree:
             for name in files:
                 if str(place / name) not in left_out:
                     _copy_changed(ROOT / place / name, self.root / place / name)
+        if self.environment.get("NVCC") == "none":
+            self._forget_nvcc()
+
+    def _forget_nvcc(self) -> None:
+        """The compiler that the copied build found stays in use until the build searches again."""
+        found = self.root / "build/nvcc.txt"
+        if found.exists() and found.read_text().strip() != "none":
+            found.unlink()
 
     def __in(self, text: str) -> str:
         return text.replace(str(ROOT), str(self.root))
