@@ -144,7 +144,7 @@ RANKS = [
     Mutant("keys in the wrong order", "src/ranks/group/group.c",
            "wishes[other].key < wishes[rank].key ||", "wishes[other].key > wishes[rank].key ||", "test_group"),
     Mutant("split that does not end its parent", "src/ranks/group/group.c",
-           "status = give_up_split(members[0], status);", "(void)give_up_split;", "faults/faults"),
+           "status = quern_poison(member, status, \"quern_group_split: %s\", reason);", "(void)member;", "faults/faults"),
     Mutant("another life of a process number", "src/os/process.c",
            "|| start_time != process.start_time;", "|| (false && start_time);", "test_group"),
     Mutant("a failure that only its rank learns of", "src/ranks/agreement.c",

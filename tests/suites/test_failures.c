@@ -518,6 +518,7 @@ enum { RANKS = 2, PART = 1 << 16, SENT_ROWS = 4, ROW_BYTES = 8 };
 static quern_group_args members[RANKS];
 static quern_group *groups[RANKS];
 static void *parts[RANKS], *own_parts[RANKS], *workspaces[RANKS];
+static quern_group *halves[RANKS];
 static quern_ragged_all_to_all_args exchanges[RANKS];
 static quern_ragged_plan *plans[RANKS];
 static size_t part_bytes[RANKS], workspace_bytes[RANKS];
@@ -547,6 +548,19 @@ static void destroy_groups(void) {
     }
 }
 static void make_groups(void) { check_ok(create_groups()); }
+
+/* Into one group for each rank. */
+static quern_status split_groups(void) {
+    static const int colours[RANKS] = {0, 1}, keys[RANKS];
+    return quern_group_split(groups, ranks, colours, keys, halves);
+}
+static void destroy_halves(void) {
+    for (int i = 0; i < ranks; i++) {
+        check_ok(quern_group_destroy(halves[i]));
+        failing_forget(halves[i]);
+        halves[i] = UNTOUCHED;
+    }
+}
 static quern_status run_barrier(void) { return quern_barrier(groups[0], NULL, device.stream); }
 
 static quern_status allocate_parts(void) { return quern_symmetric_alloc(groups, ranks, part_bytes, parts); }
@@ -600,6 +614,9 @@ Test(failures, ranks) {
     static const struct operation operations[] = {
         {.name = "quern_group_create", .run = create_groups, .end = destroy_groups,
          .handle = (void **)&groups[0], .visits_often = true,
+         .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
+        {.name = "quern_group_split", .begin = make_groups, .run = split_groups, .end = destroy_halves, .finish = destroy_groups,
+         .handle = (void **)&halves[0], .spoils = true, .visits_often = true,
          .allocations = 3, .gpu_allocations = 6, .driver_calls = 20},
         {.name = "quern_symmetric_alloc", .begin = make_groups, .run = allocate_parts, .end = free_parts, .finish = destroy_groups,
          .handle = &parts[0], .keeps_some = true, .visits_often = true, .allocations = 5, .gpu_allocations = 8, .driver_calls = 10},

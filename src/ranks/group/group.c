@@ -183,12 +183,12 @@ static void drop_members(struct quern_membership **members, int count) {
 }
 
 /*
- * Joins, attaches and publishes handles.  On failure nothing is kept, and poison tells the ranks that got further.
+ * Joins and attaches.  On failure nothing is kept, and poison tells the ranks that got further.
  * The parent (NULL: none) is the membership of the group that is being split.
  */
 static quern_status form_group(const quern_group_args *args, int count, const char *name, const struct quern_membership *parent,
-                               quern_group **groups) {
-    struct quern_membership *members[QUERN_RANK_LIMIT] = {NULL};
+                               struct quern_membership **members) {
+    memset(members, 0, (size_t)count * sizeof *members);
     for (int i = 0; i < count; i++)
         if (!(members[i] = make_member(&args[i], name))) {
             drop_members(members, count);
@@ -202,17 +202,19 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
     }
     for (int i = 0; i < count; i++) members[i]->one_process = are_one_process(members[i]->segment);
     status = choose_transport(members, count);
-    if (status != QUERN_OK) {
-        drop_members(members, count);
-        return status;
-    }
+    if (status != QUERN_OK) drop_members(members, count);
+    return status;
+}
+
+/* Makes the handles valid.  NULL stays NULL. */
+static void publish(struct quern_membership *const *members, int count, quern_group **groups) {
     quern_on_unload(QUERN_UNLOAD_GROUPS, end_forgotten);
     for (int i = 0; i < count; i++) {
-        groups[i] = quern_publish_handle(members[i]);
-        quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s", members[i]->label, members[i]->ranks,
-                  members[i]->transport->name);
+        groups[i] = members[i] ? quern_publish_handle(members[i]) : NULL;
+        if (members[i])
+            quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s", members[i]->label, members[i]->ranks,
+                      members[i]->transport->name);
     }
-    return QUERN_OK;
 }
 
 /* A group of one rank has no peers, so any unused name will do. */
@@ -227,7 +229,10 @@ quern_status quern_group_create(const quern_group_args *args, int count, quern_g
     if (status != QUERN_OK) return status;
     char single[64];
     if (!args->name) name_single(single, sizeof single);
-    return form_group(args, count, args->name ? args->name : single, NULL, groups);
+    struct quern_membership *members[QUERN_RANK_LIMIT];
+    status = form_group(args, count, args->name ? args->name : single, NULL, members);
+    if (status == QUERN_OK) publish(members, count, groups);
+    return status;
 }
 
 /* ---- split ---- */
@@ -260,9 +265,9 @@ static void name_split(const struct quern_membership *member, int colour, char *
 
 /* Forms the group of one colour with the calling thread's ranks of that colour. */
 static quern_status form_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int colour,
-                                quern_group **new_groups) {
+                                struct quern_membership **formed) {
     quern_group_args args[QUERN_RANK_LIMIT];
-    quern_group *formed[QUERN_RANK_LIMIT];
+    struct quern_membership *of_colour[QUERN_RANK_LIMIT];
     int index[QUERN_RANK_LIMIT], mine = 0;
     char name[96];
     name_split(members[0], colour, name, sizeof name);
@@ -275,8 +280,8 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
         args[mine].share_gpu = members[i]->share_gpu;
         index[mine++] = i;
     }
-    quern_status status = form_group(args, mine, name, members[0], formed);
-    for (int i = 0; i < mine && status == QUERN_OK; i++) new_groups[index[i]] = formed[i];
+    quern_status status = form_group(args, mine, name, members[0], of_colour);
+    for (int i = 0; i < mine && status == QUERN_OK; i++) formed[index[i]] = of_colour[i];
     return status;
 }
 
@@ -290,11 +295,18 @@ static int next_colour(struct quern_membership *const *members, int count, const
     return next;
 }
 
-/* A failed split poisons the parent group: other ranks may be waiting in it for this one. */
-static quern_status give_up_split(const struct quern_membership *member, quern_status status) {
+/* A failed split poisons the parent group: other ranks may be waiting in it for this one.  Nobody has the new handles yet. */
+static quern_status give_up_split(const struct quern_membership *member, quern_status status, struct quern_membership **formed,
+                                  int count) {
     char reason[900];
     quern_error_detail(reason, sizeof reason);
-    return quern_poison(member, status, "quern_group_split: %s", reason);
+    status = quern_poison(member, status, "quern_group_split: %s", reason);
+    for (int i = 0; i < count; i++)
+        if (formed[i]) {
+            formed[i]->transport->detach(formed[i]);
+            drop_members(&formed[i], 1);
+        }
+    return status;
 }
 
 quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
@@ -307,7 +319,7 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
                           !colours ? "colours" : !keys ? "keys" : "new_groups");
     struct split_wish mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
     const void *payloads[QUERN_RANK_LIMIT];
-    quern_group *formed[QUERN_RANK_LIMIT] = {NULL};
+    struct quern_membership *formed[QUERN_RANK_LIMIT] = {NULL};
     for (int i = 0; i < count; i++) {
         mine[i] = (struct split_wish){colours[i] < 0 ? -1 : colours[i], keys[i]};
         payloads[i] = &mine[i];
@@ -318,12 +330,8 @@ quern_status quern_group_split(quern_group *const *groups, int count, const int 
          colour = next_colour(members, count, all, colour))
         status = form_colour(members, count, all, colour, formed);
     for (int i = 0; i < count; i++) members[i]->splits++;
-    if (status != QUERN_OK) {
-        status = give_up_split(members[0], status);
-        for (int i = 0; i < count; i++) quern_group_destroy(formed[i]);
-        return status;
-    }
-    memcpy(new_groups, formed, (size_t)count * sizeof *formed);
+    if (status != QUERN_OK) return give_up_split(members[0], status, formed, count);
+    publish(formed, count, new_groups);
     return QUERN_OK;
 }
 
