@@ -32,8 +32,7 @@ static void *find_library(const struct quern_blas_kind *kind, const char *given,
 }
 
 static quern_status no_library(const quern_device *device, const char *tried) {
-    const char *reason = dlerror();
-    return quern_fail(device, QUERN_NOT_SUPPORTED, "no BLAS can be opened of %s: %s", tried, reason ? reason : "no reason given");
+    return quern_fail(device, QUERN_NOT_SUPPORTED, "no BLAS can be opened of %s: %s", tried, dlerror());
 }
 
 quern_status quern_blas_open(quern_device *device, const char *library, quern_blas **blas) {

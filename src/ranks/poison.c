@@ -32,10 +32,6 @@ static void describe_error(struct quern_text *text, const struct quern_segment *
     const struct quern_kernel_error *error = &segment->rank[rank].error;
     quern_describe_tag(text, error->tag);
     switch (__atomic_load_n(&error->kind, __ATOMIC_ACQUIRE)) {
-    case QUERN_KERNEL_ERROR_TIMEOUT:
-        quern_text_add(text, ": rank %d waited %g s on its GPU for ", rank, (double)error->waited * 1e-9);
-        describe_missing(text, segment, error);
-        break;
     case QUERN_KERNEL_ERROR_MISMATCH:
         quern_text_add(text, " on the GPU of rank %d met another call of ", rank);
         describe_missing(text, segment, error);
@@ -45,6 +41,9 @@ static void describe_error(struct quern_text *text, const struct quern_segment *
         quern_text_add(text, ": ");
         quern_describe_slice(text, &error->slice);
         break;
+    default:
+        quern_text_add(text, ": rank %d waited %g s on its GPU for ", rank, (double)error->waited * 1e-9);
+        describe_missing(text, segment, error);
     }
 }
 
@@ -100,9 +99,7 @@ static void describe_poison(struct quern_text *text, const struct quern_segment 
     case REASON: quern_text_add(text, "%s", segment->rank[rank].reason); break;
     case KERNEL_ERROR: describe_error(text, segment, rank); break;
     case ABORT: quern_text_add(text, "rank %d has aborted the group", rank); break;
-    case OUTSIDER:
-        quern_text_add(text, "the group is being formed with %u ranks, and rank %d expects more", segment->ranks, rank);
-        break;
+    default: quern_text_add(text, "the group is being formed with %u ranks, and rank %d expects more", segment->ranks, rank);
     }
 }
 

@@ -81,9 +81,9 @@ static struct quern_segment *map_segment(int descriptor, const struct stat *file
 void quern_release_segment(struct quern_segment *segment) {
     pthread_mutex_lock(&mappings.lock);
     struct mapping **link = &mappings.first;
-    while (*link && (*link)->segment != segment) link = &(*link)->next;
+    while ((*link)->segment != segment) link = &(*link)->next;
     struct mapping *mapping = *link;
-    if (mapping && --mapping->users == 0) {
+    if (--mapping->users == 0) {
         *link = mapping->next;
         munmap(mapping->segment, mapping->bytes);
         free(mapping);

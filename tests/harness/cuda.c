@@ -62,13 +62,16 @@ const struct cuda_driver *cuda(void) {
     return &driver;
 }
 
-long long cuda_launches(void) {
-    struct emulator_statistics statistics = {0};
+static struct emulator_statistics count(void) {
+    struct emulator_statistics statistics = {.launches = -1ull, .blocks = -1ull};
     cuda();
-    if (!emulator_statistics) return -1;
-    emulator_statistics(&statistics);
-    return (long long)statistics.launches;
+    if (emulator_statistics) emulator_statistics(&statistics);
+    return statistics;
 }
+
+long long cuda_launches(void) { return (long long)count().launches; }
+
+long long cuda_blocks(void) { return (long long)count().blocks; }
 
 void cuda_check(int result, const char *call) {
     check(result == 0, "%s returned %d", call, result);

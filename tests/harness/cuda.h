@@ -37,8 +37,9 @@ struct cuda_driver {
     int (*cuLaunchHostFunc)(void *stream, cuda_host_function *function, void *user);  /* NULL on the emulator */
 };
 
-/* The number of kernels that this process has launched, counted by the emulator; -1 with a driver that does not count. */
+/* The kernels that this process has launched, and their blocks, counted by the emulator; -1 with a driver that does not count. */
 long long cuda_launches(void);
+long long cuda_blocks(void);
 
 /* The driver, opened on first use; the test fails when it or one of its functions is missing. */
 const struct cuda_driver *cuda(void);

@@ -105,6 +105,19 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
     return fails(FAILING_THREADS, "pthread_create") ? EAGAIN : __real_pthread_create(thread, attributes, run, user);
 }
 
+/* ---- libraries ---- */
+
+void *__real_dlopen(const char *name, int flags);
+void *__wrap_dlopen(const char *name, int flags);
+
+/* Another name in place of one that must fail, so that dlerror has a reason. */
+void *__wrap_dlopen(const char *name, int flags) {
+    if (!failing.is_armed || failing.calls != FAILING_LIBRARIES) return __real_dlopen(name, flags);
+    failing.seen++;
+    failing.failed = "dlopen";
+    return __real_dlopen("a library that does not exist", flags);
+}
+
 /* ---- the driver: tests/emulator/libcuda.cpp ---- */
 
 struct emulator {

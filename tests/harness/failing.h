@@ -1,15 +1,15 @@
 /*
  * Makes one call that the library makes fail: the k-th allocation, thread or call of the GPU's driver (the emulator's) of the
- * calling thread.  Needs a program that is linked with $failing_calls: tests/tests.ninja.
+ * calling thread, or every library that the thread opens.  Needs a program that is linked with $failing_calls: tests/tests.ninja.
  */
 #ifndef HARNESS_FAILING_H
 #define HARNESS_FAILING_H
 
 #include <stdbool.h>
 
-enum failing_calls { FAILING_MEMORY, FAILING_THREADS, FAILING_DRIVER };
+enum failing_calls { FAILING_MEMORY, FAILING_THREADS, FAILING_DRIVER, FAILING_LIBRARIES };
 
-/* From now on the call with this number fails; 0: none.  error: CUresult, for the driver's calls. */
+/* From now on the call with this number fails, of FAILING_LIBRARIES each; 0: none.  error: CUresult, for the driver's calls. */
 void failing_begin(enum failing_calls calls, long number, int error);
 
 /* Ends that.  Returns how many calls there were; *failed: the function that failed, or NULL. */

@@ -4,6 +4,7 @@
  *
  * Runs on: cpu, emulated, gpu; kernels of adam.
  */
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -102,6 +103,64 @@ static void check_each_number(const struct test_device *device, const struct que
 
 Test(adam_control, each_number_alone) {
     for_each_adam_row(check_each_number);
+}
+
+/*
+ * Numbers that are infinite or NaN, in tensors long enough for the faster kernel of 16-bit values that a CPU has.  The NaN has the
+ * bits that stochastic rounding could carry into a number.
+ */
+static void check_odd_number(const struct test_device *device, const struct quern_kernel *row, quern_adam_control control,
+                             quern_adam_eps_mode mode) {
+    static const int64_t counts[] = {600, 70};
+    quern_adam_args args = adam_args_of(row);
+    args.control = control, args.eps_mode = mode;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, COUNT(counts));
+    adam_check_step(device, &problem, row->name);
+    for (int64_t i = 0; i < counts[0] && control.lr; i++)
+        check(!isfinite(adam_value_at(&problem, 0, ARENA_PARAM, i)), "%s: element %d is a number", row->name, (int)i);
+    adam_free(&problem);
+}
+
+Test(adam_control, numbers_that_are_none) {
+    static const uint32_t largest_nan = 0x7FFFFFFF, negative_nan = 0xFFFFFFFF;
+    static const float infinite = INFINITY, zero = 0;
+    float odd[3] = {infinite};
+    memcpy(&odd[1], &largest_nan, sizeof *odd);
+    memcpy(&odd[2], &negative_nan, sizeof *odd);
+    for (int full = 0; full < 2; full++) {
+        const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, full);
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        for (size_t i = 0; i < COUNT(odd); i++) {
+            check_odd_number(&device, row, (quern_adam_control){.lr = &odd[i]}, QUERN_EPS_OUTSIDE);
+            check_odd_number(&device, row, (quern_adam_control){.clip = &odd[i]}, QUERN_EPS_INSIDE);
+            check_odd_number(&device, row, (quern_adam_control){.grad_scale = &odd[i]}, QUERN_EPS_OUTSIDE);
+        }
+        check_odd_number(&device, row, (quern_adam_control){.grad_scale = &zero}, QUERN_EPS_OUTSIDE);
+        device_close(&device);
+    }
+}
+
+/* The largest values of the fields: the decay becomes infinite, and a multiplier of 0 makes it NaN. */
+static void check_largest_fields(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {600};
+    if (row->key.adam.m != QUERN_BF16 || row->key.adam.v != QUERN_BF16) return;
+    for (int i = 0; i < 6; i++) {
+        quern_adam_args args = adam_args_of(row);
+        args.eps_mode = i % 2 ? QUERN_EPS_INSIDE : QUERN_EPS_OUTSIDE;
+        if (i / 2 == 0) args.eps = (double)FLT_MAX;
+        if (i / 2 > 0) args.lr = 1e30, args.weight_decay = 1e30, args.use_multipliers = 1;
+        struct adam_problem problem;
+        adam_make(&problem, &args, counts, 1);
+        problem.tensors[0].lr_multiplier = i / 2 == 1 ? 1 : 0;
+        adam_check_step(device, &problem, row->name);
+        adam_free(&problem);
+    }
+}
+
+Test(adam_control, the_largest_fields) {
+    for_each_adam_row(check_largest_fields);
 }
 
 /* A step counter on the device gives the same bits as one on the host, also beyond 32 bits. */

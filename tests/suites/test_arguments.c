@@ -203,6 +203,8 @@ Test(arguments, cross_entropy_options) {
     CROSS_ENTROPY_MISTAKE((a->padded_vocab = VOCAB + 2, a->grad_stride = VOCAB + 1), QUERN_INVALID_SHAPE, "grad_stride");
     CROSS_ENTROPY_MISTAKE((a->padded_vocab = VOCAB + 1, a->grad = call.logits.data), QUERN_INVALID_SHAPE,
                           "logits_stride is 50 (0 means vocab): expected at least padded_vocab, 51");
+    CROSS_ENTROPY_MISTAKE((a->padded_vocab = VOCAB + 2, a->grad = call.logits.data, a->logits_stride = VOCAB + 1),
+                          QUERN_INVALID_SHAPE, "logits_stride is 51: expected at least padded_vocab, 52");
     CROSS_ENTROPY_MISTAKE(a->lse = OFF(call.lse.data), QUERN_INVALID_ARGUMENT, "lse");
     CROSS_ENTROPY_MISTAKE(a->log_prob = OFF(call.log_prob.data), QUERN_INVALID_ARGUMENT, "log_prob");
     CROSS_ENTROPY_MISTAKE(a->entropy = OFF(call.entropy.data), QUERN_INVALID_ARGUMENT, "entropy");

@@ -289,6 +289,16 @@ Test(barrier_cuda, what_follows_a_failure_ends_at_once) {
     gpu_group_close(&group);
 }
 
+/* Only the kernel of the last rank has given up when the first rank asks. */
+Test(barrier_cuda, the_kernel_that_gave_up_is_found) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 2, .timeout = 0.2);
+    check_ok(quern_barrier(group.group[1], NULL, group.device[1].stream));
+    gpu_group_synchronize(&group);
+    expect_poison(&group, QUERN_PEER_TIMEOUT, (const char *const[]){"rank 1 waited 0.", " s on its GPU for rank 0 (", NULL});
+    gpu_group_close(&group);
+}
+
 static void run_other_members(bool multicast) {
     struct gpu_group group;
     static const int some[] = {0, 1};
@@ -311,6 +321,33 @@ static void run_other_members(bool multicast) {
 Test(barrier_cuda, other_members_are_another_call) { run_other_members(false); }
 
 Test(barrier_cuda, other_members_are_another_call_with_multicast) { run_other_members(true); }
+
+/* ---- parts of a group whose ranks one thread drives ---- */
+
+/* The thread forms the groups of all colours of its ranks; a negative colour has none. */
+Test(barrier_cuda, a_thread_splits_its_ranks_by_colour) {
+    static const int colours[] = {7, 2, -1, 7, 2, 7}, keys[] = {0, 1, 0, -1, 0, 5};
+    static const struct {
+        int rank, size;
+    } expected[] = {{1, 3}, {1, 2}, {-1, -1}, {0, 3}, {0, 2}, {2, 3}};
+    struct gpu_group group;
+    quern_group *parts[6];
+    gpu_group_open(&group, .ranks = 6, .machine.devices = 3);
+    check_ok(quern_group_split(group.group, 6, colours, keys, parts));
+    for (int rank = 0; rank < 6; rank++) {
+        check(!parts[rank] == (colours[rank] < 0), "rank %d has the part %p", rank, (void *)parts[rank]);
+        check(quern_group_rank(parts[rank]) == expected[rank].rank && quern_group_size(parts[rank]) == expected[rank].size,
+              "rank %d is rank %d of %d", rank, quern_group_rank(parts[rank]), quern_group_size(parts[rank]));
+    }
+    for (int rank = 0; rank < 6; rank++)
+        if (parts[rank]) check_ok(quern_barrier(parts[rank], NULL, group.device[rank].stream));
+    gpu_group_synchronize(&group);
+    for (int rank = 0; rank < 6; rank++) {
+        if (parts[rank]) check_ok(quern_group_status(parts[rank]));
+        check_ok(quern_group_destroy(parts[rank]));
+    }
+    gpu_group_close(&group);
+}
 
 /* ---- abort and report, while the thread that drives the GPUs waits for them ---- */
 

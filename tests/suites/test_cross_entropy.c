@@ -95,6 +95,22 @@ Test(cross_entropy, only_what_is_wanted_is_written) {
     for_each_cross_entropy_row(check_wanted);
 }
 
+/* A GPU divides a single long row among its multiprocessors; here its stages run without the one for the gradient. */
+Test(cross_entropy, a_long_row_without_its_gradient) {
+    static const quern_dtype dtypes[] = {QUERN_F32, QUERN_F16, QUERN_BF16};
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    for (size_t i = 0; i < COUNT(dtypes); i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = dtypes[i], .rows = 1, .vocab = 20011, .placement = NO_GRAD,
+                                                         .reduction = QUERN_REDUCTION_MEAN, .outputs = WANT_WHAT_IS_FREE);
+        cross_entropy_check_case(&device, &c);
+        c.placement = OUT_OF_PLACE;
+        cross_entropy_check_case(&device, &c);
+    }
+    device_close(&device);
+}
+
 /* ---- shapes ---- */
 
 static void check_vocabs(const struct test_device *device, const struct quern_kernel *row) {

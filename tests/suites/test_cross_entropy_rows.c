@@ -162,6 +162,19 @@ Test(cross_entropy_rows, masked_rows) {
     check_everywhere(mask_rows);
 }
 
+/* Infinite rows that no report counts. */
+static void check_without_report(const struct test_device *device, const struct quern_kernel *row) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 5, .vocab = 70,
+                                                     .reduction = QUERN_REDUCTION_MEAN, .no_report = true);
+    check_edited(device, &c, mask_rows);
+    c.shards = 2;
+    check_edited(device, &c, mask_rows);
+}
+
+Test(cross_entropy_rows, masked_rows_without_a_report) {
+    for_each_cross_entropy_row(check_without_report);
+}
+
 static void mask_labels(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     for (int64_t r = 1; r < c->rows; r += 2)
         cross_entropy_set_logit(c, inputs, r, cross_entropy_get_label(c, inputs, r), (double)-INFINITY);

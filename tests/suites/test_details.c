@@ -79,8 +79,12 @@ Test(details, a_combination_that_no_kernel_has) {
     check_detail(quern_adam(device.quern, &args, NULL, 0, device.stream), QUERN_NO_KERNEL,
                  "`./quern gen add adam_pf32_gf16_me5m2_vf16_full`");
     check(strstr(error_detail(), device.kind == QUERN_CPU ? " on cpu" : " on cuda:0"), "%s", error_detail());
-    char walk[4096];
+    static char walk[1 << 16];
     check(quern_adam_explain(device.quern, &args, walk, sizeof walk) > 255, "the explanation is short: %s", walk);
+    /* The library has this one with a master copy only. */
+    args.param_dtype = args.m_dtype = QUERN_BF16, args.grad_dtype = args.v_dtype = QUERN_F32;
+    check(quern_adam_explain(device.quern, &args, walk, sizeof walk) < sizeof walk &&
+          strstr(walk, ": master is f32, the request has none\n"), "%s", walk);
     device_close(&device);
 }
 

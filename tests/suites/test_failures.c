@@ -375,6 +375,22 @@ Test(failures, blas) {
     close_all();
 }
 
+/* The detail lists every library that was tried, and the loader's reason against the last one. */
+Test(failures, no_library_has_a_blas) {
+    const char *failed, *names[] = {"libopenblas.so.0, libblis.so.4, libmkl_rt.so.2, libcblas.so.3: ",
+                                    "libcublas.so.13, libcublas.so.12: "};
+    open_all(0);
+    blas = UNTOUCHED;
+    failing_begin(FAILING_LIBRARIES, 0, 0);
+    const quern_status status = open_blas();
+    const long opened_libraries = failing_end(&failed);
+    check(status == QUERN_NOT_SUPPORTED && blas == UNTOUCHED, "%s", quern_status_string(status));
+    check(opened_libraries == (device.kind == QUERN_CPU ? 4 : 2), "%ld libraries", opened_libraries);
+    check(strstr(error_detail(), names[device.kind != QUERN_CPU]) && strstr(error_detail(), "a library that does not exist: "), "%s",
+          error_detail());
+    close_all();
+}
+
 /* ---- Adam ---- */
 
 enum { TENSOR_COUNT = 600, PARTS = 5, TENSOR_BYTES = 4 };

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -23,6 +25,8 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "os/process.h"
+#include "ranks/describe.h"
+#include "ranks/segment.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -370,6 +374,38 @@ Test(group, refuses_ranks_that_disagree) {
     CHECK_BOTH(.count = 2, .function = disagree_on_ranks);
     CHECK_BOTH(.count = 2, .function = disagree_on_epochs);
     CHECK_BOTH(.count = 2, .function = come_without_a_place);
+}
+
+/* The file of a group that another version of the library is forming, as its maker holds it. */
+static struct quern_segment *make_foreign_file(const char *path, int *descriptor) {
+    const off_t bytes = (off_t)quern_segment_bytes(2);
+    *descriptor = shm_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    check(*descriptor >= 0 && ftruncate(*descriptor, bytes) == 0 && flock(*descriptor, LOCK_SH) == 0, "no file %s", path);
+    struct quern_segment *segment = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *descriptor, 0);
+    check(segment != MAP_FAILED, "no memory");
+    segment->ranks = 2, segment->layout = 1 << 20, segment->state = QUERN_SEGMENT_FORMING;
+    memcpy(&segment->magic, "qnrgroup", sizeof segment->magic);
+    return segment;
+}
+
+Test(group, refuses_one_of_another_version) {
+    char path[64];
+    int descriptor;
+    snprintf(path, sizeof path, "/quern.version.%d", (int)getpid());
+    struct quern_segment *segment = make_foreign_file(path, &descriptor), before = *segment;
+    quern_group *group = UNTOUCHED;
+    quern_device *device = open_cpu();
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.name = path + strlen("/quern."), args.ranks = 2, args.device = device, args.timeout = 5;
+    char expected[128];
+    snprintf(expected, sizeof expected, "group %s is being formed by another version of Quern", args.name);
+    check_refused(quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH, expected);
+    check(group == UNTOUCHED && name_exists(args.name), "the file was removed");
+    check(!memcmp(segment, &before, sizeof before) && segment->rank[0].state == QUERN_RANK_ABSENT, "the file was written");
+    munmap(segment, quern_segment_bytes(2));
+    close(descriptor);
+    shm_unlink(path);
+    quern_device_close(device);
 }
 
 /* Ranks 2 and 5 are missing. */
@@ -816,6 +852,22 @@ static quern_status report_epochs(struct rank *rank) {
     check_line(rank, report, "rank 1: process %d, cpu:0, last in quern_barrier, epoch 2\n", (int)getpid());
     rank_line_up(rank);
     return quern_group_destroy(group);
+}
+
+/* Memory that the ranks share may hold anything: a report reads nothing beyond its tables. */
+Test(group, reports_tags_of_no_known_call) {
+    static const struct {
+        uint32_t tag;
+        const char *text;
+    } tags[] = {{0, "no call"}, {(uint32_t)QUERN_IN_BARRIER << 24 | QUERN_PHASE_EXIT << 16, "quern_barrier (exit)"},
+                {(uint32_t)QUERN_COLLECTIVES << 24, "a call of another version"}, {0xFFFFFFFF, "a call of another version"},
+                {(uint32_t)QUERN_IN_SPLIT << 24 | QUERN_PHASES << 16, "quern_group_split"}};
+    for (size_t i = 0; i < COUNT(tags); i++) {
+        char words[64];
+        struct quern_text text = quern_text_begin(words, sizeof words);
+        quern_describe_tag(&text, tags[i].tag);
+        check(!strcmp(words, tags[i].text), "tag %x is \"%s\"", (unsigned)tags[i].tag, words);
+    }
 }
 
 Test(group, reports_epochs_from_the_first_one) {

@@ -326,6 +326,25 @@ Test(linear_cross_entropy, no_rows) {
     check_layer(SHAPE(.rows = 0, .accumulate = true));
 }
 
+/* No product without elements is asked for: of no rows that d_hidden has, of no width, of no vocab. */
+Test(linear_cross_entropy, no_empty_products) {
+    static const struct {
+        int64_t rows, vocab, width;
+        bool wants_weight;
+        int products;
+    } cases[] = {{0, 150, 24, false, 0}, {0, 150, 24, true, 1}, {70, 150, 0, true, 5}, {0, 0, 24, true, 0}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct layer layer;
+        open_layer(&layer, SHAPE(.rows = cases[i].rows, .vocab = cases[i].vocab, .width = cases[i].width, .padding = 3,
+                                 .chunk_rows = 16));
+        if (!cases[i].wants_weight) layer.args.d_weight = NULL;
+        if (!cases[i].width) layer.args.d_hidden = layer.d_weight.data;  /* matrices without columns do not overlap */
+        check_ok(run_layer(&layer));
+        check(layer.products.made == cases[i].products, "case %zu: %d products", i, layer.products.made);
+        close_layer(&layer);
+    }
+}
+
 /* Only the requested gradients: neither, and one of them. */
 Test(linear_cross_entropy, gradients_are_wanted_or_not) {
     for (int wanted = 0; wanted < 4; wanted++) {

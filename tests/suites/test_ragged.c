@@ -696,6 +696,38 @@ static quern_status ask_workspace(struct rank *rank) {
     return QUERN_OK;
 }
 
+/* A rank that sends to itself alone needs no room to pass its input to other processes, however long the input is. */
+static quern_status send_to_itself(struct rank *rank) {
+    enum { ROWS = 3 << 19 };
+    quern_group *group = rank_group(rank, 20);
+    const int both[] = {0, 1}, offset[2] = {0}, size[2] = {ROWS, 0};
+    size_t together, alone, room = 1 << 16;
+    void *workspace;
+    unsigned char *input = malloc(ROWS), *output = calloc(1, ROWS);
+    rank_check(rank, input && output, "no memory");
+    for (int i = 0; i < ROWS; i++) input[i] = (unsigned char)random_bits(6, (uint64_t)i);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args.members = both, args.member_count = 2, args.row_bytes = args.updates = 1;
+    args.input = input, args.output = output, args.input_rows = args.output_rows = ROWS;
+    args.input_offsets = args.output_offsets = offset, args.send_sizes = args.recv_sizes = size;
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &together));
+    args.members = &rank->rank, args.member_count = 1;
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &alone));
+    rank_check(rank, together > 1 << 19 && alone <= room, "%zu bytes for two ranks, %zu for one", together, alone);
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &room, &workspace));
+    rank_ok(rank, quern_ragged_all_to_all(group, &args, workspace, alone, NULL));
+    rank_check(rank, !memcmp(input, output, ROWS), "other rows arrived");
+    rank_ok(rank, quern_symmetric_free(group, workspace, NULL));
+    free(input);
+    free(output);
+    return quern_group_destroy(group);
+}
+
+Test(ragged, a_rank_that_sends_to_itself) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = send_to_itself);
+}
+
 Test(ragged, nothing_needs_no_workspace) {
     check_ranks(.kind = RANK_THREADS, .count = 3, .function = ask_workspace);
     check_ranks(.kind = RANK_PROCESSES, .count = 1, .function = ask_workspace);

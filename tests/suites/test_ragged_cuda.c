@@ -246,6 +246,45 @@ Test(ragged_cuda, large_and_small_slices) {
     close_bench(&bench);
 }
 
+/* The driver copies pageable memory in pieces of 64 KiB. */
+Test(ragged_cuda, metadata_of_several_pieces) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    struct ragged_case c;
+    gpu_group_open(&group, .ranks = 2);
+    gpu_ragged_open(&bench, &group, POOL, 4 * WORKSPACE);
+    open_case(&c, &bench, 4200, (struct ragged_choice){.row_bytes = 4, .updates = 4200, .largest = 2, .everyone = true}, false);
+    c.is_int64 = true;
+    gpu_ragged_run(&bench, &c, METADATA_ON_HOST);
+    ragged_case_close(&c);
+    close_bench(&bench);
+}
+
+/* A call uses as many blocks as its bytes can occupy, of those that it may use. */
+Test(ragged_cuda, small_exchanges_use_few_blocks) {
+    static const struct {
+        int64_t rows;
+        int multiprocessors, blocks;
+    } cases[] = {{10, 4, 1}, {10, 0, 1}, {5000, 4, 3}, {5000, 2, 2}, {5000, 1, 1}, {5000, 0, 3}};
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    static const int32_t none[1] = {0};
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = 1, .machine.multiprocessors = 8});
+    for (size_t i = 0; i < COUNT(cases) && cuda_blocks() >= 0; i++) {
+        quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+        args.row_bytes = 8, args.updates = 1, args.multiprocessors = cases[i].multiprocessors;
+        args.input_rows = args.output_rows = cases[i].rows;
+        args.input = bench.pool[0][RAGGED_PRIVATE], args.output = bench.pool[0][RAGGED_SYMMETRIC];
+        args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
+        const long long before = cuda_blocks();
+        check_ok(quern_ragged_all_to_all(group.group[0], &args, bench.workspace[0], WORKSPACE, group.device[0].stream));
+        gpu_group_synchronize(&group);
+        check(cuda_blocks() - before == cases[i].blocks, "%d rows, %d multiprocessors: %lld blocks, expected %d", (int)cases[i].rows,
+              cases[i].multiprocessors, cuda_blocks() - before, cases[i].blocks);
+    }
+    close_bench(&bench);
+}
+
 Test(ragged_cuda, nothing_to_send) {
     struct gpu_group group;
     struct gpu_ragged bench;
@@ -401,6 +440,16 @@ Test(ragged_cuda, metadata_on_the_host_cannot_be_captured) {
     check(strstr(error_detail(), "captured"), "the reason is \"%s\"", error_detail());
     gpu_group_end_capture(&group, &replay);
     gpu_group_close_replay(&group, &replay);
+    /* Neither is what a refused call tells the other ranks: the graph of one is empty. */
+    quern_ragged_all_to_all_args bad = args;
+    bad.check_overlap = 2;
+    gpu_group_begin_capture(&group);
+    check_status(quern_ragged_all_to_all(group.group[0], &bad, bench.workspace[0], WORKSPACE, group.device[0].stream),
+                 QUERN_INVALID_ARGUMENT);
+    gpu_group_end_capture(&group, &replay);
+    gpu_group_replay(&group, &replay, 1);
+    gpu_group_close_replay(&group, &replay);
+    for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
     gpu_ragged_run(&bench, &c, METADATA_ON_HOST);  /* the group is still usable */
     ragged_case_close(&c);
     close_bench(&bench);

@@ -193,6 +193,14 @@ Test(sizes, cross_entropy_without_rows) {
     workspace = take();
     check_ok(call_loss());
     walk_fields(&(struct walk){"no rows", &loss, (struct field[]){LOSS(rows, 0), LOSS(vocab, 0)}, 2, ask_loss, {call_loss}});
+    loss.logits_stride = ((int64_t)1 << 46) + 1;
+    check_status(call_loss(), QUERN_INVALID_SHAPE);
+    check(strstr(error_detail(), "args.logits_stride is 70368744177665 with args.rows 0: expected at most 70368744177664,"), "%s",
+          error_detail());
+    /* No row has a value of grad_loss, so nothing is subtracted from its address. */
+    loss.logits_stride = 0, loss.reduction = QUERN_REDUCTION_NONE;
+    loss.grad_loss = (const float *)(UINTPTR_MAX - 63), loss.grad_loss_stride = -(1 << 20);
+    check_ok(call_loss());
     close_arena();
 }
 

@@ -571,6 +571,46 @@ Test(symmetric, ranks_vote_on_what_they_have_registered) {
     check_ranks(.kind = RANK_THREADS, .count = 4, .function = vote, .shared_bytes = 4096);
 }
 
+/* Rank 0 registers one range again and again, each time together with another range of rank 1. */
+static quern_status register_one_with_many(struct rank *rank) {
+    enum { MANY = 100, BYTES = 64 };
+    quern_group *group = rank_group(rank, 20);
+    char *memory = calloc(MANY, BYTES);
+    uint64_t ids[MANY];
+    for (int i = 0; i < MANY; i++) {
+        char *mine = memory + (rank->rank ? i * BYTES : 0);
+        register_range(rank, group, mine, BYTES);
+        ids[i] = id_of(rank, group, mine);
+    }
+    for (int i = 0; i < MANY; i++)
+        rank_check(rank, quern_symmetric_resolve(member_of(rank, group), ids[i], 5, 1, rank->rank) ==
+                   memory + (rank->rank ? i * BYTES : 0) + 5, "registration %d has gone", i);
+    meet(rank, group);
+    rank_ok(rank, quern_group_destroy(group));
+    free(memory);
+    return QUERN_OK;
+}
+
+Test(symmetric, a_range_may_be_registered_with_many_others) {
+    check_ranks(.kind = RANK_THREADS, .count = 2, .function = register_one_with_many);
+}
+
+/* Of a group that has made no symmetric memory yet. */
+static quern_status free_what_there_is_not(struct rank *rank) {
+    quern_group *group = rank_group(rank, 20);
+    char memory[8];
+    rank_status(rank, quern_symmetric_free(group, memory, NULL), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "pointer is not in symmetric memory of the group");
+    rank_status(rank, quern_symmetric_unregister(group, memory, NULL), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "pointer is not in symmetric memory of the group");
+    refuse_peer(rank, group, memory, 0, "not in symmetric memory of the group");
+    return quern_group_destroy(group);
+}
+
+Test(symmetric, a_group_without_any) {
+    check_both_kinds(1, free_what_there_is_not, NULL);
+}
+
 /* Rank 1 registers a range that overlaps another; every rank gets the error. */
 static void refuse_range(struct rank *rank, quern_group *group, char *usual, size_t usual_bytes, char *other, size_t other_bytes,
                          quern_status status, const char *why) {

@@ -127,12 +127,13 @@ static inline struct vector_pair usual_updates(struct vector_pair m, struct vect
 
 static inline int is_finite(float x) { return x - x == 0; }
 
-/* These are numbers too: rounding might carry the bits of a NaN into a number. */
+/*
+ * Other values that are infinite or NaN reach a stored value, where the search finds them.  But rounding may carry the bits of a NaN
+ * into a number, and the numbers of control may be NaN of such bits.
+ */
 static inline int is_usual(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct constants *c) {
-    return step->stochastic_param && step->stochastic_v && !step->stochastic_m && !c->has_l2_decay && !c->eps_inside &&
-           step->eps >= 0 && is_finite(step->eps) && is_finite(step->step_size * tensor->lr_multiplier) &&
-           is_finite(step->decoupled_decay * tensor->lr_multiplier * tensor->weight_decay_multiplier) &&
-           is_finite(step->grad_factor) && is_finite(step->inverse_sqrt_bias2);
+    return step->stochastic_param && step->stochastic_v && !step->stochastic_m && !c->has_l2_decay &&
+           is_finite(step->step_size * tensor->lr_multiplier) && is_finite(step->grad_factor);
 }
 
 /* The largest v and twice the largest magnitude of the parameters, as stored. */

@@ -272,7 +272,7 @@ static quern_status create_plans(struct quern_membership *const *members, int co
     void *states[QUERN_RANK_LIMIT];
     for (int i = 0; i < count; i++) {
         made[i] = malloc(sizeof *made[i]);
-        if (!made[i] && calls[i].refused == QUERN_OK)
+        if (!made[i])
             calls[i].refused = quern_fail(members[i]->device, QUERN_OUT_OF_MEMORY, "no memory for a plan");
     }
     quern_status status = members[0]->transport->ragged->plan_create(calls, count, states);

@@ -138,7 +138,7 @@ static bool places_agree(const struct creation *creation, const struct quern_rag
         const int peer = call->rank_at[place];
         const struct terms *terms = &creation->all_terms[peer];
         bool same = terms->output_id == mine->output_id && terms->output_offset == mine->output_offset;
-        if (same || !call->row_bytes || !has_rows(inbox + place * call->updates, call->updates)) continue;
+        if (same || !has_rows(inbox + place * call->updates, call->updates)) continue;
         *report = (struct quern_slice_report){.fault = QUERN_SLICE_OUTPUT_PLACE, .rank = call->member->rank, .peer = peer};
         return false;
     }
