@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from gen import spec  # noqa: E402
-from mutation import coverage, equivalent, sample  # noqa: E402
+from mutation import coverage, equivalent, operators, sample  # noqa: E402
 from mutation.operators import Site  # noqa: E402
 from mutation.trees import FURTHER, Tree, all_jobs, name_of  # noqa: E402
 from runner import devices  # noqa: E402
@@ -84,6 +84,8 @@ class Judges:
             having = [each for each, files in self.lines.items() if f"generated/{operation}" in files]
         else:
             having = [each for each, files in self.lines.items() if site.line in files.get(site.file, ())]
+            if not having and not operators.is_in_function(site, (ROOT / site.file).read_bytes()):
+                having = self._users(site.file)
         chosen: dict[tuple[str, str], str] = {}
         for configuration, suite in having:
             kind = configuration.split()[0]
@@ -92,6 +94,15 @@ class Judges:
             chosen[configuration if kind == "driver" else kind, suite] = f"{configuration}: {suite}"  # the last target is the best
         kinds = ("cpu",) if group == "cpu" else ("cpu", "ranks", "driver", "emulated")
         return [name for name in chosen.values() if name in self.jobs and name.startswith(kinds)]
+
+    def _users(self, file: str) -> list[tuple[str, str]]:
+        """The suites that execute a part of a file; if it has no code, a part of its folder."""
+        for pattern in (file, str(Path(file).parent / "*")):
+            having = [each for each, files in self.lines.items()
+                      if any(lines and fnmatch.fnmatch(name, pattern) for name, lines in files.items())]
+            if having:
+                return having
+        return []
 
     def _of_kernel(self, site: Site) -> list[str]:
         for target in TARGETS:

@@ -24,7 +24,8 @@ KINDS = ("oracle", "cpu", "ranks", "driver", "emulated")
 FURTHER = (
     ("src/ranks/*", "data races of ranks"), ("src/ranks/*", "faults of ranks"), ("src/ranks/*", "meeting place of ranks"),
     ("src/ranks/symmetric/*", "symmetric memory of ranks"), ("src/os/*", "faults of ranks"), ("src/os/unload.c", "unloading"),
-    ("src/runtime/threads.c", "unloading"), ("src/runtime/pack.c", "kernel pack"),
+    ("src/runtime/threads.c", "unloading"), ("src/runtime/pack*", "kernel pack"), ("src/*_select.c", "kernel pack"),
+    ("src/adam/adam_legality.c", "kernel pack"),
     ("src/kernels/collective.h", "data races of ranks"),
     ("src/kernels/cuda/barrier*", "data races of GPU ranks"), ("src/kernels/cuda/ragged*", "data races of GPU ranks"),
     ("src/kernels/cuda/cross_entropy*", "data races"), ("src/kernels/cuda/cluster*", "data races"),

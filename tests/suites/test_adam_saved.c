@@ -36,9 +36,9 @@ static unsigned char *save(struct adam_session *session, size_t *bytes) {
 
 /* ---- the documented bytes ---- */
 
-static void check_layout(const struct test_device *device, const struct quern_kernel *row) {
+static void check_layout_of(const struct test_device *device, const struct quern_kernel *row, int32_t amsgrad) {
     quern_adam_args args = adam_args_of(row);
-    args.step = 123456789012, args.seed = 0xFEDCBA9876543210;
+    args.amsgrad = amsgrad, args.step = 123456789012, args.seed = 0xFEDCBA9876543210;
     struct adam_problem problem;
     adam_make(&problem, &args, counts, COUNT(counts));
     const size_t wanted = adam_saved_write(&problem.args, NULL);
@@ -56,6 +56,11 @@ static void check_layout(const struct test_device *device, const struct quern_ke
     free(expected);
     adam_session_close(&session);
     adam_free(&problem);
+}
+
+/* A full row has the option; the others do not. */
+static void check_layout(const struct test_device *device, const struct quern_kernel *row) {
+    for (int32_t amsgrad = 0; amsgrad <= adam_args_of(row).amsgrad; amsgrad++) check_layout_of(device, row, amsgrad);
 }
 
 Test(adam_saved, every_byte_is_as_documented) {
@@ -129,8 +134,9 @@ static void check_loaded(const struct test_device *device, struct adam_problem *
 }
 
 /* After a few steps: save, load elsewhere, save again; both saved states are equal. */
-static void check_round_trip(const struct test_device *device, const struct quern_kernel *row) {
-    const quern_adam_args args = adam_args_of(row);
+static void check_round_trip_of(const struct test_device *device, const struct quern_kernel *row, int32_t amsgrad) {
+    quern_adam_args args = adam_args_of(row);
+    args.amsgrad = amsgrad;
     struct adam_problem problem, other;
     struct adam_session session;
     adam_make(&problem, &args, counts, COUNT(counts));
@@ -151,6 +157,10 @@ static void check_round_trip(const struct test_device *device, const struct quer
     free(again);
     adam_free(&problem);
     adam_free(&other);
+}
+
+static void check_round_trip(const struct test_device *device, const struct quern_kernel *row) {
+    for (int32_t amsgrad = 0; amsgrad <= adam_args_of(row).amsgrad; amsgrad++) check_round_trip_of(device, row, amsgrad);
 }
 
 Test(adam_saved, what_is_loaded_is_saved_as_it_was) {
@@ -185,14 +195,15 @@ Test(adam_saved, step_and_seed_are_given_back_each_alone) {
 
 /* ---- conversions ---- */
 
-/* Steps on one row, saved, then loaded into the types of every other row with the same parameters. */
-static void check_conversion(const struct test_device *device, const struct quern_kernel *from, const struct quern_kernel *to) {
+/* The state of one row, loaded into the types of another one with the same parameters.  Bits of amsgrad: of the first, the second. */
+static void check_conversion(const struct test_device *device, const struct quern_kernel *from, const struct quern_kernel *to,
+                             int32_t amsgrad) {
     char what[512];
-    snprintf(what, sizeof what, "%s loaded into %s", from->name, to->name);
+    snprintf(what, sizeof what, "%s loaded into %s, amsgrad %d", from->name, to->name, (int)amsgrad);
     /* Smaller than a scale can make them large. */
     static const float tiny[QUERN_SCALE_BLOCK] = {0x1p-126f, 0x1.8p-122f, 0x1p-140f, 0x1p-149f};
-    const quern_adam_args from_args = adam_args_of(from);
-    quern_adam_args to_args = adam_args_of(to);
+    quern_adam_args from_args = adam_args_of(from), to_args = adam_args_of(to);
+    from_args.amsgrad = amsgrad & 1, to_args.amsgrad = amsgrad >> 1;
     to_args.seed = 1;
     struct adam_problem problem, other;
     adam_make(&problem, &from_args, counts, COUNT(counts));
@@ -228,11 +239,25 @@ Test(adam_saved, any_precision_into_any_other) {
         if (!stands_for_others(from)) continue;
         for (const struct quern_kernel *to = next_adam_row(NULL); to; to = next_adam_row(to)) {
             if (!stands_for_others(to) || (test_is_small() && seen++ % 5)) continue;
-            check_conversion(&device, from, to);
+            check_conversion(&device, from, to, adam_args_of(from).amsgrad + 2 * adam_args_of(to).amsgrad);
             pairs++;
         }
     }
     check(pairs > 100, "only %d pairs", pairs);
+    device_close(&device);
+}
+
+/* The largest v begins as v, is kept, or is left out. */
+Test(adam_saved, amsgrad_begins_and_ends) {
+    static const quern_dtype dtypes[] = {QUERN_BF16, QUERN_E4M3, QUERN_F16};
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    for (size_t i = 0; i < COUNT(dtypes) * COUNT(dtypes); i++) {
+        const quern_dtype from = dtypes[i / COUNT(dtypes)], to = dtypes[i % COUNT(dtypes)];
+        for (int32_t amsgrad = 0; amsgrad < 4; amsgrad++)
+            check_conversion(&device, find_adam_row(QUERN_BF16, QUERN_BF16, from, from, QUERN_REMAINDER, true),
+                             find_adam_row(QUERN_BF16, QUERN_BF16, to, to, QUERN_REMAINDER, true), amsgrad);
+    }
     device_close(&device);
 }
 

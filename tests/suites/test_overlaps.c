@@ -492,6 +492,53 @@ Test(overlaps, adam_with_a_plan) {
     close_arena();
 }
 
+static quern_gradient_norm_args norm;
+
+static quern_status call_norm(void) {
+    return quern_gradient_norm(device.quern, &norm, workspace, workspace_bytes, device.stream);
+}
+
+/*
+ * A plan joins arrays that touch or share memory.  Here gradients lie inside and behind one another, and moments follow them without
+ * a gap.  A number of a norm at each place around them is compared with the arrays themselves.
+ */
+Test(overlaps, joined_arrays_of_a_plan) {
+    enum { TENSORS = 3, BEFORE = 16, END = 800, ROOM_OF_EACH = 512 };
+    static const int64_t counts[TENSORS] = {100, 10, 100};
+    static const struct { int begin, end; bool written; } arrays[] = {
+        {0, 200, false}, {20, 40, false}, {150, 350, false}, {350, 550, true}, {550, 750, true}};
+    static quern_adam_tensor list[TENSORS];
+    open_arena();
+    char *const base = home(0), *const apart = home(10);
+    for (int i = 0; i < TENSORS; i++) {
+        char *const others = apart + i * 3 * ROOM_OF_EACH;
+        list[i] = (quern_adam_tensor){.param = others, .grad = base + arrays[i].begin, .m = others + ROOM_OF_EACH,
+                                      .v = others + 2 * ROOM_OF_EACH, .count = counts[i]};
+    }
+    list[0].m = base + arrays[3].begin, list[0].v = base + arrays[4].begin;
+    adam = (quern_adam_args)QUERN_ADAM_ARGS_INIT;
+    adam.param_dtype = adam.grad_dtype = adam.m_dtype = adam.v_dtype = QUERN_BF16, adam.lr = 1, adam.step = 1;
+    adam.tensors = list, adam.tensor_count = TENSORS;
+    check_ok(quern_adam_plan_create(device.quern, &adam, &plan));
+    norm = (quern_gradient_norm_args)QUERN_GRADIENT_NORM_ARGS_INIT;
+    norm.grad_dtype = QUERN_BF16, norm.plan = plan;
+    check_ok(quern_gradient_norm_workspace(device.quern, &norm, &workspace_bytes));
+    workspace = home(20);
+    for (int at = -BEFORE; at < END; at += 4) {
+        bool meets = false, meets_written = false;
+        for (size_t i = 0; i < COUNT(arrays); i++) {
+            const bool met = at < arrays[i].end && at + 4 > arrays[i].begin;
+            meets |= met, meets_written |= met && arrays[i].written;
+        }
+        norm.grad_scale_pointer = NULL, norm.norm = (float *)(base + at);
+        check(meets == (call_norm() == QUERN_INVALID_ARGUMENT), "args.norm at %d: %s", at, error_detail());
+        norm.grad_scale_pointer = (float *)(base + at), norm.norm = (float *)home(30);
+        check(meets_written == (call_norm() == QUERN_INVALID_ARGUMENT), "args.grad_scale_pointer at %d: %s", at, error_detail());
+    }
+    quern_adam_plan_destroy(plan);
+    close_arena();
+}
+
 /* ---- long lists ---- */
 
 enum { LONG = 200, SHORT = 128 };  /* of four arrays each: the header says 512 arrays */
@@ -524,12 +571,8 @@ Test(overlaps, long_lists) {
 /* ---- gradients ---- */
 
 static quern_gradient gradients[2];
-static quern_gradient_norm_args norm;
 static quern_accumulate_args sum;
 
-static quern_status call_norm(void) {
-    return quern_gradient_norm(device.quern, &norm, workspace, workspace_bytes, device.stream);
-}
 static quern_status call_sum(void) { return quern_accumulate(device.quern, &sum, device.stream); }
 
 Test(overlaps, gradient_norm) {

@@ -166,15 +166,20 @@ static void seal(struct bytes bytes) {
     header->checksum = hash;
 }
 
-static void expect_refused(struct bytes bytes, const char *reason) {
+static quern_status load(struct bytes bytes) {
     char path[] = "/tmp/quern_pack_XXXXXX";
     int file = mkstemp(path);
     check(file >= 0 && write(file, bytes.data, bytes.count) == (ssize_t)bytes.count, "cannot write %s", path);
     close(file);
-    struct test_device device;
-    device_open(&device, 0, "*");
     quern_status status = quern_load_pack(path);
     unlink(path);
+    return status;
+}
+
+static void expect_refused(struct bytes bytes, const char *reason) {
+    struct test_device device;
+    device_open(&device, 0, "*");
+    quern_status status = load(bytes);
     check(status == QUERN_INVALID_PACK, "%s: status %s", reason, quern_status_string(status));
     check(strstr(error_detail(), reason), "the detail is \"%s\", expected \"%s\"", error_detail(), reason);
     expect_target(device.quern, test_target());
@@ -183,29 +188,76 @@ static void expect_refused(struct bytes bytes, const char *reason) {
 
 Test(pack, refuses_what_is_no_pack) {
     struct bytes bytes = read_pack();
-    bytes.data[0] ^= 1;
-    expect_refused(bytes, "it is no kernel pack");
-    bytes.count = 20;
-    expect_refused(bytes, "has 20 bytes");
-    bytes.count = 0;
-    expect_refused(bytes, "has 0 bytes");
+    static const size_t places[] = {0, sizeof QUERN_PACK_MAGIC - 2};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        bytes.data[places[i]] ^= 1;
+        expect_refused(bytes, " does not begin with QUERNPAK: it is no kernel pack");
+        bytes.data[places[i]] ^= 1;
+    }
+    static const size_t counts[] = {0, 20, sizeof(struct quern_pack_header) - 1};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        char reason[80];
+        bytes.count = counts[i];
+        snprintf(reason, sizeof reason, " has %zu bytes: a kernel pack has at least %zu", bytes.count,
+                 sizeof(struct quern_pack_header));
+        expect_refused(bytes, reason);
+    }
 }
+
+/* Changes one field of the header by `change`. */
+#define CHANGED_HEADER(bytes, field, change, reason) do { \
+        struct quern_pack_header *header_ = (struct quern_pack_header *)(bytes).data; \
+        header_->field += (change); \
+        seal(bytes); \
+        expect_refused(bytes, reason); \
+        header_->field -= (change); \
+    } while (0)
 
 Test(pack, refuses_another_version) {
     struct bytes bytes = read_pack();
-    ((struct quern_pack_header *)bytes.data)->version++;
-    seal(bytes);
     char reason[80];
-    snprintf(reason, sizeof reason, "version %d: this library reads version %d", QUERN_PACK_VERSION + 1, QUERN_PACK_VERSION);
-    expect_refused(bytes, reason);
+    for (int change = -1; change <= 1; change++) {
+        snprintf(reason, sizeof reason, "version %d: this library reads version %d", QUERN_PACK_VERSION + change, QUERN_PACK_VERSION);
+        if (change) CHANGED_HEADER(bytes, version, (uint32_t)change, reason);
+    }
+    snprintf(reason, sizeof reason, "version %d: this library", QUERN_PACK_VERSION);
+    CHANGED_HEADER(bytes, header_bytes, 8, reason);
+    CHANGED_HEADER(bytes, row_bytes, (uint32_t)-8, reason);
 }
 
 Test(pack, refuses_a_truncated_one) {
     struct bytes bytes = read_pack();
-    bytes.count -= 1;
-    expect_refused(bytes, "truncated");
-    bytes.count /= 2;
-    expect_refused(bytes, "truncated");
+    const struct quern_pack_header *header = (const struct quern_pack_header *)bytes.data;
+    const unsigned long long whole = bytes.count;
+    const size_t counts[] = {bytes.count - 1, bytes.count / 2, sizeof *header};
+    char reason[120];
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        bytes.count = counts[i];
+        snprintf(reason, sizeof reason, " has %zu bytes and its header says %llu: it is truncated or has grown", bytes.count, whole);
+        expect_refused(bytes, reason);
+    }
+    bytes.count = whole;
+    snprintf(reason, sizeof reason, " has %llu bytes and its header says %llu: it is truncated or has grown", whole, whole - 1);
+    CHANGED_HEADER(bytes, file_bytes, (uint64_t)-1, reason);
+}
+
+/* As many rows as the file could hold are read, and one of them, in the images, makes no sense. */
+Test(pack, refuses_a_header_that_makes_no_sense) {
+    struct bytes bytes = read_pack();
+    struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
+    const uint32_t rows = header->row_count;
+    const uint32_t most = (uint32_t)((bytes.count - sizeof *header) / sizeof(struct quern_pack_row));
+    const uint32_t wrong[] = {0, most + 1, UINT32_MAX};
+    char reason[80];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(reason, sizeof reason, " says that it has %u rows, which it cannot hold", wrong[i]);
+        CHANGED_HEADER(bytes, row_count, wrong[i] - rows, reason);
+    }
+    snprintf(reason, sizeof reason, ": row %u has ", rows);
+    CHANGED_HEADER(bytes, row_count, most - rows, reason);
+    memset(header->target, 'x', sizeof header->target);
+    seal(bytes);
+    expect_refused(bytes, " has a target name without an end");
 }
 
 Test(pack, refuses_damage_anywhere) {
@@ -235,20 +287,63 @@ Test(pack, refuses_rows_that_make_no_sense) {
     } faults[] = {
 #define FAULT(text, change) {text, ({ struct quern_pack_row r = sound; change; r; })}
         FAULT("an unknown operation", r.operation = 64),
+        FAULT("an unknown operation", r.operation = 0),
+        FAULT("an unknown operation", r.operation = QUERN_ADAM | QUERN_CROSS_ENTROPY),
         FAULT("an unknown dtype", r.dtypes[0] = 99),
         FAULT("an unknown dtype", r.dtypes[1] = QUERN_E4M3),
         FAULT("an unknown dtype", r.dtypes[3] = QUERN_REMAINDER),
         FAULT("an unknown dtype", r.dtypes[4] = QUERN_BF16),
         FAULT("an unknown dtype", r.stage = QUERN_GRADIENT_NORM_COMBINE),
         FAULT("an unknown task", r.stage = 4),
+        FAULT("an unknown task", r.stage = -1),
         FAULT("an unknown set of options", r.full = 2),
+        FAULT("an unknown set of options", r.full = -1),
         FAULT("a wrong number of elements in a tile", r.elements = 1024),
+        FAULT("a wrong number of elements in a tile", r.elements = 0),
         FAULT("an image outside the file", r.image_offset = bytes.count),
+        FAULT("an image outside the file", r.image_offset = bytes.count + 1),
         FAULT("an image outside the file", r.image_bytes = UINT64_MAX),
-        FAULT("a wrong number of threads", r.threads = 2048),
+        FAULT("an image outside the file", r.image_bytes = bytes.count - r.image_offset + 1),
+        FAULT("an image outside the file", r.image_bytes = 0),
+        FAULT("a wrong number of threads", r.threads = 0),
+        FAULT("a wrong number of threads", r.threads = 1025),
         FAULT("a wrong range of compute capabilities", r.cc_max = r.cc_min - 1),
+        FAULT("a wrong range of compute capabilities", r.cc_min = 9),
         FAULT("no name", memset(r.name, 'x', sizeof r.name)),
+        FAULT("no name", r.name[0] = 0),
+        FAULT("no entry", memset(r.entry, 'x', sizeof r.entry)),
         FAULT("no entry", r.entry[0] = 0),
+    };
+    const int place = (int)(row - (struct quern_pack_row *)(bytes.data + sizeof(struct quern_pack_header)));
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        char reason[100];
+        *row = faults[i].row;
+        seal(bytes);
+        snprintf(reason, sizeof reason, ": row %d has %s", place, faults[i].reason);
+        expect_refused(bytes, reason);
+    }
+}
+
+/* Stages that touch logits have their dtype, the others none. */
+Test(pack, refuses_rows_of_cross_entropy_that_make_no_sense) {
+    struct bytes bytes = read_pack();
+    struct quern_pack_row *row = (struct quern_pack_row *)(bytes.data + sizeof(struct quern_pack_header));
+    while (row->operation != QUERN_CROSS_ENTROPY || row->stage != QUERN_STAGE_GRADIENT) row++;
+    const struct quern_pack_row sound = *row;
+    const struct {
+        const char *reason;
+        struct quern_pack_row row;
+    } faults[] = {
+        FAULT("an unknown stage", r.stage = QUERN_STAGE_ROWS - 1),
+        FAULT("an unknown stage", r.stage = QUERN_STAGE_REDUCE + 1),
+        FAULT("an unknown dtype", r.dtypes[0] = QUERN_NO_DTYPE),
+        FAULT("an unknown dtype", r.dtypes[0] = QUERN_INT32),
+        FAULT("an unknown dtype", r.stage = QUERN_STAGE_GRADIENT + 1),
+        FAULT("an unknown set of options", r.full = 2),
+        FAULT("an unknown set of options", r.full = -1),
+        FAULT("a wrong number of blocks in a cluster", r.cluster = 3),
+        FAULT("a wrong number of blocks in a cluster", r.cluster = 17),
+        FAULT("a wrong number of blocks in a cluster", r.cluster = 32),
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         *row = faults[i].row;
@@ -257,8 +352,57 @@ Test(pack, refuses_rows_that_make_no_sense) {
     }
 }
 
+/* ---- what is accepted ---- */
+
+struct lines {
+    int count;
+    char text[1000];
+};
+
+static void keep_line(void *user, quern_log_level level, const char *line) {
+    struct lines *lines = user;
+    if (level != QUERN_LOG_INFO || strncmp(line, "loaded ", 7) != 0) return;
+    lines->count++;
+    snprintf(lines->text, sizeof lines->text, "%s", line);
+}
+
+/* The largest and the smallest values, each in a pack of its own; the same pack again is not added, which the log shows. */
+Test(pack, accepts_other_packs_once_each) {
+    struct bytes bytes = read_pack();
+    struct quern_pack_row *row = find_step(bytes), sound = *row;
+    const struct quern_pack_row rows[] = {
+        sound,
+#define ROW(change) ({ struct quern_pack_row r = sound; change; r; })
+        ROW(r.threads = 1024), ROW(r.threads = 1), ROW(r.cc_min = r.cc_max = 10),
+        ROW(r.image_bytes = bytes.count - r.image_offset), ROW(r.image_offset = bytes.count - 1; r.image_bytes = 1),
+        ROW(memset(r.name, 'x', sizeof r.name - 1); r.name[sizeof r.name - 1] = 0),
+        ROW(memset(r.entry, 'x', sizeof r.entry - 1); r.entry[sizeof r.entry - 1] = 0),
+    };
+    static struct lines lines;
+    char expected[100];
+    const struct quern_pack_header *header = (const struct quern_pack_header *)bytes.data;
+    snprintf(expected, sizeof expected, ": %u kernels for %s", header->row_count, pack_target());
+    quern_set_log(keep_line, &lines, QUERN_LOG_INFO);
+    for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
+        *row = rows[i];
+        seal(bytes);
+        for (int again = 0; again < 2; again++) {
+            check(load(bytes) == QUERN_OK, "pack %d: %s", i, error_detail());
+            check(lines.count == i + 1, "pack %d: %d packs were loaded", i, lines.count);
+        }
+        check(strstr(lines.text, expected), "%s, expected %s", lines.text, expected);
+    }
+    *row = rows[0];  /* not the newest */
+    seal(bytes);
+    check(load(bytes) == QUERN_OK && lines.count == (int)(sizeof rows / sizeof *rows), "the first pack is loaded again");
+    quern_set_log(NULL, NULL, QUERN_LOG_INFO);
+}
+
 Test(pack, refuses_what_cannot_be_read) {
     check_status(quern_load_pack("/nonexistent/pack.qpack"), QUERN_SYSTEM_ERROR);
+    check(!strcmp(error_detail(), "/nonexistent/pack.qpack cannot be opened: No such file or directory"), "%s", error_detail());
     check_status(quern_load_pack("/tmp"), QUERN_SYSTEM_ERROR);
+    check(!strcmp(error_detail(), "/tmp is not a regular file"), "%s", error_detail());
     check_status(quern_load_pack(NULL), QUERN_NULL_POINTER);
+    check(!strcmp(error_detail(), "path is NULL"), "%s", error_detail());
 }
