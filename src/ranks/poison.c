@@ -85,8 +85,9 @@ static void log_report(const struct quern_membership *member) {
 }
 
 /* The origin of the reason: a rank's text, a kernel's error record, or the poison itself. */
-enum source { REASON = 1, KERNEL_ERROR, ABORT, OUTSIDER };
+enum source { REASON, KERNEL_ERROR, ABORT, OUTSIDER };
 
+/* Not 0, since a poison's status is not. */
 static uint32_t make_poison(enum source source, quern_status status, int rank) {
     return (uint32_t)source << 24 | (uint32_t)rank << 16 | (uint32_t)status;
 }

@@ -14,11 +14,14 @@
 
 #include "ranks/cuda_rank.h"
 #include "ranks/handles.h"
+#include "harness/failing.h"
 #include "harness/gpu_ranks.h"
 #include "ranks/symmetric/symmetric_lookup.h"
 #include "ranks/symmetric/symmetric_ranges.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { SHARED_BYTES = 4096 };
 
 /* ---- shared by the cases ---- */
 
@@ -430,8 +433,17 @@ static void leave_the_thread_alone(struct gpu_team *team) {
     check_thread(team, "quern_symmetric_free");
     rank_status(team->rank, quern_symmetric_register(team->group, team->count, own, NULL), QUERN_NULL_POINTER);
     check_thread(team, "a registration that failed");
-    for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_group_destroy(team->group[i]));
+    for (int i = 0; i < team->count; i++) {
+        rank_ok(team->rank, quern_group_destroy(team->group[i]));
+        team->group[i] = NULL;
+    }
     check_thread(team, "quern_group_destroy");
+    for (int i = 0; i < team->count; i++) {
+        gpu_use(team, i);
+        gpu_ok(team, memory_free((uintptr_t)own[i]));
+    }
+    gpu_close(team);
+    gpu_ok(team, context_pop(&popped));
 }
 
 /* Creating and freeing memory and groups does not disturb a capture in progress, on this thread or another. */
@@ -603,6 +615,17 @@ static void free_own(struct gpu_team *team, int i, struct own_memory *memory) {
     }
 }
 
+/* Ends the groups first: they may still use the memory. */
+static void close_with(struct gpu_team *team, struct own_memory *own, int count) {
+    for (int i = 0; i < team->count; i++) {
+        rank_ok(team->rank, quern_group_destroy(team->group[i]));
+        team->group[i] = NULL;
+    }
+    quern_symmetric_sweep();
+    for (int i = 0; i < count; i++) free_own(team, i % team->count, &own[i]);
+    gpu_close(team);
+}
+
 static void check_peers(struct gpu_team *team, void **parts, size_t bytes, int value) {
     for (int i = 0; i < team->count; i++)
         for (int peer = 0; peer < team->all; peer++)
@@ -688,22 +711,21 @@ static void change_generation(struct gpu_team *team) {
     for (int i = 0; i < team->count; i++)
         gpu_check_bytes(team, i, peer_of(rank, team->group[i], parts[i], 1), 31, 1000, "the new allocation");
     gpu_meet(team);
-    gpu_close(team);
+    close_with(team, own, team->count);
 }
 
 static void refuse_registrations(struct gpu_team *team) {
     begin(team);
-    struct own_memory own[MOST_PER_THREAD], bare = {0};
+    struct own_memory own[MOST_PER_THREAD + 1];
     void *usual[MOST_PER_THREAD], *symmetric[MOST_PER_THREAD];
     static char host[100];
-    bool mine = team->first == 1 || team->count > 1;
-    int i = team->count > 1;
+    const int i = team->count > 1;
     for (int j = 0; j < team->count; j++) {
         own[j] = make_own(team, j, false, 0);
         usual[j] = (void *)(uintptr_t)own[j].address;
     }
     allocate_same(team, 1000, symmetric);
-    if (mine) bare = make_own(team, i, true, 0);
+    own[team->count] = make_own(team, i, true, 0);
     refuse_range(team, usual, 1, host, sizeof host, QUERN_INVALID_ARGUMENT, "rank 1: the pointer is not in device memory");
     refuse_range(team, usual, 1, (char *)usual[i] + 10, (4 << 20) - 9, QUERN_INVALID_ARGUMENT,
                  "4194295 bytes reach beyond the allocation, which has 4194294 from the pointer on");
@@ -711,26 +733,28 @@ static void refuse_registrations(struct gpu_team *team) {
     if (team->count > 1)
         refuse_range(team, usual, 1, usual[0], 100, QUERN_INVALID_ARGUMENT, "the memory is on cuda:0: expected the rank's own");
     else
-        refuse_range(team, usual, 1, (void *)(uintptr_t)bare.address, 100, QUERN_NOT_SUPPORTED,
+        refuse_range(team, usual, 1, (void *)(uintptr_t)own[team->count].address, 100, QUERN_NOT_SUPPORTED,
                      "rank 1: the memory was made without a file-descriptor handle");
     register_ranges(team, usual, 100);
     gpu_meet(team);
-    gpu_close(team);
+    close_with(team, own, team->count + 1);
 }
 
 /* A process with several GPUs cannot open another one's memory of cuMemAlloc on all of them. */
 static void refuse_foreign_memory(struct gpu_team *team) {
     begin(team);
+    struct own_memory own[MOST_PER_THREAD];
     void *parts[MOST_PER_THREAD];
     size_t bytes[MOST_PER_THREAD];
     for (int i = 0; i < team->count; i++) {
-        parts[i] = (void *)(uintptr_t)make_own(team, i, false, 0).address;
+        own[i] = make_own(team, i, false, 0);
+        parts[i] = (void *)(uintptr_t)own[i].address;
         bytes[i] = 1000;
     }
     rank_status(team->rank, quern_symmetric_register(team->group, team->count, parts, bytes), QUERN_NOT_SUPPORTED);
     rank_check_detail(team->rank, "this process drives 2 GPUs");
     gpu_meet(team);
-    gpu_close(team);
+    close_with(team, own, team->count);
 }
 
 /* ---- GPUs: groups ---- */
@@ -745,6 +769,7 @@ static void be_refused(struct gpu_team *team) {
     gpu_open(team);
     rank_status(team->rank, gpu_join(team), refusal->status);
     rank_check_detail(team->rank, refusal->why);
+    gpu_close(team);
 }
 
 /* Two ranks on one GPU; only one of them allows it. */
@@ -769,10 +794,15 @@ static void be_refused_to_share(struct gpu_team *team) {
 
 static void mix_kinds(struct gpu_team *team) {
     gpu_open(team);
-    if (team->first == 1) rank_ok(team->rank, quern_device_open(QUERN_CPU, 0, &team->device[0]));
+    quern_device *gpu = team->device[0], *cpu;
+    rank_ok(team->rank, quern_device_open(QUERN_CPU, 0, &cpu));
+    if (team->first == 1) team->device[0] = cpu;
     rank_status(team->rank, gpu_join(team), QUERN_NOT_SUPPORTED);
     rank_check_detail(team->rank, "host memory: rank 0 is a GPU");
     rank_check_detail(team->rank, "rank 1 is a CPU");
+    team->device[0] = gpu;
+    quern_device_close(cpu);
+    gpu_close(team);
 }
 
 /* The counters of a pad that only its rank writes start at the group's first epoch. */
@@ -945,14 +975,71 @@ static void set_environment(const struct case_row *row) {
     }
 }
 
+/* ---- running them ---- */
+
+/* A thread of a case: what the library allocates on it is counted. */
+static void run_counted(struct gpu_team *team) {
+    const struct gpu_case *chosen = team->rank->user;
+    const char *none;
+    team->rank->user = chosen->user;
+    failing_begin(FAILING_MEMORY, 0, 0);
+    chosen->function(team);
+    failing_end(&none);
+}
+
+/* The library keeps all handles ever made; here no thread uses one any more. */
+static void drop_handles(struct rank *rank) {
+    for (quern_group *group; (group = quern_drop_handle());) {
+        rank_check(rank, !group->member, "rank %d has not destroyed a group", group->member->rank);
+        free(group);
+    }
+}
+
+/* The driver keeps what a first use makes: a GPU's default stream. */
+static void use_once(struct rank *rank, int gpus) {
+    for (int gpu = 0; gpu < gpus; gpu++) {
+        quern_device *device;
+        rank_ok(rank, quern_device_open(QUERN_CUDA, gpu, &device));
+        quern_device_close(device);
+    }
+}
+
+/* One run of a case, which leaves nothing behind: no memory, and no object of the driver. */
+static void run_once(struct rank *rank, bool is_alone) {
+    const struct alive before = failing_count();
+    rank_ok(rank, gpu_run_case(rank));
+    if (!is_alone) rank_line_up(rank);  /* what is bound to a multicast object stays until all have freed it */
+    quern_symmetric_sweep();
+    drop_handles(rank);
+    const struct alive after = failing_count();
+    for (int i = 0; i < ALIVE_COUNT; i++)
+        rank_check(rank, after.count[i] == before.count[i], "%ld %s are left, %ld before", after.count[i], alive_names[i],
+                   before.count[i]);
+}
+
+/* A case in one process, twice: the second run finds what the first has left in the tables of the process. */
+static quern_status run_gpus(struct rank *rank) {
+    const struct case_row *row = rank->user;
+    const struct gpu_case counted = {row->gpu.layout, run_counted, &row->gpu};
+    use_once(rank, row->gpu.layout.gpus);
+    rank->user = &counted;
+    run_once(rank, row->loses_one);
+    if (row->loses_one) return QUERN_OK;
+    rank_line_up(rank);
+    if (rank->rank == 0) memset(rank->shared, 0, SHARED_BYTES);
+    rank_line_up(rank);
+    run_once(rank, false);
+    return QUERN_OK;
+}
+
 static bool run(const struct case_row *row) {
     set_environment(row);
     struct rank_run *started = ranks_start(&(struct ranks){
         .kind = RANK_PROCESSES,
         .count = row->gpu.layout.processes,
-        .function = row->function ? row->function : gpu_run_case,
-        .user = &row->gpu,
-        .shared_bytes = 4096,
+        .function = row->function ? row->function : run_gpus,
+        .user = row,
+        .shared_bytes = SHARED_BYTES,
         .limit = 40,
     });
     bool may_die[QUERN_MAX_RANKS + 1] = {false};
@@ -983,6 +1070,7 @@ int main(int count, char **arguments) {
     enum { PASSED, FAILED, SKIPPED } end;
     int ends[3] = {0};
     setvbuf(stdout, NULL, _IOLBF, 0);
+    setenv("QUERN_TEST_DEVICE", "cuda", 1);
     bool gpus = has_gpus();
     for (size_t i = 0; i < COUNT(cases); i++) {
         if (count > 1 && !strstr(cases[i].name, arguments[1])) continue;

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -33,13 +34,13 @@ static bool fails(enum failing_calls calls, const char *function) {
 
 /* ---- memory ---- */
 
-enum { MOST_BLOCKS = 4096 };
+enum { MOST_BLOCKS = 4096, KEPT_BACK = 256 };
 
-/* The blocks that were allocated between failing_begin and failing_end, and not freed since. */
+/* The blocks that were allocated between failing_begin and failing_end, and not freed since; and those that were freed last. */
 static struct {
     pthread_mutex_t lock;
-    void *block[MOST_BLOCKS];
-    int count;
+    void *block[MOST_BLOCKS], *kept_back[KEPT_BACK];
+    int count, freed;
 } blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *add_block(void *block) {
@@ -50,14 +51,14 @@ static void *add_block(void *block) {
     return block;
 }
 
-static void drop_block(const void *block) {
+/* Whether it was one of them. */
+static bool drop_block(const void *block) {
     pthread_mutex_lock(&blocks.lock);
-    for (int i = blocks.count - 1; i >= 0; i--)
-        if (blocks.block[i] == block) {
-            blocks.block[i] = blocks.block[--blocks.count];
-            break;
-        }
+    int place = blocks.count - 1;
+    while (place >= 0 && blocks.block[place] != block) place--;
+    if (place >= 0) blocks.block[place] = blocks.block[--blocks.count];
     pthread_mutex_unlock(&blocks.lock);
+    return place >= 0;
 }
 
 void failing_forget(const void *block) { drop_block(block); }
@@ -96,8 +97,16 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
 
 char *__wrap_strdup(const char *text) { return fails(FAILING_MEMORY, "strdup") ? NULL : add_block(__real_strdup(text)); }
 
+/* A use after the free finds addresses that are none, and no other data. */
 void __wrap_free(void *block) {
-    if (block) drop_block(block);
+    if (block && drop_block(block)) {
+        memset(block, 0xdd, malloc_usable_size(block));
+        pthread_mutex_lock(&blocks.lock);
+        void **place = &blocks.kept_back[blocks.freed++ % KEPT_BACK], *oldest = *place;
+        *place = block;
+        pthread_mutex_unlock(&blocks.lock);
+        block = oldest;
+    }
     __real_free(block);
 }
 

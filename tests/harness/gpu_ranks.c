@@ -132,6 +132,7 @@ quern_status gpu_run_case(struct rank *rank) {
     for (int i = 0; i < count; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < count; i++)
         if (teams[i].failed) longjmp(rank->end, 1);
+    rank->lined_up = teams[0].rank.lined_up;  /* if a case lines up, the first thread of each process does */
     free(threads);
     free(teams);
     return QUERN_OK;

@@ -133,13 +133,28 @@ def early_return(node: Node) -> Iterator[Change]:
         yield node, ";"
 
 
+# Functions that take two arguments in either order, and the place of the first of them.
+SYMMETRIC = {"calloc": 0, "quern_smaller": 0, "quern_larger": 0, "quern_same_process": 0, "quern_are_neighbours": 1,
+             "quern_cuda_same_gpu": 1}
+# Likewise, if the result is only compared with 0.
+COMPARING = ("memcmp", "strcmp")
+
+
+def symmetric(call: Node) -> int:
+    """The place of the first of two arguments that may be swapped; -1: none."""
+    name = text(call.child_by_field_name("function")) if call.type == "call_expression" else ""
+    sign = operator_of(call.parent) if name in COMPARING else None
+    return 0 if sign and text(sign) in ("==", "!=") else SYMMETRIC.get(name, -1)
+
+
 def arguments(node: Node) -> Iterator[Change]:
     """Swaps two neighbours; where their types differ the compiler refuses the mutant."""
     if node.type != "argument_list":
         return
     given = node.named_children
-    for first, second in zip(given, given[1:]):
-        if text(first) != text(second):
+    skipped = symmetric(node.parent)
+    for place, (first, second) in enumerate(zip(given, given[1:])):
+        if place != skipped and text(first) != text(second):
             start, between = node.start_byte, node.text[first.end_byte - node.start_byte:second.start_byte - node.start_byte]
             yield node, (node.text[:first.start_byte - start] + second.text + between + first.text
                          + node.text[second.end_byte - start:]).decode()

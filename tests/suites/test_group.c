@@ -5,6 +5,7 @@
  * Runs on: ranks.
  */
 #define _GNU_SOURCE
+#include <float.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -26,6 +27,7 @@
 #include "harness/ranks.h"
 #include "os/process.h"
 #include "ranks/describe.h"
+#include "ranks/handles.h"
 #include "ranks/segment.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -153,7 +155,9 @@ Test(group, allows_names_of_all_letters_and_lengths) {
         check(!name_exists(names[i]), "/dev/shm/quern.%s is still there", names[i]);
         check_ok(quern_group_abort(group));
         check(quern_group_status(group) == QUERN_GROUP_ABORTED, "not aborted");
-        check(strstr(error_detail(), ", rank 0: rank 0 has aborted the group"), "no rank in \"%s\"", error_detail());
+        char expected[96];
+        snprintf(expected, sizeof expected, "group %.34s, rank 0: rank 0 has aborted the group", names[i]);
+        check(!strcmp(error_detail(), expected), "\"%s\" instead of \"%s\"", error_detail(), expected);
         check_ok(quern_group_destroy(group));
     }
     quern_device_close(device);
@@ -171,6 +175,23 @@ static void check_every_call(quern_group *group, quern_status expected, const ch
     size_t length = quern_group_report(group, text, sizeof text);
     check(strstr(text, detail) && length == strlen(text), "the report says \"%s\"", text);
     check(quern_group_rank(group) == -1 && quern_group_size(group) == -1, "a rank or size of no group");
+}
+
+/* 0: sixty seconds; the smallest number is a limit. */
+Test(group, has_a_limit_if_none_is_given) {
+    quern_device *device = open_cpu();
+    static const double limits[][2] = {{0, 60}, {DBL_TRUE_MIN, DBL_TRUE_MIN}, {0.25, 0.25}, {60.5, 60.5}, {INFINITY, INFINITY}};
+    for (size_t i = 0; i < COUNT(limits); i++) {
+        quern_group_args args = QUERN_GROUP_ARGS_INIT;
+        struct quern_membership *member;
+        quern_group *group;
+        args.ranks = 1, args.device = device, args.timeout = limits[i][0];
+        check_ok(quern_group_create(&args, 1, &group));
+        check_ok(quern_member_of(group, &member));
+        check(member->timeout == limits[i][1], "a limit of %g gave %g", limits[i][0], member->timeout);
+        check_ok(quern_group_destroy(group));
+    }
+    quern_device_close(device);
 }
 
 Test(group, refuses_what_is_no_group) {
@@ -471,10 +492,27 @@ Test(group, comes_about_at_a_later_attempt) {
     CHECK_BOTH(.count = 2, .function = try_again_until_all_are_there);
 }
 
+/* Field 22 of /proc/PID/stat, counted from the state, which is field 3. */
+static unsigned long long read_start(pid_t process) {
+    char path[64], text[1024] = "", *field;
+    unsigned long long start = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "r");
+    check(file && fgets(text, sizeof text, file) && (field = strrchr(text, ')')), "%s cannot be read", path);
+    fclose(file);
+    const char *format = ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu";
+    check(sscanf(field, format, &start) == 1 && start, "%s has no start", path);
+    return start;
+}
+
 /* A process that has ended is not confused with a later one that reuses its process id. */
 Test(group, tells_processes_apart) {
     struct quern_process here = quern_this_process(), other = here;
     check(here.pid == getpid() && here.start_time && here.namespace, "no identity");
+    check(here.start_time == read_start(getpid()), "it began at %llu", (unsigned long long)here.start_time);
+    struct stat file;
+    check(stat("/proc/self/ns/pid", &file) == 0 && here.namespace == file.st_ino, "its name space is %llu",
+          (unsigned long long)here.namespace);
     check(quern_same_process(here, other) && !quern_process_has_ended(here), "this process has ended");
     other.start_time--;
     check(!quern_same_process(here, other) && quern_process_has_ended(other), "an earlier process of this number lives");
@@ -489,6 +527,19 @@ Test(group, tells_processes_apart) {
     check(quern_process_has_ended(other), "a process that is gone lives");
     other.namespace++;
     check(!quern_process_has_ended(other), "a process of another name space, which cannot be seen, has ended");
+    other = here, other.start_time = 0;
+    other.pid = child;
+    check(!quern_process_has_ended(other), "a process of unknown start has ended");
+    other = here, other.namespace = 0;
+    other.pid = child;
+    check(!quern_process_has_ended(other), "a process of an unknown name space has ended");
+    for (int field = 0; field < 3; field++) {
+        other = here;
+        other.pid += field == 0, other.start_time += field == 1, other.namespace += field == 2;
+        check(!quern_same_process(here, other) && !quern_same_process(other, here), "one process is two");
+    }
+    other = here, other.start_time++;
+    check(quern_process_has_ended(other), "a later process of this number lives");
 }
 
 /* The name of a process may hold what looks like the end of a name, and the state of an ended process. */
