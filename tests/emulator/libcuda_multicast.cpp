@@ -80,6 +80,9 @@ void update_replicas(Multicast &m) {
   m.version = s.version;
 }
 
+// Of this process.  A real driver keeps bound memory until it is unbound, even without a handle or a mapping.
+long bindings_here = 0;
+
 void change_version(Shared &s) { __atomic_store_n(&s.version, s.version + 1, __ATOMIC_RELEASE); }
 
 bool overlaps(const Binding &b, const Binding &other) {
@@ -94,6 +97,7 @@ Result bind(Physical &object, const PhysicalRef &memory, size_t offset, size_t m
     if (overlaps(b, s.bindings[i])) return invalid_value;
   if (s.binding_count == most_bindings) return out_of_memory;
   s.bindings[s.binding_count++] = b;
+  bindings_here++;
   change_version(s);
   object.multicast->bound_here.push_back(memory);
   return success;
@@ -272,8 +276,15 @@ API Result cuMulticastUnbind(unsigned long long handle, int device, size_t offse
   auto is_wanted = [&](const Binding &b) { return b.device == device && b.offset == offset && b.bytes == bytes; };
   Binding *b = std::find_if(s.bindings, end, is_wanted);
   if (b == end) return invalid_value;
+  if (b->process == getpid()) bindings_here--;
   *b = end[-1];
   s.binding_count--;
   change_version(s);
   return success;
+}
+
+// For tests: the memory that this process has bound and not unbound.
+API long quern_emulator_bindings() {
+  std::lock_guard<Door> lock(driver().door);
+  return bindings_here;
 }

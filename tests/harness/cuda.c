@@ -14,6 +14,7 @@ struct emulator_statistics {
 };
 
 static void (*emulator_statistics)(struct emulator_statistics *statistics);
+static long (*emulator_bindings)(void);
 
 static void find_if_there(void *library, const char *name, void *function) {
     void *address = dlsym(library, name);
@@ -53,6 +54,7 @@ static void open_driver(void) {
 #undef FIND
     find_if_there(library, "cuLaunchHostFunc", &driver.cuLaunchHostFunc);
     find_if_there(library, "quern_emulator_statistics", &emulator_statistics);
+    find_if_there(library, "quern_emulator_bindings", &emulator_bindings);
     int result = driver.cuInit(0);
     check(result == 0, "cuInit returned %d", result);
 }
@@ -72,6 +74,11 @@ static struct emulator_statistics count(void) {
 long long cuda_launches(void) { return (long long)count().launches; }
 
 long long cuda_blocks(void) { return (long long)count().blocks; }
+
+long cuda_bindings(void) {
+    cuda();
+    return emulator_bindings ? emulator_bindings() : -1;
+}
 
 void cuda_check(int result, const char *call) {
     check(result == 0, "%s returned %d", call, result);

@@ -41,6 +41,9 @@ struct cuda_driver {
 long long cuda_launches(void);
 long long cuda_blocks(void);
 
+/* The memory that this process has bound to multicast objects and not unbound, likewise. */
+long cuda_bindings(void);
+
 /* The driver, opened on first use; the test fails when it or one of its functions is missing. */
 const struct cuda_driver *cuda(void);
 

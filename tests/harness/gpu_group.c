@@ -63,6 +63,7 @@ void gpu_group_open_with(struct gpu_group *group, struct gpu_group_options optio
 void gpu_group_close(struct gpu_group *group) {
     gpu_group_synchronize(group);
     gpu_group_destroy(group);
+    check(cuda_bindings() <= 0, "%ld bindings to multicast objects are left", cuda_bindings());
     for (int rank = 0; rank < group->ranks; rank++) {
         device_use(&group->device[rank]);
         device_close(&group->device[rank]);

@@ -118,6 +118,10 @@ Test(dispatch, a_glob_that_matches_nothing) {
     check(strstr(error_detail(), "QUERN_KERNEL"), "the reason is not named: %s", error_detail());
     check_status(quern_prepare(device, QUERN_ADAM), QUERN_NO_KERNEL);
     quern_device_close(device);
+    device = open_with("?");
+    check_status(quern_prepare(device, QUERN_ADAM), QUERN_NO_KERNEL);
+    check(strstr(error_detail(), "QUERN_KERNEL=? leaves no adam kernel for "), "%s", error_detail());
+    quern_device_close(device);
 }
 
 /* The forced row does not support this request: the detail says which row and why. */

@@ -1,10 +1,11 @@
 /*
  * Calls that fail: for each operation the k-th allocation, or the k-th call of the CUDA driver or cuBLAS, that it makes fails, for
  * k = 1, 2, ... until it makes fewer calls.  The operation returns the status of that failure with a detail, keeps nothing, and
- * succeeds the next time.
+ * succeeds the next time.  If ranks of two threads call an operation and it fails on one, both get the status.
  *
  * Runs on: one cpu, one emulated.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -689,5 +690,147 @@ Test(failures, single_ranks) {
     members[0].share_gpu = 0;
     sizes[0] = SENT_ROWS;
     for (size_t i = 0; i < COUNT(operations); i++) sweep_all(&operations[i]);
+    close_all();
+}
+
+/* ---- ranks of two threads: what fails on one, the other is told at once, and does not wait for its limit ---- */
+
+enum { SIDE_RANKS = 2 };
+
+/* The ranks of one thread, and what became of its call. */
+struct side {
+    const struct collective *collective;
+    const char *name;
+    int first, count, all;
+    quern_group *groups[SIDE_RANKS], *split[SIDE_RANKS];
+    void *parts[SIDE_RANKS], *workspaces[SIDE_RANKS];
+    quern_ragged_plan *plans[SIDE_RANKS];
+    quern_ragged_all_to_all_args exchanges[SIDE_RANKS];
+    long number, made;
+    const char *failed;
+    quern_status before, status;  /* of the calls before, and of the one that may fail */
+    char detail[256];
+};
+
+struct collective {
+    const char *name;
+    quern_status (*run)(struct side *side);
+    void (*end)(struct side *side);       /* gives back what a call made */
+    bool needs_memory;                    /* parts and workspaces */
+    quern_status told;                    /* what a CPU rank gets if the call fails on the other; 0: the same */
+    int allocations, gpu_allocations;     /* the least that a thread makes: either may make those for the process */
+};
+
+static const size_t side_bytes[SIDE_RANKS] = {PART, PART};
+static const int32_t nothing[SIDE_RANKS + 1];
+
+static quern_status side_allocate(struct side *s) { return quern_symmetric_alloc(s->groups, s->count, side_bytes, s->parts); }
+static void side_free(struct side *s) {
+    for (int i = 0; i < s->count; i++) quern_symmetric_free(s->groups[i], s->parts[i], device.stream);
+}
+
+static quern_status side_register(struct side *s) {
+    static const size_t bytes[SIDE_RANKS] = {ROOM, ROOM};
+    for (int i = 0; i < s->count; i++) s->parts[i] = home(s->first + i);
+    return quern_symmetric_register(s->groups, s->count, s->parts, bytes);
+}
+static void side_unregister(struct side *s) {
+    for (int i = 0; i < s->count; i++) quern_symmetric_unregister(s->groups[i], s->parts[i], device.stream);
+}
+
+static quern_status side_plan(struct side *s) {
+    for (int i = 0; i < s->count; i++) {
+        quern_ragged_all_to_all_args *args = &s->exchanges[i];
+        *args = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+        args->output = s->parts[i], args->output_rows = SENT_ROWS, args->row_bytes = ROW_BYTES, args->updates = 1;
+        args->input_offsets = args->send_sizes = args->recv_sizes = args->output_offsets = nothing;
+    }
+    return quern_ragged_plan_create(s->groups, s->count, s->exchanges, s->workspaces, side_bytes, s->plans);
+}
+static void side_destroy(struct side *s) {
+    for (int i = 0; i < s->count; i++) {
+        quern_ragged_plan_destroy(s->plans[i]);
+        failing_forget(s->plans[i]);
+    }
+}
+
+static quern_status side_split(struct side *s) {
+    static const int zeros[SIDE_RANKS];
+    return quern_group_split(s->groups, s->count, zeros, zeros, s->split);
+}
+static void side_part(struct side *s) {
+    for (int i = 0; i < s->count; i++) {
+        quern_group_destroy(s->split[i]);
+        failing_forget(s->split[i]);
+    }
+}
+
+static quern_status side_begin(struct side *s) {
+    quern_group_args args[SIDE_RANKS];
+    for (int i = 0; i < s->count; i++) {
+        args[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+        args[i].rank = s->first + i, args[i].ranks = s->all, args[i].name = s->name, args[i].device = device.quern;
+        args[i].timeout = 20, args[i].share_gpu = device.kind == QUERN_CUDA;
+    }
+    quern_status status = quern_group_create(args, s->count, s->groups);
+    if (status == QUERN_OK && s->collective->needs_memory) status = side_allocate(s);
+    if (status == QUERN_OK && s->collective->needs_memory)
+        status = quern_symmetric_alloc(s->groups, s->count, side_bytes, s->workspaces);
+    return status;
+}
+
+static void *live(void *user) {
+    struct side *s = user;
+    s->before = side_begin(s);
+    if (s->before == QUERN_OK) {
+        failing_begin(FAILING_MEMORY, s->number, 0);
+        s->status = s->collective->run(s);
+        s->made = failing_end(&s->failed);
+        quern_error_detail(s->detail, sizeof s->detail);
+        if (s->status == QUERN_OK) s->collective->end(s);
+    }
+    for (int i = 0; i < s->count; i++) quern_group_destroy(s->groups[i]);
+    return NULL;
+}
+
+/* Lets one allocation of the first thread fail.  Returns whether there was one. */
+static bool fail_one_side(const struct collective *collective, long number, int least) {
+    static int groups_so_far;
+    const int ranks_of_first = device.kind == QUERN_CPU ? 1 : SIDE_RANKS;
+    char name[64];
+    pthread_t threads[2];
+    snprintf(name, sizeof name, "sides.%d.%d", (int)getpid(), groups_so_far++);
+    struct side sides[2] = {{.collective = collective, .name = name, .count = ranks_of_first, .all = ranks_of_first + 1,
+                             .number = number},
+                            {.collective = collective, .name = name, .first = ranks_of_first, .count = 1,
+                             .all = ranks_of_first + 1}};
+    for (int i = 0; i < 2; i++) check(pthread_create(&threads[i], NULL, live, &sides[i]) == 0, "no thread");
+    for (int i = 0; i < 2; i++) check(pthread_join(threads[i], NULL) == 0, "the thread is gone");
+    for (int i = 0; i < 2; i++) {
+        const bool is_told = i == 1 && collective->told && device.kind == QUERN_CPU;
+        const quern_status wanted = !sides[0].failed ? QUERN_OK : is_told ? collective->told : QUERN_OUT_OF_MEMORY;
+        check(sides[i].before == QUERN_OK, "%s: %s", collective->name, quern_status_string(sides[i].before));
+        check(sides[i].status == wanted && (wanted == QUERN_OK || strstr(sides[i].detail, "memory")),
+              "%s, allocation %ld (%s), thread %d: %s: %s", collective->name, number, sides[0].failed ? sides[0].failed : "none",
+              i, quern_status_string(sides[i].status), sides[i].detail);
+    }
+    check(sides[0].failed || sides[0].made >= least, "%s makes %ld allocations: expected %d", collective->name, sides[0].made, least);
+    return sides[0].failed != NULL;
+}
+
+Test(failures, ranks_of_two_threads) {
+    static const struct collective collectives[] = {
+        {.name = "quern_symmetric_alloc", .run = side_allocate, .end = side_free, .allocations = 3, .gpu_allocations = 3},
+        {.name = "quern_symmetric_register", .run = side_register, .end = side_unregister, .allocations = 3, .gpu_allocations = 3},
+        {.name = "quern_ragged_plan_create", .run = side_plan, .end = side_destroy, .needs_memory = true,
+         .told = QUERN_PEER_MISMATCH, .allocations = 2, .gpu_allocations = 8},
+        {.name = "quern_group_split", .run = side_split, .end = side_part, .allocations = 2, .gpu_allocations = 4},
+    };
+    open_all(QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL);
+    for (size_t i = 0; i < COUNT(collectives); i++) {
+        const struct collective *collective = &collectives[i];
+        const int least = device.kind == QUERN_CPU ? collective->allocations : collective->gpu_allocations;
+        for (long number = 1; fail_one_side(collective, number, least); number++) continue;
+    }
     close_all();
 }

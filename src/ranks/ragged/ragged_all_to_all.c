@@ -289,13 +289,14 @@ quern_status quern_ragged_plan_create(quern_group *const *groups, int count, con
     quern_status status = quern_members_of(groups, count, members);
     if (status != QUERN_OK) return status;
     if (!out) return quern_fail(members[0]->device, QUERN_NULL_POINTER, "plans is NULL");
-    struct quern_ragged_call *calls = malloc((size_t)count * sizeof *calls);
-    if (!calls) return quern_fail(members[0]->device, QUERN_OUT_OF_MEMORY, "no memory for %d plans", count);
+    struct quern_ragged_call one, *calls = count == 1 ? &one : malloc((size_t)count * sizeof *calls);
+    if (!calls)  /* other threads may be waiting for these ranks already */
+        return quern_poison(members[0], QUERN_OUT_OF_MEMORY, "rank %d has no memory to create %d plans", members[0]->rank, count);
     for (int i = 0; i < count; i++)
         calls[i].refused = fill_plan(&calls[i], members[i], args ? &args[i] : NULL, workspaces ? &workspaces[i] : NULL,
                                      workspace_bytes ? &workspace_bytes[i] : NULL);
     status = create_plans(members, count, calls, out);
-    free(calls);
+    if (calls != &one) free(calls);
     return status;
 }
 

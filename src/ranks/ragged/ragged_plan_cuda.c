@@ -38,6 +38,7 @@ struct creation {
     struct plan *plans[QUERN_RANK_LIMIT];               /* of calls[i] */
     struct terms all_terms[QUERN_RANK_LIMIT];                /* of every rank */
     int64_t entries;                                    /* the most that any rank has */
+    struct quern_ragged_offer *mine;                    /* of the ranks of this thread: [count, entries] */
     struct quern_ragged_offer *offers;                  /* of every rank: [ranks, entries] */
 };
 
@@ -76,22 +77,23 @@ static void write_offers(const struct quern_ragged_call *call, struct quern_ragg
                                                     quern_ragged_metadata(call, call->send_sizes, entry)};
 }
 
+/* Memory for the offers of all ranks, and for those that this thread sends. */
+static quern_status reserve_offers(struct creation *creation, int i) {
+    const size_t entries = (size_t)creation->entries, ranks = (size_t)creation->members[0]->ranks;
+    if (i) return QUERN_OK;
+    creation->mine = calloc((size_t)creation->count * entries + 1, sizeof *creation->mine);
+    creation->offers = malloc(ranks * entries * sizeof *creation->offers + 1);
+    if (creation->mine && creation->offers) return QUERN_OK;
+    return quern_fail(creation->members[0]->device, QUERN_OUT_OF_MEMORY, "no memory for the metadata of %zu ranks", ranks);
+}
+
 static quern_status exchange_offers(struct creation *creation) {
-    const size_t entries = (size_t)creation->entries, bytes = entries * sizeof *creation->offers;
     const void *payloads[QUERN_RANK_LIMIT];
-    struct quern_ragged_offer *mine = calloc((size_t)creation->count * entries + 1, sizeof *mine);
-    creation->offers = malloc((size_t)creation->members[0]->ranks * bytes + 1);
-    quern_status status = QUERN_OK;
-    if (!mine || !creation->offers)
-        status = quern_fail(creation->members[0]->device, QUERN_OUT_OF_MEMORY, "no memory for the metadata of %d ranks",
-                            creation->members[0]->ranks);
-    for (int i = 0; i < creation->count && status == QUERN_OK; i++) {
-        payloads[i] = mine + (size_t)i * entries;
-        write_offers(&creation->calls[i], mine + (size_t)i * entries);
+    for (int i = 0; i < creation->count; i++) {
+        payloads[i] = creation->mine + i * creation->entries;
+        write_offers(&creation->calls[i], creation->mine + i * creation->entries);
     }
-    if (status == QUERN_OK) status = exchange(creation, payloads, bytes, creation->offers);
-    free(mine);
-    return status;
+    return exchange(creation, payloads, (size_t)creation->entries * sizeof *creation->offers, creation->offers);
 }
 
 /* ---- checking ---- */
@@ -270,20 +272,34 @@ static quern_status finish(struct creation *creation, int i) {
     return status == QUERN_OK ? prepare(creation->plans[i], &creation->calls[i]) : status;
 }
 
+/* The first step of a thread without memory: its peers must not wait for it. */
+static quern_status refuse(const struct quern_ragged_call *calls, int count) {
+    struct quern_membership *members[QUERN_RANK_LIMIT];
+    struct quern_vote votes[QUERN_RANK_LIMIT];
+    quern_status status = quern_fail(calls->member->device, QUERN_OUT_OF_MEMORY, "no memory to create plans");
+    for (int i = 0; i < count; i++) {
+        members[i] = calls[i].member;
+        votes[i] = quern_make_vote(status);
+    }
+    return quern_agree(members, count, QUERN_IN_PLAN_CREATE, votes, NULL);
+}
+
 quern_status quern_cuda_plan_create(struct quern_ragged_call *calls, int count, void **states) {
     struct creation *creation = calloc(1, sizeof *creation);
-    if (!creation) return quern_fail(calls->member->device, QUERN_OUT_OF_MEMORY, "no memory to create plans");
+    if (!creation) return refuse(calls, count);
     creation->calls = calls;
     creation->count = count;
     for (int i = 0; i < count; i++) creation->members[i] = calls[i].member;
     quern_status status = step(creation, begin);
     if (status == QUERN_OK) status = exchange_terms(creation);
+    if (status == QUERN_OK) status = step(creation, reserve_offers);
     if (status == QUERN_OK) status = exchange_offers(creation);
     if (status == QUERN_OK) status = step(creation, finish);
     for (int i = 0; i < count; i++) {
         if (status == QUERN_OK) states[i] = creation->plans[i];
         else free(creation->plans[i]);
     }
+    free(creation->mine);
     free(creation->offers);
     free(creation);
     return status;
