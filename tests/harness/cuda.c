@@ -2,6 +2,7 @@
 #include "harness/cuda.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "harness/check.h"
@@ -62,12 +63,20 @@ const struct cuda_driver *cuda(void) {
     return &driver;
 }
 
-long long cuda_launches(void) {
-    struct emulator_statistics statistics = {0};
+static bool read_statistics(struct emulator_statistics *statistics) {
     cuda();
-    if (!emulator_statistics) return -1;
-    emulator_statistics(&statistics);
-    return (long long)statistics.launches;
+    if (emulator_statistics) emulator_statistics(statistics);
+    return emulator_statistics;
+}
+
+long long cuda_launches(void) {
+    struct emulator_statistics statistics;
+    return read_statistics(&statistics) ? (long long)statistics.launches : -1;
+}
+
+long long cuda_blocks(void) {
+    struct emulator_statistics statistics;
+    return read_statistics(&statistics) ? (long long)statistics.blocks : -1;
 }
 
 void cuda_check(int result, const char *call) {

@@ -40,6 +40,9 @@ struct cuda_driver {
 /* The number of kernels that this process has launched, counted by the emulator; -1 with a driver that does not count. */
 long long cuda_launches(void);
 
+/* The number of blocks that have begun. */
+long long cuda_blocks(void);
+
 /* The driver, opened on first use; the test fails when it or one of its functions is missing. */
 const struct cuda_driver *cuda(void);
 
