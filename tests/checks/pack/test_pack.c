@@ -16,6 +16,7 @@
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/device.h"
+#include "harness/failing.h"
 #include "kernels/kernel.h"
 #include "runtime/pack_format.h"
 #include "quern.h"
@@ -405,4 +406,20 @@ Test(pack, refuses_what_cannot_be_read) {
     check(!strcmp(error_detail(), "/tmp is not a regular file"), "%s", error_detail());
     check_status(quern_load_pack(NULL), QUERN_NULL_POINTER);
     check(!strcmp(error_detail(), "path is NULL"), "%s", error_detail());
+}
+
+/* Each allocation fails once, and nothing of the load is left.  Then it succeeds. */
+Test(pack, refuses_a_load_without_memory) {
+    const char *failed = "";
+    const struct alive before = failing_count();
+    for (long number = 1; failed; number++) {
+        failing_begin(FAILING_MEMORY, number, 0);
+        const quern_status status = quern_load_pack(pack_path());
+        failing_end(&failed);
+        check(status == (failed ? QUERN_OUT_OF_MEMORY : QUERN_OK), "%s: %s", failed, quern_status_string(status));
+        if (!failed) check(number > 2, "only %ld allocations", number - 1);
+        if (failed) check(strstr(error_detail(), "no memory for the "), "%s: %s", failed, error_detail());
+        if (failed) check(failing_count().count[ALIVE_ALLOCATIONS] == before.count[ALIVE_ALLOCATIONS], "%s left memory", failed);
+        check(failing_count().count[ALIVE_DESCRIPTORS] == before.count[ALIVE_DESCRIPTORS], "a file is left open");
+    }
 }
