@@ -344,8 +344,8 @@ static void check_walks(quern_device *device) {
         quern_adam_explain(device, &adam, text, sizeof text);
         check_text(i, text, expected);
     }
-    static const int64_t vocabs[] = {1, 5000, 40000, 300000, 10000000};
-    for (int i = 0; i < 10; i++) {
+    static const int64_t vocabs[] = {1, 5000, 20000, 40000, 100000, 300000, 10000000};
+    for (int i = 0; i < 14; i++) {
         const quern_cross_entropy_args args = args_of(vocabs[i / 2], i % 2);
         check(expect_walk(quern_cross_entropy_kernels, loss_reason, &args, expected), "no kernel serves");
         quern_cross_entropy_explain(device, &args, text, sizeof text);
@@ -361,6 +361,15 @@ Test(dispatch, explanations_line_by_line) {
     snprintf(of_target, sizeof of_target, "*__%s", test_target());
     glob = of_target;
     device = open_with(of_target);
+    check_walks(device);
+    quern_device_close(device);
+}
+
+/* A GPU with less shared memory than the one for which its kernels were made; a real GPU is as it is. */
+Test(dispatch, explanations_for_less_shared_memory) {
+    setenv("QUERN_EMULATOR", "13.0", 1);
+    setenv("QUERN_EMULATOR_SHARED_KB", "48", 1);
+    quern_device *device = open_with(NULL);
     check_walks(device);
     quern_device_close(device);
 }
