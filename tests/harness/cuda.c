@@ -2,6 +2,7 @@
 #include "harness/cuda.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "harness/check.h"
@@ -64,16 +65,21 @@ const struct cuda_driver *cuda(void) {
     return &driver;
 }
 
-static struct emulator_statistics count(void) {
-    struct emulator_statistics statistics = {.launches = -1ull, .blocks = -1ull};
+static bool read_statistics(struct emulator_statistics *statistics) {
     cuda();
-    if (emulator_statistics) emulator_statistics(&statistics);
-    return statistics;
+    if (emulator_statistics) emulator_statistics(statistics);
+    return emulator_statistics;
 }
 
-long long cuda_launches(void) { return (long long)count().launches; }
+long long cuda_launches(void) {
+    struct emulator_statistics statistics;
+    return read_statistics(&statistics) ? (long long)statistics.launches : -1;
+}
 
-long long cuda_blocks(void) { return (long long)count().blocks; }
+long long cuda_blocks(void) {
+    struct emulator_statistics statistics;
+    return read_statistics(&statistics) ? (long long)statistics.blocks : -1;
+}
 
 long cuda_bindings(void) {
     cuda();

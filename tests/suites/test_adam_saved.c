@@ -413,6 +413,47 @@ Test(adam_saved, lies_are_noticed) {
     close_refusal(&r, &device);
 }
 
+static bool is_listed(quern_dtype dtype, const quern_dtype *list) {
+    while (*list && *list != dtype) list++;
+    return *list != QUERN_NO_DTYPE;
+}
+
+/* Every type in every place of the header: what Adam cannot have is named, also where the state would have the same size. */
+Test(adam_saved, types_that_no_state_has) {
+    static const quern_dtype params[] = {QUERN_F32, QUERN_F16, QUERN_BF16, QUERN_NO_DTYPE};
+    static const quern_dtype moments[] = {QUERN_F32, QUERN_BF16, QUERN_F16, QUERN_E4M3, QUERN_E5M2, QUERN_NO_DTYPE};
+    static const quern_dtype masters[] = {QUERN_F32, QUERN_REMAINDER, QUERN_NO_DTYPE};
+    static const quern_dtype *const legal[] = {params, moments, moments, masters};
+    enum { TYPES = 12, BEYOND = 20 };
+    const quern_adam_args args =
+        adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false));
+    struct test_device device;
+    struct adam_problem problem;
+    struct adam_session session;
+    size_t bytes;
+    device_open(&device, 0, NULL);
+    adam_make(&problem, &args, counts, COUNT(counts));
+    adam_session_open(&session, &device, &problem);
+    unsigned char *saved = save(&session, &bytes), *lie = malloc(bytes);
+    check(lie, "no memory");
+    for (uint32_t i = 0; i < 5 * BEYOND; i++) {
+        const uint32_t place = i / BEYOND, value = i % BEYOND == BEYOND - 1 ? UINT32_MAX : i % BEYOND;
+        memcpy(lie, saved, bytes);
+        memcpy(lie + TYPES + 4 * place, &value, sizeof value);
+        adam_saved_close(lie, bytes);
+        const quern_status status = quern_adam_load(device.quern, &session.args, lie, bytes, NULL, NULL);
+        const bool is_known = place == 4 ? value <= 1 : is_listed((quern_dtype)value, legal[place]) || (place == 3 && !value);
+        const bool is_named = status == QUERN_INVALID_ARGUMENT &&
+            !strcmp(error_detail(), "saved cannot be read as a saved state: its types are not those of a saved state");
+        check(is_named == !is_known, "%u in place %u: %s: %s", value, place, quern_status_string(status), error_detail());
+    }
+    free(lie);
+    free(saved);
+    adam_session_close(&session);
+    adam_free(&problem);
+    device_close(&device);
+}
+
 /* Tensors of other sizes than the saved ones. */
 Test(adam_saved, other_tensors_are_refused) {
     struct refusal r = {0};

@@ -12,6 +12,8 @@
 #include "harness/adam_case.h"
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
+#include "kernels/problem.h"
+#include "oracle/adam_value.h"
 
 static quern_cross_entropy_args args_of(int64_t vocab, bool full) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = 1, .vocab = vocab,
@@ -214,4 +216,183 @@ Test(dispatch, explanations_of_mistakes) {
     check(quern_adam_explain(NULL, &adam, text, sizeof text) && strstr(text, "device"), "%s", text);
     check(quern_cross_entropy_explain(NULL, &args, text, sizeof text) && strstr(text, "device"), "%s", text);
     device_close(&device);
+}
+
+/* ---- the explanation, line by line ---- */
+
+/* The reason against a row, as the test derives it from the row's own fields; "" for a row that serves. */
+typedef void reason_function(const struct quern_kernel *row, const void *args, char *reason, size_t bytes);
+
+static quern_device_info info;
+static const char *glob;   /* of the form PREFIX*__TARGET, or NULL */
+
+static bool is_other_target(const struct quern_target *target, char *reason, size_t bytes) {
+    const int has = info.compute_capability;
+    char last[20] = "";
+    if (target->kind != info.kind) {
+        snprintf(reason, bytes, target->kind == QUERN_CPU ? "runs on a CPU" : "runs on a CUDA device");
+        return true;
+    }
+    if (info.kind == QUERN_CPU || (has >= target->cc_min && has <= target->cc_max)) return false;
+    if (target->cc_max > 999) snprintf(last, sizeof last, " or newer");
+    else if (target->cc_max != target->cc_min) snprintf(last, sizeof last, " to %d.%d", target->cc_max / 10, target->cc_max % 10);
+    snprintf(reason, bytes, "needs compute capability %d.%d%s, this device has %d.%d", target->cc_min / 10, target->cc_min % 10,
+             last, has / 10, has % 10);
+    return true;
+}
+
+static bool is_left_out(const struct quern_kernel *row, char *reason, size_t bytes) {
+    if (!glob || !fnmatch(glob, row->name, 0)) return false;
+    const bool is_adam = row->operation == QUERN_ADAM;
+    const bool always = is_adam ? row->key.adam.task == QUERN_GRADIENT_NORM_COMBINE
+                                : row->key.cross_entropy.stage > QUERN_STAGE_GRADIENT;
+    if (always) return false;
+    snprintf(reason, bytes, "QUERN_KERNEL=%s leaves it out", glob);
+    return true;
+}
+
+static void adam_reason(const struct quern_kernel *row, const void *given, char *reason, size_t bytes) {
+    const quern_adam_args *args = given;
+    const struct {
+        const char *name;
+        quern_dtype has, wanted;
+    } dtypes[] = {{"param", row->key.adam.param, args->param_dtype}, {"grad", row->key.adam.grad, args->grad_dtype},
+                  {"m", row->key.adam.m, args->m_dtype}, {"v", row->key.adam.v, args->v_dtype},
+                  {"master", row->key.adam.master, args->master_dtype}};
+    if (row->key.adam.task != QUERN_ADAM_STEP) {
+        snprintf(reason, bytes, "computes something else");
+    } else if ((args->amsgrad || adam_is_scaled(args->m_dtype)) && !row->key.adam.full) {
+        snprintf(reason, bytes, "knows no AMSGrad, copies, zero_grads or scales, of which the request has some");
+    } else {
+        for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes && !*reason; i++)
+            if (dtypes[i].has != dtypes[i].wanted)
+                snprintf(reason, bytes, "%s is %s, the request has %s", dtypes[i].name,
+                         dtypes[i].has ? quern_dtype_name(dtypes[i].has) : "none",
+                         dtypes[i].wanted ? quern_dtype_name(dtypes[i].wanted) : "none");
+    }
+}
+
+static void loss_reason(const struct quern_kernel *row, const void *given, char *reason, size_t bytes) {
+    const quern_cross_entropy_args *args = given;
+    const long long part = QUERN_GPU_PART_BYTES / (long long)quern_dtype_bytes(args->logits_dtype);
+    const long long parts = (args->vocab + part - 1) / part, cluster = row->cuda.cluster, shared = info.shared_bytes;
+    const long long each = row->cuda.shared_fixed + row->cuda.shared_per_part * (cluster ? (parts + cluster - 1) / cluster : parts);
+    if (row->key.cross_entropy.stage != QUERN_STAGE_ROWS) {
+        snprintf(reason, bytes, "computes another stage");
+    } else if (row->key.cross_entropy.logits != args->logits_dtype) {
+        snprintf(reason, bytes, "logits are %s, the request has %s", quern_dtype_name(row->key.cross_entropy.logits),
+                 quern_dtype_name(args->logits_dtype));
+    } else if (args->softcap != 0 && !row->key.cross_entropy.full) {
+        snprintf(reason, bytes, "knows no label smoothing, softcap, class weights, entropy and argmax");
+    } else if (args->vocab > row->key.cross_entropy.vocab_max) {
+        snprintf(reason, bytes, "holds a vocab of up to %lld on the chip, the request has %lld",
+                 (long long)row->key.cross_entropy.vocab_max, (long long)args->vocab);
+    } else if (row->cuda.shared_per_column && row->cuda.shared_per_column * args->vocab + each > shared) {
+        snprintf(reason, bytes, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
+                 shared, (long long)args->vocab);
+    } else if (cluster && each > shared) {
+        snprintf(reason, bytes, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a "
+                 "vocab of %lld", cluster, shared, (long long)args->vocab);
+    }
+}
+
+/* Rows that follow each other in the table with one target and one reason are one line.  Ends with the chosen row. */
+static bool expect_walk(const struct quern_kernel *table, reason_function *reason_of, const void *args, char *text) {
+    const struct quern_kernel *first = NULL;
+    char open[256] = "";
+    *text = 0;
+    for (int rows = 0;; rows++) {
+        const struct quern_kernel *row = first ? first + rows : table;
+        char reason[256] = "";
+        const bool ends = !*row->name;
+        if (!ends && !is_other_target(&row->target, reason, sizeof reason) && !is_left_out(row, reason, sizeof reason))
+            reason_of(row, args, reason, sizeof reason);
+        if (first && (ends || strcmp(reason, open) || strcmp(row->target.name, first->target.name))) {
+            text += rows == 1 ? sprintf(text, "%s: %s\n", first->name, open)
+                              : sprintf(text, "%s and %d more of %s: %s\n", first->name, rows - 1, first->target.name, open);
+            rows = 0;
+        }
+        if (ends) return false;
+        if (!*reason) {
+            sprintf(text, "%s: chosen\n", row->name);
+            return true;
+        }
+        if (!first || !rows) first = row;
+        snprintf(open, sizeof open, "%s", reason);
+    }
+}
+
+static void check_text(int number, const char *got, const char *expected) {
+    size_t same = 0;
+    while (got[same] && got[same] == expected[same]) same++;
+    check(got[same] == expected[same], "case %d: after %zu characters there is\n%.200s\ninstead of\n%.200s", number, same,
+          got + same, expected + same);
+}
+
+static void check_walks(quern_device *device) {
+    static char text[1 << 15], expected[1 << 15];
+    quern_adam_args adam = QUERN_ADAM_ARGS_INIT;
+    info = (quern_device_info)QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_device_get_info(device, &info));
+    adam.grad_dtype = adam.param_dtype = QUERN_BF16, adam.step = 1;
+    static const quern_dtype moments[] = {QUERN_F32, QUERN_BF16, QUERN_F16};
+    for (int i = 0; i < 12; i++) {
+        adam.m_dtype = adam.v_dtype = moments[i % 3], adam.amsgrad = i / 3 % 2;
+        adam.master_dtype = i / 6 ? QUERN_F32 : QUERN_NO_DTYPE;
+        if (!expect_walk(quern_adam_kernels, adam_reason, &adam, expected))
+            sprintf(expected + strlen(expected), "no adam kernel serves this request on %s; "
+                    "`./quern gen add adam_pbf16_gbf16_m%s_v%s%s%s` (or python3 -m gen add ...) and a build add one\n",
+                    info.kind == QUERN_CPU ? "cpu" : "cuda:0",
+                    quern_dtype_name(adam.m_dtype), quern_dtype_name(adam.v_dtype), adam.master_dtype ? "_master32" : "",
+                    adam.amsgrad || adam_is_scaled(adam.m_dtype) ? "_full" : "");
+        quern_adam_explain(device, &adam, text, sizeof text);
+        check_text(i, text, expected);
+    }
+    static const int64_t vocabs[] = {1, 5000, 20000, 40000, 100000, 300000, 10000000};
+    for (int i = 0; i < 14; i++) {
+        const quern_cross_entropy_args args = args_of(vocabs[i / 2], i % 2);
+        check(expect_walk(quern_cross_entropy_kernels, loss_reason, &args, expected), "no kernel serves");
+        quern_cross_entropy_explain(device, &args, text, sizeof text);
+        check_text(i, text, expected);
+    }
+}
+
+Test(dispatch, explanations_line_by_line) {
+    quern_device *device = open_with(NULL);
+    check_walks(device);
+    quern_device_close(device);
+    char of_target[64];
+    snprintf(of_target, sizeof of_target, "*__%s", test_target());
+    glob = of_target;
+    device = open_with(of_target);
+    check_walks(device);
+    quern_device_close(device);
+}
+
+/* A GPU with less shared memory than the one for which its kernels were made; a real GPU is as it is. */
+Test(dispatch, explanations_for_less_shared_memory) {
+    setenv("QUERN_EMULATOR", "13.0", 1);
+    setenv("QUERN_EMULATOR_SHARED_KB", "48", 1);
+    quern_device *device = open_with(NULL);
+    check_walks(device);
+    quern_device_close(device);
+}
+
+/* One line for each target of the device's kind, in the order of the tables. */
+Test(dispatch, reports_line_by_line) {
+    static char text[1 << 12], expected[1 << 12];
+    quern_device *device = open_with(NULL);
+    info = (quern_device_info)QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_device_get_info(device, &info));
+    const char *last = "";
+    for (const struct quern_kernel *row = quern_cross_entropy_kernels; *row->name; row++) {
+        char reason[256] = "usable";
+        if (row->target.kind != info.kind || !strcmp(row->target.name, last)) continue;
+        last = row->target.name;
+        is_other_target(&row->target, reason, sizeof reason);
+        sprintf(expected + strlen(expected), "%s: %s\n", last, reason);
+    }
+    check(quern_device_report(device, text, sizeof text) == strlen(expected), "another length");
+    check_text(0, text, expected);
+    quern_device_close(device);
 }

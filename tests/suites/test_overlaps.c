@@ -256,6 +256,22 @@ Test(overlaps, cross_entropy_in_place) {
     close_arena();
 }
 
+/* Without rows a call reads class weights and writes sums and the report: everything else has no bytes, wherever it is. */
+Test(overlaps, no_rows) {
+    static quern_status (*const calls[])(void) = {call_loss, call_stats, call_combine, call_gradient};
+    struct part parts[LOSS_PARTS];
+    open_arena();
+    fill_loss();
+    list_loss(parts, &(struct uses){0});
+    for (int i = 0; i < 8; i++) {
+        for (int part = 0; part < LOSS_PARTS; part++) *parts[part].slot = home(0);
+        loss.rows = 0, loss.grad = home(0) + 64, loss.grad_loss_stride = i / 4 ? -LOSS_STRIDE : LOSS_STRIDE;
+        loss.report = (void *)home(1), loss.class_weights = (void *)home(2), workspace = home(3);
+        check_ok(calls[i % 4]());
+    }
+    close_arena();
+}
+
 /* Upstream gradients that are read backwards, and one value for all rows. */
 Test(overlaps, strides_of_upstream_gradients) {
     struct part parts[LOSS_PARTS];

@@ -16,7 +16,9 @@
 #include "harness/buffer.h"
 #include "harness/check.h"
 #include "harness/device.h"
+#include "harness/failing.h"
 #include "kernels/kernel.h"
+#include "os/unload.h"
 #include "runtime/pack_format.h"
 #include "quern.h"
 
@@ -166,12 +168,16 @@ static void seal(struct bytes bytes) {
     header->checksum = hash;
 }
 
+/* The library's allocations are counted meanwhile. */
 static quern_status load(struct bytes bytes) {
+    const char *failed;
     char path[] = "/tmp/quern_pack_XXXXXX";
     int file = mkstemp(path);
     check(file >= 0 && write(file, bytes.data, bytes.count) == (ssize_t)bytes.count, "cannot write %s", path);
     close(file);
+    failing_begin(FAILING_MEMORY, 0, 0);
     quern_status status = quern_load_pack(path);
+    failing_end(&failed);
     unlink(path);
     return status;
 }
@@ -217,7 +223,8 @@ Test(pack, refuses_another_version) {
     struct bytes bytes = read_pack();
     char reason[80];
     for (int change = -1; change <= 1; change++) {
-        snprintf(reason, sizeof reason, "version %d: this library reads version %d", QUERN_PACK_VERSION + change, QUERN_PACK_VERSION);
+        snprintf(reason, sizeof reason, "version %d: this library reads version %d", QUERN_PACK_VERSION + change,
+                 QUERN_PACK_VERSION);
         if (change) CHANGED_HEADER(bytes, version, (uint32_t)change, reason);
     }
     snprintf(reason, sizeof reason, "version %d: this library", QUERN_PACK_VERSION);
@@ -233,7 +240,8 @@ Test(pack, refuses_a_truncated_one) {
     char reason[120];
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         bytes.count = counts[i];
-        snprintf(reason, sizeof reason, " has %zu bytes and its header says %llu: it is truncated or has grown", bytes.count, whole);
+        snprintf(reason, sizeof reason, " has %zu bytes and its header says %llu: it is truncated or has grown", bytes.count,
+                 whole);
         expect_refused(bytes, reason);
     }
     bytes.count = whole;
@@ -366,6 +374,17 @@ static void keep_line(void *user, quern_log_level level, const char *line) {
     snprintf(lines->text, sizeof lines->text, "%s", line);
 }
 
+/* What the library runs at dlclose to free its packs: the linker sends its calls of quern_on_unload here. */
+static void (*unload_packs)(void);
+
+void __real_quern_on_unload(enum quern_unload_step step, void (*run)(void));
+void __wrap_quern_on_unload(enum quern_unload_step step, void (*run)(void));
+
+void __wrap_quern_on_unload(enum quern_unload_step step, void (*run)(void)) {
+    if (step == QUERN_UNLOAD_PACKS) unload_packs = run;
+    __real_quern_on_unload(step, run);
+}
+
 /* The largest and the smallest values, each in a pack of its own; the same pack again is not added, which the log shows. */
 Test(pack, accepts_other_packs_once_each) {
     struct bytes bytes = read_pack();
@@ -383,6 +402,7 @@ Test(pack, accepts_other_packs_once_each) {
     const struct quern_pack_header *header = (const struct quern_pack_header *)bytes.data;
     snprintf(expected, sizeof expected, ": %u kernels for %s", header->row_count, pack_target());
     quern_set_log(keep_line, &lines, QUERN_LOG_INFO);
+    const struct alive before = failing_count();
     for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
         *row = rows[i];
         seal(bytes);
@@ -396,6 +416,11 @@ Test(pack, accepts_other_packs_once_each) {
     seal(bytes);
     check(load(bytes) == QUERN_OK && lines.count == (int)(sizeof rows / sizeof *rows), "the first pack is loaded again");
     quern_set_log(NULL, NULL, QUERN_LOG_INFO);
+    const long kept = failing_count().count[ALIVE_ALLOCATIONS] - before.count[ALIVE_ALLOCATIONS];
+    check(kept == 2 * lines.count, "%ld allocations, not two for each of %d packs", kept, lines.count);
+    check(unload_packs, "nothing would be freed at dlclose");
+    unload_packs();
+    check(failing_count().count[ALIVE_ALLOCATIONS] == before.count[ALIVE_ALLOCATIONS], "packs are left behind at dlclose");
 }
 
 Test(pack, refuses_what_cannot_be_read) {
@@ -405,4 +430,20 @@ Test(pack, refuses_what_cannot_be_read) {
     check(!strcmp(error_detail(), "/tmp is not a regular file"), "%s", error_detail());
     check_status(quern_load_pack(NULL), QUERN_NULL_POINTER);
     check(!strcmp(error_detail(), "path is NULL"), "%s", error_detail());
+}
+
+/* Each allocation fails once, and nothing of the load is left.  Then it succeeds. */
+Test(pack, refuses_a_load_without_memory) {
+    const char *failed = "";
+    const struct alive before = failing_count();
+    for (long number = 1; failed; number++) {
+        failing_begin(FAILING_MEMORY, number, 0);
+        const quern_status status = quern_load_pack(pack_path());
+        failing_end(&failed);
+        check(status == (failed ? QUERN_OUT_OF_MEMORY : QUERN_OK), "%s: %s", failed, quern_status_string(status));
+        if (!failed) check(number > 2, "only %ld allocations", number - 1);
+        if (failed) check(strstr(error_detail(), "no memory for the "), "%s: %s", failed, error_detail());
+        if (failed) check(failing_count().count[ALIVE_ALLOCATIONS] == before.count[ALIVE_ALLOCATIONS], "%s left memory", failed);
+        check(failing_count().count[ALIVE_DESCRIPTORS] == before.count[ALIVE_DESCRIPTORS], "a file is left open");
+    }
 }

@@ -1,0 +1,227 @@
+/*
+ * How many kernels a call launches on a GPU, and with how many blocks: as many as there is work for, and no more than the device
+ * holds at once where blocks take further work.  Wrong numbers give the same results, only later.
+ *
+ * Runs on: one emulated.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/buffer.h"
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "harness/cuda.h"
+#include "kernels/gradient_norm_finish.h"
+#include "kernels/problem.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+struct launched {
+    long long launches, blocks;
+};
+
+static struct launched begin(const struct test_device *device) {
+    device_synchronize(device);
+    return (struct launched){cuda_launches(), cuda_blocks()};
+}
+
+static struct launched since(const struct test_device *device, struct launched before) {
+    device_synchronize(device);
+    return (struct launched){cuda_launches() - before.launches, cuda_blocks() - before.blocks};
+}
+
+static void check_launched(struct launched got, long long launches, long long blocks, const char *what) {
+    check(got.launches == launches && got.blocks == blocks, "%s: %lld launches of %lld blocks, not %lld of %lld", what,
+          got.launches, got.blocks, launches, blocks);
+}
+
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* ---- cross-entropy ---- */
+
+static int64_t parts_of(const struct cross_entropy_case *c, int64_t columns) {
+    return divide_up(columns, QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(c->logits_dtype));
+}
+
+/* The rows that a block of the combine stage takes: one for each warp. */
+static int64_t combined_rows(void) {
+    const struct quern_kernel *row = next_row(quern_cross_entropy_kernels, NULL);
+    while (row && row->key.cross_entropy.stage != QUERN_STAGE_COMBINE) row = next_row(quern_cross_entropy_kernels, row);
+    check(row, "%s has no combine stage", test_target());
+    return row->cuda.threads / 32;
+}
+
+static struct launched launched_by(const struct test_device *device, const struct cross_entropy_case *c) {
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    cross_entropy_make_inputs(c, &inputs);
+    const struct launched before = begin(device);
+    cross_entropy_run(device, c, &inputs, &outputs);
+    const struct launched got = since(device, before);
+    cross_entropy_free_outputs(&outputs);
+    cross_entropy_free_inputs(&inputs);
+    return got;
+}
+
+/* Labels are counted for a mean or a report, losses are summed for a sum or a mean: each in one block. */
+Test(launches, whole_rows) {
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    for (int i = 0; i < 24; i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = i % 5 ? i % 5 : 70, .vocab = 33,
+                                                         .reduction = (quern_reduction)(i % 3), .no_report = i / 3 % 2,
+                                                         .no_loss = i / 6 % 2, .placement = i / 12 ? NO_GRAD : IN_PLACE);
+        const bool counts = c.reduction == QUERN_REDUCTION_MEAN || !c.no_report, sums = c.reduction && !c.no_loss;
+        check_launched(launched_by(&device, &c), 1 + counts + sums, c.rows + counts + sums, cross_entropy_describe(&c));
+    }
+    device_close(&device);
+}
+
+/* Few long rows, which would leave half of the multiprocessors idle: a block for each part, twice with a gradient. */
+Test(launches, split_rows) {
+    enum { MULTIPROCESSORS = 32 };
+    setenv("QUERN_EMULATOR_SMS", "32", 1);
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    static const int64_t vocabs[] = {16384, 16385, 40000};
+    for (size_t v = 0; v < COUNT(vocabs); v++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = MULTIPROCESSORS, .vocab = vocabs[v],
+                                                         .placement = NO_GRAD, .no_report = true);
+        const struct launched whole = launched_by(&device, &c);
+        check(whole.launches == 1 && whole.blocks % c.rows == 0, "%lld launches of %lld blocks", whole.launches, whole.blocks);
+        const int64_t each = whole.blocks / c.rows, enough = divide_up(MULTIPROCESSORS, 2 * each);
+        const int64_t rows[] = {1, enough - 1, enough};
+        for (size_t i = 0; i < 2 * COUNT(rows); i++) {
+            const bool has_grad = i % 2, splits = rows[i / 2] < enough && parts_of(&c, c.vocab) > 1;
+            c.rows = rows[i / 2], c.placement = has_grad ? IN_PLACE : NO_GRAD;
+            const int64_t parts = c.rows * parts_of(&c, c.vocab), combine = divide_up(c.rows, combined_rows());
+            check_launched(launched_by(&device, &c), splits ? 2 + has_grad : 1,
+                           splits ? (1 + has_grad) * parts + combine : c.rows * each, cross_entropy_describe(&c));
+        }
+    }
+    device_close(&device);
+}
+
+/* The three steps over shards. */
+Test(launches, steps_of_cross_entropy) {
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    const int64_t each = combined_rows(), counts[] = {1, each, each + 1, 3 * each};
+    for (size_t i = 0; i < 3 * COUNT(counts); i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = counts[i / 3], .vocab = 20,
+                                                         .reduction = (quern_reduction)(i % 3), .shards = 2, .split = 4,
+                                                         .no_report = i % 2);
+        const bool mean = c.reduction == QUERN_REDUCTION_MEAN, tells = mean || !c.no_report;
+        const int64_t combine = divide_up(c.rows, each);
+        const int further = tells + (c.reduction != QUERN_REDUCTION_NONE);
+        /* For each of two shards: stats and their combination, the combination of all as each rank does it, the gradient. */
+        const long long launches = 2 * (2 + 1 + further + 1 + mean), blocks = c.rows + combine + combine + further + c.rows + mean;
+        check_launched(launched_by(&device, &c), launches, 2 * blocks, cross_entropy_describe(&c));
+    }
+    device_close(&device);
+}
+
+/*
+ * A row that a cluster keeps in shared memory takes the fewest blocks of which two fit on a multiprocessor, else the fewest that
+ * hold it.  A block has 1 KiB more than it asks for.
+ */
+static void check_cluster(const struct test_device *device, const struct quern_kernel *row) {
+    enum { OWN = 1024 };
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_device_get_info(device->quern, &info));
+    const int64_t all = info.shared_bytes + OWN;
+    static const int64_t most[] = {3, 6, 7, 12, 13, 25};
+    if (row->key.cross_entropy.full || row->key.cross_entropy.logits != QUERN_F32 || !row->cuda.cluster) return;
+    for (size_t i = 0; i < COUNT(most); i++) {
+        const int64_t parts = most[i];
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 2,
+                                                         .placement = NO_GRAD, .no_report = true);
+        c.vocab = parts * QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(c.logits_dtype);
+        const quern_cross_entropy_args args = cross_entropy_args_of(&c);
+        char text[1 << 14], chosen[160];
+        snprintf(chosen, sizeof chosen, "%s: chosen", row->name);
+        quern_cross_entropy_explain(device->quern, &args, text, sizeof text);
+        if (!strstr(text, chosen)) continue;  /* shorter rows have another kernel */
+        int64_t paired = 0, alone = 0;
+        for (int64_t blocks = row->cuda.cluster; blocks >= 2; blocks /= 2) {
+            const int64_t bytes = row->cuda.shared_fixed + row->cuda.shared_per_part * divide_up(parts, blocks);
+            if (2 * (bytes + OWN) <= all) paired = blocks;
+            if (bytes + OWN <= all) alone = blocks;
+        }
+        check_launched(launched_by(device, &c), 1, c.rows * (paired ? paired : alone), cross_entropy_describe(&c));
+    }
+}
+
+Test(launches, blocks_of_a_cluster) {
+    for_each_cross_entropy_row(check_cluster);
+}
+
+/* ---- Adam ---- */
+
+/* The blocks of a step over one tensor of so many tiles. */
+static struct launched step_of(const struct test_device *device, int64_t tiles, bool with_plan) {
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    const quern_adam_args args = adam_args_of(row);
+    const int64_t counts[] = {0, tiles ? (tiles - 1) * QUERN_ADAM_TILE + 1 : 0};
+    struct adam_problem problem;
+    struct adam_session session;
+    adam_make(&problem, &args, counts, COUNT(counts));
+    problem.with_plan = with_plan;
+    adam_session_open(&session, device, &problem);
+    const struct launched before = begin(device);
+    check_ok(adam_session_step(&session));
+    const struct launched got = since(device, before);
+    adam_session_close(&session);
+    adam_free(&problem);
+    return got;
+}
+
+/* A norm has a block for each tile or as many as the device holds, and one block that adds the sums of few tiles. */
+static struct launched norm_of(const struct test_device *device, int64_t tiles) {
+    const int64_t count = tiles ? (tiles - 1) * QUERN_ADAM_TILE + 1 : 0;
+    struct buffer grad, norm, workspace;
+    size_t bytes;
+    buffer_open(&grad, device, (size_t)count * 2 + 2, 0, NULL);
+    buffer_open(&norm, device, sizeof(float), 0, NULL);
+    const quern_gradient gradient = {grad.data, NULL, count};
+    quern_gradient_norm_args args = QUERN_GRADIENT_NORM_ARGS_INIT;
+    args.grad_dtype = QUERN_BF16, args.gradients = &gradient, args.gradient_count = 1, args.norm = norm.data;
+    check_ok(quern_gradient_norm_workspace(device->quern, &args, &bytes));
+    check(bytes == sizeof(double) * (size_t)(tiles + divide_up(tiles, QUERN_GRADIENT_NORM_PART)), "%lld tiles need %zu bytes",
+          (long long)tiles, bytes);
+    buffer_open(&workspace, device, bytes, 16, NULL);
+    const struct launched before = begin(device);
+    check_ok(quern_gradient_norm(device->quern, &args, bytes ? workspace.data : NULL, bytes, device->stream));
+    const struct launched got = since(device, before);
+    struct buffer *all[] = {&grad, &norm, &workspace};
+    for (size_t i = 0; i < COUNT(all); i++) buffer_close(all[i]);
+    return got;
+}
+
+/* A block for each tile, or as many blocks as the device holds. */
+Test(launches, tiles_of_adam) {
+    enum { MULTIPROCESSORS = 4, MANY = 200 };
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    const long long held = step_of(&device, MANY, false).blocks;
+    check(held > MULTIPROCESSORS && held < MANY && held % MULTIPROCESSORS == 0, "%lld blocks for %d tiles", held, MANY);
+    const int64_t tiles[] = {0, 1, 2, held - 1, held, held + 1};
+    for (size_t i = 0; i < COUNT(tiles); i++) {
+        const long long blocks = tiles[i] < held ? tiles[i] : held;
+        char what[40];
+        snprintf(what, sizeof what, "%lld tiles", (long long)tiles[i]);
+        check_launched(step_of(&device, tiles[i], false), blocks > 0, blocks, what);
+        check_launched(step_of(&device, tiles[i], true), blocks > 0, blocks, what);
+        const struct launched norm = norm_of(&device, tiles[i]);
+        check(norm.launches == 1 + (tiles[i] > 0) && norm.blocks <= tiles[i] + 1 && norm.blocks >= 1 + (tiles[i] > 0),
+              "%s: the norm takes %lld launches of %lld blocks", what, norm.launches, norm.blocks);
+    }
+    device_close(&device);
+}

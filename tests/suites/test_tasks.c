@@ -1,0 +1,189 @@
+/*
+ * Into how many tasks a CPU call divides its work, as an engine's hook sees it: enough for all threads, and none that is too small.
+ * Wrong numbers give the same results, only later.
+ *
+ * Runs on: one cpu.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/adam_case.h"
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+#include "kernels/problem.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { THREADS = 4 };
+
+/* What the hook was given, in order. */
+static struct {
+    int64_t tasks[64];
+    size_t jobs;
+} seen;
+
+static void count_tasks(void *user, int64_t tasks, void (*task)(void *context, int64_t index), void *context) {
+    (void)user;
+    check(seen.jobs < COUNT(seen.tasks), "more jobs than a call has");
+    seen.tasks[seen.jobs++] = tasks;
+    for (int64_t i = 0; i < tasks; i++) task(context, i);
+}
+
+static void open_device(struct test_device *device) {
+    device_open(device, 0, NULL);
+    check_ok(quern_prepare(device->quern, QUERN_CROSS_ENTROPY | QUERN_ADAM));
+    check_ok(quern_set_threads(device->quern, THREADS, count_tasks, NULL));
+}
+
+static void check_seen(const int64_t *tasks, size_t jobs, const char *what) {
+    char text[300] = "";
+    for (size_t i = 0; i < seen.jobs && i < 12; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), " %lld", (long long)seen.tasks[i]);
+    bool same = seen.jobs == jobs;
+    for (size_t i = 0; same && i < jobs; i++) same = seen.tasks[i] == tasks[i];
+    check(same, "%s: %zu jobs of%s tasks, expected %zu", what, seen.jobs, text, jobs);
+    seen.jobs = 0;
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- cross-entropy ---- */
+
+static void run_case(const struct test_device *device, const struct cross_entropy_case *c) {
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    cross_entropy_make_inputs(c, &inputs);
+    cross_entropy_run(device, c, &inputs, &outputs);
+    cross_entropy_free_outputs(&outputs);
+    cross_entropy_free_inputs(&inputs);
+}
+
+/* Rows, or their parts where the rows are too few for all threads: with a gradient each part is read twice. */
+Test(tasks, whole_cross_entropy) {
+    static const int64_t vocabs[] = {100, QUERN_CPU_PART_COLUMNS, QUERN_CPU_PART_COLUMNS + 1, 3 * QUERN_CPU_PART_COLUMNS};
+    struct test_device device;
+    open_device(&device);
+    for (size_t i = 0; i < COUNT(vocabs) * 2 * (THREADS + 1); i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .vocab = vocabs[i % COUNT(vocabs)]);
+        const bool has_grad = i / COUNT(vocabs) % 2;
+        c.placement = has_grad ? IN_PLACE : NO_GRAD, c.rows = (int64_t)(i / COUNT(vocabs) / 2) + 1;
+        const int64_t parts = (c.vocab + QUERN_CPU_PART_COLUMNS - 1) / QUERN_CPU_PART_COLUMNS;
+        const int64_t rows = smaller(c.rows, THREADS), all = smaller(c.rows * parts, THREADS);
+        const bool splits = parts > 1 && (has_grad ? 2 : 1) * c.rows <= THREADS;
+        const int64_t split[] = {all, rows, rows, all};  /* stats, combine, finish, gradient */
+        run_case(&device, &c);
+        check_seen(splits ? split : &rows, splits ? 3 + has_grad : 1, cross_entropy_describe(&c));
+    }
+    device_close(&device);
+}
+
+Test(tasks, steps_of_cross_entropy) {
+    struct test_device device;
+    open_device(&device);
+    for (int64_t rows = 1; rows <= THREADS + 1; rows++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = rows, .shards = 1,
+                                                         .vocab = QUERN_CPU_PART_COLUMNS + 5, .placement = IN_PLACE);
+        const int64_t each = smaller(rows, THREADS), parts = smaller(2 * rows, THREADS);
+        const int64_t tasks[] = {parts, each, each, each, each, each, parts};  /* stats, two ranks that combine, gradient */
+        run_case(&device, &c);
+        check_seen(tasks, COUNT(tasks), cross_entropy_describe(&c));
+    }
+    device_close(&device);
+}
+
+/* ---- Adam ---- */
+
+enum { OF_ONE_TASK = 1 << 16, FEW_THREADS = 2, MOST = 8 * FEW_THREADS };
+
+/* At least 65,536 elements for each task, and at most eight tasks for each thread. */
+Test(tasks, steps_of_adam) {
+    static const int64_t counts[] = {1, OF_ONE_TASK, OF_ONE_TASK + 1, (MOST - 1) * OF_ONE_TASK, MOST * OF_ONE_TASK + 1};
+    static const int64_t tasks[] = {1, 1, 2, MOST - 1, MOST};
+    struct test_device device;
+    open_device(&device);
+    check_ok(quern_set_threads(device.quern, FEW_THREADS, count_tasks, NULL));
+    const struct quern_kernel *row = find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, false);
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        const quern_adam_args args = adam_args_of(row);
+        struct adam_problem problem;
+        char what[40];
+        const int64_t list[] = {counts[i] / 2, counts[i] - counts[i] / 2};
+        adam_make(&problem, &args, list, COUNT(list));
+        adam_run(&device, &problem);
+        snprintf(what, sizeof what, "%lld elements", (long long)counts[i]);
+        check_seen(&tasks[i], 1, what);
+        adam_free(&problem);
+    }
+    device_close(&device);
+}
+
+/* ---- gradients ---- */
+
+/* Pieces of 65,536 elements, each of one gradient, and at most eight tasks for each thread. */
+Test(tasks, gradients) {
+    enum { ITEMS = MOST + 1 };
+    static uint16_t grad[2 * QUERN_GRADIENT_CHUNK + 1];
+    static float sums[2 * QUERN_GRADIENT_CHUNK + 1], norm;
+    static double squares[ITEMS + 2];
+    static const struct {
+        int64_t items, count, tasks;
+    } lists[] = {{1, 1, 1}, {1, QUERN_GRADIENT_CHUNK, 1}, {1, QUERN_GRADIENT_CHUNK + 1, 2}, {1, 2 * QUERN_GRADIENT_CHUNK + 1, 3},
+                 {MOST - 1, 1, MOST - 1}, {MOST, 1, MOST}, {ITEMS, 1, MOST}};
+    struct test_device device;
+    open_device(&device);
+    check_ok(quern_set_threads(device.quern, FEW_THREADS, count_tasks, NULL));
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        quern_gradient items[ITEMS];
+        for (int64_t k = 0; k < lists[i].items; k++) items[k] = (quern_gradient){grad + k, sums + k, lists[i].count};
+        quern_gradient_norm_args args = QUERN_GRADIENT_NORM_ARGS_INIT;
+        args.grad_dtype = QUERN_BF16, args.gradients = items, args.gradient_count = lists[i].items, args.norm = &norm;
+        size_t bytes;
+        char what[60];
+        check_ok(quern_gradient_norm_workspace(device.quern, &args, &bytes));
+        const int64_t pieces = lists[i].items * ((lists[i].count + QUERN_GRADIENT_CHUNK - 1) / QUERN_GRADIENT_CHUNK);
+        check(bytes == sizeof(double) * (size_t)pieces, "%lld pieces need %zu bytes", (long long)pieces, bytes);
+        check_ok(quern_gradient_norm(device.quern, &args, squares, sizeof squares, NULL));
+        snprintf(what, sizeof what, "%lld gradients of %lld", (long long)lists[i].items, (long long)lists[i].count);
+        check_seen(&lists[i].tasks, 1, what);
+        quern_accumulate_args sum = QUERN_ACCUMULATE_ARGS_INIT;
+        sum.grad_dtype = QUERN_BF16, sum.gradients = items, sum.gradient_count = lists[i].items;
+        check_ok(quern_accumulate(device.quern, &sum, NULL));
+        check_seen(&lists[i].tasks, 1, what);
+    }
+    device_close(&device);
+}
+
+/* ---- saved states ---- */
+
+/* Chunks of 65,536 elements, each in pieces of 2,048. */
+Test(tasks, conversions_of_saved_states) {
+    enum { CHUNK = 1 << 16, PIECE = 2048 };
+    static const int64_t counts[] = {1, PIECE, PIECE + 1, CHUNK + 2 * PIECE};
+    struct test_device device;
+    open_device(&device);
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        quern_adam_args from = adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE, true));
+        quern_adam_args to = adam_args_of(find_adam_row(QUERN_BF16, QUERN_BF16, QUERN_F16, QUERN_F16, QUERN_NO_DTYPE, true));
+        from.amsgrad = to.amsgrad = 0;
+        struct adam_problem problem;
+        char what[40];
+        size_t bytes;
+        adam_make(&problem, &from, &counts[i], 1);
+        check_ok(quern_adam_saved_bytes(device.quern, &problem.args, &bytes));
+        void *saved = malloc(bytes);
+        check(saved, "no memory");
+        check_ok(quern_adam_save(device.quern, &problem.args, saved, bytes));
+        adam_free(&problem);
+        adam_make(&problem, &to, &counts[i], 1);
+        seen.jobs = 0;
+        check_ok(quern_adam_load(device.quern, &problem.args, saved, bytes, NULL, NULL));
+        const int64_t first = smaller(counts[i], CHUNK), second = counts[i] - first;
+        const int64_t one = (first + PIECE - 1) / PIECE, two = (second + PIECE - 1) / PIECE, both[] = {one, two, one, two};
+        snprintf(what, sizeof what, "%lld elements", (long long)counts[i]);
+        check_seen(second ? both : (int64_t[]){one, one}, second ? 4 : 2, what);  /* of m and v */
+        free(saved);
+        adam_free(&problem);
+    }
+    device_close(&device);
+}
