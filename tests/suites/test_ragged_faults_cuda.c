@@ -292,6 +292,28 @@ Test(ragged_faults_cuda, the_members_of_a_plan_agree) {
     close_scene(&s);
 }
 
+/* Each pair of ranks alone: the third has a plan of its own, and one of the pair does not know of the other. */
+Test(ragged_faults_cuda, the_members_of_a_plan_agree_in_each_pair) {
+    static const int single[RANKS] = {0, 1, 2}, pairs[][2] = {{0, 1}, {0, 2}, {1, 2}};
+    struct scene s;
+    open_scene(&s);
+    for (size_t i = 0; i < COUNT(pairs); i++)
+        for (int knows = 0; knows < 2; knows++) {
+            char text[100];
+            gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+            for (int rank = 0; rank < RANKS; rank++) {
+                const bool is_pair = rank == pairs[i][knows];
+                s.all.args[rank].members = is_pair ? pairs[i] : &single[rank];
+                s.all.args[rank].member_count = is_pair ? 2 : 1;
+                s.all.args[rank].updates = 0;
+            }
+            snprintf(text, sizeof text, "rank %d: args.members differ from those of rank %d: expected the same", pairs[i][knows],
+                     pairs[i][!knows]);
+            refuse_plan(&s, QUERN_PEER_MISMATCH, text);
+        }
+    close_scene(&s);
+}
+
 /* Rank 1 has its output elsewhere: only ranks that send rows to it, or get rows from it, have to find it. */
 Test(ragged_faults_cuda, outputs_elsewhere_in_a_plan) {
     struct scene s;
@@ -315,6 +337,34 @@ Test(ragged_faults_cuda, outputs_elsewhere_in_a_plan) {
     check_ok(make_plan(&s));
     s.all.args[1].output = NULL, s.all.args[1].output_rows = 0;
     check_ok(make_plan(&s));
+    close_scene(&s);
+}
+
+/* Rows pass from one rank to one other, and one rank has its output elsewhere: that matters if it is one of the two. */
+Test(ragged_faults_cuda, outputs_elsewhere_of_each_pair_in_a_plan) {
+    struct scene s;
+    void *others[RANKS];
+    open_scene(&s);
+    check_ok(quern_symmetric_alloc(s.group.group, RANKS, (size_t[]){POOL, POOL, POOL}, others));
+    for (int i = 0; i < RANKS * RANKS * RANKS; i++) {
+        const int sender = i % RANKS, receiver = i / RANKS % RANKS, odd = i / RANKS / RANKS;
+        char text[100];
+        gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+        for (int rank = 0; rank < RANKS; rank++)
+            for (int peer = 0; peer < RANKS; peer++)
+                for (int update = 0; update < UPDATES; update++) {
+                    const bool passes = update == i % UPDATES;
+                    int64_t *sizes = &s.all.storage[rank][entry(peer, update)];
+                    sizes[RANKS * UPDATES] = passes && rank == sender && peer == receiver;
+                    sizes[2 * RANKS * UPDATES] = 0;
+                    sizes[3 * RANKS * UPDATES] = passes && rank == receiver && peer == sender;
+                }
+        s.all.args[odd].output = others[odd];
+        snprintf(text, sizeof text, "the outputs of ranks %d and %d are not at the same place", receiver, sender);
+        const bool matters = (odd == sender) != (odd == receiver);
+        check_status(make_plan(&s), matters ? QUERN_PEER_MISMATCH : QUERN_OK);
+        if (matters) expect_detail(text);
+    }
     close_scene(&s);
 }
 
