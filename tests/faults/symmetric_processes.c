@@ -847,6 +847,47 @@ static void change_streams(struct gpu_team *team) {
     gpu_close(team);
 }
 
+struct awaited {
+    struct gpu_team *team;
+    CUstream stream;
+};
+
+/* Work of the emulator only goes on while a thread waits for it. */
+static void *await_stream(void *user) {
+    const struct awaited *awaited = user;
+    awaited->team->cuda->context_push(awaited->team->context[0]);
+    awaited->team->cuda->stream_synchronize(awaited->stream);
+    return NULL;
+}
+
+/* A rank's barrier on one stream follows its last one on another stream, which is held up: nobody gets past it. */
+static void follow_another_stream(struct gpu_team *team) {
+    begin(team);
+    struct awaited other = {.team = team};
+    pthread_t threads[2];
+    CUevent passed;
+    int go_on = 0;
+    hold_up(team, 0, &go_on);
+    gpu_ok(team, stream_create(&other.stream, CU_STREAM_NON_BLOCKING));
+    rank_ok(team->rank, quern_barrier(team->group[0], NULL, team->stream[0]));
+    rank_ok(team->rank, quern_barrier(team->group[0], NULL, other.stream));
+    gpu_use(team, 1);
+    gpu_ok(team, event_create(&passed, CU_EVENT_DISABLE_TIMING));
+    rank_ok(team->rank, quern_barrier(team->group[1], NULL, team->stream[1]));
+    gpu_ok(team, event_record(passed, team->stream[1]));
+    rank_ok(team->rank, quern_barrier(team->group[1], NULL, team->stream[1]));
+    rank_check(team->rank, pthread_create(&threads[0], NULL, await_stream, &other) == 0, "no thread");
+    rank_check(team->rank, pthread_create(&threads[1], NULL, give_leave_soon, &go_on) == 0, "no thread");
+    gpu_ok(team, event_synchronize(passed));
+    rank_check(team->rank, __atomic_load_n(&go_on, __ATOMIC_ACQUIRE), "a barrier overtook an earlier one");
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    gpu_synchronize(team, 1);
+    gpu_ok(team, event_destroy(passed));
+    gpu_synchronize(team, 0);
+    gpu_ok(team, stream_destroy(other.stream));
+    gpu_close(team);
+}
+
 /* CUDA_LAUNCH_BLOCKING=1: a thread may launch for one rank of a group. */
 static void launch_for_another(struct gpu_team *team) {
     begin(team);
@@ -969,6 +1010,7 @@ static const struct case_row cases[] = {
     {"a CPU among GPUs, the last", {TWO}, GPU(3, 1, 1, 2, mix_kinds, &(const int){2})},
     {"streams in turn, one process", {TWO}, GPU(1, 1, 2, 2, change_streams)},
     {"streams in turn, two processes", {TWO}, GPU(2, 1, 1, 2, change_streams)},
+    {"a stream held up", {TWO}, GPU(1, 1, 2, 2, follow_another_stream)},
     {"launches that block", {TWO, "CUDA_LAUNCH_BLOCKING=1"}, GPU(1, 2, 1, 2, launch_for_another)},
     {"epochs that wrap around", {TWO}, .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0}, change_streams}},
     {"epochs that wrap around, by multicast", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
