@@ -135,15 +135,16 @@ static void write_cache(int level, const char *name, const char *text) {
 }
 
 /* In a process whose sysfs is its own: the library reads it once. */
-static void ask(const struct caches *caches, int64_t *shares) {
+static bool ask(const struct caches *caches, int64_t *shares) {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", CACHES, "tmpfs", 0, NULL) != 0)
-        return;
+        return false;
     for (int level = 0; level < 4; level++) {
         write_cache(level, "size", caches->size[level]);
         write_cache(level, "shared_cpu_list", caches->cores[level]);
     }
     for (int i = 0; i < CREWS; i++) shares[i] = quern_cpu_cache_share(crews[i][0], crews[i][1]);
+    return true;
 }
 
 Test(cpu_cache, is_divided_among_ranks) {
@@ -151,14 +152,11 @@ Test(cpu_cache, is_divided_among_ranks) {
     const int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
     check(shares != MAP_FAILED, "no memory");
     for (int machine = 0; machine < MACHINES; machine++) {
-        shares[0] = -1;
+        int status;
         pid_t child = fork();
-        if (child == 0) {
-            ask(&machines[machine], shares);
-            _exit(0);
-        }
-        waitpid(child, NULL, 0);
-        if (shares[0] == -1) cr_skip_test("this user cannot hide the machine's sysfs");
+        if (child == 0) _exit(!ask(&machines[machine], shares));
+        check(waitpid(child, &status, 0) == child && WIFEXITED(status), "machine %d ends the process", machine);
+        if (WEXITSTATUS(status)) cr_skip_test("this user cannot hide the machine's sysfs");
         for (int i = 0; i < CREWS; i++) {
             const int64_t busy = (int64_t)crews[i][0] * crews[i][1];
             const int64_t expected = machines[machine].per_core * (busy < cores ? busy : cores) / crews[i][0];
