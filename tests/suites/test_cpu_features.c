@@ -101,6 +101,11 @@ struct caches {
     int64_t per_core;                    /* expected; 2 MiB where it is unknown */
 };
 
+/* As long as the library reads: sizes of 31 and lists of 1023 characters. */
+#define TEN(text) text text text text text text text text text text
+#define LONG_SIZE TEN("0") TEN("0") "0000000032K"
+#define LONG_LIST TEN(TEN("0,0,0,0,0,")) TEN("0,") "0-9"
+
 static const struct caches machines[] = {
     {{"32K\n"}, {"0\n"}, 32 << 10},
     {{"32K\n", "1024K\n", "32768K\n"}, {"0\n", "0\n", "0-1\n"}, 16384 << 10},
@@ -117,6 +122,8 @@ static const struct caches machines[] = {
     {{"32K\n"}, {"5-3\n"}, 32 << 10},
     {{"99999999K\n", "4096"}, {"0\n", "0-1"}, 2048},
     {{NULL}, {NULL}, 2 << 20},
+    {{LONG_SIZE}, {"0\n"}, 32 << 10},
+    {{"520K\n"}, {LONG_LIST}, 1 << 10},
 };
 
 static const int crews[][2] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}, {1, 1000}, {7, 1}, {128, 1}, {128, 1024}};
