@@ -10,6 +10,7 @@
 
 #include "harness/check.h"
 #include "harness/gpu_ragged.h"
+#include "kernels/collective_problem.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -365,6 +366,37 @@ Test(ragged_faults_cuda, outputs_elsewhere_of_each_pair_in_a_plan) {
         check_status(make_plan(&s), matters ? QUERN_PEER_MISMATCH : QUERN_OK);
         if (matters) expect_detail(text);
     }
+    close_scene(&s);
+}
+
+static size_t part(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/* For all ranks of the group: a header with offers, the work, four arrays of 8 bytes, receipts for a sort, and a copy of the input. */
+static size_t expected_workspace(size_t entries, size_t staged) {
+    size_t sorted = 1;
+    while (sorted < entries) sorted *= 2;
+    return part(sizeof(struct quern_ragged_header) + entries * sizeof(struct quern_ragged_offer)) +
+           part(sizeof(struct quern_ragged_work) + entries * sizeof(struct quern_ragged_slice)) + part(4 * entries * sizeof(int64_t)) +
+           part(sorted * sizeof(struct quern_ragged_receipt)) + part(staged);
+}
+
+Test(ragged_faults_cuda, workspaces_have_room_for_all_ranks) {
+    struct scene s;
+    open_scene(&s);
+    gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+    quern_ragged_all_to_all_args *args = &s.all.args[1];
+    for (int64_t updates = 0; updates < 200; updates++)
+        for (int in_place = 0; in_place < 2; in_place++) {
+            size_t bytes = 7;
+            args->updates = updates, args->row_bytes = 8, args->input_rows = 1 + updates * 5, args->output_rows = 1;
+            args->members = updates % 2 ? (const int[]){1} : NULL, args->member_count = 1;
+            args->output = (char *)(uintptr_t)args->input + (in_place ? 0 : args->input_rows * args->row_bytes);
+            check_ok(quern_ragged_all_to_all_workspace(s.group.group[1], args, &bytes));
+            const size_t staged = in_place ? (size_t)(args->input_rows * args->row_bytes) : 0;
+            const size_t expected = expected_workspace(RANKS * (size_t)updates, staged);
+            check(bytes == expected, "%d updates%s: %zu bytes instead of %zu", (int)updates, in_place ? " in place" : "", bytes,
+                  expected);
+        }
     close_scene(&s);
 }
 
