@@ -52,7 +52,7 @@ static bool rounds_up(const char *digits, int count) {
     return digits[PRECISION - 1] % 2;
 }
 
-/* Keeps at most PRECISION digits, without zeros at the end.  *exponent is that of the first one. */
+/* Keeps at most PRECISION digits, without zeros at the end; the first is not 0.  *exponent is that of the first one. */
 static int round_digits(char *digits, int count, int *exponent) {
     if (count > PRECISION) {
         bool up = rounds_up(digits, count);
@@ -64,7 +64,7 @@ static int round_digits(char *digits, int count, int *exponent) {
             ++*exponent;
         }
     }
-    while (count > 1 && !digits[count - 1]) count--;
+    while (!digits[count - 1]) count--;
     return count;
 }
 
@@ -92,14 +92,15 @@ static char *write_scientific(char *text, const char *digits, int count, int exp
     return text;
 }
 
+/* The mantissa is not 0. */
 static char *write_finite(char *text, uint64_t mantissa, int power) {
     struct integer integer = {.word = {(uint32_t)(mantissa % WORD), (uint32_t)(mantissa / WORD)}, .words = 2};
-    char digits[WORDS * WORD_DIGITS] = {0};
+    char digits[WORDS * WORD_DIGITS];
     multiply_by_power(&integer, 2, power, 29, 1u << 29);
     multiply_by_power(&integer, 5, -power, 13, 1220703125);
     int count = list_digits(&integer, digits);
-    int exponent = mantissa ? count - 1 + (power < 0 ? power : 0) : 0;
-    count = round_digits(digits, mantissa ? count : 1, &exponent);
+    int exponent = count - 1 + (power < 0 ? power : 0);
+    count = round_digits(digits, count, &exponent);
     bool plain = exponent >= -4 && exponent < PRECISION;
     return (plain ? write_plain : write_scientific)(text, digits, count, exponent);
 }
@@ -114,6 +115,10 @@ size_t quern_decimal(char text[QUERN_DECIMAL_BYTES], double value) {
     if (exponent == 0x7ff) {
         memcpy(end, fraction ? "nan" : "inf", 3);
         return (size_t)(end + 3 - text);
+    }
+    if (!exponent && !fraction) {
+        *end++ = '0';
+        return (size_t)(end - text);
     }
     /* A subnormal number has the exponent of the smallest normal ones, and no leading one. */
     end = write_finite(end, exponent ? fraction | 1ull << MANTISSA_BITS : fraction, (exponent ? exponent : 1) - BIAS);

@@ -36,14 +36,14 @@ struct quern_process quern_this_process(void) {
     struct quern_process process = {.pid = (int32_t)getpid()};
     char state;
     struct stat namespace;
-    if (!read_stat(process.pid, &state, &process.start_time)) process.start_time = 0;
+    read_stat(process.pid, &state, &process.start_time);
     if (stat("/proc/self/ns/pid", &namespace) == 0) process.namespace = namespace.st_ino;
     return process;
 }
 
 bool quern_process_has_ended(struct quern_process process) {
     struct stat namespace;
-    if (!process.start_time || !process.namespace) return false;
+    if (!process.start_time) return false;
     if (stat("/proc/self/ns/pid", &namespace) != 0 || namespace.st_ino != process.namespace) return false;
     char state;
     uint64_t start_time;

@@ -10,6 +10,7 @@
 #define QUERN_POINTS(point) \
     point(FORM_MADE, "form.made")                       /* the file has a name, and no lock yet */ \
     point(FORM_FILLED, "form.filled")                   /* the segment can be joined */ \
+    point(FORM_FOUND, "form.found")                     /* the name is there; its file is not open */ \
     point(FORM_OPENED, "form.opened")                   /* another rank's file is open, and was not looked at */ \
     point(FORM_LOOKED, "form.looked")                   /* ... was found to be forming */ \
     point(FORM_CLAIMED, "form.claimed")                 /* the place is claimed; its process is not written */ \

@@ -250,6 +250,7 @@ static quern_status open_file(struct joining *joining) {
     joining->descriptor = shm_open(joining->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (joining->descriptor >= 0) return make_file(joining);
     if (errno != EEXIST) return fail_system(joining, "making the file");
+    QUERN_POINT(FORM_FOUND);
     joining->descriptor = shm_open(joining->name, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
     if (joining->descriptor >= 0) return join_file(joining);
     joining->again = errno == ENOENT;

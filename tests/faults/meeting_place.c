@@ -188,7 +188,7 @@ static const char *outlast_a_claim(void) {
 
 /* The last rank to join dies before it has declared the group complete. */
 static const char *lose_the_last_to_join(void) {
-    char expected[64];
+    char expected[160];
     struct stat file;
     int stopped;
     const char *name = a_name();
@@ -198,18 +198,22 @@ static const char *lose_the_last_to_join(void) {
         rank_sleep(0.1);
         kill(ranks_process(run, stopped), SIGKILL);
     }
-    snprintf(expected, sizeof expected, ": rank %d (process ", stopped);
+    const double killed = rank_now();
     /* The remaining ranks remove the name, and so reach the same call. */
     while (!ranks_have_ended(run))
         for (int rank = 0; rank < 3; rank++) kill(ranks_process(run, rank), SIGCONT);
+    const double late = rank_now() - killed;
     bool may_die[3] = {stopped == 0, stopped == 1, stopped == 2};
     const char *wrong = ranks_wait(run, may_die);
     if (wrong) wrong = because("%s", wrong);
     for (int rank = 0; rank < 3 && !wrong; rank++) {
         const struct rank_result *result = ranks_result(run, rank);
-        if (rank != stopped && (result->status != QUERN_PEER_LOST || !strstr(result->detail, expected)))
+        snprintf(expected, sizeof expected, "group %s, rank %d: rank %d (process %d) has ended while the group was formed", name, rank,
+                 stopped, (int)ranks_process(run, stopped));
+        if (rank != stopped && (result->status != QUERN_PEER_LOST || strcmp(result->detail, expected) != 0))
             wrong = because("rank %d: %s: %s", rank, quern_status_string(result->status), result->detail);
     }
+    if (!wrong && late > 5) wrong = because("it was noticed after %g s", late);
     ranks_close(run);
     if (!wrong && lstat(path_of(name), &file) == 0) wrong = "the name is still there";
     return wrong;

@@ -348,6 +348,32 @@ static const char *direct_another(struct shared *shared) {
     return wrong ? wrong : expect(shared, 0, QUERN_OK, "");
 }
 
+/* Rank 0 tries again when the test says so. */
+static quern_status join_later(struct rank *rank) {
+    quern_group *group = NULL;
+    begin(rank);
+    points_enter_step(1);
+    if (rank->rank == 0) tell(rank, create(rank, 2, &group));
+    rank_check(rank, !group, "a group of one rank");
+    wait_for_test(rank);
+    rank_ok(rank, create(rank, 2, &group));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+/* Rank 1 has found a name, which goes before it opens the file: it makes a group of its own. */
+static const char *direct_vanished(struct shared *shared) {
+    if (!await_reached(shared, 1, QUERN_POINT_FORM_AWAITING, 1)) return "rank 0 does not wait";
+    let_go(shared, 1);
+    if (!points_await(&shared->points, 0)) return "rank 1 did not find the name";
+    points_end_limit(&shared->points, 0);
+    const char *wrong = expect(shared, 0, QUERN_PEER_TIMEOUT, "waited");
+    points_release(&shared->points, 0);
+    if (!wrong && !await_reached(shared, 1, QUERN_POINT_FORM_MADE, 2)) wrong = "rank 1 does not make a file";
+    let_go(shared, 0);
+    return wrong;
+}
+
 /*
  * The same, but rank 0 is held when it has poisoned the refused group, and has not removed the name yet.  Rank 1 looks at that
  * group, and must not join it.
@@ -390,6 +416,7 @@ static const struct race races[] = {
     {"the name before the group", join_late, direct_name, HELD(2, 1, FORM_NAME_COMPARED), BOTH, NULL},
     {"poisoned before it is joined", join_poisoned, direct_poisoned, HELD(3, 1, FORM_LOOKED), BOTH, NULL},
     {"poisoned before the place is complete", join_poisoned, direct_poisoned, HELD(3, 1, FORM_CLAIMED), BOTH, NULL},
+    {"the name goes before the file is opened", join_later, direct_vanished, HELD(2, 1, FORM_FOUND), BOTH, NULL},
     {"refused before it is looked at", join_another, direct_another, HELD(2, 1, FORM_OPENED), BOTH, NULL},
     {"refused, and its name still there", join_another, direct_refused_and_named,
      {.ranks = 2, .stop = {{POINT_HOLD, QUERN_POINT_FORM_OPENED, 1, 1, 0}, {POINT_HOLD, QUERN_POINT_POISON_SET, 0, 1, 0}}}, BOTH,

@@ -236,7 +236,7 @@ static void allocate_often(struct gpu_team *team) {
     void *parts[MOST_PER_THREAD];
     size_t bytes[MOST_PER_THREAD];
     struct held before = count_held(team);
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 20; round++) {
         bool fails = round % 10 == 9;
         for (int i = 0; i < team->count; i++)
             bytes[i] = fails && team->first + i == 1 ? (size_t)1 << 30 : (size_t)(round % 3) * 3000000;
@@ -792,35 +792,46 @@ static void be_refused_to_share(struct gpu_team *team) {
     gpu_close(team);
 }
 
+/* One rank, which rank->user names, is a CPU. */
 static void mix_kinds(struct gpu_team *team) {
     gpu_open(team);
+    const int odd = *(const int *)team->rank->user;
+    char expected[200];
     quern_device *gpu = team->device[0], *cpu;
     rank_ok(team->rank, quern_device_open(QUERN_CPU, 0, &cpu));
-    if (team->first == 1) team->device[0] = cpu;
+    if (team->first == odd) team->device[0] = cpu;
     rank_status(team->rank, gpu_join(team), QUERN_NOT_SUPPORTED);
-    rank_check_detail(team->rank, "host memory: rank 0 is a GPU");
-    rank_check_detail(team->rank, "rank 1 is a CPU");
+    snprintf(expected, sizeof expected, ", rank %d: no way for these ranks to reach each other: host memory: rank %d is a GPU; "
+             "GPU memory: rank %d is a CPU", team->first, odd == 0, odd);
+    rank_check_detail(team->rank, expected);
     team->device[0] = gpu;
     quern_device_close(cpu);
     gpu_close(team);
 }
 
-/* The counters of a pad that only its rank writes start at the group's first epoch. */
+/* A pad before its first meeting: signals and counters are at the group's first epoch, and the rest is zero. */
 static void check_pad(struct gpu_team *team, int i) {
     const struct quern_cuda_rank *rank = quern_cuda_rank_of(member_of(team->rank, team->group[i]));
-    uint32_t stride = quern_pad_stride((uint32_t)team->all), counts[QUERN_RANK_LIMIT + 1];
+    const uint32_t stride = quern_pad_stride((uint32_t)team->all), first = team->layout->first_epoch;
+    const size_t words = (size_t)quern_device_pad_bytes((uint32_t)team->all) / 4;
+    uint32_t pad[1024];
     CUresult (*copy)(void *to, CUdeviceptr from, size_t bytes);
     *(void **)&copy = gpu_symbol("cuMemcpyDtoH_v2");
     gpu_use(team, i);
-    gpu_check(team, copy(counts, rank->pad[team->first + i] + 16 * stride, 4 * (stride + 1)), "cuMemcpyDtoH", __LINE__);
-    for (uint32_t slot = 0; slot <= stride; slot++)
-        rank_check(team->rank, counts[slot] == team->layout->first_epoch, "counter %u of the pad is %u", slot, counts[slot]);
+    gpu_check(team, copy(pad, rank->pad[team->first + i], 4 * words), "cuMemcpyDtoH", __LINE__);
+    for (size_t word = 0; word < words; word++) {
+        const bool is_signal = word < 4 * stride, is_count = !is_signal && word <= 5 * stride;
+        const uint32_t expected = is_count || (is_signal && word % 2 == 0) ? first : 0;
+        rank_check(team->rank, pad[word] == expected, "word %zu of %zu of the pad is %u, expected %u", word, words, pad[word],
+                   expected);
+    }
 }
 
 /* Barriers in sequence on changing streams: the pad serves one at a time. */
 static void change_streams(struct gpu_team *team) {
     begin(team);
     for (int i = 0; i < team->count; i++) check_pad(team, i);
+    rank_line_up(team->rank);
     CUstream other[MOST_PER_THREAD];
     for (int i = 0; i < team->count; i++) {
         gpu_use(team, i);
@@ -833,6 +844,47 @@ static void change_streams(struct gpu_team *team) {
         }
     gpu_meet(team);
     for (int i = 0; i < team->count; i++) gpu_ok(team, stream_destroy(other[i]));
+    gpu_close(team);
+}
+
+struct awaited {
+    struct gpu_team *team;
+    CUstream stream;
+};
+
+/* Work of the emulator only goes on while a thread waits for it. */
+static void *await_stream(void *user) {
+    const struct awaited *awaited = user;
+    awaited->team->cuda->context_push(awaited->team->context[0]);
+    awaited->team->cuda->stream_synchronize(awaited->stream);
+    return NULL;
+}
+
+/* A rank's barrier on one stream follows its last one on another stream, which is held up: nobody gets past it. */
+static void follow_another_stream(struct gpu_team *team) {
+    begin(team);
+    struct awaited other = {.team = team};
+    pthread_t threads[2];
+    CUevent passed;
+    int go_on = 0;
+    hold_up(team, 0, &go_on);
+    gpu_ok(team, stream_create(&other.stream, CU_STREAM_NON_BLOCKING));
+    rank_ok(team->rank, quern_barrier(team->group[0], NULL, team->stream[0]));
+    rank_ok(team->rank, quern_barrier(team->group[0], NULL, other.stream));
+    gpu_use(team, 1);
+    gpu_ok(team, event_create(&passed, CU_EVENT_DISABLE_TIMING));
+    rank_ok(team->rank, quern_barrier(team->group[1], NULL, team->stream[1]));
+    gpu_ok(team, event_record(passed, team->stream[1]));
+    rank_ok(team->rank, quern_barrier(team->group[1], NULL, team->stream[1]));
+    rank_check(team->rank, pthread_create(&threads[0], NULL, await_stream, &other) == 0, "no thread");
+    rank_check(team->rank, pthread_create(&threads[1], NULL, give_leave_soon, &go_on) == 0, "no thread");
+    gpu_ok(team, event_synchronize(passed));
+    rank_check(team->rank, __atomic_load_n(&go_on, __ATOMIC_ACQUIRE), "a barrier overtook an earlier one");
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    gpu_synchronize(team, 1);
+    gpu_ok(team, event_destroy(passed));
+    gpu_synchronize(team, 0);
+    gpu_ok(team, stream_destroy(other.stream));
     gpu_close(team);
 }
 
@@ -954,9 +1006,11 @@ static const struct case_row cases[] = {
     {"no export", {TWO, "QUERN_EMULATOR_FAIL=cuMemExportToShareableHandle:1"}, GPU(2, 1, 1, 2, be_refused, &no_export)},
     {"no import", {TWO, "QUERN_EMULATOR_FAIL=cuMemImportFromShareableHandle:1"}, GPU(2, 1, 1, 2, be_refused, &no_import)},
     {"sharing without leave", {TWO}, GPU(1, 1, 2, 1, be_refused_to_share)},
-    {"a CPU among GPUs", {TWO}, GPU(2, 1, 1, 2, mix_kinds)},
+    {"a CPU among GPUs, the first", {TWO}, GPU(3, 1, 1, 2, mix_kinds, &(const int){0})},
+    {"a CPU among GPUs, the last", {TWO}, GPU(3, 1, 1, 2, mix_kinds, &(const int){2})},
     {"streams in turn, one process", {TWO}, GPU(1, 1, 2, 2, change_streams)},
     {"streams in turn, two processes", {TWO}, GPU(2, 1, 1, 2, change_streams)},
+    {"a stream held up", {TWO}, GPU(1, 1, 2, 2, follow_another_stream)},
     {"launches that block", {TWO, "CUDA_LAUNCH_BLOCKING=1"}, GPU(1, 2, 1, 2, launch_for_another)},
     {"epochs that wrap around", {TWO}, .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0}, change_streams}},
     {"epochs that wrap around, by multicast", {TWO, "QUERN_EMULATOR_MULTICAST=1"},

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -34,35 +33,23 @@ static bool fails(enum failing_calls calls, const char *function) {
 
 /* ---- memory ---- */
 
-enum { MOST_BLOCKS = 4096, KEPT_BACK = 256 };
+enum { MOST_BLOCKS = 4096, KEPT_BACK = 256, FENCE_BYTES = 64, FRESH = 0xcc, FENCE = 0xee, FREED = 0xdd };
+
+struct block {
+    unsigned char *memory;
+    size_t bytes;                 /* a fence follows */
+};
 
 /* The blocks that were allocated between failing_begin and failing_end, and not freed since; and those that were freed last. */
 static struct {
     pthread_mutex_t lock;
-    void *block[MOST_BLOCKS], *kept_back[KEPT_BACK];
+    struct block block[MOST_BLOCKS];
+    void *kept_back[KEPT_BACK];
     int count, freed;
 } blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void *add_block(void *block) {
-    if (!block || !failing.is_armed) return block;
-    pthread_mutex_lock(&blocks.lock);
-    if (blocks.count < MOST_BLOCKS) blocks.block[blocks.count++] = block;
-    pthread_mutex_unlock(&blocks.lock);
-    return block;
-}
-
-/* Whether it was one of them. */
-static bool drop_block(const void *block) {
-    pthread_mutex_lock(&blocks.lock);
-    int place = blocks.count - 1;
-    while (place >= 0 && blocks.block[place] != block) place--;
-    if (place >= 0) blocks.block[place] = blocks.block[--blocks.count];
-    pthread_mutex_unlock(&blocks.lock);
-    return place >= 0;
-}
-
-void failing_forget(const void *block) { drop_block(block); }
-
+int __real_pthread_mutex_lock(pthread_mutex_t *lock);
+int __real_pthread_mutex_unlock(pthread_mutex_t *lock);
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *block, size_t bytes);
@@ -79,35 +66,87 @@ char *__wrap_strdup(const char *text);
 void __wrap_free(void *block);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user);
 
-void *__wrap_malloc(size_t bytes) { return fails(FAILING_MEMORY, "malloc") ? NULL : add_block(__real_malloc(bytes)); }
+static void *add_block(void *memory, size_t bytes, int fill) {
+    if (!memory) return NULL;
+    memset(memory, fill, bytes);
+    memset((char *)memory + bytes, FENCE, FENCE_BYTES);
+    __real_pthread_mutex_lock(&blocks.lock);
+    if (blocks.count < MOST_BLOCKS) blocks.block[blocks.count++] = (struct block){memory, bytes};
+    __real_pthread_mutex_unlock(&blocks.lock);
+    return memory;
+}
+
+/* Takes it out of the list; no memory: it was not one of them. */
+static struct block drop_block(const void *memory) {
+    struct block dropped = {NULL, 0};
+    __real_pthread_mutex_lock(&blocks.lock);
+    int place = memory ? blocks.count - 1 : -1;
+    while (place >= 0 && blocks.block[place].memory != memory) place--;
+    if (place >= 0) {
+        dropped = blocks.block[place];
+        blocks.block[place] = blocks.block[--blocks.count];
+    }
+    __real_pthread_mutex_unlock(&blocks.lock);
+    return dropped;
+}
+
+void failing_forget(const void *block) { drop_block(block); }
+
+/* A use after the free finds addresses that are none, and no other data. */
+static void retire(struct block block) {
+    for (size_t i = 0; i < FENCE_BYTES; i++)
+        if (block.memory[block.bytes + i] != FENCE) {
+            fprintf(stderr, "a block of %zu bytes was written %zu bytes behind its end\n", block.bytes, i);
+            abort();
+        }
+    memset(block.memory, FREED, block.bytes);
+    __real_pthread_mutex_lock(&blocks.lock);
+    void **place = &blocks.kept_back[blocks.freed++ % KEPT_BACK], *oldest = *place;
+    *place = block.memory;
+    __real_pthread_mutex_unlock(&blocks.lock);
+    __real_free(oldest);
+}
+
+void *__wrap_malloc(size_t bytes) {
+    if (fails(FAILING_MEMORY, "malloc")) return NULL;
+    return failing.is_armed ? add_block(__real_malloc(bytes + FENCE_BYTES), bytes, FRESH) : __real_malloc(bytes);
+}
 
 void *__wrap_calloc(size_t count, size_t bytes) {
-    return fails(FAILING_MEMORY, "calloc") ? NULL : add_block(__real_calloc(count, bytes));
+    if (fails(FAILING_MEMORY, "calloc")) return NULL;
+    if (!failing.is_armed) return __real_calloc(count, bytes);
+    return add_block(__real_malloc(count * bytes + FENCE_BYTES), count * bytes, 0);
 }
 
 void *__wrap_realloc(void *block, size_t bytes) {
     if (fails(FAILING_MEMORY, "realloc")) return NULL;
-    drop_block(block);
-    return add_block(__real_realloc(block, bytes));
+    if (!failing.is_armed) return __real_realloc(block, bytes);
+    const struct block old = drop_block(block);
+    if (block && !old.memory) return __real_realloc(block, bytes);
+    void *made = add_block(__real_malloc(bytes + FENCE_BYTES), bytes, FRESH);
+    if (!made || !old.memory) return made;
+    memcpy(made, old.memory, bytes < old.bytes ? bytes : old.bytes);
+    retire(old);
+    return made;
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
-    return fails(FAILING_MEMORY, "aligned_alloc") ? NULL : add_block(__real_aligned_alloc(alignment, bytes));
+    if (fails(FAILING_MEMORY, "aligned_alloc")) return NULL;
+    if (!failing.is_armed) return __real_aligned_alloc(alignment, bytes);
+    return add_block(__real_aligned_alloc(alignment, (bytes + FENCE_BYTES + alignment - 1) / alignment * alignment), bytes, FRESH);
 }
 
-char *__wrap_strdup(const char *text) { return fails(FAILING_MEMORY, "strdup") ? NULL : add_block(__real_strdup(text)); }
+char *__wrap_strdup(const char *text) {
+    if (fails(FAILING_MEMORY, "strdup")) return NULL;
+    if (!failing.is_armed) return __real_strdup(text);
+    char *copy = add_block(__real_malloc(strlen(text) + 1 + FENCE_BYTES), strlen(text) + 1, FRESH);
+    return copy ? strcpy(copy, text) : NULL;
+}
 
-/* A use after the free finds addresses that are none, and no other data. */
 void __wrap_free(void *block) {
-    if (block && drop_block(block)) {
-        memset(block, 0xdd, malloc_usable_size(block));
-        pthread_mutex_lock(&blocks.lock);
-        void **place = &blocks.kept_back[blocks.freed++ % KEPT_BACK], *oldest = *place;
-        *place = block;
-        pthread_mutex_unlock(&blocks.lock);
-        block = oldest;
-    }
-    __real_free(block);
+    const struct block known = drop_block(block);
+    if (known.memory) retire(known);
+    else __real_free(block);
 }
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *user) {
@@ -125,6 +164,41 @@ void *__wrap_dlopen(const char *name, int flags) {
     failing.seen++;
     failing.failed = "dlopen";
     return __real_dlopen("a library that does not exist", flags);
+}
+
+/* ---- locks: whoever gives one back has it ---- */
+
+enum { MOST_LOCKS = 16 };
+
+static _Thread_local struct {
+    pthread_mutex_t *lock[MOST_LOCKS];
+    int count;
+} held;
+
+int __real_pthread_mutex_trylock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
+
+static int hold(pthread_mutex_t *lock, int error) {
+    if (held.count == MOST_LOCKS) abort();
+    if (!error) held.lock[held.count++] = lock;
+    return error;
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock) { return hold(lock, __real_pthread_mutex_lock(lock)); }
+
+int __wrap_pthread_mutex_trylock(pthread_mutex_t *lock) { return hold(lock, __real_pthread_mutex_trylock(lock)); }
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock) {
+    int place = held.count - 1;
+    while (place >= 0 && held.lock[place] != lock) place--;
+    if (place < 0) {
+        fprintf(stderr, "a lock is given back by a thread that does not have it\n");
+        abort();
+    }
+    held.lock[place] = held.lock[--held.count];
+    return __real_pthread_mutex_unlock(lock);
 }
 
 /* ---- the driver: tests/emulator/libcuda.cpp ---- */

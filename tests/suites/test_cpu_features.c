@@ -1,18 +1,26 @@
 /*
- * The instruction sets of the processor: those that the kernel lists in /proc/cpuinfo, and only with the registers saved.
+ * The instruction sets of the processor: those that the kernel lists in /proc/cpuinfo, and only with the registers saved.  And each
+ * rank's share of its last cache, from what sysfs says.
  *
  * Runs on: one cpu.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "runtime/cpu_features.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "harness/check.h"
 #include "kernels/kernel.h"
+#include "os/cpu_cache.h"
 
 #ifdef __x86_64__
 
@@ -82,3 +90,86 @@ Test(cpu_features, there_are_none) {
 }
 
 #endif
+
+/* ---- the last cache ---- */
+
+#define CACHES "/sys/devices/system/cpu/cpu0/cache"
+
+/* What sysfs says of the caches of core 0, from the first level on; NULL: no file. */
+struct caches {
+    const char *size[4], *cores[4];
+    int64_t per_core;                    /* expected; 2 MiB where it is unknown */
+};
+
+/* As long as the library reads: sizes of 31 and lists of 1023 characters. */
+#define TEN(text) text text text text text text text text text text
+#define LONG_SIZE TEN("0") TEN("0") "0000000032K"
+#define LONG_LIST TEN(TEN("0,0,0,0,0,")) TEN("0,") "0-9"
+
+static const struct caches machines[] = {
+    {{"32K\n"}, {"0\n"}, 32 << 10},
+    {{"32K\n", "1024K\n", "32768K\n"}, {"0\n", "0\n", "0-1\n"}, 16384 << 10},
+    {{"32K\n", "32K\n", "1024K\n", "32768K\n"}, {"0\n", "0\n", "0\n", "0-7,64-71\n"}, 2048 << 10},
+    {{"48K\n", "2M\n"}, {"0\n", "0,2,4-5\n"}, 512 << 10},
+    {{"1\n", "1000000\n"}, {"0\n", "0-2,9\n"}, 250000},
+    {{"32K\n", "9K\n"}, {"0\n", "0-8\n"}, 1 << 10},
+    {{"32K\n", NULL, "64M\n"}, {"0-1\n", NULL, "0\n"}, 16 << 10},  /* the levels end at the first that is missing */
+    {{"32K\n", "1024K\n"}, {"0\n", NULL}, 2 << 20},
+    {{"0K\n"}, {"0\n"}, 2 << 20},
+    {{"3\n"}, {"0-3\n"}, 2 << 20},
+    {{""}, {"0\n"}, 2 << 20},
+    {{"32K\n"}, {""}, 2 << 20},
+    {{"32K\n"}, {"5-3\n"}, 32 << 10},
+    {{"99999999K\n", "4096"}, {"0\n", "0-1"}, 2048},
+    {{NULL}, {NULL}, 2 << 20},
+    {{LONG_SIZE}, {"0\n"}, 32 << 10},
+    {{"520K\n"}, {LONG_LIST}, 1 << 10},
+};
+
+static const int crews[][2] = {{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}, {1, 1000}, {7, 1}, {128, 1}, {128, 1024}};
+
+enum { MACHINES = sizeof machines / sizeof *machines, CREWS = sizeof crews / sizeof *crews };
+
+static void write_cache(int level, const char *name, const char *text) {
+    char path[128];
+    snprintf(path, sizeof path, CACHES "/index%d", level);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, CACHES "/index%d/%s", level, name);
+    FILE *file = text ? fopen(path, "w") : NULL;
+    if (!file) return;
+    fputs(text, file);
+    fclose(file);
+}
+
+/* In a process whose sysfs is its own: the library reads it once. */
+static bool ask(const struct caches *caches, int64_t *shares) {
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", CACHES, "tmpfs", 0, NULL) != 0)
+        return false;
+    for (int level = 0; level < 4; level++) {
+        write_cache(level, "size", caches->size[level]);
+        write_cache(level, "shared_cpu_list", caches->cores[level]);
+    }
+    for (int i = 0; i < CREWS; i++) shares[i] = quern_cpu_cache_share(crews[i][0], crews[i][1]);
+    return true;
+}
+
+Test(cpu_cache, is_divided_among_ranks) {
+    int64_t *shares = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
+    check(shares != MAP_FAILED, "no memory");
+    for (int machine = 0; machine < MACHINES; machine++) {
+        int status;
+        pid_t child = fork();
+        if (child == 0) _exit(!ask(&machines[machine], shares));
+        check(waitpid(child, &status, 0) == child && WIFEXITED(status), "machine %d ends the process", machine);
+        if (WEXITSTATUS(status)) cr_skip_test("this user cannot hide the machine's sysfs");
+        for (int i = 0; i < CREWS; i++) {
+            const int64_t busy = (int64_t)crews[i][0] * crews[i][1];
+            const int64_t expected = machines[machine].per_core * (busy < cores ? busy : cores) / crews[i][0];
+            check(shares[i] == expected, "machine %d, %d ranks of %d threads: %lld bytes instead of %lld", machine, crews[i][0],
+                  crews[i][1], (long long)shares[i], (long long)expected);
+        }
+    }
+    munmap(shares, 4096);
+}

@@ -733,6 +733,71 @@ Test(ragged, nothing_needs_no_workspace) {
     check_ranks(.kind = RANK_PROCESSES, .count = 1, .function = ask_workspace);
 }
 
+/* A multiple of 64, as the parts of a workspace are. */
+static int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/*
+ * Two lists of notices and five of copies have an entry for each slice.  In place the whole input is staged, and a private input
+ * passes to other processes through two windows: of half a MiB for each of up to eight threads, or as much as each peer may get.
+ */
+static int64_t expected_workspace(const quern_ragged_all_to_all_args *args, int places, int threads, bool in_place, bool has_ring) {
+    enum { NOTICE = 24, COPY = 32, COPIES = 5 };
+    const int64_t entries = places * args->updates, input = args->input_rows * args->row_bytes;
+    const int64_t most = (int64_t)(threads < 8 ? threads : 8) << 19, needed = padded(input * (places - 1));
+    const int64_t window = places == 1 ? 0 : needed < most ? needed : most;
+    return 2 * padded(NOTICE * entries) + padded(COPIES * COPY * entries) + (in_place ? input : has_ring ? 2 * window : 0);
+}
+
+static void check_workspace(struct rank *rank, quern_group *group, quern_ragged_all_to_all_args *args, int threads, bool is_private) {
+    static const int pair[] = {0, 1, 2};
+    static char output;
+    for (int count = rank->rank < 2 ? 1 : 3; count <= 3; count++) {
+        size_t bytes = 1;
+        args->members = count == 1 ? &pair[rank->rank] : pair, args->member_count = count;
+        for (int in_place = 0; in_place < 2; in_place++) {
+            args->output = in_place ? (void *)(uintptr_t)args->input : &output, args->output_rows = in_place;
+            const bool overlaps = in_place && args->input_rows && args->row_bytes;
+            const int64_t expected = expected_workspace(args, count, threads, overlaps, is_private && rank->kind == RANK_PROCESSES);
+            rank_ok(rank, quern_ragged_all_to_all_workspace(group, args, &bytes));
+            rank_check(rank, (int64_t)bytes == expected, "%d threads, %d members, %lld updates, %lld rows of %lld bytes, %s%s: %zu "
+                       "bytes instead of %lld", threads, count, (long long)args->updates, (long long)args->input_rows,
+                       (long long)args->row_bytes, in_place ? "in place" : "apart", is_private ? "" : ", symmetric", bytes,
+                       (long long)expected);
+        }
+    }
+}
+
+/* Around each size at which a window has reached its limit. */
+static quern_status size_workspaces(struct rank *rank) {
+    static const int crews[] = {1, 2, 3, 7, 8, 9, 64};
+    static const int64_t updates[] = {0, 1, 2, 3, 8, 1000};
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    quern_group *group = rank_group(rank, 20);
+    void *symmetric, *private = malloc(5 << 20);
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &(size_t){5 << 20}, &symmetric));
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    for (size_t crew = 0; crew < COUNT(crews); crew++) {
+        const int64_t window = (int64_t)(crews[crew] < 8 ? crews[crew] : 8) << 19;
+        const int64_t sizes[] = {0, 1, 31, 32, 33, window / 2 - 32, window / 2 - 31, window / 2, window / 2 + 1, window - 64,
+                                 window - 1, window, window + 1, 5 << 20};
+        rank_ok(rank, quern_set_threads(rank->device, crews[crew], NULL, NULL));
+        for (size_t i = 0; i < COUNT(sizes); i++)
+            for (size_t j = 0; j < COUNT(updates); j++)
+                for (int is_private = 0; is_private < 2; is_private++) {
+                    args.input = is_private ? private : symmetric, args.updates = updates[j];
+                    args.row_bytes = sizes[i] % 2 || i % 2 ? 1 : 2, args.input_rows = sizes[i] / args.row_bytes;
+                    check_workspace(rank, group, &args, crews[crew], is_private);
+                }
+    }
+    free(private);
+    return quern_group_destroy(group);
+}
+
+Test(ragged, workspaces_have_room_for_lists_and_windows) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = size_workspaces);
+}
+
 /* ---- plans ---- */
 
 static quern_status live_with_plans(struct rank *rank) {

@@ -10,6 +10,7 @@
 
 #include "harness/check.h"
 #include "harness/gpu_ragged.h"
+#include "kernels/collective_problem.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -292,6 +293,28 @@ Test(ragged_faults_cuda, the_members_of_a_plan_agree) {
     close_scene(&s);
 }
 
+/* Each pair of ranks alone: the third has a plan of its own, and one of the pair does not know of the other. */
+Test(ragged_faults_cuda, the_members_of_a_plan_agree_in_each_pair) {
+    static const int single[RANKS] = {0, 1, 2}, pairs[][2] = {{0, 1}, {0, 2}, {1, 2}};
+    struct scene s;
+    open_scene(&s);
+    for (size_t i = 0; i < COUNT(pairs); i++)
+        for (int knows = 0; knows < 2; knows++) {
+            char text[100];
+            gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+            for (int rank = 0; rank < RANKS; rank++) {
+                const bool is_pair = rank == pairs[i][knows];
+                s.all.args[rank].members = is_pair ? pairs[i] : &single[rank];
+                s.all.args[rank].member_count = is_pair ? 2 : 1;
+                s.all.args[rank].updates = 0;
+            }
+            snprintf(text, sizeof text, "rank %d: args.members differ from those of rank %d: expected the same", pairs[i][knows],
+                     pairs[i][!knows]);
+            refuse_plan(&s, QUERN_PEER_MISMATCH, text);
+        }
+    close_scene(&s);
+}
+
 /* Rank 1 has its output elsewhere: only ranks that send rows to it, or get rows from it, have to find it. */
 Test(ragged_faults_cuda, outputs_elsewhere_in_a_plan) {
     struct scene s;
@@ -315,6 +338,65 @@ Test(ragged_faults_cuda, outputs_elsewhere_in_a_plan) {
     check_ok(make_plan(&s));
     s.all.args[1].output = NULL, s.all.args[1].output_rows = 0;
     check_ok(make_plan(&s));
+    close_scene(&s);
+}
+
+/* Rows pass from one rank to one other, and one rank has its output elsewhere: that matters if it is one of the two. */
+Test(ragged_faults_cuda, outputs_elsewhere_of_each_pair_in_a_plan) {
+    struct scene s;
+    void *others[RANKS];
+    open_scene(&s);
+    check_ok(quern_symmetric_alloc(s.group.group, RANKS, (size_t[]){POOL, POOL, POOL}, others));
+    for (int i = 0; i < RANKS * RANKS * RANKS; i++) {
+        const int sender = i % RANKS, receiver = i / RANKS % RANKS, odd = i / RANKS / RANKS;
+        char text[100];
+        gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+        for (int rank = 0; rank < RANKS; rank++)
+            for (int peer = 0; peer < RANKS; peer++)
+                for (int update = 0; update < UPDATES; update++) {
+                    const bool passes = update == i % UPDATES;
+                    int64_t *sizes = &s.all.storage[rank][entry(peer, update)];
+                    sizes[RANKS * UPDATES] = passes && rank == sender && peer == receiver;
+                    sizes[2 * RANKS * UPDATES] = 0;
+                    sizes[3 * RANKS * UPDATES] = passes && rank == receiver && peer == sender;
+                }
+        s.all.args[odd].output = others[odd];
+        snprintf(text, sizeof text, "the outputs of ranks %d and %d are not at the same place", receiver, sender);
+        const bool matters = (odd == sender) != (odd == receiver);
+        check_status(make_plan(&s), matters ? QUERN_PEER_MISMATCH : QUERN_OK);
+        if (matters) expect_detail(text);
+    }
+    close_scene(&s);
+}
+
+static size_t part(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/* For all ranks of the group: a header with offers, the work, four arrays of 8 bytes, receipts for a sort, and a copy of the input. */
+static size_t expected_workspace(size_t entries, size_t staged) {
+    size_t sorted = 1;
+    while (sorted < entries) sorted *= 2;
+    return part(sizeof(struct quern_ragged_header) + entries * sizeof(struct quern_ragged_offer)) +
+           part(sizeof(struct quern_ragged_work) + entries * sizeof(struct quern_ragged_slice)) + part(4 * entries * sizeof(int64_t)) +
+           part(sorted * sizeof(struct quern_ragged_receipt)) + part(staged);
+}
+
+Test(ragged_faults_cuda, workspaces_have_room_for_all_ranks) {
+    struct scene s;
+    open_scene(&s);
+    gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
+    quern_ragged_all_to_all_args *args = &s.all.args[1];
+    for (int64_t updates = 0; updates < 200; updates++)
+        for (int in_place = 0; in_place < 2; in_place++) {
+            size_t bytes = 7;
+            args->updates = updates, args->row_bytes = 8, args->input_rows = 1 + updates * 5, args->output_rows = 1;
+            args->members = updates % 2 ? (const int[]){1} : NULL, args->member_count = 1;
+            args->output = (char *)(uintptr_t)args->input + (in_place ? 0 : args->input_rows * args->row_bytes);
+            check_ok(quern_ragged_all_to_all_workspace(s.group.group[1], args, &bytes));
+            const size_t staged = in_place ? (size_t)(args->input_rows * args->row_bytes) : 0;
+            const size_t expected = expected_workspace(RANKS * (size_t)updates, staged);
+            check(bytes == expected, "%d updates%s: %zu bytes instead of %zu", (int)updates, in_place ? " in place" : "", bytes,
+                  expected);
+        }
     close_scene(&s);
 }
 

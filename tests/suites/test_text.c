@@ -4,6 +4,7 @@
  * Runs on: oracle.
  */
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +58,27 @@ Test(text, integers_and_strings) {
     snprintf(expected, sizeof expected, format, -1, 0, 4294967295u, -9223372036854775807L, 12345678901234LL,
              18446744073709551615UL, 0ULL, (size_t)42, "words");
     check(!strcmp(text, expected), "\"%s\" instead of \"%s\"", text, expected);
+}
+
+/* The ends of each type, and a text of nothing. */
+Test(text, integers_at_the_edges) {
+    static const long long edges[] = {0, 1, -1, 9, 10, 99, 100, INT_MAX, INT_MIN, LLONG_MAX, LLONG_MIN};
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+        char text[300], expected[300];
+        const char *format = "%d|%u|%ld|%lu|%lld|%llu|%zu|%%|%s%s|";
+        const int narrow = (int)edges[i];
+        const unsigned long long wide = (unsigned long long)edges[i];
+        struct quern_text written = quern_text_begin(text, sizeof text);
+        quern_text_add(&written, format, narrow, (unsigned)narrow, (long)edges[i], (unsigned long)wide, edges[i], wide, (size_t)wide,
+                       "", "x");
+        const int length = snprintf(expected, sizeof expected, format, narrow, (unsigned)narrow, (long)edges[i], (unsigned long)wide,
+                                    edges[i], wide, (size_t)wide, "", "x");
+        check(!strcmp(text, expected) && written.length == (size_t)length, "\"%s\" instead of \"%s\"", text, expected);
+    }
+    char text[8];
+    struct quern_text written = quern_text_begin(text, sizeof text);
+    quern_text_add(&written, "%s", "");
+    check(!text[0] && written.length == 0, "an empty text has %zu characters", written.length);
 }
 
 Test(text, short_buffers_are_terminated_and_the_length_is_that_of_the_whole_text) {
