@@ -300,7 +300,7 @@ Test(barrier_cuda, the_kernel_that_gave_up_is_found) {
     gpu_group_open(&group, .ranks = 2, .timeout = 0.2);
     check_ok(quern_barrier(group.group[1], NULL, group.device[1].stream));
     gpu_group_synchronize(&group);
-    expect_poison(&group, QUERN_PEER_TIMEOUT, (const char *const[]){"rank 1 waited 0.", " s on its GPU for rank 0 (", NULL});
+    expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank 1 waited 0.* s on its GPU for rank 0 (*");
     gpu_group_close(&group);
 }
 
