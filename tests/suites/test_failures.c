@@ -387,8 +387,8 @@ Test(failures, no_library_has_a_blas) {
     const long opened_libraries = failing_end(&failed);
     check(status == QUERN_NOT_SUPPORTED && blas == UNTOUCHED, "%s", quern_status_string(status));
     check(opened_libraries == (device.kind == QUERN_CPU ? 4 : 2), "%ld libraries", opened_libraries);
-    check(strstr(error_detail(), names[device.kind != QUERN_CPU]) && strstr(error_detail(), "a library that does not exist: "), "%s",
-          error_detail());
+    check(strstr(error_detail(), names[device.kind != QUERN_CPU]) && strstr(error_detail(), "a library that does not exist: "),
+          "%s", error_detail());
     close_all();
 }
 
@@ -814,7 +814,8 @@ static bool fail_one_side(const struct collective *collective, long number, int 
               "%s, allocation %ld (%s), thread %d: %s: %s", collective->name, number, sides[0].failed ? sides[0].failed : "none",
               i, quern_status_string(sides[i].status), sides[i].detail);
     }
-    check(sides[0].failed || sides[0].made >= least, "%s makes %ld allocations: expected %d", collective->name, sides[0].made, least);
+    check(sides[0].failed || sides[0].made >= least, "%s makes %ld allocations: expected %d", collective->name, sides[0].made,
+          least);
     return sides[0].failed != NULL;
 }
 

@@ -279,8 +279,8 @@ Test(ragged_cuda, small_exchanges_use_few_blocks) {
         const long long before = cuda_blocks();
         check_ok(quern_ragged_all_to_all(group.group[0], &args, bench.workspace[0], WORKSPACE, group.device[0].stream));
         gpu_group_synchronize(&group);
-        check(cuda_blocks() - before == cases[i].blocks, "%d rows, %d multiprocessors: %lld blocks, expected %d", (int)cases[i].rows,
-              cases[i].multiprocessors, cuda_blocks() - before, cases[i].blocks);
+        check(cuda_blocks() - before == cases[i].blocks, "%d rows, %d multiprocessors: %lld blocks, expected %d",
+              (int)cases[i].rows, cases[i].multiprocessors, cuda_blocks() - before, cases[i].blocks);
     }
     close_bench(&bench);
 }

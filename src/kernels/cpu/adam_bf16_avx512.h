@@ -128,8 +128,8 @@ static inline struct vector_pair usual_updates(struct vector_pair m, struct vect
 static inline int is_finite(float x) { return x - x == 0; }
 
 /*
- * Other values that are infinite or NaN reach a stored value, where the search finds them.  But rounding may carry the bits of a NaN
- * into a number, and the numbers of control may be NaN of such bits.
+ * Other values that are infinite or NaN reach a stored value, where the search finds them.  But rounding may carry the bits of a
+ * NaN into a number, and the numbers of control may be NaN of such bits.
  */
 static inline int is_usual(const struct quern_adam_step *step, const struct quern_adam_slice *tensor, const struct constants *c) {
     return step->stochastic_param && step->stochastic_v && !step->stochastic_m && !c->has_l2_decay &&
