@@ -2,7 +2,6 @@
  * Says why a row is chosen and each row before it is not.  Called by the …_explain functions, and by the dispatcher for its
  * errors and log lines.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "runtime/explain.h"
 
 #include <string.h>
@@ -15,8 +14,10 @@
 /* Groups the rows that a device refuses for the same reason, so that a walk past 600 rows reads as a few lines. */
 struct explanation {
     const quern_device *device;
+    unsigned bit;
     const struct quern_operation *operation;
     const void *request;
+    bool is_logged;           /* each line goes to the log, else to the text */
     struct quern_text text;
     char reason[256];         /* of the open group */
     const char *first, *target;
@@ -24,10 +25,22 @@ struct explanation {
     bool found;
 };
 
+static void add_line(struct explanation *walk, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add_line(struct explanation *walk, const char *format, ...) {
+    char line[512];           /* two names and a reason */
+    struct quern_text text = quern_text_begin(line, sizeof line);
+    va_list list;
+    va_start(list, format);
+    quern_text_add_list(&text, format, list);
+    va_end(list);
+    if (walk->is_logged) quern_log(walk->device, QUERN_LOG_DEBUG, "%s: %s", quern_operation_name(walk->bit), line);
+    else quern_text_add(&walk->text, "%s\n", line);
+}
+
 static void close_group(struct explanation *walk) {
-    if (walk->rows == 1) quern_text_add(&walk->text, "%s: %s\n", walk->first, walk->reason);
-    if (walk->rows > 1)
-        quern_text_add(&walk->text, "%s and %d more of %s: %s\n", walk->first, walk->rows - 1, walk->target, walk->reason);
+    if (walk->rows == 1) add_line(walk, "%s: %s", walk->first, walk->reason);
+    if (walk->rows > 1) add_line(walk, "%s and %d more of %s: %s", walk->first, walk->rows - 1, walk->target, walk->reason);
     walk->rows = 0;
 }
 
@@ -58,7 +71,7 @@ static bool explain_row(const struct quern_kernel *kernel, void *context) {
         add_to_group(walk, kernel, reason);
     } else {
         close_group(walk);
-        quern_text_add(&walk->text, "%s: chosen\n", kernel->name);
+        add_line(walk, "%s: chosen", kernel->name);
         walk->found = true;
     }
     return !walk->found;
@@ -85,24 +98,29 @@ static void add_absence(const quern_device *device, unsigned bit, const void *re
     if (operation->advise && !search.found) operation->advise(request, text);
 }
 
+enum { ABSENCE_BYTES = 300 };
+
+static void explain(struct explanation *walk) {
+    char absence[ABSENCE_BYTES];
+    struct quern_text text = quern_text_begin(absence, sizeof absence);
+    quern_walk(walk->bit, explain_row, walk);
+    close_group(walk);
+    if (walk->found) return;
+    add_absence(walk->device, walk->bit, walk->request, &text);
+    add_line(walk, "%s", absence);
+}
+
 size_t quern_explain(const quern_device *device, unsigned operation, const void *request, char *buffer, size_t bytes) {
-    struct explanation walk = {.device = device, .operation = quern_linked_operation(operation), .request = request,
-                               .text = quern_text_begin(buffer, buffer ? bytes : 0)};
-    quern_walk(operation, explain_row, &walk);
-    close_group(&walk);
-    if (!walk.found) {
-        add_absence(device, operation, request, &walk.text);
-        quern_text_add(&walk.text, "\n");
-    }
+    struct explanation walk = {.device = device, .bit = operation, .operation = quern_linked_operation(operation),
+                               .request = request, .text = quern_text_begin(buffer, buffer ? bytes : 0)};
+    explain(&walk);
     return walk.text.length;
 }
 
 static void log_walk(const quern_device *device, unsigned operation, const void *request) {
-    if (!quern_log_wanted(QUERN_LOG_DEBUG)) return;
-    char walk[1000];
-    quern_explain(device, operation, request, walk, sizeof walk);
-    for (char *rest = walk, *line; (line = strtok_r(rest, "\n", &rest));)
-        quern_log(device, QUERN_LOG_DEBUG, "%s: %s", quern_operation_name(operation), line);
+    struct explanation walk = {.device = device, .bit = operation, .operation = quern_linked_operation(operation),
+                               .request = request, .is_logged = true};
+    if (quern_log_wanted(QUERN_LOG_DEBUG)) explain(&walk);
 }
 
 /* Why a row that would serve the request is not used, the nearest cause first. */
@@ -137,7 +155,7 @@ static bool look_nearer(const struct quern_kernel *kernel, void *context) {
 quern_status quern_fail_no_kernel(const quern_device *device, unsigned operation, const void *request) {
     struct nearest nearest = {.device = device, .operation = quern_linked_operation(operation), .request = request,
                               .cause = NO_ROW};
-    char absence[300];
+    char absence[ABSENCE_BYTES];
     struct quern_text text = quern_text_begin(absence, sizeof absence);
     quern_walk(operation, look_nearer, &nearest);
     add_absence(device, operation, request, &text);

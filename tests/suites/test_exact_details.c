@@ -77,6 +77,33 @@ Test(exact_details, operations_that_are_not_prepared) {
     quern_device_close(plain.quern);
 }
 
+/* The longest QUERN_KERNEL, whose end the detail still has, and one character more. */
+Test(exact_details, longest_glob) {
+    enum { LONGEST = 159 };
+    static const char first[] = "adam_pbf16_gbf16_mbf16_vbf16__", last[] = "[0-9a-z]";
+    char glob[LONGEST + 2];
+    quern_adam_args adam = QUERN_ADAM_ARGS_INIT;
+    quern_device *opened;
+    for (int i = 0; i < 2; i++) {
+        const size_t length = LONGEST + (size_t)i;
+        memset(glob, '*', sizeof glob);
+        memcpy(glob, first, sizeof first - 1);
+        memcpy(glob + length - strlen(last), last, sizeof last);
+        setenv("QUERN_KERNEL", glob, 1);
+        const quern_status status = quern_device_open(test_kind(), 0, &opened);
+        if (i) expect(__LINE__, status, QUERN_INVALID_ARGUMENT, "QUERN_KERNEL has 160 characters: expected fewer than 160");
+        if (i) break;
+        check_ok(status);
+        check_ok(quern_prepare(opened, QUERN_ADAM));
+        adam.param_dtype = adam.grad_dtype = adam.m_dtype = adam.v_dtype = QUERN_F32, adam.step = 1;
+        check_status(quern_adam(opened, &adam, NULL, 0, NULL), QUERN_NO_KERNEL);
+        const char *detail = error_detail();
+        check(!strncmp(detail, "no adam kernel serves this request on c", 39) && strlen(detail) == 255 &&
+              !strcmp(detail + 255 - 125, glob + LONGEST - 125), "%s", detail);
+        quern_device_close(opened);
+    }
+}
+
 /* ---- cross-entropy ---- */
 
 enum { ROWS = 4, VOCAB = 50 };

@@ -3,7 +3,7 @@
  *
  * Runs on: cpu, one emulated, gpu.
  */
-#define _XOPEN_SOURCE 700
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +166,62 @@ Test(log, levels_are_kept_apart) {
     check(occurrences(information.text, use) == 1, "the first use, once:\n%s", information.text);
     check(strstr(information.text, test_target()), "the target is not named:\n%s", information.text);
     check(strstr(debugging.text, ": chosen"), "no walk:\n%s", debugging.text);
+}
+
+/* Each line of an explanation, however long it is, to the chosen row or to the absence of one. */
+Test(log, a_choice_is_logged_to_its_end) {
+    static struct record record;
+    static char walk[1 << 14];
+    static char expected[1 << 16];
+    struct test_device device;
+    quern_adam_args args = QUERN_ADAM_ARGS_INIT;
+    args.param_dtype = args.grad_dtype = args.m_dtype = args.v_dtype = QUERN_BF16, args.step = 1;
+    setenv("QUERN_KERNEL", "", 1);
+    device.kind = test_kind();
+    check_ok(quern_device_open(device.kind, 0, &device.quern));
+    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    for (int i = 0; i < 2; i++) {
+        args.v_dtype = i ? QUERN_E5M2 : QUERN_BF16;  /* no kernel has that beside bf16 */
+        check(quern_adam_explain(device.quern, &args, walk, sizeof walk) < sizeof walk, "a long walk");
+        *record.text = *expected = 0;
+        quern_set_log(keep, &record, QUERN_LOG_DEBUG);
+        check_status(quern_adam(device.quern, &args, NULL, 0, NULL), i ? QUERN_NO_KERNEL : QUERN_OK);
+        quern_set_log(NULL, NULL, QUERN_LOG_DEBUG);
+        for (char *line = walk, *end; (end = strchr(line, '\n')); line = end + 1)
+            sprintf(expected + strlen(expected), "[%s] adam: %.*s\n", device.kind == QUERN_CPU ? "cpu" : "cuda:0",
+                    (int)(end - line), line);
+        check(strstr(record.text, expected), "the log has\n%s\ninstead of\n%s", record.text, expected);
+    }
+    quern_device_close(device.quern);
+}
+
+/* A callback that is running when another thread removes it. */
+static struct {
+    int entered, left;  /* atomic */
+} slow;
+
+static void be_slow(void *user, quern_log_level level, const char *line) {
+    (void)user, (void)level, (void)line;
+    __atomic_store_n(&slow.entered, 1, __ATOMIC_SEQ_CST);
+    usleep(100000);
+    __atomic_store_n(&slow.left, 1, __ATOMIC_SEQ_CST);
+}
+
+static void *fail_once(void *user) {
+    int count;
+    (void)user;
+    quern_device_count((quern_device_kind)12, &count);
+    return NULL;
+}
+
+Test(log, no_callback_runs_after_it_is_removed) {
+    pthread_t thread;
+    quern_set_log(be_slow, NULL, QUERN_LOG_ERROR);
+    check(pthread_create(&thread, NULL, fail_once, NULL) == 0, "no thread");
+    while (!__atomic_load_n(&slow.entered, __ATOMIC_SEQ_CST)) usleep(1000);
+    quern_set_log(NULL, NULL, QUERN_LOG_ERROR);
+    check(__atomic_load_n(&slow.left, __ATOMIC_SEQ_CST), "quern_set_log has returned while the callback runs");
+    pthread_join(thread, NULL);
 }
 
 /* The content of a file, or NULL. */
