@@ -9,8 +9,8 @@
 
 enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1 };  /* of the kernel's interface; musl's compiler finds no <linux/futex.h> */
 
+/* For a time that is not positive the system returns at once. */
 void quern_futex_wait(uint32_t *word, uint32_t value, int64_t nanoseconds) {
-    if (nanoseconds <= 0) return;
     struct timespec limit = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
     syscall(SYS_futex, word, FUTEX_WAIT, value, &limit, NULL, 0);
 }

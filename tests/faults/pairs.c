@@ -360,8 +360,7 @@ static void report_failure(const struct plan *plan, const struct rank_run *run, 
 
 /* A rank that dies before its place is complete is unknown to the others, so it can only be missing. */
 static bool is_unknown_at(enum quern_point point) {
-    return point == QUERN_POINT_FORM_MADE || point == QUERN_POINT_FORM_FILLED || point == QUERN_POINT_FORM_OPENED ||
-           point == QUERN_POINT_FORM_LOOKED || point == QUERN_POINT_FORM_CLAIMED;
+    return point >= QUERN_POINT_FORM_MADE && point <= QUERN_POINT_FORM_CLAIMED;
 }
 
 /* A rank that dies here may leave a file that the others have not opened yet: then they miss it in a file of their own. */

@@ -206,6 +206,11 @@ static void see_every_part(struct gpu_team *team) {
     void *parts[MOST_PER_THREAD];
     for (int i = 0; i < team->count; i++) bytes[i] = size_for(team->first + i);
     allocate(team, bytes, parts);
+    int64_t addresses = 0;
+    for (int peer = 0; peer < team->all; peer++) addresses += (int64_t)(size_for(peer) / (2 << 20) + 1) * (2 << 20);
+    const struct quern_symmetric_memory *memory = memory_of(team->rank, team->group[0], parts[0]);
+    rank_check(team->rank, memory->address_bytes == addresses, "%lld bytes of addresses instead of %lld",
+               (long long)memory->address_bytes, (long long)addresses);
     for (int i = 0; i < team->count; i++) {
         rank_check(team->rank, parts[i] && (uintptr_t)parts[i] % (2 << 20) == 0, "the part is at %p", parts[i]);
         gpu_check_bytes(team, i, parts[i], 0, bytes[i], "fresh memory");

@@ -21,6 +21,7 @@
 #include "harness/cuda.h"
 #include "harness/gpu_group.h"
 #include "harness/random.h"
+#include "runtime/device.h"
 
 TestSuite(barrier_cuda, .timeout = 300);
 
@@ -454,7 +455,7 @@ Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
 
 /* ---- the ranks of one call ---- */
 
-enum { PAIR = 2 };
+enum { PAIR = 2, LINE_BYTES = 512 };
 
 /* Other tests may run at the same time. */
 static char pair_name[32], pair_path[64];
@@ -472,10 +473,21 @@ static void pair_args(const struct gpu_group *group, quern_group_args *args) {
     }
 }
 
-static void refuse_pair(const quern_group_args *args, quern_status status, const char *text) {
+static void keep_line(void *user, quern_log_level level, const char *line) {
+    (void)level;
+    snprintf(user, LINE_BYTES, "%s", line);
+}
+
+/* The log names the device of the rank that errs. */
+static void refuse_pair(const quern_group_args *args, int rank, quern_status status, const char *text) {
     quern_group *handles[PAIR] = {(quern_group *)8, (quern_group *)16};
+    char line[LINE_BYTES] = "", expected[LINE_BYTES];
+    quern_set_log(keep_line, line, QUERN_LOG_ERROR);
     check_status(quern_group_create(args, PAIR, handles), status);
-    check(strstr(error_detail(), text), "the detail is \"%s\": expected \"%s\"", error_detail(), text);
+    quern_set_log(NULL, NULL, QUERN_LOG_ERROR);
+    check(!strcmp(error_detail(), text), "the detail is \"%s\": expected \"%s\"", error_detail(), text);
+    snprintf(expected, sizeof expected, "[%s] %s: %s", args[rank].device->label, quern_status_string(status), text);
+    check(!strcmp(expected, line), "the log is \"%s\": expected \"%s\"", line, expected);
     check(handles[0] == (quern_group *)8 && handles[1] == (quern_group *)16, "a refused call wrote a handle: %s", text);
     check(!name_exists(pair_path), "a refused call left a name: %s", text);
 }
@@ -511,7 +523,7 @@ Test(barrier_cuda, the_ranks_of_one_call_are_of_one_group) {
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         pair_args(&group, args);
         mistakes[i].make(args);
-        refuse_pair(args, QUERN_INVALID_ARGUMENT, mistakes[i].text);
+        refuse_pair(args, 1, QUERN_INVALID_ARGUMENT, mistakes[i].text);
     }
     pair_args(&group, args);
     create_pair(args);
@@ -523,13 +535,15 @@ Test(barrier_cuda, each_device_of_a_call_must_be_prepared) {
     gpu_group_open(&group, .ranks = PAIR);
     quern_group_args args[PAIR];
     for (int rank = 0; rank < PAIR; rank++) {
+        char text[160];
         quern_device *device;
         check_ok(quern_device_open(QUERN_CUDA, group.device[rank].ordinal, &device));
         pair_args(&group, args);
         args[rank].device = device;
-        refuse_pair(args, QUERN_NOT_PREPARED, "has no barrier ready: call quern_prepare with QUERN_BARRIER first");
+        snprintf(text, sizeof text, "%s has no barrier ready: call quern_prepare with QUERN_BARRIER first", device->label);
+        refuse_pair(args, rank, QUERN_NOT_PREPARED, text);
         check_ok(quern_prepare(device, QUERN_ADAM));
-        refuse_pair(args, QUERN_NOT_PREPARED, "has no barrier ready: call quern_prepare with QUERN_BARRIER first");
+        refuse_pair(args, rank, QUERN_NOT_PREPARED, text);
         check_ok(quern_prepare(device, QUERN_BARRIER));
         create_pair(args);
         quern_device_close(device);
@@ -546,7 +560,8 @@ Test(barrier_cuda, launches_that_block_need_a_thread_for_each_gpu) {
     pair_args(&group, args);
     for (size_t i = 0; i < sizeof set / sizeof *set; i++) {
         setenv("CUDA_LAUNCH_BLOCKING", set[i], 1);
-        refuse_pair(args, QUERN_NOT_SUPPORTED, "CUDA_LAUNCH_BLOCKING is set: one thread cannot drive 2 GPUs");
+        refuse_pair(args, 0, QUERN_NOT_SUPPORTED, "CUDA_LAUNCH_BLOCKING is set: one thread cannot drive 2 GPUs whose kernels wait for "
+                    "each other; unset it, or drive each GPU by a thread of its own");
     }
     quern_group_args alone = args[0];
     quern_group *handle;

@@ -380,24 +380,31 @@ static size_t expected_workspace(size_t entries, size_t staged) {
            part(sorted * sizeof(struct quern_ragged_receipt)) + part(staged);
 }
 
-Test(ragged_faults_cuda, workspaces_have_room_for_all_ranks) {
-    struct scene s;
-    open_scene(&s);
-    gather(&s.all, &s.bench, &s.c, METADATA_IN_PLAN, NULL);
-    quern_ragged_all_to_all_args *args = &s.all.args[1];
-    for (int64_t updates = 0; updates < 200; updates++)
+static void size_workspaces(quern_group *group, int ranks) {
+    static char memory[16];
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args.input = memory, args.row_bytes = 8, args.output_rows = 1, args.member_count = 1;
+    for (args.updates = 0; args.updates < 200; args.updates++)
         for (int in_place = 0; in_place < 2; in_place++) {
             size_t bytes = 7;
-            args->updates = updates, args->row_bytes = 8, args->input_rows = 1 + updates * 5, args->output_rows = 1;
-            args->members = updates % 2 ? (const int[]){1} : NULL, args->member_count = 1;
-            args->output = (char *)(uintptr_t)args->input + (in_place ? 0 : args->input_rows * args->row_bytes);
-            check_ok(quern_ragged_all_to_all_workspace(s.group.group[1], args, &bytes));
-            const size_t staged = in_place ? (size_t)(args->input_rows * args->row_bytes) : 0;
-            const size_t expected = expected_workspace(RANKS * (size_t)updates, staged);
-            check(bytes == expected, "%d updates%s: %zu bytes instead of %zu", (int)updates, in_place ? " in place" : "", bytes,
-                  expected);
+            args.input_rows = in_place ? 1 + args.updates * 5 : 1;
+            args.members = args.updates % 2 ? (const int[]){ranks - 1} : NULL;
+            args.output = memory + (in_place ? 0 : 8);
+            check_ok(quern_ragged_all_to_all_workspace(group, &args, &bytes));
+            const size_t staged = in_place ? (size_t)(args.input_rows * args.row_bytes) : 0;
+            const size_t expected = expected_workspace((size_t)(ranks * args.updates), staged);
+            check(bytes == expected, "%d ranks, %d updates%s: %zu bytes instead of %zu", ranks, (int)args.updates,
+                  in_place ? " in place" : "", bytes, expected);
         }
-    close_scene(&s);
+}
+
+Test(ragged_faults_cuda, workspaces_have_room_for_all_ranks) {
+    for (int ranks = 1; ranks <= RANKS; ranks++) {
+        struct gpu_group group;
+        gpu_group_open(&group, .ranks = ranks, .machine.devices = RANKS);
+        size_workspaces(group.group[ranks - 1], ranks);
+        gpu_group_close(&group);
+    }
 }
 
 /* Numbers of updates whose workspace no memory holds. */

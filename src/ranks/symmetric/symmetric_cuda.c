@@ -331,16 +331,18 @@ static quern_status bind_multicast(struct quern_symmetric_memory *memory, const 
 
 /* ---- the end ---- */
 
+static void unbind(struct cuda_memory *state, int rank) {
+    if (state->bound[rank])
+        state->gpus.cuda->multicast_unbind(state->multicast, state->device[rank], 0, state->multicast_bytes);
+    state->bound[rank] = false;
+}
+
 static void close_multicast(struct quern_symmetric_memory *memory) {
     struct cuda_memory *state = state_of(memory);
-    const struct quern_cuda *cuda = state->gpus.cuda;
     memory->multicast = NULL;
-    quern_unmap(cuda, &state->multicast_mapping);
-    for (int rank = 0; rank < memory->ranks; rank++) {
-        if (state->bound[rank]) cuda->multicast_unbind(state->multicast, state->device[rank], 0, state->multicast_bytes);
-        state->bound[rank] = false;
-    }
-    if (state->has_multicast) cuda->vmm_release(state->multicast);
+    quern_unmap(state->gpus.cuda, &state->multicast_mapping);
+    for (int rank = 0; rank < memory->ranks; rank++) unbind(state, rank);
+    if (state->has_multicast) state->gpus.cuda->vmm_release(state->multicast);
     state->has_multicast = false;
 }
 
