@@ -37,18 +37,29 @@ static bool has_all(const char *line, const char *const *words, size_t count) {
     return true;
 }
 
-/* The first line of flags; empty: there is none. */
-static void read_flags(char *line, size_t bytes) {
+/* The first line that begins so; empty: there is none. */
+static void read_line(const char *first, char *line, size_t bytes) {
     FILE *file = fopen("/proc/cpuinfo", "r");
     bool found = false;
-    while (file && !found && fgets(line, (int)bytes, file)) found = !strncmp(line, "flags", 5);
+    while (file && !found && fgets(line, (int)bytes, file)) found = !strncmp(line, first, strlen(first));
     if (!found) line[0] = 0;
     if (file) fclose(file);
 }
 
+/* The kernel leaves out spaces at both ends. */
+Test(cpu_features, name_is_that_of_proc_cpuinfo) {
+    static char line[1 << 12], name[100];
+    read_line("model name", line, sizeof line);
+    if (!line[0]) return;
+    line[strcspn(line, "\n")] = 0;
+    quern_cpu_name(name, sizeof name);
+    for (size_t end = strlen(name); end && name[end - 1] == ' '; end--) name[end - 1] = 0;
+    check(strchr(line, ':') && !strcmp(strchr(line, ':') + 2, name), "\"%s\" instead of \"%s\"", name, line);
+}
+
 Test(cpu_features, are_those_of_proc_cpuinfo) {
     static char flags[1 << 16];
-    read_flags(flags, sizeof flags);
+    read_line("flags", flags, sizeof flags);
     if (!flags[0]) return;
     uint32_t expected = has_all(flags, avx2, 3) ? QUERN_CPU_AVX2 : 0;
     if (expected && has_all(flags, avx512, 4)) expected |= QUERN_CPU_AVX512;

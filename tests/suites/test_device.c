@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "harness/adam_case.h"
 #include "harness/buffer.h"
@@ -204,6 +206,51 @@ Test(device, threads_of_a_cpu) {
     check(info.multiprocessors == 1024, "QUERN_THREADS=1025 gave %d threads instead of 1024", info.multiprocessors);
     quern_device_close(device);
 }
+
+/* ---- forks: the child gets a whole list of devices ---- */
+
+static struct {
+    bool opens;
+    quern_device *device;
+    int wanted, done, done_meanwhile;  /* atomic */
+} other;
+
+static void rest(long milliseconds) { nanosleep(&(struct timespec){0, milliseconds * 1000000}, NULL); }
+
+static void *open_or_close(void *user) {
+    while (!__atomic_load_n(&other.wanted, __ATOMIC_SEQ_CST)) rest(1);
+    if (other.opens) check_ok(quern_device_open(QUERN_CPU, 0, &other.device));
+    else quern_device_close(other.device);
+    __atomic_store_n(&other.done, 1, __ATOMIC_SEQ_CST);
+    return user;
+}
+
+/* Handlers run in the reverse order of their registration: this one when the library's has prepared the fork. */
+static void let_the_other_go(void) {
+    __atomic_store_n(&other.wanted, 1, __ATOMIC_SEQ_CST);
+    rest(100);
+    other.done_meanwhile = __atomic_load_n(&other.done, __ATOMIC_SEQ_CST);
+}
+
+static void fork_while_the_other(bool opens) {
+    quern_device *device;
+    pthread_t thread;
+    other.opens = opens;
+    check(pthread_atfork(let_the_other_go, NULL, NULL) == 0, "no handler");
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    if (!opens) check_ok(quern_device_open(QUERN_CPU, 0, &other.device));
+    check(pthread_create(&thread, NULL, open_or_close, NULL) == 0, "no thread");
+    const pid_t child = fork();
+    if (!child) _exit(0);
+    check(child > 0 && waitpid(child, NULL, 0) == child, "no child");
+    pthread_join(thread, NULL);
+    check(!other.done_meanwhile, "a device is %s while the process forks", opens ? "opened" : "closed");
+    if (opens) quern_device_close(other.device);
+    quern_device_close(device);
+}
+
+Test(device, none_is_opened_during_a_fork) { fork_while_the_other(true); }
+Test(device, none_is_closed_during_a_fork) { fork_while_the_other(false); }
 
 Test(device, a_gpu_has_no_threads_to_set) {
     if (test_kind() != QUERN_CUDA) cr_skip_test("there is no GPU");
