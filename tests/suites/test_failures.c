@@ -17,7 +17,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-TestSuite(failures, .timeout = 60);
+TestSuite(failures, .timeout = 180);
 
 /* ---- operations ---- */
 

@@ -159,7 +159,8 @@ static void gather_inbox(const struct creation *creation, const struct quern_rag
 
 /* The sender itself reports its negative numbers.  Whatever a receiver says of their slices would be misleading. */
 static bool has_negatives(const struct quern_ragged_call *call, const struct quern_ragged_notice *inbox) {
-    for (int64_t entry = 0; entry < quern_ragged_entries(call); entry++)
+    const int64_t entries = quern_ragged_entries(call);
+    for (int64_t entry = 0; entry < entries; entry++)
         if (inbox[entry].size < 0 || inbox[entry].output_offset < 0) return true;
     return false;
 }
