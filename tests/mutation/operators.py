@@ -135,7 +135,9 @@ def early_return(node: Node) -> Iterator[Change]:
 
 # Functions that take two arguments in either order, and the place of the first of them.
 SYMMETRIC = {"calloc": 0, "quern_smaller": 0, "quern_larger": 0, "quern_same_process": 0, "quern_are_neighbours": 1,
-             "quern_cuda_same_gpu": 1}
+             "quern_cuda_same_gpu": 1, "larger": 0, "halves_max": 0, "halves_max_signed": 0, "halves_min": 0}
+# Operations on integers alone: those on fp32 take a NaN or the sign of a zero from one of their operands.
+SYMMETRIC_INTRINSIC = re.compile(r"_mm[0-9]*_(adds?|and|cmpeq|max|min|mullo|or|xor)_(ep[iu][0-9]+|si[0-9]+)(_mask)?$")
 # Likewise, if the result is only compared with 0.
 COMPARING = ("memcmp", "strcmp")
 
@@ -144,7 +146,9 @@ def symmetric(call: Node) -> int:
     """The place of the first of two arguments that may be swapped; -1: none."""
     name = text(call.child_by_field_name("function")) if call.type == "call_expression" else ""
     sign = operator_of(call.parent) if name in COMPARING else None
-    return 0 if sign and text(sign) in ("==", "!=") else SYMMETRIC.get(name, -1)
+    if (sign and text(sign) in ("==", "!=")) or SYMMETRIC_INTRINSIC.match(name):
+        return 0
+    return SYMMETRIC.get(name, -1)
 
 
 def arguments(node: Node) -> Iterator[Change]:
