@@ -114,6 +114,12 @@ def statement(node: Node) -> Iterator[Change]:
         yield node, ";"
 
 
+def is_prefetch(node: Node) -> bool:
+    """Such a statement changes no value, only the time."""
+    inner = node.named_children[0] if node.type == "expression_statement" and node.named_child_count else None
+    return bool(inner and inner.type == "call_expression" and "prefetch" in text(inner.child_by_field_name("function")))
+
+
 def is_barrier(node: Node) -> bool:
     inner = node.named_children[0] if node.named_child_count else None
     return bool(inner and inner.type == "call_expression" and BARRIER.match(text(inner.child_by_field_name("function"))))
@@ -204,7 +210,7 @@ def _children(node: Node) -> Iterator[Node]:
         if child.type in ("preproc_if", "preproc_ifdef", "preproc_elif", "preproc_else"):
             guard = [child.child_by_field_name(name) for name in ("condition", "name")]
             yield from (inner for inner in child.children if inner not in guard)
-        elif child.type not in SKIPPED and not text(child).startswith(("static_assert", "_Static_assert")):
+        elif child.type not in SKIPPED and not text(child).startswith(("static_assert", "_Static_assert")) and not is_prefetch(child):
             yield child
 
 
