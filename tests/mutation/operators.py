@@ -210,7 +210,8 @@ def _children(node: Node) -> Iterator[Node]:
         if child.type in ("preproc_if", "preproc_ifdef", "preproc_elif", "preproc_else"):
             guard = [child.child_by_field_name(name) for name in ("condition", "name")]
             yield from (inner for inner in child.children if inner not in guard)
-        elif child.type not in SKIPPED and not text(child).startswith(("static_assert", "_Static_assert")) and not is_prefetch(child):
+        elif child.type not in SKIPPED and not is_prefetch(child) \
+                and not text(child).startswith(("static_assert", "_Static_assert")):
             yield child
 
 
