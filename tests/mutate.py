@@ -78,7 +78,8 @@ class Judges:
         return sorted({*found, *(further & self.jobs.keys())}, key=self.cost)
 
     def _of_line(self, group: str, site: Site) -> list[str]:
-        """One job of each suite and each kind of device: the code of the host is the same for all targets."""
+        """One job of each suite and each kind of device: the code of the host is the same for all targets.  The kernels of CPUs are
+        not, although they share their text, so their suites run on each target that executes the line."""
         if site.file.endswith(".j2"):  # its lines are not those of the rendered text
             operation = Path(site.file).parent.name
             having = [each for each, files in self.lines.items() if f"generated/{operation}" in files]
@@ -91,8 +92,9 @@ class Judges:
             kind = configuration.split()[0]
             if kind == "emulated":
                 configuration = self.first_emulated
-            chosen[configuration if kind == "driver" else kind, suite] = f"{configuration}: {suite}"  # the last target is the best
-        kinds = ("cpu",) if group == "cpu" else ("cpu", "ranks", "driver", "emulated")
+            alone = kind == "driver" or (kind, group) == ("cpu", "cpu")
+            chosen[configuration if alone else kind, suite] = f"{configuration}: {suite}"
+        kinds = ("cpu", "ranks") if group == "cpu" else ("cpu", "ranks", "driver", "emulated")
         return [name for name in chosen.values() if name in self.jobs and name.startswith(kinds)]
 
     def _users(self, file: str) -> list[tuple[str, str]]:

@@ -63,7 +63,10 @@ enum quern_phase {
 
 QUERN_SHARED_INLINE uint32_t quern_members_digest(const uint32_t members[QUERN_RANK_WORDS]) {
     uint32_t digest = 0;
-    for (int word = 0; word < QUERN_RANK_WORDS; word++) digest = (digest ^ members[word]) * 0x9e3779b1u;
+    for (int word = 0; word < QUERN_RANK_WORDS; word++) {
+        digest = (digest ^ members[word]) * 0x9e3779b1u;
+        digest ^= digest >> 15;  /* the product moves bits only upwards: of a word's upper ranks few would be left */
+    }
     return digest >> 16;
 }
 

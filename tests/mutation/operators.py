@@ -114,6 +114,12 @@ def statement(node: Node) -> Iterator[Change]:
         yield node, ";"
 
 
+def is_prefetch(node: Node) -> bool:
+    """Such a statement changes no value, only the time."""
+    inner = node.named_children[0] if node.type == "expression_statement" and node.named_child_count else None
+    return bool(inner and inner.type == "call_expression" and "prefetch" in text(inner.child_by_field_name("function")))
+
+
 def is_barrier(node: Node) -> bool:
     inner = node.named_children[0] if node.named_child_count else None
     return bool(inner and inner.type == "call_expression" and BARRIER.match(text(inner.child_by_field_name("function"))))
@@ -135,7 +141,9 @@ def early_return(node: Node) -> Iterator[Change]:
 
 # Functions that take two arguments in either order, and the place of the first of them.
 SYMMETRIC = {"calloc": 0, "quern_smaller": 0, "quern_larger": 0, "quern_same_process": 0, "quern_are_neighbours": 1,
-             "quern_cuda_same_gpu": 1}
+             "quern_cuda_same_gpu": 1, "larger": 0, "halves_max": 0, "halves_max_signed": 0, "halves_min": 0}
+# Operations on integers alone: those on fp32 take a NaN or the sign of a zero from one of their operands.
+SYMMETRIC_INTRINSIC = re.compile(r"_mm[0-9]*_(adds?|and|cmpeq|max|min|mullo|or|xor)_(ep[iu][0-9]+|si[0-9]+)(_mask)?$")
 # Likewise, if the result is only compared with 0.
 COMPARING = ("memcmp", "strcmp")
 
@@ -144,7 +152,9 @@ def symmetric(call: Node) -> int:
     """The place of the first of two arguments that may be swapped; -1: none."""
     name = text(call.child_by_field_name("function")) if call.type == "call_expression" else ""
     sign = operator_of(call.parent) if name in COMPARING else None
-    return 0 if sign and text(sign) in ("==", "!=") else SYMMETRIC.get(name, -1)
+    if (sign and text(sign) in ("==", "!=")) or SYMMETRIC_INTRINSIC.match(name):
+        return 0
+    return SYMMETRIC.get(name, -1)
 
 
 def arguments(node: Node) -> Iterator[Change]:
@@ -200,7 +210,8 @@ def _children(node: Node) -> Iterator[Node]:
         if child.type in ("preproc_if", "preproc_ifdef", "preproc_elif", "preproc_else"):
             guard = [child.child_by_field_name(name) for name in ("condition", "name")]
             yield from (inner for inner in child.children if inner not in guard)
-        elif child.type not in SKIPPED and not text(child).startswith(("static_assert", "_Static_assert")):
+        elif child.type not in SKIPPED and not is_prefetch(child) \
+                and not text(child).startswith(("static_assert", "_Static_assert")):
             yield child
 
 

@@ -136,6 +136,21 @@ Test(cross_entropy_options, tiny_and_huge_softcaps) {
     for_each_cross_entropy_row(check_caps);
 }
 
+/* All logits are 0 or the smallest of f16, which nevertheless lies in the bend of the cap. */
+static void check_smallest(const struct test_device *device, const struct quern_kernel *row) {
+    static const float caps[] = {0x1p-23f, 0x1p-24f, 0x1p-25f};
+    for (size_t i = 0; i < COUNT(caps) && is_full(row); i++) {
+        const struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+            .logits_dtype = row->key.cross_entropy.logits, .rows = 3, .vocab = 150, .softcap = caps[i], .spread = 0x1.8p-26,
+            .seed = i + 1, .outputs = WANT_EVERYTHING);
+        cross_entropy_check_case(device, &c);
+    }
+}
+
+Test(cross_entropy_options, smallest_logits_under_a_softcap) {
+    for_each_cross_entropy_row(check_smallest);
+}
+
 /* ---- shapes ---- */
 
 static void check_shapes(const struct test_device *device, const struct quern_kernel *row) {

@@ -290,6 +290,20 @@ Test(cross_entropy_steps, any_kernel_gives_the_same_bits) {
     }
 }
 
+/* A call without options is given to a plain kernel, and a full one serves it too: on CPUs they sum in the same order. */
+Test(cross_entropy_steps, full_kernels_give_the_bits_of_plain_ones) {
+    if (test_kind() != QUERN_CPU) cr_skip_test("for CPUs");
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        const int64_t vocabs[] = {31, 32, 128, 700, 1024, part_columns(row->key.cross_entropy.logits)};
+        for (size_t i = 0; i < COUNT(vocabs) && row->key.cross_entropy.full; i++) {
+            const struct cross_entropy_case c = CROSS_ENTROPY_CASE(
+                .logits_dtype = row->key.cross_entropy.logits, .rows = 3, .vocab = vocabs[i], .outputs = WANT_WHAT_IS_FREE,
+                .placement = i % 2 ? IN_PLACE : NO_GRAD, .seed = i + 1);
+            check_choice(row, &c);
+        }
+    }
+}
+
 /* ---- threads: a single row of several parts is divided among several threads ---- */
 
 static void check_threads(const struct test_device *device, const struct quern_kernel *row) {

@@ -383,6 +383,21 @@ Test(host_barrier, refuses_other_members) {
     CHECK_BOTH(.count = 3, .function = name_other_members);
 }
 
+/* A barrier of other members is told from this one by 16 bits, to which every rank of a group contributes. */
+Test(host_barrier, members_have_a_digest) {
+    enum { SETS = 2 * QUERN_MAX_RANKS };  /* each rank alone, and all ranks but one */
+    uint32_t digest[SETS];
+    for (int set = 0; set < SETS; set++) {
+        uint32_t members[QUERN_RANK_WORDS], others = set < QUERN_MAX_RANKS ? 0 : UINT32_MAX;
+        for (int word = 0; word < QUERN_RANK_WORDS; word++) members[word] = others;
+        members[set % QUERN_MAX_RANKS / 32] ^= 1u << set % 32;
+        digest[set] = quern_members_digest(members);
+        check(digest[set] < 1 << 16, "the digest of set %d is %#x", set, digest[set]);
+        for (int other = 0; other < set; other++)
+            check(digest[set] != digest[other], "sets %d and %d have the digest %#x", set, other, digest[set]);
+    }
+}
+
 /* ---- arguments ---- */
 
 struct refused_call {

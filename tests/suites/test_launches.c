@@ -204,6 +204,50 @@ static struct launched norm_of(const struct test_device *device, int64_t tiles) 
     return got;
 }
 
+/* So many small tensors, whose addresses are the launch's parameters. */
+static long long launches_of_tensors(const struct test_device *device, int64_t count, bool norm) {
+    struct buffer grads, mains, sum, workspace;
+    quern_gradient *gradients = calloc((size_t)count, sizeof *gradients);
+    size_t bytes;
+    check(gradients, "no memory");
+    buffer_open(&grads, device, (size_t)count * 16, 0, NULL);
+    buffer_open(&mains, device, (size_t)count * 16, 0, NULL);
+    buffer_open(&sum, device, sizeof(float), 0, NULL);
+    for (int64_t i = 0; i < count; i++)
+        gradients[i] = (quern_gradient){(char *)grads.data + 16 * i, norm ? NULL : (float *)mains.data + 4 * i, 1};
+    quern_gradient_norm_args of_norm = QUERN_GRADIENT_NORM_ARGS_INIT;
+    of_norm.grad_dtype = QUERN_F32, of_norm.gradients = gradients, of_norm.gradient_count = count, of_norm.norm = sum.data;
+    check_ok(quern_gradient_norm_workspace(device->quern, &of_norm, &bytes));
+    buffer_open(&workspace, device, bytes, 16, NULL);
+    quern_accumulate_args args = QUERN_ACCUMULATE_ARGS_INIT;
+    args.grad_dtype = QUERN_F32, args.gradients = gradients, args.gradient_count = count;
+    const struct launched before = begin(device);
+    check_ok(norm ? quern_gradient_norm(device->quern, &of_norm, workspace.data, bytes, device->stream)
+                  : quern_accumulate(device->quern, &args, device->stream));
+    const struct launched got = since(device, before);
+    struct buffer *all[] = {&grads, &mains, &sum, &workspace};
+    for (size_t i = 0; i < COUNT(all); i++) buffer_close(all[i]);
+    free(gradients);
+    return got.launches;
+}
+
+/* A launch takes 1024 tensors.  One further launch adds the squares of the norm, or two if there are many. */
+Test(launches, tensors_of_gradients) {
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_ADAM));
+    static const int64_t counts[] = {1, 1024, 1025, 2048, 2049};
+    for (size_t i = 0; i < 2 * COUNT(counts); i++) {
+        const int64_t count = counts[i / 2];
+        const bool norm = i % 2;
+        const long long launches = launches_of_tensors(&device, count, norm),
+                        expected = divide_up(count, 1024) + norm + (norm && count > QUERN_GRADIENT_NORM_PART);
+        check(launches == expected, "%s %lld tensors takes %lld launches, not %lld", norm ? "the norm of" : "the accumulation of",
+              (long long)count, launches, expected);
+    }
+    device_close(&device);
+}
+
 /* A block for each tile, or as many blocks as the device holds. */
 Test(launches, tiles_of_adam) {
     enum { MULTIPROCESSORS = 4, MANY = 200 };

@@ -114,10 +114,14 @@ struct shape {
     uint64_t seed;
 };
 
+/* The values of each row beside its loss: lse, log_prob and entropy. */
+enum { ROW_VALUES = 3 };
+static const char *const row_names[ROW_VALUES] = {"lse", "log_prob", "entropy"};
+
 struct layer {
     struct shape shape;
     struct test_device device;
-    struct buffer hidden, weight, labels, d_hidden, d_weight, loss, upstream, argmax;
+    struct buffer hidden, weight, labels, d_hidden, d_weight, loss, upstream, argmax, values[ROW_VALUES];
     quern_linear_cross_entropy_args args;
     struct products products;
 };
@@ -160,6 +164,12 @@ static void open_upstream(struct layer *layer) {
     layer->args.loss.grad_loss_stride = stride;
 }
 
+static void open_row_values(const struct layer *layer, struct buffer values[ROW_VALUES], quern_cross_entropy_args *args) {
+    for (int i = 0; i < ROW_VALUES; i++)
+        buffer_open(&values[i], &layer->device, sizeof(float) * (size_t)layer->shape.rows, 4, NULL);
+    args->lse = values[0].data, args->log_prob = values[1].data, args->entropy = values[2].data;
+}
+
 static void open_layer(struct layer *layer, const struct shape *shape) {
     *layer = (struct layer){.shape = *shape};
     const int64_t stride = shape->width + shape->padding;
@@ -181,6 +191,7 @@ static void open_layer(struct layer *layer, const struct shape *shape) {
     args->loss.labels = layer->labels.data, args->loss.loss = layer->loss.data;
     args->loss.label_smoothing = shape->label_smoothing, args->loss.softcap = shape->softcap, args->loss.z_loss = shape->z_loss;
     args->loss.argmax = layer->argmax.data;
+    open_row_values(layer, layer->values, &args->loss);
     args->hidden = layer->hidden.data, args->weight = layer->weight.data;
     args->d_hidden = layer->d_hidden.data, args->d_weight = layer->d_weight.data, args->accumulate_weight = shape->accumulate;
     args->hidden_stride = args->weight_stride = args->d_hidden_stride = args->d_weight_stride = stride;
@@ -192,6 +203,7 @@ static void close_layer(struct layer *layer) {
     struct buffer *buffers[] = {&layer->hidden, &layer->weight, &layer->labels, &layer->d_hidden,
                                 &layer->d_weight, &layer->loss, &layer->upstream, &layer->argmax};
     for (size_t i = 0; i < COUNT(buffers); i++) buffer_close(buffers[i]);
+    for (int i = 0; i < ROW_VALUES; i++) buffer_close(&layer->values[i]);
     device_close(&layer->device);
 }
 
@@ -210,7 +222,7 @@ static quern_status run_layer(struct layer *layer) {
 
 struct whole {
     struct matrix hidden, weight, logits, d_hidden, d_weight;
-    float *loss;
+    float *loss, *values[ROW_VALUES];
     int64_t *argmax;
 };
 
@@ -221,13 +233,14 @@ static struct matrix copy_of(struct buffer *buffer, quern_dtype dtype, int64_t r
 }
 
 static void run_cross_entropy(struct layer *layer, struct whole *whole) {
-    struct buffer logits, loss, argmax, workspace;
+    struct buffer logits, loss, argmax, values[ROW_VALUES], workspace;
     quern_cross_entropy_args args = layer->args.loss;
     size_t bytes = 0;
     buffer_open(&logits, &layer->device, matrix_bytes(&whole->logits), 0, whole->logits.data);
     buffer_open(&loss, &layer->device, layer->loss.bytes, 0, NULL);
     buffer_open(&argmax, &layer->device, layer->argmax.bytes, 0, NULL);
     args.logits = args.grad = logits.data, args.loss = loss.data, args.argmax = argmax.data;
+    open_row_values(layer, values, &args);
     check_ok(quern_cross_entropy_workspace(layer->device.quern, &args, &bytes));
     buffer_open(&workspace, &layer->device, bytes, 0, NULL);
     check_ok(quern_cross_entropy(layer->device.quern, &args, workspace.data, bytes, layer->device.stream));
@@ -238,6 +251,10 @@ static void run_cross_entropy(struct layer *layer, struct whole *whole) {
     buffer_close(&logits);
     buffer_close(&loss);
     buffer_close(&argmax);
+    for (int i = 0; i < ROW_VALUES; i++) {
+        memcpy(whole->values[i] = malloc(values[i].bytes + 1), buffer_read(&values[i]), values[i].bytes);
+        buffer_close(&values[i]);
+    }
 }
 
 static void run_whole(struct layer *layer, struct whole *whole) {
@@ -259,7 +276,7 @@ static void run_whole(struct layer *layer, struct whole *whole) {
 
 static void free_whole(struct whole *whole) {
     void *all[] = {whole->hidden.data, whole->weight.data, whole->logits.data, whole->d_hidden.data, whole->d_weight.data,
-                   whole->loss, whole->argmax};
+                   whole->loss, whole->argmax, whole->values[0], whole->values[1], whole->values[2]};
     for (size_t i = 0; i < COUNT(all); i++) free(all[i]);
 }
 
@@ -283,6 +300,8 @@ static void check_layer(const struct shape *shape) {
     check(!memcmp(whole.loss, buffer_read(&layer.loss), layer.loss.bytes), "another loss, %g instead of %g",
           (double)*(float *)buffer_read(&layer.loss), (double)*whole.loss);
     check(!memcmp(whole.argmax, buffer_read(&layer.argmax), layer.argmax.bytes), "another argmax");
+    for (int i = 0; i < ROW_VALUES; i++)
+        check(!memcmp(whole.values[i], buffer_read(&layer.values[i]), layer.values[i].bytes), "another %s", row_names[i]);
     check(!memcmp(whole.d_hidden.data, buffer_read(&layer.d_hidden), layer.d_hidden.bytes), "another d_hidden");
     struct matrix d_weight = whole.d_weight;
     d_weight.data = buffer_read(&layer.d_weight);
@@ -413,6 +432,7 @@ static void check_bad_row(struct layer *layer, const struct whole *whole, struct
     if (layer->shape.reduction == QUERN_REDUCTION_NONE) check_kept(&layer->loss, whole->loss, sizeof(float), "loss");
     else check(!memcmp(buffer_read(&layer->loss), whole->loss, sizeof(float)), "another loss");
     check_kept(&layer->argmax, whole->argmax, sizeof(int64_t), "argmax");
+    for (int i = 0; i < ROW_VALUES; i++) check_kept(&layer->values[i], whole->values[i], sizeof(float), row_names[i]);
     const quern_cross_entropy_report *counts = buffer_read(report);
     check(counts->bad_labels == 1 && counts->first_bad_row == BAD_ROW, "%d bad rows from %d", (int)counts->bad_labels,
           (int)counts->first_bad_row);
@@ -420,7 +440,8 @@ static void check_bad_row(struct layer *layer, const struct whole *whole, struct
 
 /* On a CPU no product is made. */
 static void check_bad_row_refused(struct layer *layer, struct buffer *report) {
-    struct buffer *unchanged[] = {&layer->d_hidden, &layer->d_weight, &layer->loss, &layer->argmax, report};
+    struct buffer *unchanged[] = {&layer->d_hidden, &layer->d_weight, &layer->loss, &layer->argmax, report, &layer->values[0],
+                                  &layer->values[1], &layer->values[2]};
     void *before[COUNT(unchanged)];
     for (size_t i = 0; i < COUNT(unchanged); i++)
         memcpy(before[i] = malloc(unchanged[i]->bytes), buffer_read(unchanged[i]), unchanged[i]->bytes);
