@@ -32,14 +32,14 @@ static void multiply_by_power(struct integer *integer, uint32_t base, int power,
     for (; power > 0; power--) multiply(integer, base);
 }
 
-/* The digits, highest first, without leading zeros.  Returns their number. */
+/* The digits of a number other than 0, highest first, without leading zeros.  Returns their number. */
 static int list_digits(const struct integer *integer, char digits[WORDS * WORD_DIGITS]) {
     int count = integer->words * WORD_DIGITS, zeros = 0;
     for (int i = 0, place = count; i < integer->words; i++) {
         uint32_t word = integer->word[i];
         for (int digit = 0; digit < WORD_DIGITS; digit++, word /= 10) digits[--place] = (char)(word % 10);
     }
-    while (zeros < count && !digits[zeros]) zeros++;
+    while (!digits[zeros]) zeros++;
     memmove(digits, digits + zeros, (size_t)(count - zeros));
     return count - zeros;
 }
@@ -52,17 +52,18 @@ static bool rounds_up(const char *digits, int count) {
     return digits[PRECISION - 1] % 2;
 }
 
-/* Keeps at most PRECISION digits, without zeros at the end; the first is not 0.  *exponent is that of the first one. */
+/*
+ * Keeps at most PRECISION digits, without zeros at the end; the first is not 0.  *exponent is that of the first one.  There are
+ * always more digits than that: at least 16, since a power of 5 makes up for the leading bits that a subnormal number lacks.
+ */
 static int round_digits(char *digits, int count, int *exponent) {
-    if (count > PRECISION) {
-        bool up = rounds_up(digits, count);
-        count = PRECISION;
-        while (up && count && digits[count - 1] == 9) count--;
-        if (up && count) digits[count - 1]++;
-        if (!count) {
-            digits[count++] = 1;
-            ++*exponent;
-        }
+    bool up = rounds_up(digits, count);
+    count = PRECISION;
+    while (up && count && digits[count - 1] == 9) count--;
+    if (up && count) digits[count - 1]++;
+    if (!count) {
+        digits[count++] = 1;
+        ++*exponent;
     }
     while (!digits[count - 1]) count--;
     return count;

@@ -38,7 +38,7 @@ def main() -> int:
     listed = listing.read()
     new = found - listed.places()
     gone = [place for place in sorted(listed.places()) if not listing.exists(place)]
-    for place in sorted(new):
+    for place in sorted(new.elements()):
         print(f"no test reaches {place}")
     for place in gone:
         print(f"listed, but not in the source: {place}")

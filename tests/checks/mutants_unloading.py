@@ -35,5 +35,5 @@ CPU = [
     ("ties rounded up", "src/os/decimal.c", "    return digits[PRECISION - 1] % 2;\n", "    return true;\n", "test_text"),
     ("digits behind a tie dropped", "src/os/decimal.c",
      "        if (digits[i]) return true;\n", "        (void)digits;\n", "test_text"),
-    ("a carry out of the first digit lost", "src/os/decimal.c", "            ++*exponent;\n", "", "test_text"),
+    ("a carry out of the first digit lost", "src/os/decimal.c", "        ++*exponent;\n", "", "test_text"),
 ]
