@@ -37,6 +37,7 @@ def main() -> int:
         return 0
     listed = listing.read()
     new = found - listed.places()
+    new = Counter({place: count for place, count in new.items() if not any(listing.covers(each, place) for each in listed.places())})
     gone = [place for place in sorted(listed.places()) if not listing.exists(place)]
     for place in sorted(new.elements()):
         print(f"no test reaches {place}")
