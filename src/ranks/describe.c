@@ -115,7 +115,7 @@ static void describe_disagreement(struct quern_text *text, const struct quern_sl
 
 void quern_describe_slice(struct quern_text *text, const struct quern_slice_report *report) {
     size_t fault = (size_t)report->fault;
-    if (fault >= sizeof slice_faults / sizeof *slice_faults) {
+    if (fault >= sizeof slice_faults / sizeof *slice_faults || !slice_faults[fault].what) {
         describe_disagreement(text, report);
         return;
     }

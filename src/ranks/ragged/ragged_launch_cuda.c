@@ -75,8 +75,10 @@ quern_status quern_ragged_check_cuda(struct quern_ragged_call *call) {
 
 /* ---- the arguments of the kernel ---- */
 
-/* The address of a place in another rank's part. */
-static char *at_peer(const struct quern_symmetric_place *place, int rank) { return (char *)place->peer[rank] + place->offset; }
+/* The address of a place in another rank's part; NULL: that rank has no part. */
+static char *at_peer(const struct quern_symmetric_place *place, int rank) {
+    return place->peer[rank] ? (char *)place->peer[rank] + place->offset : NULL;
+}
 
 void quern_ragged_describe(const struct quern_ragged_call *call, const struct quern_ragged_layout *layout,
                            enum quern_collective collective, struct quern_ragged_problem *problem) {

@@ -23,7 +23,7 @@ enum quern_symmetric_state quern_symmetric_find(const struct quern_membership *m
 }
 
 void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank) {
-    const struct quern_symmetric_range *range = quern_symmetric_range_of_id(member->symmetric, id);
+    const struct quern_symmetric_range *range = member->symmetric ? quern_symmetric_range_of_id(member->symmetric, id) : NULL;
     if (!range) return NULL;
     const struct quern_symmetric_memory *memory = range->memory;
     if (offset < 0 || bytes < 0 || offset > memory->peer_bytes[rank] || bytes > memory->peer_bytes[rank] - offset) return NULL;
