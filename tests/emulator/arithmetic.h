@@ -3,6 +3,14 @@
 #pragma once
 #include "emulator.h"
 
+extern "C" {
+float exp2f(float) noexcept;
+double log2(double) noexcept;
+double sin(double) noexcept;
+double cos(double) noexcept;
+double tanh(double) noexcept;
+}
+
 #pragma GCC visibility push(hidden)
 
 // Registers are unsigned integers; these views change the type, never the bits.
@@ -275,14 +283,6 @@ template <class T, class Op> inline T atomic_update(void *p, Op op) {
 
 #pragma GCC visibility pop
 
-extern "C" {
-float exp2f(float) noexcept;
-float log2f(float) noexcept;
-float sinf(float) noexcept;
-float cosf(float) noexcept;
-float tanhf(float) noexcept;
-}
-
-
+#include "approximations.h"
 
 using namespace emulator;

@@ -89,6 +89,8 @@ struct Runtime {
   void (*preempt)(Thread &, u32 line);          // like yield, but taken now and then: for atomics
   u8 *(*multicast)(Thread &, u64 address, u32 bytes, u32 index, u32 line);  // one device's memory behind it; null past the last
   void (*alias_edge)(Thread &, u64 address, bool release);  // for ThreadSanitizer
+
+  u32 approximation_seed;  // 0: approximations are rounded once
 };
 
 enum AddressSpace : u32 { space_global, space_shared, space_shared_cluster, space_local, space_param };

@@ -130,19 +130,20 @@ def div(i):
     if not is_float(i.type):
         name = 'divide' if i.base == 'div' else 'remainder'
         return i.assign(i.args[0], i.type, f'{name}({i.value(a, i.type)}, {i.value(b, i.type)})')
-    i.take('approx', 'full')
-    return float_binary(i, lambda t, v: f'({v[0]} / {v[1]})', lambda t, v: '')
+    result = 'approximate_quotient({} / {}, SEED)' if i.take('approx', 'full') else '({} / {})'
+    return float_binary(i, lambda t, v: result.format(*v), lambda t, v: '')
 
 
-def unary_float(expression):
-    """sqrt, rcp and the approximations: computed well, rounded once."""
+def unary_float(exact=None):
+    """sqrt and rcp, rounded once, or an approximation (approximations.h)."""
     def translate(i):
-        i.take('approx', 'rn')
-        ftz = i.take('ftz')
+        form, ftz = i.take('approx', 'rn'), i.take('ftz')
+        if form != 'rn' and i.type not in ('f32', 'f64'):
+            raise i.error('approximations of 16-bit values are not supported')
 
         def operation(type, v):
             source = f'flush({v[0]})' if ftz and type == 'f32' else v[0]
-            r = expression(type, source)
+            r = exact(type, source) if form == 'rn' else f'approximate_{i.base}({source}, SEED)'
             return f'flush({r})' if ftz and type == 'f32' else r
         return i.lanewise(i.type, operation, i.args[0], i.args[1:])
     return translate
@@ -498,10 +499,8 @@ def isspacep(i):
 ARITHMETIC = {
     'add': add, 'sub': add, 'addc': integer_add, 'subc': integer_add, 'mul': mul, 'fma': mad, 'mad': mad, 'madc': mad,
     'mul24': mul24, 'mad24': mul24, 'div': div, 'rem': div, 'sqrt': unary_float(square_root), 'rcp': unary_float(reciprocal),
-    'rsqrt': unary_float(lambda t, x: reciprocal(t, square_root(t, x))),
-    'ex2': unary_float(lambda t, x: f'exp2f({x})'), 'lg2': unary_float(lambda t, x: f'log2f({x})'),
-    'sin': unary_float(lambda t, x: f'sinf({x})'), 'cos': unary_float(lambda t, x: f'cosf({x})'),
-    'tanh': unary_float(lambda t, x: f'tanhf({x})'),
+    'rsqrt': unary_float(), 'ex2': unary_float(), 'lg2': unary_float(), 'sin': unary_float(), 'cos': unary_float(),
+    'tanh': unary_float(),
     'abs': absolute, 'neg': negate, 'min': min_max, 'max': min_max, 'copysign': copysign,
     'setp': setp, 'set': set_, 'selp': selp, 'slct': slct, 'testp': testp,
     'and': bitwise('&'), 'or': bitwise('|'), 'xor': bitwise('^'), 'not': not_, 'cnot': cnot,

@@ -1,4 +1,5 @@
 // The table of services, and those that are too small for a file.
+#include <stdlib.h>
 #include <time.h>
 
 #include "engine.h"
@@ -58,6 +59,11 @@ u8 *service_multicast(Thread &t, u64 address, u32 bytes, u32 index, u32 line) {
 
 void service_alias_edge(Thread &, u64 address, bool release) { synchronise_alias(address, release); }
 
+u32 approximation_seed() {
+  const char *text = getenv("QUERN_EMULATOR_APPROXIMATE");
+  return text ? u32(strtoul(text, nullptr, 10)) : 0;
+}
+
 }  // namespace
 
 const Runtime runtime_services = {
@@ -68,6 +74,7 @@ const Runtime runtime_services = {
     service_mbarrier_complete, service_mbarrier_test, service_cluster_arrive, service_cluster_wait, service_cluster_address,
     service_cluster_generic, service_cluster_window, service_cluster_map, service_cluster_map_generic, service_cluster_rank,
     service_address_space, service_clock, service_preempt, service_multicast, service_alias_edge,
+    approximation_seed(),
 };
 
 }  // namespace emulator

@@ -21,7 +21,7 @@ PATH=$(dirname "$nvcc"):$PATH
 translate() { # SOURCE VIRTUAL STEM
   nvcc -ptx -arch="$2" -std=c++17 -fmad=false "$here/$1" -o "$out/$3.ptx"
   python3 "$emulator/translate.py" "$out/$3.ptx" -o "$out/$3.cpp"
-  sh "$emulator/kept.sh" "$out/$3.cpp" "$out/$3.o" "$out/kept" "$emulator/arithmetic.h $emulator/emulator.h" \
+  sh "$emulator/kept.sh" "$out/$3.cpp" "$out/$3.o" "$out/kept" "$emulator/arithmetic.h $emulator/approximations.h $emulator/emulator.h" \
     $cxx -std=c++17 $flags -fPIC -ffp-contract=off -I "$emulator" -c
 }
 link() { # LIBRARY STEM...
@@ -86,6 +86,9 @@ done
 export LD_LIBRARY_PATH="$out"
 status=0
 "$out/self_test" "$out" >"$out/counts.txt" || status=1
+for seed in 1 2; do
+  QUERN_EMULATOR_APPROXIMATE=$seed "$out/self_test" "$out" approximations >>"$out/counts.txt" || status=1
+done
 for devices in 7.5,7.5 9.0,9.0 10.0,10.0; do
   for program in shared_memory ranks; do
     QUERN_EMULATOR_MULTICAST=1 QUERN_EMULATOR=$devices "$out/$program" "$out" >>"$out/counts.txt" || status=1

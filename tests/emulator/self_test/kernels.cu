@@ -34,6 +34,25 @@ KERNEL transcendental(const float *a, float *out, int n) {
   o[0] = expf(x), o[1] = logf(fabsf(x) + 1), o[2] = tanhf(x), o[3] = rsqrtf(fabsf(x) + 1);
 }
 
+// One row for each approximation of PTX; the last two are those of f64.
+KERNEL approximations(const float *a, double *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float x = a[i], y;
+  double *o = out + i * 11, z;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); o[0] = y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); o[1] = y;
+  asm("div.approx.ftz.f32 %0, %1, %2;" : "=f"(y) : "f"(3.0f), "f"(x)); o[2] = y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); o[3] = y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); o[4] = y;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); o[5] = y;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x)); o[6] = y;
+  asm("sin.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); o[7] = y;
+  asm("cos.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); o[8] = y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(z) : "d"((double)x)); o[9] = z;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(z) : "d"((double)x)); o[10] = z;
+}
+
 KERNEL conversions(const float *a, uint32_t *out, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

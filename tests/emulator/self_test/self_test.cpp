@@ -80,6 +80,70 @@ static void test_transcendental() {
   CHECK(worst < 1e-5);
 }
 
+// The bounds that the PTX ISA states: units of the last place from the rounded result, an absolute distance, or a relative share.
+struct Bound {
+  const char *name;
+  double (*exact)(double);
+  double distance, share;
+  int units;
+};
+
+static const Bound bounds[] = {
+    {"ex2", [](double x) { return exp2(x); }, 0, 0, 2},
+    {"rcp", [](double x) { return 1 / x; }, 0, 0, 1},
+    {"div", [](double x) { return 3 / x; }, 0, 0, 2},
+    {"rsqrt", [](double x) { return 1 / sqrt(x); }, 0, 0x1.13p-23, 0},  // 2^-22.9
+    {"sqrt", [](double x) { return sqrt(x); }, 0, 0x1p-23, 0},
+    {"lg2", [](double x) { return log2(x); }, 0x1p-22, 0x1p-22, 0},
+    {"tanh", [](double x) { return tanh(x); }, 0, 0x1.03p-11, 0},  // 2^-10.987
+    {"sin", [](double x) { return sin(x); }, 0x1.6bp-21, 0, 0},    // 2^-20.5
+    {"cos", [](double x) { return cos(x); }, 0x1.6bp-21, 0, 0},
+    {"rcp.f64", [](double x) { return 1 / x; }, 0, 0x1p-19, 0},    // of 20 bits
+    {"rsqrt.f64", [](double x) { return 1 / sqrt(x); }, 0, 0x1p-19, 0},
+};
+static double upper_half(double d) {
+  uint64_t b;
+  memcpy(&b, &d, 8), b = b >> 32 << 32, memcpy(&d, &b, 8);
+  return d;
+}
+
+enum { APPROXIMATIONS = sizeof bounds / sizeof *bounds };
+
+static double allowed(const Bound &b, double x, double exact) {
+  if (b.units) return 0x1p-23 * b.units * exp2(floor(log2(fabs(exact))));
+  const bool near = !strcmp(b.name, "lg2") ? x > 0.5 && x < 2 : b.share == 0;
+  return near ? b.distance : b.share * fabs(exact);
+}
+
+// Without a seed the results are rounded once (f64: cut to the upper half).  With one they err to both sides, beyond half the
+// bound and never beyond the bound.
+static void test_approximations() {
+  const int n = 512;
+  const char *seed = getenv("QUERN_EMULATOR_APPROXIMATE");
+  std::vector<float> a(n);
+  for (int i = 0; i < n; i++) a[i] = 0.03f + i * 0.0061f;
+  Buffer<float> da(a);
+  Buffer<double> out(n * APPROXIMATIONS);
+  OK(launch("approximations", {4, 128}, da.p, out.p, n));
+  auto o = out.get();
+  for (int k = 0; k < APPROXIMATIONS; k++) {
+    double lowest = 0, highest = 0;
+    for (int i = 0; i < n; i++) {
+      const double x = k < 9 ? a[i] : upper_half(a[i]), exact = bounds[k].exact(x), rounded = k < 9 ? (float)exact : exact;
+      const double share = (o[i * APPROXIMATIONS + k] - (bounds[k].units ? rounded : exact)) / allowed(bounds[k], x, exact);
+      lowest = std::min(lowest, share), highest = std::max(highest, share);
+    }
+    if (seed) {
+      if (highest > 1 || lowest < -1) printf("  %s: %g to %g of the bound\n", bounds[k].name, lowest, highest);
+      CHECK(highest <= 1 && lowest >= -1);
+      CHECK(highest > (k < 9 ? 0.5 : 0.1) && lowest < -0.5);
+    } else {
+      CHECK(highest <= 0.5 && lowest >= (k < 9 ? -0.5 : -1));
+    }
+  }
+  CHECK(o[9] == upper_half(o[9]) && o[10] == upper_half(o[10]));
+}
+
 static uint16_t to_bf16(float f) {
   uint32_t b = bits(f);
   if (f != f) return 0x7fff;
@@ -609,7 +673,8 @@ static void test_device(int d) {
   use_device(d);
   struct Test { const char *name; void (*run)(); };
   const Test tests[] = {
-      {"float arithmetic", test_float_arithmetic}, {"transcendental", test_transcendental}, {"conversions", test_conversions},
+      {"float arithmetic", test_float_arithmetic}, {"transcendental", test_transcendental}, {"approximations", test_approximations},
+      {"conversions", test_conversions},
       {"half pairs", test_half_pairs}, {"integers", test_integers}, {"parameters and calls", test_parameters_and_calls},
       {"block sum", test_block_sum}, {"warps", test_warps}, {"vectors", test_vectors}, {"atomics", test_atomics},
       {"asynchronous copies", test_asynchronous_copies}, {"grid barrier", test_grid_barrier},
@@ -656,6 +721,12 @@ int main(int count, char **arguments) {
   }
   auto image = read_file(directory + "/all.fatbin");
   OK(cuLibraryLoadData(&library, image.data(), 0, 0, 0, 0, 0, 0));
+  if (count > 2 && !strcmp(arguments[2], "approximations")) {
+    use_device(0);
+    test_name = "approximations", test_approximations();
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+  }
   if (count > 2) {
     use_device(0);
     std::vector<float> in(5000, 0.5f);
