@@ -337,7 +337,8 @@ typedef struct quern_cross_entropy_report {
  * row has the sums of no columns.
  */
 typedef struct quern_row_stats {
-    double origin;           /* subtracted in every exponent: close to the largest y; -infinity if every y is, or none is here */
+    double origin;           /* subtracted in every exponent: near the largest y, from 1 below to 1 + log(vocab) above it; -infinity
+                                if every y is, or none is here */
     double others;           /* sum of exp(y - origin) over all columns except the label's */
     double weighted;         /* sum of class_weight * (y - origin); set for label smoothing only */
     double moment;           /* the same of (y - origin) * exp(y - origin); set for the entropy only */

@@ -31,15 +31,50 @@ __device__ __forceinline__ void bulk_copy(void *shared, const void *global, uint
     }
 }
 
-/* Waits for the arrival and its bytes, which this thread can then read. */
-__device__ __forceinline__ void wait_mbarrier(uint64_t *mbarrier) {
+/* Starts a copy to an address in shared memory. */
+__device__ __forceinline__ void bulk_copy_to(uint32_t shared, const void *global, uint32_t bytes, uint64_t *mbarrier) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(mbarrier)), "r"(bytes) : "memory");
+    if (bytes > 0) {
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                     :: "r"(shared), "l"(global), "r"(bytes), "r"(shared_address(mbarrier)) : "memory");
+    }
+}
+
+/* Makes this thread's accesses to shared memory precede its next copies. */
+__device__ __forceinline__ void proxy_fence() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ __forceinline__ void arrive(uint64_t *mbarrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(shared_address(mbarrier)) : "memory");
+}
+
+/* The mbarrier's only arrival; bytes that other blocks store must follow. */
+__device__ __forceinline__ void expect_bytes(uint64_t *mbarrier, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(mbarrier)), "r"(bytes) : "memory");
+}
+
+/* Stores 16 bytes to the same place in another block of the cluster, and tells its mbarrier. */
+template <class T>
+__device__ __forceinline__ void store_async(T *place, const T &value, uint64_t *mbarrier, uint32_t rank) {
+    static_assert(sizeof(T) == 16, "one vector");
+    uint32_t to, at;
+    const uint32_t *word = (const uint32_t *)&value;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(shared_address(place)), "r"(rank));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(shared_address(mbarrier)), "r"(rank));
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];"
+                 :: "r"(to), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]), "r"(at) : "memory");
+}
+
+/* Waits for the phase of this parity: for its arrival and its bytes, which this thread can then read. */
+__device__ __forceinline__ void wait_mbarrier(uint64_t *mbarrier, uint32_t parity = 0) {
     uint32_t done;
     do {
         asm volatile("{\n"
                      ".reg .pred p;\n"
-                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
                      "selp.u32 %0, 1, 0, p;\n"
-                     "}" : "=r"(done) : "r"(shared_address(mbarrier)) : "memory");
+                     "}" : "=r"(done) : "r"(shared_address(mbarrier)), "r"(parity) : "memory");
     } while (!done);
 }
 
