@@ -12,7 +12,7 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 # sum parts of rows have the same number of threads, on which the bits of the sums depend.
 SUMMING_THREADS = 512
 # The "cluster" kernel without options divides rows by columns, in vectors of 16 bytes, and takes them in turns.
-ROWS_THREADS = 256
+ROWS_THREADS = 128
 GEOMETRY = {
     "resident": Geometry(SUMMING_THREADS, keeps="row"),
     "cluster": Geometry(SUMMING_THREADS, keeps="parts", cluster=8),  # as many as any generation has
@@ -37,7 +37,7 @@ MERGED_BYTES = 64
 SUMS_BYTES = 336
 SUMS_BYTES_FULL = 720
 # Beside the columns of a block that takes rows in turns: struct team_memory, and room to read whole vectors at any alignment.
-TEAM_BYTES = 336
+TEAM_BYTES = 320
 ROOM_BYTES = 32
 
 

@@ -5,13 +5,13 @@
  * Rendered by gen/ from templates/cross_entropy/rows.cu.j2; do not edit.
  */
 #define QUERN_LOGITS f16
-#define QUERN_THREADS 256
+#define QUERN_THREADS 128
 
 #include "kernels/cuda/cross_entropy_rows.cuh"
 
-static_assert(sizeof(team_memory) == 336, "the host sets so much aside beside the columns");
+static_assert(sizeof(team_memory) == 320, "the host sets so much aside beside the columns");
 
-extern "C" __global__ void __launch_bounds__(THREADS, 3)
+extern "C" __global__ void __launch_bounds__(THREADS, 6)
 cross_entropy_f16_cluster(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_rows(problem);
 }

@@ -9,21 +9,21 @@
 UNIT(cross_entropy_f32_rows)
 #if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
 ROW(cross_entropy_f32_rows, cross_entropy_f32_cluster, (QUERN_F32), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(202016, 464160, 464160, 0, 0, 0, 0, 202016), 256, 4, 4, 0, 368, 8)
+    BY_TARGET(202048, 464192, 464192, 0, 0, 0, 0, 202048), 128, 4, 4, 0, 352, 8)
 #endif
 #endif
 #if SELECTED(cross_entropy_f16_rows)
 UNIT(cross_entropy_f16_rows)
 #if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
 ROW(cross_entropy_f16_rows, cross_entropy_f16_cluster, (QUERN_F16), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(404032, 928320, 928320, 0, 0, 0, 0, 404032), 256, 8, 2, 0, 368, 8)
+    BY_TARGET(404096, 928384, 928384, 0, 0, 0, 0, 404096), 128, 8, 2, 0, 352, 8)
 #endif
 #endif
 #if SELECTED(cross_entropy_bf16_rows)
 UNIT(cross_entropy_bf16_rows)
 #if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
 ROW(cross_entropy_bf16_rows, cross_entropy_bf16_cluster, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(404032, 928320, 928320, 0, 0, 0, 0, 404032), 256, 8, 2, 0, 368, 8)
+    BY_TARGET(404096, 928384, 928384, 0, 0, 0, 0, 404096), 128, 8, 2, 0, 352, 8)
 #endif
 #endif
 #if SELECTED(cross_entropy_f32)

@@ -62,7 +62,7 @@ static int64_t fewest_blocks(const struct quern_cross_entropy_call *call, const 
 enum { RESERVED_SHARED_BYTES = 1024 };
 
 /* On a multiprocessor, as its registers allow. */
-enum { MOST_BLOCKS_OF_ROWS = 3 };
+enum { MOST_BLOCKS_OF_ROWS = 6 };
 
 /* The blocks of a row.  If possible, two blocks fit on a multiprocessor, so that one computes while the other waits. */
 static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel) {

@@ -17,46 +17,46 @@
 #include "kernels/cuda/row_gradient.cuh"
 #include "kernels/cuda/row_team.cuh"
 
-/* The share of a row that this block keeps, with its place in shared memory. */
+/* The share of a row that this block keeps, and its place in shared memory. */
 struct row_share {
     const char *logits;
-    row_columns columns;
-    uint32_t image;
-    int head, tail; /* columns that no bulk copy can move, at either end */
+    int columns;
 
-    __device__ __forceinline__ row_share(const quern_cross_entropy_problem &problem, const row_columns &columns, int64_t row)
-        : columns(columns) {
-        logits = (const char *)problem.logits + (row * problem.logits_stride + columns.first) * element::bytes;
-        image = shared_address(block_memory) + (uint32_t)sizeof(team_memory) + (uint32_t)((uintptr_t)logits % 16);
-        const int before = (16 - (int)((uintptr_t)logits % 16)) % 16 / element::bytes;
-        head = before < columns.count ? before : columns.count;
-        tail = (columns.count - head) % VECTOR;
+    __device__ __forceinline__ uint32_t image() const {
+        return shared_address(block_memory) + (uint32_t)sizeof(team_memory) + ((uint32_t)(uintptr_t)logits & 15);
     }
+    /* The columns at either end that no bulk copy can move. */
+    __device__ __forceinline__ int head() const {
+        const int before = (int)(-(uint32_t)(uintptr_t)logits & 15) / element::bytes;
+        return before < columns ? before : columns;
+    }
+    __device__ __forceinline__ int tail() const { return (columns - head()) % VECTOR; }
 
     /* By one thread. */
     __device__ __forceinline__ void start_copy(bool skipped) const {
-        const uint32_t bytes = skipped ? 0 : (uint32_t)(columns.count - head - tail) * element::bytes;
-        bulk_copy_to(image + head * element::bytes, logits + head * element::bytes, bytes, &team().copied);
+        const int before = head() * element::bytes;
+        const uint32_t bytes = skipped ? 0 : (uint32_t)(columns - head() - tail()) * element::bytes;
+        bulk_copy_to(image() + before, logits + before, bytes, &team().copied);
     }
 
     /* By one warp. */
     __device__ __forceinline__ void copy_ends() const {
-        const int i = threadIdx.x % 32;
-        if (i < head + tail) {
-            const int column = i < head ? i : columns.count - tail + (i - head);
-            store_shared_element(image + column * element::bytes, load_element<element>(logits, column));
+        const int i = threadIdx.x % 32, before = head(), after = tail();
+        if (i < before + after) {
+            const int column = i < before ? i : columns - after + (i - before);
+            store_shared_element(image() + column * element::bytes, load_element<element>(logits, column));
         }
     }
 
     /* The largest of up to 32 vectors from all over the share; by one warp. */
     __device__ __forceinline__ float sample() const {
-        const int lane = threadIdx.x % 32, vectors = columns.count / VECTOR;
+        const int lane = threadIdx.x % 32, vectors = columns / VECTOR;
         if (vectors == 0) {
-            const float x = lane < columns.count ? element::widen(load_shared_element(image + lane * element::bytes)) : -INFINITY_F32;
-            return largest_of_warp(x);
+            const uint32_t place = image() + lane * element::bytes;
+            return largest_of_warp(lane < columns ? element::widen(load_shared_element(place)) : -INFINITY_F32);
         }
-        const uint32_t base = image & ~15u, at = base + (uint32_t)((int64_t)lane * vectors / 32) * 16;
-        return largest_of_warp(largest_of_vectors(any_reader{image - base}, at, at + 1));
+        const uint32_t base = image() & ~15u, at = base + (uint32_t)((int64_t)lane * vectors / 32) * 16;
+        return largest_of_warp(largest_of_vectors(any_reader{image() - base}, at, at + 1));
     }
 };
 
@@ -70,8 +70,8 @@ static __device__ __forceinline__ void prepare_row(const quern_cross_entropy_pro
         share.copy_ends();
         wait_mbarrier(&team().copied, parity);
         __syncwarp();
-        if (leads && (uint64_t)label < (uint64_t)share.columns.count) {
-            const uint32_t place = share.image + (uint32_t)label * element::bytes;
+        if (leads && (uint64_t)label < (uint64_t)share.columns) {
+            const uint32_t place = share.image() + (uint32_t)label * element::bytes;
             own = element::widen(load_shared_element(place));
             own = own == INFINITY_F32 ? __uint_as_float(0x7fffffffu) : own; /* makes the row NaN */
             store_shared_element(place, (element::bits)element::minus_infinity);
@@ -85,7 +85,7 @@ static __device__ __forceinline__ void prepare_row(const quern_cross_entropy_pro
         team().origin = origin;
         team().grad_scale = scale;
         team().label = own;
-        team().label_column = skipped ? LABEL_SKIPPED : (uint64_t)label < (uint64_t)share.columns.count ? (int)label : -1;
+        team().label_column = skipped ? LABEL_SKIPPED : (uint64_t)label < (uint64_t)share.columns ? (int)label : -1;
     }
     __syncwarp();
     if (leads) {
@@ -96,40 +96,62 @@ static __device__ __forceinline__ void prepare_row(const quern_cross_entropy_pro
 static __device__ __forceinline__ void store_row_padding(const quern_cross_entropy_problem &problem, const row_columns &columns,
                                                          char *grad) {
     if (columns.is_last && problem.padded_vocab > problem.vocab) {
-        store_zero_columns(grad + problem.vocab * element::bytes, problem.padded_vocab - problem.vocab);
+        store_zero_columns(grad + columns.count * element::bytes, problem.padded_vocab - problem.vocab);
     }
 }
 
-/* What all threads do with a row. */
-static __device__ __forceinline__ row_total take_row(const quern_cross_entropy_problem &problem, const row_share &share, int64_t row,
-                                                     uint32_t parity, exchanges &made) {
+/* What the leader needs at the end of a row. */
+struct row_end {
+    row_total total;
+    float label_gradient;
+};
+
+/* What all threads do with a row.  grad: the gradient of the share. */
+static __device__ __forceinline__ row_end take_row(const quern_cross_entropy_problem &problem, const row_share &share,
+                                                   const row_columns &columns, int64_t row, char *grad, uint32_t parity,
+                                                   exchanges &made) {
     wait_mbarrier(&team().ready, parity);
     wait_mbarrier(&team().copied, parity); /* for what the copy wrote; done long ago */
-    char *grad = (char *)problem.grad + row * problem.grad_stride * element::bytes;
-    char *own_grad = grad + share.columns.first * element::bytes;
-    row_total total = {{LOG2_E, 0.0f}, 0.0f, 0.0f};
-    const int label = team().label_column;
-    if (label == LABEL_SKIPPED) {
+    row_end end = {};
+    if (team().label_column == LABEL_SKIPPED) {
         if (problem.grad && !(kept_of_skipped_row(problem, row) & QUERN_KEPT_GRAD)) {
-            store_row_padding(problem, share.columns, grad);
-            store_zero_columns(own_grad, share.columns.count);
+            store_row_padding(problem, columns, grad);
+            store_zero_columns(grad, share.columns);
         }
-        return total;
+        return end;
     }
-    const float grad_scale = team().grad_scale;
-    total = sum_row(share.image, share.columns.count, made);
+    end.total = sum_row(share.image(), share.columns, made);
     if (problem.grad) {
-        store_row_padding(problem, share.columns, grad);
-        store_row_gradient(gradient_factors(total, grad_scale, problem.z_loss), share.image, own_grad, share.columns.count, label);
+        const gradient_factors factors(end.total, team().grad_scale, problem.z_loss);
+        store_row_padding(problem, columns, grad);
+        store_row_gradient(factors, share.image(), grad, share.columns);
+        end.label_gradient = factors.label;
     }
-    return total;
+    return end;
+}
+
+/* After all threads have finished the row: the label's gradient, over what its vector had there, and the outputs. */
+static __device__ __forceinline__ void end_row(const quern_cross_entropy_problem &problem, const row_columns &columns, int64_t row,
+                                               char *grad, int label_column, const row_end &end) {
+    if (problem.grad && label_column >= 0) {
+        store_element<element>(grad, label_column, element::nearest(end.label_gradient));
+    }
+    if (!columns.is_first) {
+        return;
+    }
+    if (label_column == LABEL_SKIPPED) {
+        write_skipped_row(problem, row, true);
+    } else {
+        write_results(problem, row, end.total);
+    }
 }
 
 static __device__ __forceinline__ void run_rows(const quern_cross_entropy_problem &problem) {
     const int64_t blocks = blocks_of_cluster(), step = gridDim.x / blocks;
     const row_columns columns(problem);
-    const bool leads = threadIdx.x < 32;
     int64_t row = blockIdx.x / blocks;
+    row_share share = {(const char *)problem.logits + (row * problem.logits_stride + columns.first) * element::bytes, columns.count};
+    char *grad = (char *)problem.grad + (row * problem.grad_stride + columns.first) * element::bytes;
     if (threadIdx.x == 0) {
         make_mbarrier(&team().copied);
         make_mbarrier(&team().ready);
@@ -137,7 +159,7 @@ static __device__ __forceinline__ void run_rows(const quern_cross_entropy_proble
         make_mbarrier(&team().merged[1]);
         made_mbarriers();
         if (row < problem.rows) {
-            row_share(problem, columns, row).start_copy(is_skipped(problem, label_of(problem, row)));
+            share.start_copy(is_skipped(problem, label_of(problem, row)));
         }
     }
     if (blocks > 1) {
@@ -147,31 +169,28 @@ static __device__ __forceinline__ void run_rows(const quern_cross_entropy_proble
         __syncthreads();
     }
     exchanges made;
-    for (uint32_t parity = 0; row < problem.rows; row += step, parity ^= 1) {
-        const row_share share(problem, columns, row);
+    for (uint32_t parity = 0; row < problem.rows; parity ^= 1) {
         const int64_t next = row + step;
-        bool skipped = false, next_skipped = true;
-        if (leads) {
+        bool next_skipped = true;
+        if (threadIdx.x < 32) {
             const int64_t label = label_of(problem, row);
-            skipped = is_skipped(problem, label);
             next_skipped = next >= problem.rows || is_skipped(problem, label_of(problem, next));
-            prepare_row(problem, share, row, label - columns.first, skipped, parity);
+            prepare_row(problem, share, row, label - columns.first, is_skipped(problem, label), parity);
         }
-        const row_total total = take_row(problem, share, row, parity, made);
-        __syncthreads(); /* all have read the image */
+        const row_end end = take_row(problem, share, columns, row, grad, parity, made);
+        const row_share next_share = {share.logits + step * problem.logits_stride * element::bytes, share.columns};
+        __syncthreads(); /* all have read the image and written the gradient */
         if (threadIdx.x == 0) {
+            const int label_column = team().label_column;
             if (next < problem.rows) {
                 proxy_fence();
-                row_share(problem, columns, next).start_copy(next_skipped);
+                next_share.start_copy(next_skipped);
             }
-            if (columns.is_first) {
-                if (skipped) {
-                    write_skipped_row(problem, row, true);
-                } else {
-                    write_results(problem, row, total);
-                }
-            }
+            end_row(problem, columns, row, grad, label_column, end);
         }
+        row = next;
+        share = next_share;
+        grad += step * problem.grad_stride * element::bytes;
     }
 }
 

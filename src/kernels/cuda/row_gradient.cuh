@@ -91,14 +91,6 @@ struct gradient_layout {
         edge = columns - vectors * VECTOR;
     }
     __device__ __forceinline__ int edge_column(int i) const { return i < head ? i : i + vectors * VECTOR; }
-    /* The thread that writes a column. */
-    __device__ __forceinline__ int owner(int column) const {
-        const int after = column - head;
-        if (after >= 0 && after < vectors * VECTOR) {
-            return after / VECTOR % THREADS;
-        }
-        return after < 0 ? column : column - vectors * VECTOR;
-    }
 };
 
 template <class GRADIENT>
@@ -123,17 +115,14 @@ static __device__ __forceinline__ void store_share(GRADIENT gradient, uint32_t i
     });
 }
 
-/* label: its column in the share, or -1. */
-static __device__ __forceinline__ void store_row_gradient(const gradient_factors &factors, uint32_t image, char *grad, int columns,
-                                                          int label) {
+/* All columns; that of the label has no gradient yet. */
+static __device__ __forceinline__ void store_row_gradient(const gradient_factors &factors, uint32_t image, char *grad,
+                                                          int columns) {
     const gradient_layout layout(grad, columns);
     if (factors.needs_roots()) {
         store_share(by_roots(factors), image, layout, grad);
     } else {
         store_share(by_exponentials(factors), image, layout, grad);
-    }
-    if (label >= 0 && layout.owner(label) == (int)threadIdx.x) {
-        store_element<element>(grad, label, element::nearest(factors.label)); /* after the vector that it is in */
     }
 }
 

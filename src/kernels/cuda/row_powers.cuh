@@ -85,9 +85,9 @@ static __device__ __forceinline__ float exponential(float x, row_scale scale) {
     return exp2_flushed(__fmaf_rn(x, scale.slope, -scale.origin));
 }
 
-/* 2^n for a whole n, 0 below -126; exact, unlike ex2.approx. */
+/* 2^n for a whole n up to 127, 0 below -126; exact, unlike ex2.approx.  A sum with 1.5 * 2^23 has n in its lowest bits. */
 static __device__ __forceinline__ float power_of_two(float n) {
-    return n < -126.0f ? 0.0f : __uint_as_float((uint32_t)((int)n + 127) << 23);
+    return __uint_as_float(__float_as_uint(fmaxf(n, -127.0f) + (12582912.0f + 127.0f)) << 23);
 }
 
 /* The sum of the exponentials of COUNT pairs, as a tree. */

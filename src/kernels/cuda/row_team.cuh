@@ -156,7 +156,10 @@ static __device__ __forceinline__ row_total merge_shares(const share_sums *share
 /* The sums of the row, the same in all threads of all its blocks. */
 static __device__ __forceinline__ row_total sum_row(uint32_t image, int columns, exchanges &made) {
     row_total total = {{LOG2_E, team().origin}, 0.0f, team().label};
-    const float sum = sum_columns(image, columns, total.scale) + exponential_raised(rest_of(image, columns), total.scale);
+    float sum = sum_columns(image, columns, total.scale);
+    if (columns % VECTOR != 0) {
+        sum += exponential_raised(rest_of(image, columns), total.scale);
+    }
     total.others = reduce_block<false>(sum_of_warp(sum));
     if (blocks_of_cluster() > 1) {
         total = merge_shares(exchange({total.others, total.scale.origin, total.label, team().label_column >= 0 ? 1.0f : 0.0f}, made));
