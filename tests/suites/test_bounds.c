@@ -44,7 +44,7 @@ static void load_row(struct doubles *d, const struct cross_entropy_case *c, cons
 /* ---- several shards ---- */
 
 /* Units in the last place of the largest term, as the header states; a 16-bit gradient is rounded once more. */
-#define SHARD_BOUND 4
+#define SHARD_BOUND (test_kind() == QUERN_CPU ? 4 : 16)
 
 static void check_term(const struct cross_entropy_case *c, const char *name, int64_t r, double a, double b, double term,
                        quern_dtype dtype) {
