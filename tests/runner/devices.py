@@ -81,7 +81,7 @@ FIRST_EMULATED = first_with("clusters").name
 
 
 def emulated_configurations() -> list[Configuration]:
-    """Each with approximations that err in its own way; with sanitizers they are exact."""
+    """Each with approximations that err in its own way."""
     return [
         Configuration(
             f"emulated {target} on {capability}", "emulated",
@@ -115,7 +115,6 @@ def instrumented(configurations: list[Configuration]) -> list[Configuration]:
     """
     every = [suite for suite in suites.read_suites() if suite.sanitized]
     sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": f"{BUILD / 'emulator-address'}:{EMULATOR}",
-                 "QUERN_EMULATOR_APPROXIMATE": "0",
                  "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
     made = []
     for plain in configurations:
