@@ -227,7 +227,7 @@ def audit_unit(unit: plan.Unit) -> list[Audit]:
     # One kernel's part of the report at a time, so that a value missing there is not taken from the next.
     parts = re.split(r"(?=ptxas info\s*: Compiling entry)", report.read_text())
     numbers = {match[1]: [int(n or 0) for n in match.groups()[1:]] for part in parts if (match := REPORT.search(part))}
-    width = 32 if "wide_vector" in unit.target.features else 16
+    width = unit.target.vector_bytes
     audits = []
     for kernel in unit.kernels:
         blocks = bodies[kernel.symbol]
