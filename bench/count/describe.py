@@ -25,11 +25,12 @@ class Shape:
     has: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     inside: tuple[str, ...] = ("",)  # the names of the loops directly around it; empty: none
+    holds: bool | None = None        # whether it must hold loops, or must not
     is_neutral: bool = False         # passed once wherever it lies on the path; no role names it
 
-    def fits(self, own: list[str], around: str) -> bool:
+    def fits(self, own: list[str], around: str, holds: bool) -> bool:
         """Whether a loop with these opcodes has the shape."""
-        if around not in self.inside:
+        if around not in self.inside or self.holds not in (None, holds):
             return False
         return (all(any(_matches(pattern, name) for name in own) for pattern in self.has)
                 and not any(_matches(pattern, name) for pattern in self.lacks for name in own))

@@ -53,7 +53,7 @@ def name_loops(flow: Flow, shapes: Sequence[Shape]) -> dict[int, Shape]:
     for loop in sorted(flow.loops, key=lambda each: each.depth):
         own = [flow.names[i] for i in loop.own()]
         around = names[loop.outer.head].name if loop.outer else ""
-        fitting = [shape for shape in shapes if shape.fits(own, around)]
+        fitting = [shape for shape in shapes if shape.fits(own, around, bool(loop.inner))]
         if len(fitting) != 1:
             found = f"fits {' and '.join(shape.name for shape in fitting)}" if fitting else "fits no description"
             raise Fault(f"{flow.code.name}: the loop at {flow.address(loop.head)}"
