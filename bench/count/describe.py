@@ -63,3 +63,13 @@ class Role:
     warps: float     # that do it, for one item
     way: Way
     root: str = ""   # the loop over items, of which one trip counts; empty: a block has one item
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row of one alignment, or a tile."""
+
+    share: float         # of all items
+    roles: list[Role]
+    elements: int
+    in_flight: float     # bytes that a block has requested and not received, while it loads

@@ -13,7 +13,7 @@ from gen import plan
 from gen.operations.adam import COMBINE, OPERATION, TILE_ELEMENTS
 from gen.spec import DTYPES, GpuTarget
 
-from ..describe import Role, Shape, Way
+from ..describe import Item, Role, Shape, Way
 
 LOAD, STORE = r"LDG.*\.(64|128|256)", r"STG.*\.(64|128|256)"
 SINGLE_LOAD, SINGLE_STORE = r"LDG(\.[A-Z]+)*(\.U16|\.U8)?(\.SYS)?$", r"STG(\.[A-Z]+)*(\.U16|\.U8)?(\.SYS)?$"
@@ -43,6 +43,7 @@ ACCUMULATE_SHAPES = (
     Shape("elements", has=("LDG", "STG"), inside=("tiles",)),
     Shape("gathering", has=("VOTEU?.ANY",), lacks=("LDG",), inside=("", "tiles"), is_neutral=True),
 )
+AT_ONCE = 4  # loads of a lane in gradient_norm.cuh
 WHOLE = {LOAD: 10, STORE: 10, SINGLE_LOAD: -20, SINGLE_STORE: -20}  # vectors of aligned arrays
 
 
@@ -109,18 +110,45 @@ def _accumulate(case: Case) -> list[Role]:
 ROLES = {None: (_step, SHAPES), "gradient_norm": (_norm, NORM_SHAPES), "gradient_accumulate": (_accumulate, ACCUMULATE_SHAPES)}
 
 
-def cases(kernel: plan.Kernel) -> list[tuple[float, Case]]:
-    return [(1.0, Case(kernel))]
+def _arrays(kernel: plan.Kernel) -> tuple[float, float]:
+    """Bytes per element that a step reads and writes."""
+    key = kernel.key
+    kept = [str(key[name]) for name in ("m", "v", "master") if key[name]]
+    both = sum(DTYPES[name].bytes for name in kept) + sum(DTYPES[name].is_scaled and DTYPES[name].bits < 16 for name in kept) / 32
+    param = DTYPES[str(key["param"])].bytes
+    return both + DTYPES[str(key["grad"])].bytes + (0 if key["master"] == "f32" else param), both + param
 
 
-def roles(case: Case) -> list[Role]:
-    """What the warps of a kernel do for a tile."""
-    return ROLES[case.kernel.key["variant"]][0](case)
+def _reads(kernel: plan.Kernel) -> float:
+    if kernel.key["variant"] is None:
+        return _arrays(kernel)[0]
+    own = DTYPES[str(kernel.key["grad"])].bytes
+    return own * (AT_ONCE if kernel.key["variant"] == "gradient_norm" else 1) + (4 if kernel.key["variant"] == "gradient_accumulate" else 0)
+
+
+# ---- for table.py ----
+
+OVER = ("elements",)  # the loops over elements
+
+
+def items(kernel: plan.Kernel, vocab: int, blocks: int) -> list[Item]:
+    """What the warps of a kernel do for a tile.  A lane's loads of one trip are in flight together."""
+    case = Case(kernel)
+    roles, _ = ROLES[kernel.key["variant"]]
+    return [Item(1.0, roles(case), TILE_ELEMENTS, _reads(kernel) * 8 * case.groups * kernel.threads)]
 
 
 def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
     return ROLES[kernel.key["variant"]][1]
 
 
+def moved(kernel: plan.Kernel) -> tuple[float, float]:
+    """Bytes per element that any kernel must move, and that this one does: the same."""
+    grad = DTYPES[str(kernel.key["grad"])].bytes
+    total = {None: lambda: sum(_arrays(kernel)), "gradient_norm": lambda: grad, "gradient_accumulate": lambda: grad + 8}
+    return (float(total[kernel.key["variant"]]()),) * 2
+
+
 def is_described(kernel: plan.Kernel) -> bool:
+    """The combining kernel is left out: it reads a number for each 2,048 gradients."""
     return kernel.key["variant"] != COMBINE

@@ -14,7 +14,7 @@ from gen import plan
 from gen.operations.cross_entropy import GEOMETRY, STAGES_WITHOUT_LOGITS
 from gen.spec import DTYPES, GPU_PART_BYTES, GpuTarget
 
-from ..describe import Role, Shape, Way
+from ..describe import Item, Role, Shape, Way
 
 LOAD, STORE = r"LDG.*\.(128|256)", r"STG.*\.(128|256)"  # of a vector
 FROM_SHARED = r"LDS.*\.128"
@@ -36,7 +36,6 @@ SHAPES = (
     Shape("arrival", has=("SYNCS.*TRYWAIT",), lacks=("SHFL",), inside=("", "parts")),
     Shape("gathering", has=("VOTEU?.ANY", "YIELD"), inside=("", "parts"), is_neutral=True),  # until a warp is whole again
 )
-ONCE = (Way(),)
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def _part_inner(case: Case, columns: int) -> dict[str, tuple[Way, ...]]:
         "sum": _filled(full, all_vectors, {EXPONENTIAL: 1, r"MUFU\.RCP": -100}),
     }
     if case.variant == "cluster" and case.by_16:
-        inner["arrival"] = ONCE
+        inner["arrival"] = (Way(),)
     if not case.by_16:
         inner["unaligned"] = (Way(full, {"STS": 1}),)
     return inner
@@ -137,6 +136,8 @@ def _part_want(case: Case, is_copied: bool) -> dict[str, int]:
         want[LOAD] = 1 if case.by_16 else -1
     if not case.keeps_parts:
         want |= {LOAD: 1 if case.by_vector else -1, EXPONENTIAL: 1, r"MUFU\.RCP": -100}
+        if case.kernel.full:
+            want["FSETP"] = -2  # an option that is not in use: label smoothing loads vectors too
     return want
 
 
@@ -232,7 +233,7 @@ def _in_cluster(case: Case, columns: tuple[int, ...], warp: int, sums: bool, is_
         inner["merge"] = (Way(math.ceil(case.parts / MERGED_AT_ONCE), {"DFMA": 1, "SHFL": 1}),)
         if case.by_16 and columns:
             inner["mbarriers"] = (Way(count, unit="SYNCS.EXCH"),)
-            inner["copies"] = (Way(count, {"SYNCS.ARRIVE": 1}, inner={"one lane": ONCE}, unit="SYNCS.ARRIVE"),)
+            inner["copies"] = (Way(count, {"SYNCS.ARRIVE": 1}, inner={"one lane": (Way(),)}, unit="SYNCS.ARRIVE"),)
     return Role(f"{'first' if is_first else 'other'} block, {_name(warp)}", warps, Way(1.0, want, inner=inner))
 
 
@@ -257,10 +258,38 @@ def _one_part(case: Case) -> list[Role]:
 VARIANTS = {"resident": _whole_row, "streamed": _whole_row, "cluster": _cluster, "stats": _one_part, "gradient": _one_part}
 
 
-def roles(case: Case) -> list[Role]:
-    """What the warps of a kernel do for a row of this alignment."""
-    return VARIANTS[case.variant](case)
+def _in_flight(case: Case) -> float:
+    """Bytes that a block has requested while it loads.  Bulk and asynchronous copies run ahead of the sums; other loads do not."""
+    by_registers = float(case.kernel.threads * case.vector_bytes)
+    ahead = {"resident": 2 if case.copies else 1, "cluster": -(-case.parts // case.blocks), "streamed": 1}.get(case.variant, 0)
+    if ahead:
+        row = case.vocab * case.element_bytes / case.blocks
+        return min(ahead * GPU_PART_BYTES, row) if case.by_16 or not case.keeps_parts else by_registers
+    return float(GPU_PART_BYTES) if case.variant == "stats" else by_registers * case.vectors_of_thread
+
+
+# ---- for table.py ----
+
+OVER = ("unaligned", "largest", "sum", "gradient")  # the loops over elements
+
+
+def items(kernel: plan.Kernel, vocab: int, blocks: int) -> list[Item]:
+    """What the warps of a kernel do for a row, by the alignments of rows."""
+    return [Item(share, VARIANTS[case.variant](case), vocab, _in_flight(case)) for share, case in cases(kernel, vocab, blocks)]
+
+
+def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
+    return SHAPES
+
+
+def moved(kernel: plan.Kernel) -> tuple[float, float]:
+    """Bytes per logit that any kernel must move for this stage, and that this one does."""
+    element_bytes = DTYPES[str(kernel.key["logits"])].bytes
+    if kernel.key["variant"] == "stats":
+        return element_bytes, element_bytes
+    return 2 * element_bytes, (3 if kernel.key["variant"] == "streamed" else 2) * element_bytes
 
 
 def is_described(kernel: plan.Kernel) -> bool:
+    """The stages without logits are left out: a thousandth of the traffic, by one block or a warp for each row."""
     return kernel.key["variant"] not in STAGES_WITHOUT_LOGITS
