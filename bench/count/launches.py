@@ -31,8 +31,9 @@ class Launched:
 
 def _run(target: GpuTarget, rows: int, vocabs: list[int], kernels: str) -> list[str]:
     environment = {**os.environ, "LD_LIBRARY_PATH": str(PROGRAM.parent), "QUERN_COUNT_CAPABILITY": str(target.cc_min),
-                   "QUERN_COUNT_SMS": str(MULTIPROCESSORS), "QUERN_COUNT_SHARED": str(target.shared_bytes), "QUERN_LOG": "0"}
-    environment.pop("QUERN_KERNEL", None)
+                   "QUERN_COUNT_SMS": str(MULTIPROCESSORS), "QUERN_COUNT_SHARED": str(target.shared_bytes)}
+    for name in ("QUERN_KERNEL", "QUERN_LOG"):
+        environment.pop(name, None)
     if kernels:
         environment["QUERN_KERNEL"] = kernels
     done = subprocess.run([str(PROGRAM), str(rows), *map(str, vocabs)], env=environment, capture_output=True, text=True, check=True)

@@ -126,7 +126,8 @@ def _part_inner(case: Case, columns: int) -> dict[str, tuple[Way, ...]]:
 
 def _filled(full: float, all_vectors: float, want: dict[str, int]) -> tuple[Way, ...]:
     """Trips with a vector, and trips of the same loop without."""
-    return (Way(full, want), Way(all_vectors - full, {pattern: -abs(value) for pattern, value in want.items()}))
+    return (Way(full, want, must=tuple(pattern for pattern, value in want.items() if value > 0)),
+            Way(all_vectors - full, {pattern: -abs(value) for pattern, value in want.items()}))
 
 
 def _part_want(case: Case, is_copied: bool) -> dict[str, int]:
@@ -135,7 +136,7 @@ def _part_want(case: Case, is_copied: bool) -> dict[str, int]:
     if not case.copies and case.variant == "resident":
         want[LOAD] = 1 if case.by_16 else -1
     if not case.keeps_parts:
-        want |= {LOAD: 1 if case.by_vector else -1, EXPONENTIAL: 1, r"MUFU\.RCP": -100}
+        want |= {LOAD: 5 if case.by_vector else -5, EXPONENTIAL: 20, r"MUFU\.RCP": -100}
         if case.kernel.full:
             want["FSETP"] = -2  # an option that is not in use: label smoothing loads vectors too
     return want
@@ -248,8 +249,8 @@ def _one_part(case: Case) -> list[Role]:
         share = case.trips(columns) / case.vectors_of_thread
         for warp, warps in ((0, 1), (1, case.warps - 1)):
             want = _part_want(case, False) | ({"SHFL": 1, "DFMA": 1} if warp == 0 else {"SHFL": -1, "DFMA": -1, "STG": -100})
-            full = Way(1.0, want)
-            idle = Way(1.0, want | {EXPONENTIAL: -1, LOAD: -1})
+            full = Way(1.0, want, must=(EXPONENTIAL,))
+            idle = Way(1.0, want | {EXPONENTIAL: -20, LOAD: -5})
             roles += [Role(f"{_name(warp)}, {what}", blocks * warps * part, way)
                       for what, part, way in (("with vectors", share, full), ("without", 1 - share, idle)) if part]
     return roles
