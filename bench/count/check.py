@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from gen import plan
+from gen import explain, plan, spec
 
 from . import files, table
 from .flow import Fault
@@ -65,11 +65,26 @@ class Comparison:
             self.faults.append(str(fault))
 
 
+def unexplained(kernels: list[plan.Kernel]) -> list[str]:
+    """Where the launches differ from the choice that `gen explain` computes from the plan: one of the two is wrong."""
+    faults = []
+    rows = [kernel for kernel in kernels if kernel.key.get("logits")]
+    for target, logits, options in dict.fromkeys((kernel.target.name, kernel.key["logits"], kernel.key["options"]) for kernel in rows):
+        for vocab in table.VOCABS:
+            request = {"logits": logits, "options": options, explain.VOCAB: str(vocab)}
+            said = explain.walk("cross_entropy", spec.GPU_TARGETS[target], request)[-1]
+            taken = [kernel.name for kernel in rows if (kernel.target.name, kernel.key["logits"], kernel.key["options"]) ==
+                     (target, logits, options) and table.is_chosen(kernel, vocab)]
+            if [f"{name}: chosen" for name in taken] != [said]:
+                faults.append(f"{target}, {logits}, vocab {vocab}: the library launches {' and '.join(taken) or 'nothing'}; explain: {said}")
+    return faults
+
+
 def run() -> int:
     kept = json.loads(files.TABLE.read_text())
     rows = {(row["kernel"], row["target"], row.get("vocab", 0)): row for row in kept["rows"]}
-    comparison = Comparison(rows, kept["code"], [], [])
     kernels = table.kernels(table.Chosen())
+    comparison = Comparison(rows, kept["code"], unexplained(kernels), [])
     for kernel in kernels:
         comparison.compare(kernel)
     gone = kept["code"].keys() - {kernel.name for kernel in kernels}

@@ -43,15 +43,20 @@ class Way:
     trips: float = 1.0
     want: Mapping[str, int] = field(default_factory=dict)   # the score of opcodes; below 0: unwanted
     must: tuple[str, ...] = ()                               # what the path must have
+    exactly: Mapping[str, int] = field(default_factory=dict)  # how many it must have, outside of loops inside
     inner: Mapping[str, tuple[Way, ...]] = field(default_factory=dict)  # the loops that it passes, by name
     unit: str = ""  # trips counts instructions of this pattern, of which a trip may have several
 
     def score(self, name: str) -> int:
         return sum(value for pattern, value in self.want.items() if _matches(pattern, name))
 
+    def left(self, needed: tuple[int, ...], name: str) -> tuple[int, ...]:
+        """What is still needed of `exactly` besides this instruction; below 0: too many."""
+        return tuple(count - _matches(pattern, name) for pattern, count in zip(self.exactly, needed))
+
     def is_work(self, name: str) -> bool:
         """Whether an instruction belongs to the work of a trip, not to the loop's test."""
-        patterns = [*(pattern for pattern, value in self.want.items() if value > 0), *self.must, *([self.unit] if self.unit else [])]
+        patterns = [*self.exactly, *(pattern for pattern, value in self.want.items() if value > 0), *self.must, *([self.unit] if self.unit else [])]
         return any(_matches(pattern, name) for pattern in patterns)
 
 

@@ -55,6 +55,8 @@ class Flow:
             return []
         following = [i + 1] if i + 1 < len(self.code.instructions) else []
         if base in ("BRX", "JMX", "BRXU", "JMXU"):
+            if each.targets:
+                return [self.code.places[target] for target in each.targets]
             raise Fault(f"{self.code.name}: {each.address:05x}: an indirect branch, whose targets are not known")
         jumps = base in ("BRA", "JMP", "BREAK") and ".DIV" not in each.name
         if base == "CALL" and each.targets and each.targets[0].startswith(".L_"):  # to a place of the kernel: does not return

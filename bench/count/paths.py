@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .describe import Role, Shape, Way
 from .flow import Fault, Flow, Loop
@@ -45,6 +46,27 @@ class Path:
             if step == source or isinstance(step, Passage) and step.ways and step.ways[0][1].place_of_exit(source) >= 0:
                 return place
         return -1
+
+
+END = -1
+
+
+class Option(NamedTuple):
+    """The best path from an instruction on."""
+
+    score: int
+    length: int              # negative, so that the shortest is the largest
+    onward: int              # the next instruction; END: none
+    needed: tuple[int, ...]  # what is needed from there on
+    source: int              # from which instruction a loop is left
+
+
+Options = dict[tuple[int, ...], Option]  # by what is needed of Way.exactly before this instruction
+
+
+def _keep(options: Options, needed: tuple[int, ...], option: Option) -> None:
+    if min(needed, default=0) >= 0 and (needed not in options or option[:3] > options[needed][:3]):
+        options[needed] = option
 
 
 def name_loops(flow: Flow, shapes: Sequence[Shape]) -> dict[int, Shape]:
@@ -95,73 +117,85 @@ class Walk:
     # ---- the choice ----
 
     def _find(self, region: Loop | None, way: Way) -> Path:
-        """The best path from the region's beginning to its end: back to the head, or to an EXIT."""
+        """The best path from the region's beginning to its end: back to the head, or to an EXIT.
+
+        From the end to the beginning it finds the best path from each instruction for each count of what must be there exactly.
+        """
         inside = region.body if region else frozenset(self.flow.reached)
         children = [loop for loop in self.flow.loops if loop.outer is region]
         hidden = frozenset().union(*(loop.body - {loop.head} for loop in children))
         passages = {loop.head: self._passage(loop, way) for loop in children}
         head = region.head if region else 0
         tails = set(region.tails) if region else {i for i in inside if self.flow.names[i].startswith(("EXIT", "RET"))}
-        best: dict[int, tuple[tuple[int, int], int | None]] = {}  # score, and where it goes on
-        sources: dict[int, int] = {}
+        needed = tuple(way.exactly.values())
+        best: dict[int, Options] = {}
         for node in reversed(self.flow.reached):
             if node not in inside or node in hidden:
                 continue
             if node in passages:
-                choice = self._after_loop(passages[node], head, best, sources)
+                options = self._after_loop(passages[node], head, best, needed)
             else:
-                onward = [j for j in self.flow.after[node] if j in best and j != head and self.order[j] > self.order[node]]
-                options = [(best[j][0], j) for j in onward]
-                if node in tails:
-                    options.append(((0, 0), -1))
-                if not options:
-                    continue
-                (score, length), following = max(options)
-                choice = (score + way.score(self.flow.names[node]), length - 1), following if following >= 0 else None
-            if choice:
-                best[node] = choice
-        if head not in best:
-            raise Fault(f"{self._who()}: no path from {self.flow.address(head)}")
-        return self._trace(head, best, passages, sources)
+                options = self._after(node, head, node in tails, best, way)
+            if options:
+                best[node] = options
+        none = (0,) * len(needed)
+        if none not in best.get(head, {}):
+            wanted = ", ".join(f"{count} {pattern}" for pattern, count in way.exactly.items())
+            raise Fault(f"{self._who()}: no path from {self.flow.address(head)}{f' has exactly {wanted}' if wanted else ''}")
+        return self._trace(head, none, best, passages)
+
+    def _after(self, node: int, head: int, ends: bool, best: dict[int, Options], way: Way) -> Options:
+        name = self.flow.names[node]
+        score = way.score(name)
+        found: Options = {}
+        if ends:
+            _keep(found, way.left(tuple(way.exactly.values()), name), Option(score, -1, END, (), END))
+        for onward in self.flow.after[node]:
+            if onward == head or self.order[onward] <= self.order[node]:
+                continue
+            for needed, option in best.get(onward, {}).items():
+                _keep(found, way.left(needed, name), Option(option.score + score, option.length - 1, onward, needed, END))
+        return found
 
     def _passage(self, loop: Loop, around: Way) -> Passage:
         shape = self.names[loop.head]
         ways = ONCE if shape.is_neutral else around.inner.get(shape.name, ())
         return Passage(loop, shape.name, [(way, self._find(loop, way)) for way in ways])
 
-    def _after_loop(self, passage: Passage, head: int, best: dict, sources: dict) -> tuple | None:
+    def _after_loop(self, passage: Passage, head: int, best: dict[int, Options], all_needed: tuple[int, ...]) -> Options:
         """The best exit from a loop: of those on its first way, which is the usual one."""
-        loop, options = passage.loop, []
-        for source in loop.body:
+        loop = passage.loop
+        score = 0 if self.names[loop.head].is_neutral else NAMED if passage.ways else -NAMED
+        length = -sum(len(path.own()) for _, path in passage.ways)
+        found: Options = {}
+        for source in sorted(loop.body):
+            if passage.ways and passage.ways[0][1].place_of_exit(source) < 0:
+                continue
             for target in self.flow.after[source]:
-                ends = target == head and head != loop.head  # the exit goes back to the head around it
-                if target in loop.body or not ends and target not in best:
+                if target in loop.body:
                     continue
-                if passage.ways and passage.ways[0][1].place_of_exit(source) < 0:
+                if target == head and head != loop.head:  # back to the head around it
+                    _keep(found, all_needed, Option(score, length, END, (), source))
                     continue
-                options.append(((0, 0) if ends else best[target][0], -1 if ends else target, source))
-        if not options:
-            return None
-        (score, length), target, source = max(options)
-        sources[loop.head] = source
-        named = 0 if self.names[loop.head].is_neutral else NAMED if passage.ways else -NAMED
-        length -= sum(len(path.own()) for _, path in passage.ways)
-        return (score + named, length), target if target >= 0 else None
+                for needed, option in best.get(target, {}).items():
+                    _keep(found, needed, Option(option.score + score, option.length + length, target, needed, source))
+        return found
 
-    def _trace(self, head: int, best: dict, passages: dict[int, Passage], sources: dict[int, int]) -> Path:
+    def _trace(self, head: int, needed: tuple[int, ...], best: dict[int, Options], passages: dict[int, Passage]) -> Path:
         steps: list[int | Passage] = []
-        node: int | None = head
-        while node is not None:
+        node = head
+        while node != END:
+            option = best[node][needed]
             if node in passages:
                 passage = passages[node]
                 if not passage.ways:
                     raise Fault(f"{self._who()}: the loop at {self.flow.address(node)}, {passage.name}, lies on every path, "
                                 "and the description gives no trips")
-                passage.source = sources[node]
+                passage.source = option.source
                 steps.append(passage)
             else:
                 steps.append(node)
-            node = best[node][1]
+            node, needed = option.onward, option.needed
         return Path(steps)
 
     def _demand(self, path: Path, way: Way) -> None:

@@ -10,6 +10,7 @@ KERNEL = re.compile(r"\.text\.(\S+):$")
 LABEL = re.compile(r"(\.L_\w+|\$\S+):$")
 LINE = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
 GUARD = re.compile(r"@(!?U?P\w+)\s+")
+TABLE = re.compile(r"\(\*\"BRANCH_TARGETS ([^\"]+)\"\*\)")
 PLACE = re.compile(r"`\(((?:\.L_|\$)[^)]+)\)")
 
 
@@ -61,5 +62,7 @@ def read(text: str) -> dict[str, Code]:
         elif found := LINE.match(line):
             guard = GUARD.match(found[2])
             rest = found[2][guard.end():] if guard else found[2]
-            present.instructions.append(Instruction(int(found[1], 16), guard[1] if guard else "", rest, tuple(PLACE.findall(rest))))
+            listed = TABLE.search(rest)
+            targets = tuple(re.split(r",\s*", listed[1])) if listed else tuple(PLACE.findall(rest))
+            present.instructions.append(Instruction(int(found[1], 16), guard[1] if guard else "", TABLE.sub("", rest).strip(), targets))
     return kernels

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from gen import plan
+from gen.operation import VARIANT
 from gen.spec import GpuTarget
 
 from . import chips, launches, predict
 from .counts import Count, count
+from .flow import Fault
 from .kernels import adam, cross_entropy
 from .machine_code import MachineCode
 
@@ -106,6 +108,8 @@ class Row:
 def count_of(kernel: plan.Kernel, vocab: int) -> tuple[Count, predict.Launch]:
     """Counts one kernel; raises flow.Fault if it does not fit its description."""
     described = DESCRIBED[kernel.operation]
+    if kernel.key.get(VARIANT) not in described.VARIANTS:
+        raise Fault(f"{kernel.name}: bench/count/kernels/{kernel.operation}.py has no description of {kernel.key.get(VARIANT)}")
     code = MachineCode(kernel)
     launched = _launch_of(kernel, vocab) if vocab else None
     items = described.items(kernel, vocab, launched.cluster if launched else 1)

@@ -131,6 +131,12 @@ def test_an_indirect_branch_is_an_error() -> None:
     expect_fault("fp64: 00020: an indirect branch", lambda: Flow(sass.read(broken)["fp64"]))
 
 
+def test_a_table_of_branches_is_followed() -> None:
+    text = (Path(__file__).parent / "counter/fp64.sass").read_text()
+    listed = text.replace("DADD R2, R2, R4 ;", 'BRX R2 -0x10 (*"BRANCH_TARGETS .L_x_1,$fp64$quotient"*);')
+    expect(len(Flow(sass.read(listed)["fp64"]).after[2]), 2, "targets")
+
+
 def test_pipes() -> None:
     for name, pipe in {"MUFU.EX2": "mufu", "F2F.F64.F32": "mufu", "F2FP.BF16.F32.PACK_AB": "cvt", "IMAD.MOV.U32": "heavy", "FFMA": "fp32",
                        "FFMA2": "heavy", "DFMA": "fp64", "LDS.128": "lsu", "LDCU.64": "uniform", "UIADD3": "uniform", "BAR.SYNC": "control",

@@ -16,7 +16,7 @@ from gen.spec import DTYPES, GpuTarget
 from ..describe import Item, Role, Shape, Way
 
 LOAD, STORE = r"LDG.*\.(64|128|256)", r"STG.*\.(64|128|256)"
-SINGLE_LOAD, SINGLE_STORE = r"LDG(\.[A-Z]+)*(\.U16|\.U8)?(\.SYS)?$", r"STG(\.[A-Z]+)*(\.U16|\.U8)?(\.SYS)?$"
+SINGLE_LOAD, SINGLE_STORE = r"LDG(\.[A-Z]+)*(\.U16)?(\.SYS)?$", r"STG(\.[A-Z]+)*(\.U16)?(\.SYS)?$"
 RANDOM = r"IMAD\.(WIDE|HI)\.U32"  # Philox multiplies
 
 _MEMORY = ("LDG", "STG", "LDS", "STS", "SHFL")
@@ -44,7 +44,8 @@ ACCUMULATE_SHAPES = (
     Shape("gathering", has=("VOTEU?.ANY",), lacks=("LDG",), inside=("", "tiles"), is_neutral=True),
 )
 AT_ONCE = 4  # loads of a lane in gradient_norm.cuh
-WHOLE = {LOAD: 10, STORE: 10, SINGLE_LOAD: -20, SINGLE_STORE: -20}  # vectors of aligned arrays
+ALIGNED = {SINGLE_LOAD: -20, SINGLE_STORE: -20}
+WHOLE = {LOAD: 10, STORE: 10, **ALIGNED}  # vectors of aligned arrays
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,27 @@ class Case:
     def groups(self) -> int:
         assert isinstance(self.kernel.target, GpuTarget)
         return OPERATION.groups(self.kernel.key, self.kernel.target)
+
+    @property
+    def arrays(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """The arrays that a step reads and writes, with their dtypes.  With an fp32 master the parameters are only written."""
+        kept = [(name, str(self.kernel.key[name])) for name in ("m", "v", "param", "master") if self.kernel.key[name]]
+        reads = [each for each in kept if each[0] != "param" or self.kernel.key["master"] != "f32"]
+        return [("grad", str(self.kernel.key["grad"])), *reads], kept
+
+    def spans(self, name: str, dtype: str) -> bool:
+        """Whether one access covers all groups of a lane.  A remainder is accessed by groups: registers are scarce."""
+        return self.groups > 1 and dtype != "remainder" and self.groups * 8 * DTYPES[dtype].bytes <= self._vector_bytes
+
+    @property
+    def _vector_bytes(self) -> int:
+        assert isinstance(self.kernel.target, GpuTarget)
+        return self.kernel.target.vector_bytes
+
+    def accesses(self, arrays: list[tuple[str, str]], spanning: bool = False) -> int:
+        """Vector accesses of one group, or of a lane by arrays that span its groups."""
+        return sum(1 if spanning else -(-8 * DTYPES[dtype].bytes // self._vector_bytes)
+                   for name, dtype in arrays if self.spans(name, dtype) == spanning)
 
     @property
     def trips(self) -> float:
@@ -82,11 +104,17 @@ def _step(case: Case) -> list[Role]:
 
 
 def _mixed(case: Case, name: str, share: float, rounding: dict[str, int]) -> Role:
-    want = WHOLE | rounding
+    reads, writes = case.arrays
     if case.kernel.key["options"]:
-        body = Way(case.trips, want)
-    else:
-        body = Way(case.trips, WHOLE, inner={"groups": (Way(float(case.groups), want, must=("MUFU.RSQ",)),)})
+        # Options that are not in use would access further arrays, so that the number of accesses excludes them.
+        exactly = {LOAD: case.accesses(reads), STORE: case.accesses(writes)}
+        body = Way(case.trips, ALIGNED | rounding, must=("MUFU.RSQ",), exactly=exactly)
+        return Role(name, share, Way(1.0, must=("LDG",), inner={"elements": (body,)}), root="tiles")
+    # Arrays of which a vector spans the lane's groups are accessed around the loop over groups.
+    groups = Way(float(case.groups), ALIGNED | rounding, must=("MUFU.RSQ",),
+                 exactly={LOAD: case.accesses(reads, False), STORE: case.accesses(writes, False)})
+    body = Way(case.trips, ALIGNED, exactly={LOAD: case.accesses(reads, True), STORE: case.accesses(writes, True)},
+               inner={"groups": (groups,)})
     return Role(name, share, Way(1.0, must=("LDG",), inner={"elements": (body,)}), root="tiles")
 
 
@@ -107,21 +135,17 @@ def _accumulate(case: Case) -> list[Role]:
     return [Role("every warp", 1, Way(1.0, inner={"elements": (body,)}), root="tiles")]
 
 
-ROLES = {None: (_step, SHAPES), "gradient_norm": (_norm, NORM_SHAPES), "gradient_accumulate": (_accumulate, ACCUMULATE_SHAPES)}
+VARIANTS = {None: (_step, SHAPES), "gradient_norm": (_norm, NORM_SHAPES), "gradient_accumulate": (_accumulate, ACCUMULATE_SHAPES)}
 
 
-def _arrays(kernel: plan.Kernel) -> tuple[float, float]:
-    """Bytes per element that a step reads and writes."""
-    key = kernel.key
-    kept = [str(key[name]) for name in ("m", "v", "master") if key[name]]
-    both = sum(DTYPES[name].bytes for name in kept) + sum(DTYPES[name].is_scaled and DTYPES[name].bits < 16 for name in kept) / 32
-    param = DTYPES[str(key["param"])].bytes
-    return both + DTYPES[str(key["grad"])].bytes + (0 if key["master"] == "f32" else param), both + param
+def _bytes(arrays: list[tuple[str, str]]) -> float:
+    """Per element, with a byte of scale for 32 elements of an 8-bit or f16 moment."""
+    return sum(DTYPES[dtype].bytes + (DTYPES[dtype].is_scaled and name in ("m", "v")) / 32 for name, dtype in arrays)
 
 
 def _reads(kernel: plan.Kernel) -> float:
     if kernel.key["variant"] is None:
-        return _arrays(kernel)[0]
+        return _bytes(Case(kernel).arrays[0])
     own = DTYPES[str(kernel.key["grad"])].bytes
     return own * (AT_ONCE if kernel.key["variant"] == "gradient_norm" else 1) + (4 if kernel.key["variant"] == "gradient_accumulate" else 0)
 
@@ -134,18 +158,18 @@ OVER = ("elements",)  # the loops over elements
 def items(kernel: plan.Kernel, vocab: int, blocks: int) -> list[Item]:
     """What the warps of a kernel do for a tile.  A lane's loads of one trip are in flight together."""
     case = Case(kernel)
-    roles, _ = ROLES[kernel.key["variant"]]
+    roles, _ = VARIANTS[kernel.key["variant"]]
     return [Item(1.0, roles(case), TILE_ELEMENTS, _reads(kernel) * 8 * case.groups * kernel.threads)]
 
 
 def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
-    return ROLES[kernel.key["variant"]][1]
+    return VARIANTS[kernel.key["variant"]][1]
 
 
 def moved(kernel: plan.Kernel) -> tuple[float, float]:
     """Bytes per element that any kernel must move, and that this one does: the same."""
     grad = DTYPES[str(kernel.key["grad"])].bytes
-    total = {None: lambda: sum(_arrays(kernel)), "gradient_norm": lambda: grad, "gradient_accumulate": lambda: grad + 8}
+    total = {None: lambda: sum(map(_bytes, Case(kernel).arrays)), "gradient_norm": lambda: grad, "gradient_accumulate": lambda: grad + 8}
     return (float(total[kernel.key["variant"]]()),) * 2
 
 
