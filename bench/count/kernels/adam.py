@@ -107,8 +107,11 @@ def _mixed(case: Case, name: str, share: float, rounding: dict[str, int]) -> Rol
     reads, writes = case.arrays
     if case.kernel.key["options"]:
         # Options that are not in use would access further arrays, so that the number of accesses excludes them.
-        exactly = {LOAD: case.accesses(reads), STORE: case.accesses(writes)}
-        body = Way(case.trips, ALIGNED | rounding, must=("MUFU.RSQ",), exactly=exactly)
+        narrow = [[each for each in arrays if DTYPES[each[1]].bytes == 1] for arrays in (reads, writes)]
+        exactly = {r"LDG.*\.(128|256)": case.accesses(reads) - len(narrow[0]), r"LDG.*\.64": len(narrow[0]),
+                   r"STG.*\.(128|256)": case.accesses(writes) - len(narrow[1]), r"STG.*\.64": len(narrow[1])}
+        want = ALIGNED | {RANDOM: rounding[RANDOM]}  # a copy of the parameters would round too
+        body = Way(case.trips, want, must=("MUFU.RSQ",), exactly=exactly)
         return Role(name, share, Way(1.0, must=("LDG",), inner={"elements": (body,)}), root="tiles")
     # Arrays of which a vector spans the lane's groups are accessed around the loop over groups.
     groups = Way(float(case.groups), ALIGNED | rounding, must=("MUFU.RSQ",),
