@@ -20,7 +20,7 @@ TOLERANCE = 1.03
 SAME = 0.01  # slots, of code that has not changed
 SAMPLE = ("cross_entropy_bf16_resident", "cross_entropy_bf16_cluster", "cross_entropy_bf16_streamed", "adam_pf32_gf16_mbf16_vbf16",
           "adam_gradient_norm_bf16")
-AGAIN = "./quern bench --count --json bench/results/gpu-counts.json --markdown bench/results/gpu-counts.md"
+AGAIN = "write the table again: ./quern bench --count --json bench/results/gpu-counts.json --markdown bench/results/gpu-counts.md"
 
 
 @dataclass
@@ -37,17 +37,17 @@ class Comparison:
         where = f"{kernel.name}{f', vocab {vocab}' if vocab else ''}"
         row = self.kept.get((kernel.base_name, kernel.target.name, vocab))
         if not row:
-            self.faults.append(f"{where}: the table has no row; write it again: {AGAIN}")
+            self.faults.append(f"{where}: the table has no row; {AGAIN}")
             return
         if row["chosen"] != table.is_chosen(kernel, vocab):
-            self.faults.append(f"{where}: dispatch has changed its choice; write the table again: {AGAIN}")
+            self.faults.append(f"{where}: dispatch has changed its choice; {AGAIN}")
         if is_same and kernel.base_name not in SAMPLE:
             return
         self.counted += 1
         slots = round(table.count_of(kernel, vocab)[0].slots, 2)
         said = row["slots"]
         if is_same and abs(slots - said) > SAME:
-            self.faults.append(f"{where}: {slots} slots, the table says {said}: the counter has changed; write the table again: {AGAIN}")
+            self.faults.append(f"{where}: {slots} slots, the table says {said}: the counter has changed; {AGAIN}")
         elif slots > TOLERANCE * said:
             self.faults.append(f"{where}: {slots} slots, {slots / said - 1:.1%} more than the table's {said}")
         elif slots < said / TOLERANCE:
@@ -65,18 +65,23 @@ class Comparison:
             self.faults.append(str(fault))
 
 
+def _request(kernel: plan.Kernel) -> tuple[str, str | None, str | None]:
+    return kernel.target.name, kernel.key["logits"], kernel.key["options"]
+
+
 def unexplained(kernels: list[plan.Kernel]) -> list[str]:
     """Where the launches differ from the choice that `gen explain` computes from the plan: one of the two is wrong."""
     faults = []
     rows = [kernel for kernel in kernels if kernel.key.get("logits")]
-    for target, logits, options in dict.fromkeys((kernel.target.name, kernel.key["logits"], kernel.key["options"]) for kernel in rows):
+    for key in dict.fromkeys(_request(kernel) for kernel in rows):
+        target, logits, options = key
         for vocab in table.VOCABS:
             request = {"logits": logits, "options": options, explain.VOCAB: str(vocab)}
             said = explain.walk("cross_entropy", spec.GPU_TARGETS[target], request)[-1]
-            taken = [kernel.name for kernel in rows if (kernel.target.name, kernel.key["logits"], kernel.key["options"]) ==
-                     (target, logits, options) and table.is_chosen(kernel, vocab)]
+            taken = [kernel.name for kernel in rows if _request(kernel) == key and table.is_chosen(kernel, vocab)]
             if [f"{name}: chosen" for name in taken] != [said]:
-                faults.append(f"{target}, {logits}, vocab {vocab}: the library launches {' and '.join(taken) or 'nothing'}; explain: {said}")
+                launched = " and ".join(taken) or "nothing"
+                faults.append(f"{target}, {logits}, vocab {vocab}: the library launches {launched}; explain: {said}")
     return faults
 
 
@@ -88,7 +93,7 @@ def run() -> int:
     for kernel in kernels:
         comparison.compare(kernel)
     gone = kept["code"].keys() - {kernel.name for kernel in kernels}
-    comparison.faults += [f"{name}: the table has it, the library does not; write the table again: {AGAIN}" for name in sorted(gone)]
+    comparison.faults += [f"{name}: the table has it, the library does not; {AGAIN}" for name in sorted(gone)]
     for line in (*comparison.notes, *comparison.faults):
         print(line)
     print(f"{len(kernels)} kernels, {comparison.counted} rows counted again")

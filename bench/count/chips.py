@@ -26,7 +26,7 @@ class Chip:
 
 
 def _lanes(fp32: int, fp64: float, lsu: int = 32, alu: int = 64) -> dict[str, float]:
-    """MUFU and double's conversions have 16 lanes everywhere; the integer multiplier is half of the FP32 pipe, or all of a narrow one."""
+    """MUFU and conversions of doubles have 16 lanes everywhere; IMAD has half of the FP32 pipe, or all of a narrow one."""
     return {"fp32": fp32, "heavy": 64, "alu": alu, "cvt": 64, "mufu": 16, "fp64": fp64, "lsu": lsu, "uniform": 64, "control": 64}
 
 

@@ -26,8 +26,9 @@ def read_arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="print each instruction of the paths with its weight")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all rows")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as a page")
-    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the share over the vocab for each chip (needs matplotlib)")
-    parser.add_argument("--check", action="store_true", help=f"compare with {files.TABLE.name}; fails where a kernel has become worse")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the share over the vocab by chip (needs matplotlib)")
+    parser.add_argument("--check", action="store_true",
+                        help=f"compare with {files.TABLE.name}; fails where a kernel has become worse")
     arguments = parser.parse_args(words)
     for operation in arguments.operation:
         if operation not in table.DESCRIBED:

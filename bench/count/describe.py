@@ -1,7 +1,7 @@
 """The words in which a family of kernels is described: shapes of loops, ways through them, roles of warps.
 
-A description stands in kernels/: a function from a kernel and a case (vocab, alignment, launch) to roles.  Shapes recognise loops by
-the instructions of their own bodies, without those of loops inside.  A loop that fits no shape, or two, is an error.
+A description stands in kernels/: a function from a kernel and a case (vocab, alignment, launch) to roles.  Shapes recognise loops
+by the instructions of their own bodies, without those of loops inside.  A loop that fits no shape, or two, is an error.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Way:
 
     def is_work(self, name: str) -> bool:
         """Whether an instruction belongs to the work of a trip, not to the loop's test."""
-        patterns = [*self.exactly, *(pattern for pattern, value in self.want.items() if value > 0), *self.must, *([self.unit] if self.unit else [])]
+        patterns = [*self.exactly, *self.must, *(pattern for pattern, value in self.want.items() if value > 0)]
+        patterns += [self.unit] if self.unit else []
         return any(_matches(pattern, name) for pattern in patterns)
 
 

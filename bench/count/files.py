@@ -40,8 +40,8 @@ def _chips() -> str:
     lines = [[chip.name, chip.target, str(chip.sms), f"{chip.clock:g}", f"{chip.copy:g}", f"{chip.latency:.0f}",
               f"{predict.needed_in_flight(chip) / 1024:.0f}", f"{predict.budget(chip, 4):.1f}", chip.source]
              for chip in chips.CHIPS.values()]
-    return _table(["chip", "target", "SMs", "GHz", "copy, TB/s", "latency, ns", "KiB in flight an SM", "slots for 4 bytes", "source"],
-                  lines)
+    head = ["chip", "target", "SMs", "GHz", "copy, TB/s", "latency, ns", "KiB in flight an SM", "slots for 4 bytes", "source"]
+    return _table(head, lines)
 
 
 def _cells(row: Row) -> list[str]:

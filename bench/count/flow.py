@@ -1,7 +1,7 @@
 """The control flow of a kernel: successors of each instruction, dominators and natural loops.  Called by paths.py.
 
-An edge that a warp does not take as a rule is left out: BRA.DIV, the way of a diverged warp around a shuffle.  A call falls through;
-the instructions of the function count where the call stands (Flow.called).
+An edge that a warp does not take as a rule is left out: BRA.DIV, the way of a diverged warp around a shuffle.  A call falls
+through; the instructions of the function count where the call stands (Flow.called).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The machine code of a kernel that the build has left: its text, a digest, registers and static shared memory.  Called by table.py."""
+"""The machine code of a kernel that the build has left: its text, a digest, registers and static shared memory.
+
+Called by table.py, check.py and command.py.
+"""
 
 from __future__ import annotations
 

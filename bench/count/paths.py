@@ -23,7 +23,7 @@ NAMED = 10**6  # the score of a loop: above those of all instructions
 
 @dataclass
 class Passage:
-    """A loop on a path: its ways in the order of the role's, the place of the exit on the first, and whether work stands before."""
+    """A loop on a path: its ways in the order of the role's, and where it is left."""
 
     loop: Loop
     name: str
@@ -236,7 +236,8 @@ class Walk:
                 continue
             # The last trip ends at the exit.  If that stands before the work, the loop's test is executed once more.
             place = path.place_of_exit(passage.source)
-            work = next((i for i, step in enumerate(path.steps) if isinstance(step, Passage) or way.is_work(self.flow.names[step])), 0)
+            works = (isinstance(step, Passage) or way.is_work(self.flow.names[step]) for step in path.steps)
+            work = next((i for i, is_work in enumerate(works) if is_work), 0)
             if place < work:
                 self._add(path, times * (each + 1.0), place, times)
             else:

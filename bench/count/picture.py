@@ -25,8 +25,8 @@ def draw(rows: list[Row], path: Path) -> None:
     for axes, chip in zip(places.flat, CHIPS):
         for dtype, colour in COLOURS.items():
             points = _points(rows, chip, dtype, True)
-            axes.plot([vocab / 1000 for vocab, _ in points], [share for _, share in points], color=colour, linewidth=1.2, marker="o",
-                      markersize=3, label=dtype)
+            axes.plot([vocab / 1000 for vocab, _ in points], [share for _, share in points], color=colour, linewidth=1.2,
+                      marker="o", markersize=3, label=dtype)
             odd = _points(rows, chip, dtype, False)
             axes.scatter([vocab / 1000 for vocab, _ in odd], [share for _, share in odd], color=colour, marker="x", s=24)
         axes.set_title(chip, fontsize=9)

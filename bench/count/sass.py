@@ -64,5 +64,6 @@ def read(text: str) -> dict[str, Code]:
             rest = found[2][guard.end():] if guard else found[2]
             listed = TABLE.search(rest)
             targets = tuple(re.split(r",\s*", listed[1])) if listed else tuple(PLACE.findall(rest))
-            present.instructions.append(Instruction(int(found[1], 16), guard[1] if guard else "", TABLE.sub("", rest).strip(), targets))
+            address, text = int(found[1], 16), TABLE.sub("", rest).strip()
+            present.instructions.append(Instruction(address, guard[1] if guard else "", text, targets))
     return kernels

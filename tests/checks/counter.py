@@ -9,15 +9,17 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "bench"))
-from count import chips, predict, sass  # noqa: E402
+from count import check, chips, predict, sass, table  # noqa: E402
 from count.counts import Count, count  # noqa: E402
 from count.describe import Item, Role, Shape, Way  # noqa: E402
 from count.flow import Fault, Flow  # noqa: E402
 from count.pipes import pipe_of, shared_bytes_of  # noqa: E402
+from gen import plan  # noqa: E402
 
 ELEMENTS = Shape("elements", has=("LD[GS]",))
 SPIN = "SYNCS.*TRYWAIT"
@@ -131,6 +133,13 @@ def test_an_indirect_branch_is_an_error() -> None:
     expect_fault("fp64: 00020: an indirect branch", lambda: Flow(sass.read(broken)["fp64"]))
 
 
+def test_an_exact_number_of_accesses() -> None:
+    around = Way(want={"D": 1}, exactly={"D": 0})
+    expect(counted("fp64", (), [Role("around", 1, around)], 64).slots, 3 * 32 / 64)
+    one = Way(exactly={"D": 1})
+    expect_fault("fp64, one: no path from 00000 has exactly 1 D", lambda: counted("fp64", (), [Role("one", 1, one)], 64))
+
+
 def test_a_table_of_branches_is_followed() -> None:
     text = (Path(__file__).parent / "counter/fp64.sass").read_text()
     listed = text.replace("DADD R2, R2, R4 ;", 'BRX R2 -0x10 (*"BRANCH_TARGETS .L_x_1,$fp64$quotient"*);')
@@ -138,9 +147,9 @@ def test_a_table_of_branches_is_followed() -> None:
 
 
 def test_pipes() -> None:
-    for name, pipe in {"MUFU.EX2": "mufu", "F2F.F64.F32": "mufu", "F2FP.BF16.F32.PACK_AB": "cvt", "IMAD.MOV.U32": "heavy", "FFMA": "fp32",
-                       "FFMA2": "heavy", "DFMA": "fp64", "LDS.128": "lsu", "LDCU.64": "uniform", "UIADD3": "uniform", "BAR.SYNC": "control",
-                       "LOP3.LUT": "alu", "I2FP.F32.S32": "alu", "STG.E.EF.ENL2.256": "lsu"}.items():
+    for name, pipe in {"MUFU.EX2": "mufu", "F2F.F64.F32": "mufu", "F2FP.BF16.F32.PACK_AB": "cvt", "IMAD.MOV.U32": "heavy",
+                       "FFMA": "fp32", "FFMA2": "heavy", "DFMA": "fp64", "LDS.128": "lsu", "LDCU.64": "uniform", "UIADD3": "uniform",
+                       "BAR.SYNC": "control", "LOP3.LUT": "alu", "I2FP.F32.S32": "alu", "STG.E.EF.ENL2.256": "lsu"}.items():
         if pipe_of(name) != pipe:
             raise AssertionError(f"{name}: {pipe_of(name)}, expected {pipe}")
     for name, size in {"LDS.U.128": 16, "LDS.64": 8, "LDS.U16": 2, "STS": 4, "LDGSTS.E.BYPASS.128": 16, "LDG.E.128": 0}.items():
@@ -169,7 +178,7 @@ def test_the_predicted_share() -> None:
         expect(share, expected[0], "share")
         if bound != expected[1]:
             raise AssertionError(f"bound by {bound}, expected {expected[1]}")
-    # Half of the copy's traffic is reads: 4.3 TB/s / 2 * 750 ns / 132 = 12,216 bytes an SM; three blocks of 1,024 bytes have a quarter.
+    # Half of the copy's traffic is reads: 4.3 TB/s / 2 * 750 ns / 132 = 12,216 bytes an SM; three blocks have 3 * 1,024.
     share, bound = share_of(replace(LAUNCH, in_flight=1024.0), alu=1.0)
     expect(share, 3 * 1024 / (4.3e12 / 2 * 750e-9 / 132), "share of few bytes in flight")
     if bound != "latency":
@@ -179,8 +188,33 @@ def test_the_predicted_share() -> None:
 def test_the_blocks_of_a_multiprocessor() -> None:
     """By shared memory 228 KiB / (66,272 + 1,024) = 3, by registers 65,536 / (16 warps * 1,280) = 3, by threads 2,048 / 512 = 4."""
     for launch, blocks in {LAUNCH: 3, replace(LAUNCH, shared=132480): 1, replace(LAUNCH, registers=64): 2,
-                           replace(LAUNCH, shared=0, registers=32): 4, replace(LAUNCH, shared=0, registers=16, threads=32): 32}.items():
+                           replace(LAUNCH, shared=0, registers=32): 4,
+                           replace(LAUNCH, shared=0, registers=16, threads=32): 32}.items():
         expect(predict.blocks_of_sm(launch, chips.CHIPS["H200"]), blocks, str(launch))
+
+
+ADAM = next(kernel for kernel in plan.kernels("adam") if kernel.name == "adam_gradient_norm_bf16__sm_90a")
+
+
+def compared(slots: float, is_same: bool = False, chosen: bool = True) -> tuple[list[str], list[str]]:
+    """The faults and notes about a kernel with so many slots, of which the table says 10."""
+    comparison = check.Comparison({(ADAM.base_name, "sm_90a", 0): {"slots": 10.0, "chosen": chosen}}, {}, [], [])
+    with mock.patch.object(table, "count_of", lambda kernel, vocab: (Count(slots=slots), None)):
+        comparison.compare_row(ADAM, 0, is_same)
+    return comparison.faults, comparison.notes
+
+
+def test_a_kernel_that_has_become_worse_fails() -> None:
+    for slots, faults, notes in ((10.29, 0, 0), (10.31, 1, 0), (9.5, 0, 1)):
+        found = compared(slots)
+        expect(len(found[0]), faults, f"faults of {slots} slots")
+        expect(len(found[1]), notes, f"notes about {slots} slots")
+    expect(len(compared(10.0, is_same=True)[0]), 0, "faults of the same code")
+    expect(len(compared(10.02, is_same=True)[0]), 1, "faults of the same code with another count")
+    expect(len(compared(10.0, chosen=False)[0]), 1, "faults of another choice")
+    nothing = check.Comparison({}, {}, [], [])
+    nothing.compare_row(ADAM, 0, False)
+    expect(len(nothing.faults), 1, "faults of a missing row")
 
 
 def main() -> int:

@@ -6,7 +6,7 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-#define NAMED(field, symbol, parameters) __attribute__((weak, visibility("default"))) CUresult rest_##field parameters __asm__(symbol);
+#define NAMED(field, symbol, parameters) __attribute__((weak)) CUresult rest_##field parameters __asm__(symbol);
 QUERN_CUDA_FUNCTIONS(NAMED)
 
 #define DEFINED(field, symbol, parameters) \

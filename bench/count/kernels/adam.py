@@ -1,7 +1,7 @@
 """How the warps of the Adam and norm kernels walk: the loops of src/kernels/cuda/adam*.cuh and gradient*.cuh and their trips.
 
-An item is a tile, which one warp has.  The case is the common one: a plan's table of tiles, a full tile of aligned arrays, no weight
-decay, ordinary operands; a v of 16 bits or fewer is rounded stochastically, and full kernels use none of the options that plain
+An item is a tile, which one warp has.  The case is the common one: a plan's table of tiles, a full tile of aligned arrays, no
+weight decay, ordinary operands; a v of 16 bits or fewer is rounded stochastically, and full kernels use none of the options that plain
 ones lack.  What a warp does once in a launch is left out.
 """
 
@@ -150,7 +150,7 @@ def _reads(kernel: plan.Kernel) -> float:
     if kernel.key["variant"] is None:
         return _bytes(Case(kernel).arrays[0])
     own = DTYPES[str(kernel.key["grad"])].bytes
-    return own * (AT_ONCE if kernel.key["variant"] == "gradient_norm" else 1) + (4 if kernel.key["variant"] == "gradient_accumulate" else 0)
+    return own * AT_ONCE if kernel.key["variant"] == "gradient_norm" else own + DTYPES["f32"].bytes
 
 
 # ---- for table.py ----
@@ -172,8 +172,11 @@ def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
 def moved(kernel: plan.Kernel) -> tuple[float, float]:
     """Bytes per element that any kernel must move, and that this one does: the same."""
     grad = DTYPES[str(kernel.key["grad"])].bytes
-    total = {None: lambda: sum(map(_bytes, Case(kernel).arrays)), "gradient_norm": lambda: grad, "gradient_accumulate": lambda: grad + 8}
-    return (float(total[kernel.key["variant"]]()),) * 2
+    if kernel.key["variant"] is None:
+        total = sum(map(_bytes, Case(kernel).arrays))
+    else:
+        total = grad if kernel.key["variant"] == "gradient_norm" else grad + 2 * DTYPES["f32"].bytes
+    return total, total
 
 
 def is_described(kernel: plan.Kernel) -> bool:
