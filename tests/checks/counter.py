@@ -106,9 +106,17 @@ def test_two_loops_share_their_work() -> None:
     expect(found.loop, 12 * 32 / 288, "in loops")
 
 
+def test_a_loop_that_is_left_in_its_middle() -> None:
+    found = counted("middle", (ELEMENTS,), [Role("one warp", 1, Way(inner={"elements": (Way(4.0, {"LDG": 1}),)}))], 128)
+    expect(found.slots, 4.75)
+    expect(found.loop, 3.5, "in loops")
+
+
 def test_a_loop_without_a_description_is_named() -> None:
     expect_fault("nested: the loop at 00060 inside parts fits no description",
                  lambda: counted("nested", NESTED[:1], nested_roles(), 1024))
+    expect_fault("nested: the loop at 00060 inside parts fits no description",
+                 lambda: counted("nested", (NESTED[0], ELEMENTS), nested_roles(), 1024))
     expect_fault("nested: the loop at 00060 inside parts fits elements and twin",
                  lambda: counted("nested", (*NESTED, replace(NESTED[1], name="twin")), nested_roles(), 1024))
 
@@ -188,7 +196,7 @@ def test_the_predicted_share() -> None:
 def test_the_blocks_of_a_multiprocessor() -> None:
     """By shared memory 228 KiB / (66,272 + 1,024) = 3, by registers 65,536 / (16 warps * 1,280) = 3, by threads 2,048 / 512 = 4."""
     for launch, blocks in {LAUNCH: 3, replace(LAUNCH, shared=132480): 1, replace(LAUNCH, registers=64): 2,
-                           replace(LAUNCH, shared=0, registers=32): 4,
+                           replace(LAUNCH, shared=0, registers=16): 4,
                            replace(LAUNCH, shared=0, registers=16, threads=32): 32}.items():
         expect(predict.blocks_of_sm(launch, chips.CHIPS["H200"]), blocks, str(launch))
 
