@@ -68,7 +68,7 @@ def print_row(row: table.Row) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     chosen = table.Chosen(tuple(arguments.operation or table.DESCRIBED), tuple(filter(None, arguments.target.split(","))),
-                          tuple(map(int, filter(None, arguments.vocab.split(",")))), arguments.kernel)
+                          tuple(map(int, filter(None, arguments.vocab.split(",")))), arguments.kernel, arguments.list)
     kept = []
     show_all = arguments.all or arguments.kernel != "*"
     if not arguments.list:

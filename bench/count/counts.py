@@ -25,14 +25,14 @@ class Count:
     loop: float = 0.0           # in loops over elements; the rest is the fixed work of an item
     pipes: Counter[str] = field(default_factory=Counter)
     shared_bytes: float = 0.0
-    listing: list[tuple[str, dict[int, float]]] = field(default_factory=list)  # each role's weights by instruction
+    listing: list[tuple[str, dict[int, float]]] = field(default_factory=list)  # if kept: each role's weights by instruction
 
     @property
     def fixed(self) -> float:
         return self.slots - self.loop
 
 
-def count(code: Code, shapes: Sequence[Shape], over: Iterable[str], items: Sequence[Item]) -> Count:
+def count(code: Code, shapes: Sequence[Shape], over: Iterable[str], items: Sequence[Item], keeps_listing: bool = False) -> Count:
     """The mean of these items; `over` names the loops over elements."""
     flow = Flow(code)
     shapes_of = name_loops(flow, shapes)
@@ -43,7 +43,8 @@ def count(code: Code, shapes: Sequence[Shape], over: Iterable[str], items: Seque
         for role in item.roles:
             weights = Walk(flow, shapes_of, role).run()
             scale = item.share * role.warps * 32 / item.elements
-            total.listing.append((f"{role.name}: {role.warps:g} warps for {item.share:.0%} of the items", dict(weights)))
+            if keeps_listing:
+                total.listing.append((f"{role.name}: {role.warps:g} warps for {item.share:.0%} of the items", dict(weights)))
             for i, weight in weights.items():
                 slots = weight * scale
                 total.slots += slots

@@ -33,7 +33,7 @@ def disassembler() -> Path:
     return found
 
 
-@functools.cache
+@functools.lru_cache(maxsize=8)  # the files of one target
 def _disassembled(cubin: Path) -> dict[str, sass.Code]:
     done = subprocess.run([str(disassembler()), "-c", str(cubin)], capture_output=True, text=True)
     if done.returncode != 0:

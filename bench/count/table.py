@@ -31,6 +31,7 @@ class Chosen:
     targets: tuple[str, ...] = ()   # empty: all
     vocabs: tuple[int, ...] = ()    # empty: those of the table
     pattern: str = "*"              # of kernels' names with their targets
+    keeps_listings: bool = False
 
 
 def kernels(chosen: Chosen) -> list[plan.Kernel]:
@@ -105,7 +106,7 @@ class Row:
         return row
 
 
-def count_of(kernel: plan.Kernel, vocab: int) -> tuple[Count, predict.Launch]:
+def count_of(kernel: plan.Kernel, vocab: int, keeps_listing: bool = False) -> tuple[Count, predict.Launch]:
     """Counts one kernel; raises flow.Fault if it does not fit its description."""
     described = DESCRIBED[kernel.operation]
     if kernel.key.get(VARIANT) not in described.VARIANTS:
@@ -116,12 +117,12 @@ def count_of(kernel: plan.Kernel, vocab: int) -> tuple[Count, predict.Launch]:
     must_move, moves = described.moved(kernel)
     launch = predict.Launch(kernel.threads, code.registers, code.static_shared + (launched.shared if launched else 0),
                             must_move, moves, sum(item.share * item.in_flight for item in items))
-    return count(code.code, described.shapes(kernel), described.OVER, items), launch
+    return count(code.code, described.shapes(kernel), described.OVER, items, keeps_listing), launch
 
 
 def rows(chosen: Chosen) -> Iterator[Row]:
     """The rows in the order of the kernels' table."""
     for kernel in kernels(chosen):
         for vocab in vocabs_of(kernel, chosen):
-            counted, launch = count_of(kernel, vocab)
+            counted, launch = count_of(kernel, vocab, chosen.keeps_listings)
             yield Row(kernel, vocab, counted, launch, is_chosen(kernel, vocab))
