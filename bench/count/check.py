@@ -87,6 +87,9 @@ def unexplained(kernels: list[plan.Kernel]) -> list[str]:
 
 def run() -> int:
     kept = json.loads(files.TABLE.read_text())
+    if kept["nvcc"] != files.nvcc_version():
+        print(f"not compared: the table is of nvcc {kept['nvcc']}, this build of {files.nvcc_version()}")
+        return 0
     rows = {(row["kernel"], row["target"], row.get("vocab", 0)): row for row in kept["rows"]}
     kernels = table.kernels(table.Chosen())
     comparison = Comparison(rows, kept["code"], unexplained(kernels), [])

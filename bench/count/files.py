@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from gen.toolchain import find_nvcc, version
+
 from . import chips, predict
 from .launches import ROWS
 from .machine_code import MachineCode
@@ -15,11 +17,16 @@ TABLE = Path(__file__).resolve().parents[1] / "results/gpu-counts.json"
 UNIT = "issue slots of a thread per element: instructions of a warp along its path x 32 / elements"
 
 
+def nvcc_version() -> str:
+    """That of the compiler by which the kernels were built."""
+    return version(str(find_nvcc() or "none"))
+
+
 def as_json(rows: list[Row]) -> str:
     """One row a line; `code` has a digest of each kernel's machine code, by which the check knows what to count again."""
     codes = {row.kernel.name: MachineCode(row.kernel).digest for row in rows}
     lines = ",\n".join(json.dumps(row.as_json(), separators=(",", ":")) for row in rows)
-    return f'{{"unit":{json.dumps(UNIT)},\n"code":{json.dumps(codes, separators=(",", ":"))},\n"rows":[\n{lines}\n]}}\n'
+    return f'{{"unit":{json.dumps(UNIT)},\n"nvcc":{json.dumps(nvcc_version())},\n"code":{json.dumps(codes, separators=(",", ":"))},\n"rows":[\n{lines}\n]}}\n'
 
 
 def write(path: Path | None, text: Callable[[], str]) -> None:
