@@ -11,6 +11,7 @@ from gen.toolchain import find_nvcc, version
 from . import chips, predict
 from .launches import ROWS
 from .machine_code import MachineCode
+from .pipes import PIPES
 from .table import Row
 
 TABLE = Path(__file__).resolve().parents[1] / "results/gpu-counts.json"
@@ -23,10 +24,10 @@ def nvcc_version() -> str:
 
 
 def as_json(rows: list[Row]) -> str:
-    """One row a line; `code` has a digest of each kernel's machine code, by which the check knows what to count again."""
+    """One row a line, whose pipes are in the order of `pipes`; `code` has a digest of each kernel's machine code, by which the check knows what to count again."""
     codes = {row.kernel.name: MachineCode(row.kernel).digest for row in rows}
     lines = ",\n".join(json.dumps(row.as_json(), separators=(",", ":")) for row in rows)
-    return f'{{"unit":{json.dumps(UNIT)},\n"nvcc":{json.dumps(nvcc_version())},\n"code":{json.dumps(codes, separators=(",", ":"))},\n"rows":[\n{lines}\n]}}\n'
+    return f'{{"unit":{json.dumps(UNIT)},\n"nvcc":{json.dumps(nvcc_version())},"pipes":{json.dumps(PIPES)},\n"code":{json.dumps(codes, separators=(",", ":"))},\n"rows":[\n{lines}\n]}}\n'
 
 
 def write(path: Path | None, text: Callable[[], str]) -> None:

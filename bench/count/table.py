@@ -17,6 +17,7 @@ from .counts import Count, count
 from .flow import Fault
 from .kernels import adam, cross_entropy
 from .machine_code import MachineCode
+from .pipes import PIPES
 
 DESCRIBED: dict[str, ModuleType] = {"cross_entropy": cross_entropy, "adam": adam}
 VOCABS = (32000, 32768, 50257, 65536, 100352, 128256, 262144)
@@ -97,7 +98,7 @@ class Row:
         if self.vocab:
             row["vocab"] = self.vocab
         row |= {"slots": round(self.count.slots, 2), "loop": round(self.count.loop, 2), "fixed": round(self.count.fixed, 2)}
-        row["pipes"] = {name: round(slots, 2) for name, slots in sorted(self.count.pipes.items()) if slots >= 0.005}
+        row["pipes"] = [round(self.count.pipes[name], 2) or 0 for name in PIPES]
         row |= {"shared_bytes": round(self.count.shared_bytes, 1), "registers": self.launch.registers, "shared": self.launch.shared}
         if self.blocks is not None:
             row |= {"blocks": self.blocks, "in_flight": round(self.blocks * self.launch.in_flight)}
