@@ -93,8 +93,11 @@ def _roundable(kernel: plan.Kernel) -> int:
 
 
 def _step(case: Case) -> list[Role]:
-    """Only v is rounded stochastically.  Nothing tells its branch from those of other arrays, which have the same code: so ways on
-    which all arrays are stochastic, and on which none is, are mixed.  With one group the numbers are drawn once for all arrays."""
+    """Only v is rounded stochastically.
+
+    Nothing tells its branch from those of other arrays, which have the same code: so a way on which all arrays are stochastic and
+    one on which none is are mixed.  With one group the numbers are drawn once for all arrays.
+    """
     if DTYPES[str(case.kernel.key["v"])].bits == 32:
         return [_mixed(case, "every warp", 1.0, {RANDOM: -1})]
     share = 1 / (1 + _roundable(case.kernel))
@@ -134,7 +137,11 @@ def _elements(case: Case) -> int:
 
 
 def _accumulate(case: Case) -> list[Role]:
-    body = Way(case.trips, WHOLE, must=(STORE,))
+    """A lane has as many elements at once as fill an access to a 16-bit gradient, or eight.  Zeroing would store further vectors."""
+    elements = 8 if case.kernel.key["grad"] == "f32" else 8 * case.groups
+    sums = case.accesses([("main_grad", "f32")]) * elements // 8
+    own = max(1, elements // _elements(case))
+    body = Way(TILE_ELEMENTS / 32 / elements, ALIGNED, exactly={LOAD: own + sums, STORE: sums})
     return [Role("every warp", 1, Way(1.0, inner={"elements": (body,)}), root="tiles")]
 
 

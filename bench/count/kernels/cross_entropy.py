@@ -142,8 +142,8 @@ def _part_want(case: Case, is_copied: bool) -> dict[str, int]:
     return want
 
 
-def _merge_want(case: Case, first: int, count: int, warp: int) -> dict[str, int]:
-    """Of a warp after part first + count - 1: the sums of all warps become stats of parts, and these are merged."""
+def _merge_want(case: Case, count: int, warp: int) -> dict[str, int]:
+    """Of a warp where the sums of all warps become the stats of the last `count` parts, and these are merged."""
     want = {"BAR": 50, "STG": -100}
     if warp < count:
         want |= {"SHFL": 1, "DFMA": 1}
@@ -154,7 +154,7 @@ def _merge_want(case: Case, first: int, count: int, warp: int) -> dict[str, int]
 
 
 def _parts(case: Case, warp: int) -> tuple[Way, ...]:
-    """The trips of the loop over the parts of a row, equal ones together; first a usual one."""
+    """The trips of the loop over the parts of a row, equal ones together; first the last one, which leaves the loop."""
     ahead = 2 if case.variant == "resident" else 1
     found: Counter[tuple] = Counter()
     for part in range(case.parts):
@@ -164,9 +164,8 @@ def _parts(case: Case, warp: int) -> tuple[Way, ...]:
     ways = []
     for (columns, is_copied, count), trips in found.items():
         want = _part_want(case, is_copied)
-        want |= _merge_want(case, 0, count, warp) if count else {"BAR": -50}
+        want |= _merge_want(case, count, warp) if count else {"BAR": -50}
         ways.append(Way(trips, want, inner=_part_inner(case, columns)))
-    # The last trip is the one that leaves the loop.
     return tuple(reversed(ways))
 
 
