@@ -24,10 +24,15 @@ def nvcc_version() -> str:
 
 
 def as_json(rows: list[Row]) -> str:
-    """One row a line, whose pipes are in the order of `pipes`; `code` has a digest of each kernel's machine code, by which the check knows what to count again."""
+    """One row a line, whose pipes are in the order of `pipes`.
+
+    `code` has a digest of each kernel's machine code, by which the check knows what to count again.
+    """
     codes = {row.kernel.name: MachineCode(row.kernel).digest for row in rows}
     lines = ",\n".join(json.dumps(row.as_json(), separators=(",", ":")) for row in rows)
-    return f'{{"unit":{json.dumps(UNIT)},\n"nvcc":{json.dumps(nvcc_version())},"pipes":{json.dumps(PIPES)},\n"code":{json.dumps(codes, separators=(",", ":"))},\n"rows":[\n{lines}\n]}}\n'
+    head = {"unit": UNIT, "nvcc": nvcc_version(), "pipes": PIPES, "code": codes}
+    texts = ",\n".join(f"{json.dumps(name)}:{json.dumps(value, separators=(',', ':'))}" for name, value in head.items())
+    return f'{{{texts},\n"rows":[\n{lines}\n]}}\n'
 
 
 def write(path: Path | None, text: Callable[[], str]) -> None:

@@ -1,8 +1,8 @@
 """How the warps of the Adam and norm kernels walk: the loops of src/kernels/cuda/adam*.cuh and gradient*.cuh and their trips.
 
 An item is a tile, which one warp has.  The case is the common one: a plan's table of tiles, a full tile of aligned arrays, no
-weight decay, ordinary operands; a v of 16 bits or fewer is rounded stochastically, and full kernels use none of the options that plain
-ones lack.  What a warp does once in a launch is left out.
+weight decay, ordinary operands; a v of 16 bits or fewer is rounded stochastically, and full kernels use none of the options that
+plain ones lack.  What a warp does once in a launch is left out.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _elements(case: Case) -> int:
 
 
 def _accumulate(case: Case) -> list[Role]:
-    """A lane has as many elements at once as fill an access to a 16-bit gradient, or eight.  Zeroing would store further vectors."""
+    """A lane has the elements of one access to a 16-bit gradient at once, or eight.  Zeroing would store further vectors."""
     elements = 8 if case.kernel.key["grad"] == "f32" else 8 * case.groups
     sums = case.accesses([("main_grad", "f32")]) * elements // 8
     own = max(1, elements // _elements(case))
