@@ -157,7 +157,8 @@ def test_a_table_of_branches_is_followed() -> None:
 def test_pipes() -> None:
     for name, pipe in {"MUFU.EX2": "mufu", "F2F.F64.F32": "mufu", "F2FP.BF16.F32.PACK_AB": "cvt", "IMAD.MOV.U32": "heavy",
                        "FFMA": "fp32", "FFMA2": "heavy", "DFMA": "fp64", "LDS.128": "lsu", "LDCU.64": "uniform",
-                       "UIADD3": "uniform", "BAR.SYNC": "control", "LOP3.LUT": "alu", "I2FP.F32.S32": "alu", "STG.E.EF.ENL2.256": "lsu"}.items():
+                       "UIADD3": "uniform", "BAR.SYNC": "control", "LOP3.LUT": "alu",
+                       "I2FP.F32.S32": "alu", "STG.E.EF.ENL2.256": "lsu"}.items():
         if pipe_of(name) != pipe:
             raise AssertionError(f"{name}: {pipe_of(name)}, expected {pipe}")
     for name, size in {"LDS.U.128": 16, "LDS.64": 8, "LDS.U16": 2, "STS": 4, "LDGSTS.E.BYPASS.128": 16, "LDG.E.128": 0}.items():
