@@ -49,6 +49,8 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--peers", action="store_true", help="install OpenMPI first, unless it is there")
     parser.add_argument("--peer-python", default=sys.executable, metavar="PYTHON",
                         help="the Python that has PyTorch (this one)")
+    parser.add_argument("--count", action="store_true",
+                        help="measure nothing: count issue slots from the GPU kernels' machine code (--count --help)")
     parser.add_argument("--self-test", action="store_true",
                         help="measure nothing: check the byte counts, the loops, the barriers and the slices")
     parser.add_argument("--program", type=Path, default=ROOT / "build/quern_bench", help=argparse.SUPPRESS)
@@ -210,6 +212,11 @@ def draw(results: dict, path: Path) -> None:
 
 
 def main() -> int:
+    if "--count" in sys.argv[1:]:
+        sys.path.insert(0, str(ROOT))  # for gen
+        from count import command
+
+        return command.main([word for word in sys.argv[1:] if word != "--count"])
     chosen = read_arguments()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     if not chosen.source and not chosen.program.exists():

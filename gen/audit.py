@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from gen import plan
+from gen.operations import adam
 from gen.spec import DTYPES, GpuTarget
 
 BUILD = Path(__file__).resolve().parent.parent / "build"
@@ -227,7 +228,7 @@ def audit_unit(unit: plan.Unit) -> list[Audit]:
     # One kernel's part of the report at a time, so that a value missing there is not taken from the next.
     parts = re.split(r"(?=ptxas info\s*: Compiling entry)", report.read_text())
     numbers = {match[1]: [int(n or 0) for n in match.groups()[1:]] for part in parts if (match := REPORT.search(part))}
-    width = 32 if "wide_vector" in unit.target.features else 16
+    width = unit.target.vector_bytes
     audits = []
     for kernel in unit.kernels:
         blocks = bodies[kernel.symbol]
@@ -235,7 +236,7 @@ def audit_unit(unit: plan.Unit) -> list[Audit]:
         logits = kernel.key.get("logits")
         per_element = (0.0 if not _streams(kernel) else
                        cross_entropy_instructions(blocks, DTYPES[logits].bits // 8) if logits else
-                       adam_instructions(blocks, 1 if kernel.key["options"] else width // 16))
+                       adam_instructions(blocks, adam.OPERATION.groups(kernel.key, unit.target)))
         audit = Audit(kernel.name, registers, spill_stores + spill_loads, stack, shared,
                       dict(Counter(b for block in blocks.values() for b in block.loads)),
                       dict(Counter(b for block in blocks.values() for b in block.stores)), round(per_element, 1), [])

@@ -98,6 +98,11 @@ class GpuTarget:
         return self.name.startswith("compute_")
 
     @property
+    def vector_bytes(self) -> int:
+        """The widest access to global memory: VECTOR_BYTES of src/kernels/cuda/vector.cuh."""
+        return 32 if "wide_vector" in self.features else 16
+
+    @property
     def virtual_architecture(self) -> str:
         return "compute_" + self.name.split("_")[1]
 

@@ -35,6 +35,17 @@ def find_nvcc() -> Path | None:
     return next((Path(path) for path in candidates if path and Path(path).exists()), None)
 
 
+def find_nvdisasm() -> Path | None:
+    """$NVDISASM, then beside nvcc, the PATH, the toolkit's usual home, and the Python package that `./quern` installs."""
+    if given := os.environ.get("NVDISASM"):
+        found = shutil.which(given)
+        return Path(found) if found else None
+    nvcc = find_nvcc()
+    candidates = [nvcc.resolve().parent / "nvdisasm" if nvcc else None, shutil.which("nvdisasm"), "/usr/local/cuda/bin/nvdisasm",
+                  *sorted(map(str, ROOT.glob(".venv/lib/python3*/site-packages/nvidia/cu*/bin/nvdisasm")))]
+    return next((Path(path) for path in candidates if path and Path(path).exists()), None)
+
+
 def version(nvcc: str) -> str:
     """Its number, 13.0.88 for instance; "none": there is no nvcc."""
     if nvcc == "none":

@@ -29,7 +29,7 @@ from gen import spec  # noqa: E402
 from mutation import coverage, equivalent, operators, sample  # noqa: E402
 from mutation.operators import Site  # noqa: E402
 from mutation.trees import FURTHER, Tree, all_jobs, name_of  # noqa: E402
-from runner import devices  # noqa: E402
+from runner import devices, suites  # noqa: E402
 from runner import jobs as runner_jobs  # noqa: E402
 from runner.devices import FIRST_EMULATED  # noqa: E402
 from runner.record import Record  # noqa: E402
@@ -66,6 +66,7 @@ class Judges:
                                    if job.configuration.startswith(f"emulated {FIRST_EMULATED} "))
         self.lines = {suite: {file: set(lines) for file, lines in files.items()}
                       for suite, files in coverage.record(devices.all_configurations(garbage), say).items()}
+        self.uncounted = [suite.name for suite in suites.read_suites() if not suite.sanitized]
         self.kernels: dict[str, dict[str, dict[str, set[int]]]] = {}
         self.reading = threading.Lock()
 
@@ -87,6 +88,9 @@ class Judges:
             having = [each for each, files in self.lines.items() if site.line in files.get(site.file, ())]
             if not having and not operators.is_in_function(site, (ROOT / site.file).read_bytes()):
                 having = self._users(site.file)
+        # A suite that does not run with sanitizers may execute what others of its configuration do.  None of them has ranks.
+        having += [(configuration, suite) for configuration in sorted({configuration for configuration, _ in having})
+                   for suite in self.uncounted if not site.file.startswith("src/ranks/")]
         chosen: dict[tuple[str, str], str] = {}
         for configuration, suite in having:
             kind = configuration.split()[0]
@@ -107,12 +111,15 @@ class Judges:
         return []
 
     def _of_kernel(self, site: Site) -> list[str]:
-        for target in TARGETS:
-            having = {operation for operation, files in self._lines_of(target).items()
-                      if site.line in files.get(site.file, ()) or Path(site.file).parent == Path("templates", operation)}
-            if having:
-                return [name for name, job in self.jobs.items() if job.configuration.startswith(f"emulated {target} ")
-                        and (not job.operations or having & set(job.operations))]
+        # A line that the compiler leaves out of all kernels is judged by those that have others of its file.
+        for of_line in (True, False):
+            for target in TARGETS:
+                having = {operation for operation, files in self._lines_of(target).items()
+                          if (site.line in files.get(site.file, ()) if of_line else files.get(site.file))
+                          or Path(site.file).parent == Path("templates", operation)}
+                if having:
+                    return [name for name, job in self.jobs.items() if job.configuration.startswith(f"emulated {target} ")
+                            and (not job.operations or having & set(job.operations))]
         return []
 
     def _lines_of(self, target: str) -> dict[str, dict[str, set[int]]]:

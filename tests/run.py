@@ -17,6 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT))
+from gen.toolchain import find_nvdisasm  # noqa: E402
 from runner import build, checks, devices, jobs, texts  # noqa: E402
 from runner.record import Record  # noqa: E402
 
@@ -76,6 +78,8 @@ def unavailable(check: checks.Check, options: argparse.Namespace, configurations
     """The reason why a check cannot run.  Counts are compared only if all suites that count have run."""
     if check.with_nvcc and not devices.has_nvcc():
         return devices.NO_NVCC
+    if check.with_nvdisasm and not find_nvdisasm():
+        return "there is no nvdisasm: ./quern toolkit installs it"
     lacking = [each.unavailable for each in configurations if each.counts and each.unavailable and each.kind != "driver"]
     if check.with_counts and lacking:
         return lacking[0]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gen.operation import Key, Operation, Target, Task
-from gen.spec import COPIES, DTYPES, FLOATS, MOMENTS, SCALED, Geometry
+from gen.spec import COPIES, DTYPES, FLOATS, MOMENTS, SCALED, Geometry, GpuTarget
 
 # Step kernels beside the library's own, by their names without a target: written by `gen add`.
 ADDED_KERNELS = Path(__file__).resolve().parent.parent / "added_kernels.txt"
@@ -161,6 +161,10 @@ class Adam(Operation):
 
     def geometry(self, key: Key) -> Geometry:
         return Geometry(threads=256, elements=0 if key["variant"] == COMBINE else TILE_ELEMENTS)
+
+    def groups(self, key: Key, target: GpuTarget) -> int:
+        """The groups of eight elements that a lane of a GPU kernel has at once: as in templates/adam/adam.cu.j2."""
+        return 1 if key["options"] else target.vector_bytes // 16
 
     def cpu_member(self, key: Key) -> str:
         return key["variant"] or self.name

@@ -139,7 +139,7 @@ static quern_status check_apart(const struct quern_cross_entropy_call *loss, con
     struct quern_cross_entropy_ranges ranges;
     const int64_t rows = args->loss.rows, vocab = args->loss.vocab, width = args->width;
     const int64_t hidden = matrix_bytes(rows, width, args->hidden_stride, args->hidden_dtype);
-    const int64_t weight = matrix_bytes(args->weight ? vocab : 0, width, args->weight_stride, args->weight_dtype);
+    const int64_t weight = matrix_bytes(vocab, width, args->weight_stride, args->weight_dtype);
     const int64_t d_hidden = matrix_bytes(rows, width, args->d_hidden_stride, args->hidden_dtype);
     const int64_t d_weight = matrix_bytes(vocab, width, args->d_weight_stride, QUERN_F32);
     quern_cross_entropy_list_ranges(loss, &ranges);

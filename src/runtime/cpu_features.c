@@ -58,15 +58,17 @@ uint32_t quern_cpu_features(void) {
     return quern_decode_cpuid(words);
 }
 
-void quern_cpu_name(char *buffer, size_t bytes) {
+void quern_read_cpu_name(quern_cpuid *cpuid, char *buffer, size_t bytes) {
     unsigned brand[13] = {0};
     for (unsigned leaf = 0; leaf < 3; leaf++)
-        if (!__get_cpuid(0x80000002u + leaf, brand + 4 * leaf, brand + 4 * leaf + 1, brand + 4 * leaf + 2, brand + 4 * leaf + 3))
+        if (!cpuid(0x80000002u + leaf, brand + 4 * leaf, brand + 4 * leaf + 1, brand + 4 * leaf + 2, brand + 4 * leaf + 3))
             strcpy((char *)brand, "x86-64");
     struct quern_text text = quern_text_begin(buffer, bytes);
     const char *name = (const char *)brand;
     quern_text_add(&text, "%s", name + strspn(name, " "));
 }
+
+void quern_cpu_name(char *buffer, size_t bytes) { quern_read_cpu_name(__get_cpuid, buffer, bytes); }
 #else
 uint32_t quern_decode_cpuid(const uint32_t words[QUERN_CPUID_WORDS]) {
     (void)words;

@@ -14,6 +14,12 @@ enum quern_cpuid_word { QUERN_CPUID_1_ECX, QUERN_CPUID_7_EBX, QUERN_XCR0, QUERN_
 /* The QUERN_CPU_* bits that these words give.  The tests pass words of other processors. */
 uint32_t quern_decode_cpuid(const uint32_t words[QUERN_CPUID_WORDS]);
 
+/* Asks a processor for the words of a leaf: false if it does not have the leaf. */
+typedef int quern_cpuid(unsigned leaf, unsigned *eax, unsigned *ebx, unsigned *ecx, unsigned *edx);
+
+/* The name that the leaves give.  The tests pass other processors.  Only on x86-64. */
+void quern_read_cpu_name(quern_cpuid *cpuid, char *buffer, size_t bytes);
+
 /* The processor's own name. */
 void quern_cpu_name(char *buffer, size_t bytes);
 

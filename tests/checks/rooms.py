@@ -46,6 +46,7 @@ OUTSIDE = {
     "examples": ("include",),
     "demo": ("include",),
     "bench": ("include",),
+    "bench/count/dispatch": ("include", "src/runtime"),  # a driver for the library to open
     "tests": tuple(ROOMS),
 }
 

@@ -421,6 +421,49 @@ static const char *report_want_of_descriptors(void) {
     return check_shortage(&(struct shortage){DESCRIPTORS, "Too many open files"});
 }
 
+/* ---- two file systems at /dev/shm ---- */
+
+/* The inode number of the only mapping of a meeting file with this name; 0: there is none, or there are several. */
+static unsigned long inode_of(const char *name) {
+    unsigned long inode = 0, found;
+    char line[512];
+    int count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        if (strstr(line, name) && sscanf(line, "%*s %*s %*s %*s %lu", &found) == 1) inode = found, count++;
+    if (maps) fclose(maps);
+    return count == 1 ? inode : 0;
+}
+
+/* Another file system is mounted over the first one while a group exists.  The new group's file has the same inode number. */
+static quern_status stand_on_two(struct rank *rank) {
+    quern_group *groups[2];
+    char names[2][40];
+    for (int i = 0; i < 2; i++) {
+        quern_group_args args = rank_group_args(rank, 5);
+        snprintf(names[i], sizeof names[i], "two.%d.%d", (int)getpid(), i);
+        args.name = names[i];
+        if (!private_shm_enter(NULL)) return QUERN_NOT_SUPPORTED;
+        rank_ok(rank, quern_group_create(&args, 1, &groups[i]));
+    }
+    rank_ok(rank, quern_group_abort(groups[0]));
+    rank_ok(rank, quern_barrier(groups[1], NULL, NULL));
+    rank_status(rank, quern_barrier(groups[0], NULL, NULL), QUERN_GROUP_ABORTED);
+    const unsigned long first = inode_of(names[0]), second = inode_of(names[1]);
+    rank_check(rank, first && second, "inodes %lu and %lu are mapped", first, second);
+    for (int i = 0; i < 2; i++) rank_ok(rank, quern_group_destroy(groups[i]));
+    return first == second ? QUERN_OK : QUERN_NOT_SUPPORTED;
+}
+
+static const char *tell_file_systems_apart(void) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 1, .function = stand_on_two});
+    const char *wrong = ranks_wait(run, NULL);
+    if (wrong) wrong = because("%s", wrong);
+    if (!wrong && ranks_result(run, 0)->status == QUERN_NOT_SUPPORTED) wrong = SKIPPED;
+    ranks_close(run);
+    return wrong;
+}
+
 /* ---- all of them ---- */
 
 static const struct {
@@ -452,6 +495,7 @@ static const struct {
     CHECK(report_a_limit_of_files),
     CHECK(report_want_of_permission),
     CHECK(report_want_of_descriptors),
+    CHECK(tell_file_systems_apart),
 #undef CHECK
 };
 

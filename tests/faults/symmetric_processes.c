@@ -689,6 +689,43 @@ static void register_memory(struct gpu_team *team) {
     gpu_close(team);
 }
 
+enum { ALLOCATIONS = 3 };
+
+/* Registers several allocations and unregisters them in this order: those that are left stay open. */
+static void unregister_in_order(struct gpu_team *team, const int *order, bool by_create) {
+    enum { BYTES = 5000 };
+    struct own_memory own[ALLOCATIONS][MOST_PER_THREAD];
+    void *parts[ALLOCATIONS][MOST_PER_THREAD];
+    for (int k = 0; k < ALLOCATIONS; k++) {
+        for (int i = 0; i < team->count; i++) {
+            own[k][i] = make_own(team, i, by_create, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+            parts[k][i] = (void *)(uintptr_t)own[k][i].address;
+            gpu_fill(team, i, parts[k][i], 10 + 30 * k + team->first + i, BYTES);
+        }
+        register_ranges(team, parts[k], BYTES);
+    }
+    for (int n = 0; n < ALLOCATIONS; n++) {
+        for (int k = n; k < ALLOCATIONS; k++) check_peers(team, parts[order[k]], BYTES, 10 + 30 * order[k]);
+        gpu_meet(team);
+        for (int i = 0; i < team->count; i++)
+            rank_ok(team->rank, quern_symmetric_unregister(team->group[i], parts[order[n]][i], team->stream[i]));
+        gpu_meet(team);
+        quern_symmetric_sweep();
+        gpu_meet(team);
+    }
+    for (int k = 0; k < ALLOCATIONS; k++)
+        for (int i = 0; i < team->count; i++) free_own(team, i, &own[k][i]);
+}
+
+static void register_several(struct gpu_team *team) {
+    static const int orders[][ALLOCATIONS] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}};
+    begin(team);
+    struct held before = count_held(team);
+    for (size_t i = 0; i < COUNT(orders); i++) unregister_in_order(team, orders[i], *(const bool *)team->rank->user);
+    check_held(team, before);
+    gpu_close(team);
+}
+
 /* One rank's memory is freed and allocated again at the same address: the registered range is a different one. */
 static void change_generation(struct gpu_team *team) {
     begin(team);
@@ -997,6 +1034,10 @@ static const struct case_row cases[] = {
     {"register cuMemCreate, one process", {TWO}, GPU(1, 2, 1, 2, register_memory, &by_create)},
     {"register cuMemCreate, two processes", {TWO}, GPU(2, 1, 1, 2, register_memory, &by_create)},
     {"register cuMemCreate, two processes of two", {FOUR}, GPU(2, 1, 2, 4, register_memory, &by_create)},
+    {"register cuMemAlloc, one process that cannot share", {TWO, "QUERN_EMULATOR_FAIL=cuIpcGetMemHandle:801"},
+     GPU(1, 1, 2, 2, register_memory, &by_alloc)},
+    {"several of cuMemAlloc, two processes", {TWO}, GPU(2, 1, 1, 2, register_several, &by_alloc)},
+    {"several of cuMemCreate, two processes", {TWO}, GPU(2, 1, 1, 2, register_several, &by_create)},
     {"another allocation at the same address, one process", {TWO}, GPU(1, 1, 2, 2, change_generation)},
     {"another allocation at the same address, two processes", {TWO}, GPU(2, 1, 1, 2, change_generation)},
     {"registrations that cannot be, one process", {TWO}, GPU(1, 1, 2, 2, refuse_registrations)},

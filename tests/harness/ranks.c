@@ -153,7 +153,7 @@ static void give_up(const char *what) {
 /* Of a program that counts what it executes; others do not have it. */
 extern int __llvm_profile_write_file(void) __attribute__((weak));
 
-static void end_process(int status) {
+void rank_end_process(int status) {
     if (__llvm_profile_write_file) __llvm_profile_write_file();
     _exit(status);
 }
@@ -165,7 +165,7 @@ static void become_process(const struct rank_run *run, int process, pid_t parent
         run_threads(run);
     else
         run_rank(&(struct starting){run, process});
-    end_process(EXIT_SUCCESS);
+    rank_end_process(EXIT_SUCCESS);
 }
 
 static void share_memory(struct rank_run *run) {

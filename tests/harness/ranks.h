@@ -67,6 +67,9 @@ double rank_now(void);              /* seconds */
 int count_mappings(const char *text);  /* of this process, that have the text in their line of /proc/self/maps */
 void rank_sleep(double seconds);
 
+/* Ends a process that a test has forked: a program that counts what it executes keeps its counts. */
+void rank_end_process(int status) __attribute__((noreturn));
+
 /* ---- outside ---- */
 
 typedef quern_status rank_function(struct rank *rank);

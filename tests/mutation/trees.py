@@ -28,7 +28,8 @@ FURTHER = (
     ("src/ranks/ragged/ragged_all_to_all.c", "unloading"), ("src/runtime/device_open.c", "unloading"),
     ("src/runtime/log.c", "unloading"), ("src/runtime/threads.c", "unloading"), ("src/runtime/pack.c", "unloading"),
     ("src/runtime/pack*", "kernel pack"), ("src/*_select.c", "kernel pack"), ("src/adam/adam_legality.c", "kernel pack"),
-    ("src/runtime/prepare.c", "selection"), ("src/kernels/collective.h", "data races of ranks"),
+    ("src/runtime/explain.c", "kernel pack"), ("src/runtime/prepare.c", "selection"),
+    ("src/kernels/collective.h", "data races of ranks"),
     ("src/kernels/cuda/barrier*", "data races of GPU ranks"), ("src/kernels/cuda/ragged*", "data races of GPU ranks"),
     ("src/kernels/cuda/cross_entropy*", "data races"), ("src/kernels/cuda/cluster*", "data races"),
     ("src/kernels/cuda/adam*", "data races of Adam"), ("src/kernels/cuda/gradient*", "data races of Adam"))

@@ -30,6 +30,7 @@ class Check:
     with_nvcc: bool = False        # skipped in a build without nvcc
     quick: bool = False            # takes seconds: part of --quick
     runs_ninja: bool = False       # in this tree: one such check at a time
+    with_nvdisasm: bool = False    # skipped without the disassembler of machine code
     with_counts: bool = False      # reads what the sanitized suites have left
 
     @property
@@ -57,6 +58,9 @@ CHECKS = (
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True, runs_ninja=True),
     Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True, runs_ninja=True),
     Check("bytes of the benchmarks", (PYTHON, "bench/run.py", "--self-test"), ("bench",), quick=True),
+    Check("counter", (PYTHON, "tests/checks/counter.py"), quick=True),
+    Check("issue slots", (PYTHON, "bench/run.py", "--count", "--check"), (*LIBRARY, "bench-count"), with_nvcc=True,
+          with_nvdisasm=True),
     Check("examples", ("sh", "tests/checks/examples.sh"), (*PROGRAMS, *emulated(first_with("clusters").name))),
     Check("fuzzing", (PYTHON, "tests/fuzz/run.py"), ("build/tests/fuzz",)),
     Check("convergence", (PYTHON, "bench/convergence.py", "--check"), PROGRAMS),

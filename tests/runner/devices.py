@@ -81,13 +81,14 @@ FIRST_EMULATED = first_with("clusters").name
 
 
 def emulated_configurations() -> list[Configuration]:
-    """Each with approximations that err in its own way; with sanitizers they are exact."""
+    """Each with approximations that err in its own way."""
     return [
         Configuration(
             f"emulated {target} on {capability}", "emulated",
             {"QUERN_TEST_DEVICE": "cuda", "QUERN_TEST_TARGET": target, "QUERN_TEST_DEVICES": "2",
              "QUERN_TEST_SCALE": "small", "QUERN_EMULATOR": f"{capability},{capability}", "QUERN_EMULATOR_ORDER": order,
-             "QUERN_EMULATOR_APPROXIMATE": str(seed), "QUERN_EMULATOR_SHARED_KB": str(GPU_TARGETS[target].shared_bytes // 1024), "LD_LIBRARY_PATH": str(EMULATOR)},
+             "QUERN_EMULATOR_APPROXIMATE": str(seed),
+             "QUERN_EMULATOR_SHARED_KB": str(GPU_TARGETS[target].shared_bytes // 1024), "LD_LIBRARY_PATH": str(EMULATOR)},
             "" if has_nvcc() else NO_NVCC,
             is_first=target == FIRST_EMULATED,
             targets=(*DRIVER, f"build/emulator/{target}.so"))
@@ -115,7 +116,6 @@ def instrumented(configurations: list[Configuration]) -> list[Configuration]:
     """
     every = [suite for suite in suites.read_suites() if suite.sanitized]
     sanitizer = {"QUERN_TEST_SCALE": "small", "QUERN_EMULATOR_KERNELS": f"{BUILD / 'emulator-address'}:{EMULATOR}",
-                 "QUERN_EMULATOR_APPROXIMATE": "0",
                  "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
     made = []
     for plain in configurations:

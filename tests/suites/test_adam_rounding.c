@@ -79,6 +79,50 @@ Test(adam_rounding, boundaries_stochastic) {
     check_boundaries(QUERN_F16, QUERN_ROUND_STOCHASTIC);
 }
 
+/* The largest number of a type of 16 bits, and three quarters of the way from there to the next power of two. */
+static double largest_of(quern_dtype dtype) { return dtype == QUERN_F16 ? 65504 : 0x1.FEp127; }
+static double way_beyond(quern_dtype dtype) { return dtype == QUERN_F16 ? 24 : 0x1.8p119; }
+static double beyond(quern_dtype dtype) { return largest_of(dtype) + way_beyond(dtype); }
+
+static void check_is_finite(const struct adam_problem *problem, int arena, quern_dtype dtype, const char *name) {
+    if (dtype != QUERN_BF16 && dtype != QUERN_F16) return;
+    for (int64_t i = 0; i < problem->tensors[0].count; i++) {
+        const double value = adam_value_at(problem, 0, arena, i);
+        check(isfinite(value), "%s: element %d of array %d became %g", name, (int)i, arena, value);
+    }
+}
+
+/*
+ * A step leads m, or v and the parameter, beyond the largest number, from which most random bits would carry into infinity.  Each
+ * array that a kernel rounds in its own way has such values, in tensors long enough for the faster kernel of a CPU.
+ */
+static void check_beyond_the_largest(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {601};
+    for (int is_v = 0; is_v < 2; is_v++) {
+        quern_adam_args args = adam_args_of(row);
+        const double to = is_v ? sqrt(beyond(args.v_dtype)) : beyond(args.m_dtype);
+        struct adam_problem problem;
+        adam_set_rounding(&args, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC, QUERN_ROUND_STOCHASTIC);
+        args.beta1 = args.beta2 = args.weight_decay = args.maximize = 0;
+        args.grad_scale = 1 / to;
+        args.lr = is_v ? way_beyond(args.param_dtype) : 0;
+        adam_make(&problem, &args, counts, 1);
+        for (int64_t i = 0; i < counts[0]; i++) {
+            adam_set_value(&problem, 0, ARENA_GRAD, i, -1);
+            adam_set_value(&problem, 0, args.master_dtype ? ARENA_MASTER : ARENA_PARAM, i, largest_of(args.param_dtype));
+        }
+        adam_check_step(device, &problem, row->name);
+        check_is_finite(&problem, is_v ? ARENA_V : ARENA_M, is_v ? args.v_dtype : args.m_dtype, row->name);
+        if (args.master_dtype != QUERN_REMAINDER)  /* beside which the parameter is the nearest number */
+            check_is_finite(&problem, ARENA_PARAM, args.param_dtype, row->name);
+        adam_free(&problem);
+    }
+}
+
+Test(adam_rounding, random_bits_carry_nothing_into_infinity) {
+    for_each_adam_row(check_beyond_the_largest);
+}
+
 /* The fraction of values rounded up equals the fraction cut off, within four standard deviations. */
 static void check_share(quern_dtype dtype, double value, uint64_t seed) {
     const struct quern_kernel *row = find_adam_row(dtype, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, false);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "harness/check.h"
+#include "harness/ranks.h"
 #include "kernels/kernel.h"
 #include "os/cpu_cache.h"
 
@@ -55,6 +56,35 @@ Test(cpu_features, name_is_that_of_proc_cpuinfo) {
     quern_cpu_name(name, sizeof name);
     for (size_t end = strlen(name); end && name[end - 1] == ' '; end--) name[end - 1] = 0;
     check(strchr(line, ':') && !strcmp(strchr(line, ':') + 2, name), "\"%s\" instead of \"%s\"", name, line);
+}
+
+/* What the leaves of a processor's name hold together; NULL: it does not have them. */
+static const char *brand;
+
+static int read_leaf(unsigned leaf, unsigned *eax, unsigned *ebx, unsigned *ecx, unsigned *edx) {
+    unsigned *const words[] = {eax, ebx, ecx, edx};
+    char all[48] = "";
+    if (!brand) return 0;
+    check(leaf >= 0x80000002u && leaf <= 0x80000004u, "leaf 0x%X is none of the name", leaf);
+    memcpy(all, brand, strlen(brand) < sizeof all ? strlen(brand) : sizeof all);
+    for (int i = 0; i < 4; i++) memcpy(words[i], all + 16 * (leaf - 0x80000002u) + 4 * i, 4);
+    return 1;
+}
+
+/* Names of other processors: as long as the three leaves, with spaces in front, of one leaf, and none. */
+Test(cpu_features, names_fill_three_leaves) {
+    static const struct {
+        const char *brand, *name;
+    } names[] = {{"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJK", "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJK"},
+                 {"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKL", "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKL"},
+                 {"        Some(R) CPU @ 2.40GHz of 8 cores", "Some(R) CPU @ 2.40GHz of 8 cores"},
+                 {"AMD EPYC", "AMD EPYC"}, {"", ""}, {NULL, "x86-64"}};
+    char name[100];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        brand = names[i].brand;
+        quern_read_cpu_name(read_leaf, name, sizeof name);
+        check(!strcmp(name, names[i].name), "\"%s\" instead of \"%s\"", name, names[i].name);
+    }
 }
 
 Test(cpu_features, are_those_of_proc_cpuinfo) {
@@ -172,7 +202,7 @@ Test(cpu_cache, is_divided_among_ranks) {
     for (int machine = 0; machine < MACHINES; machine++) {
         int status;
         pid_t child = fork();
-        if (child == 0) _exit(!ask(&machines[machine], shares));
+        if (child == 0) rank_end_process(!ask(&machines[machine], shares));
         check(waitpid(child, &status, 0) == child && WIFEXITED(status), "machine %d ends the process", machine);
         if (WEXITSTATUS(status)) cr_skip_test("this user cannot hide the machine's sysfs");
         for (int i = 0; i < CREWS; i++) {

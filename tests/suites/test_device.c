@@ -364,3 +364,28 @@ Test(device, each_uses_its_own_number_of_threads) {
     }
     for (size_t i = 0; i < COUNT(threads); i++) quern_device_close(device[i]);
 }
+
+/* Waits until another thread runs a task too, or for ten seconds; then the count shows that none came. */
+static void await_another(void *context, int64_t index) {
+    int *begun = context;
+    (void)index;
+    __atomic_add_fetch(begun, 1, __ATOMIC_RELAXED);
+    for (int look = 0; look < 10000 && __atomic_load_n(begun, __ATOMIC_RELAXED) < 2; look++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    if (__atomic_load_n(begun, __ATOMIC_RELAXED) < 2) __atomic_store_n(begun, -2, __ATOMIC_RELAXED);
+}
+
+/* Two tasks at once, from the first job of a process and of a crew on. */
+Test(device, workers_take_part_in_their_first_job) {
+    for (int crew = 0; crew < 3; crew++) {
+        quern_device *device;
+        check_ok(quern_device_open(QUERN_CPU, 0, &device));
+        check_ok(quern_set_threads(device, 2, NULL, NULL));
+        for (int job = 0; job < 2; job++) {
+            int begun = 0;
+            quern_run_tasks(device, 2, await_another, &begun);
+            check(begun == 2, "job %d of crew %d: no worker came", job, crew);
+        }
+        quern_device_close(device);
+    }
+}

@@ -74,7 +74,18 @@ static void check_table(const struct quern_kernel *table, unsigned operation) {
     check(rows > 0 && last && last->target.kind == QUERN_CPU && !last->target.cpu_features, "the last row is not portable");
 }
 
+/* The generator and the kernels know the tile from two places. */
+static void check_tiles(void) {
+    for (const struct quern_kernel *row = quern_adam_kernels; *row->name; row++) {
+        const bool has_tiles = row->target.kind == QUERN_CUDA && row->key.adam.task != QUERN_GRADIENT_NORM_COMBINE;
+        const uint32_t expected = has_tiles ? QUERN_ADAM_TILE : 0;
+        check(row->target.kind == QUERN_CPU || row->cuda.elements == expected, "%s has tiles of %u elements, expected %u", row->name,
+              row->cuda.elements, expected);
+    }
+}
+
 Test(dispatch, tables_are_in_order) {
+    check_tiles();
     check_table(quern_cross_entropy_kernels, QUERN_CROSS_ENTROPY);
     check_table(quern_adam_kernels, QUERN_ADAM);
 }

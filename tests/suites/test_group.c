@@ -9,15 +9,18 @@
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -540,6 +543,34 @@ Test(group, tells_processes_apart) {
     }
     other = here, other.start_time++;
     check(quern_process_has_ended(other), "a later process of this number lives");
+}
+
+/* At the limit of descriptors the stat file of a process cannot be read.  The process is asked for, and not disturbed. */
+Test(group, a_process_whose_file_cannot_be_read_lives) {
+    struct quern_process other = quern_this_process();
+    struct rlimit before, none;
+    pid_t child = fork();
+    if (child == 0) {
+        for (;;) pause();
+    }
+    check(child > 0 && getrlimit(RLIMIT_NOFILE, &before) == 0, "no child");
+    other.pid = child;
+    other.start_time = read_start(child);
+    none = before;
+    none.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &none);
+    const bool has_ended = quern_process_has_ended(other);
+    setrlimit(RLIMIT_NOFILE, &before);
+    check(!has_ended && !quern_process_has_ended(other), "a process whose file cannot be read has ended");
+    struct timespec soon = {.tv_nsec = 50000000};
+    nanosleep(&soon, NULL);
+    check(waitpid(child, NULL, WNOHANG) == 0, "the look at a process has ended it");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    setrlimit(RLIMIT_NOFILE, &none);
+    const bool is_gone = quern_process_has_ended(other);
+    setrlimit(RLIMIT_NOFILE, &before);
+    check(is_gone, "a process that is gone lives");
 }
 
 /* The name of a process may hold what looks like the end of a name, and the state of an ended process. */

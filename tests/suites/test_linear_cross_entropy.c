@@ -520,6 +520,8 @@ Test(linear_cross_entropy, refusals) {
     REFUSED(QUERN_NULL_POINTER, "args.gemm is NULL", layer.args.gemm = NULL);
     REFUSED(QUERN_NULL_POINTER, "args.hidden is NULL", layer.args.hidden = NULL);
     REFUSED(QUERN_NULL_POINTER, "args.weight is NULL", layer.args.weight = NULL);
+    REFUSED(QUERN_NULL_POINTER, "args.hidden is NULL", layer.args.loss.rows = 1, layer.args.hidden = NULL);
+    REFUSED(QUERN_NULL_POINTER, "args.weight is NULL", layer.args.loss.rows = 1, layer.args.weight = NULL);
     REFUSED(QUERN_INVALID_ARGUMENT, "args.label_smoothing is 2", layer.args.loss.label_smoothing = 2);
 #undef REFUSED
     close_layer(&layer);

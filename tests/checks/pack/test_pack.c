@@ -423,6 +423,36 @@ Test(pack, accepts_other_packs_once_each) {
     check(failing_count().count[ALIVE_ALLOCATIONS] == before.count[ALIVE_ALLOCATIONS], "packs are left behind at dlclose");
 }
 
+/* The only row that serves the request is of another generation, or arrived after the kernels were prepared. */
+Test(pack, names_the_row_that_would_serve) {
+    static _Alignas(16) char memory[4][64];  /* never touched: the calls fail */
+    struct bytes bytes = read_pack();
+    struct quern_pack_row *row = find_step(bytes);
+    struct test_device device;
+    quern_adam_tensor tensor = {.param = memory[0], .grad = memory[1], .m = memory[2], .v = memory[3], .count = 1};
+    quern_adam_args args = adam_args(&tensor);
+    const int32_t capability = row->cc_min, dtypes[] = {QUERN_BF16, QUERN_F16, QUERN_BF16, QUERN_BF16, QUERN_NO_DTYPE};
+    char older[80], expected[200];
+    snprintf(older, sizeof older, ": needs compute capability 7.5, this device has %d.%d", capability / 10, capability % 10);
+    const char *const reasons[] = {older, " was loaded after quern_prepare: call it again"};
+    args.grad_dtype = QUERN_F16;  /* the library has no such row */
+    memcpy(row->dtypes, dtypes, sizeof dtypes);
+    row->full = 1;
+    strcpy(row->name, "adam_of_another");
+    for (int i = 0; i < 2; i++) {
+        row->cc_min = row->cc_max = i ? capability : 75;
+        seal(bytes);
+        if (i) setenv("QUERN_TEST_TARGET", pack_target(), 1);  /* by the rows of the first pack */
+        device_open(&device, 0, "*");
+        check_ok(quern_prepare(device.quern, QUERN_ADAM));
+        check_ok(load(bytes));
+        check_status(quern_adam(device.quern, &args, NULL, 0, device.stream), QUERN_NO_KERNEL);
+        snprintf(expected, sizeof expected, "no adam kernel serves this request on cuda:0: adam_of_another%s", reasons[i]);
+        check(!strcmp(error_detail(), expected), "\"%s\" instead of \"%s\"", error_detail(), expected);
+        device_close(&device);
+    }
+}
+
 Test(pack, refuses_what_cannot_be_read) {
     check_status(quern_load_pack("/nonexistent/pack.qpack"), QUERN_SYSTEM_ERROR);
     check(!strcmp(error_detail(), "/nonexistent/pack.qpack cannot be opened: No such file or directory"), "%s", error_detail());

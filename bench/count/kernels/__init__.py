@@ -1,0 +1,1 @@
+"""The descriptions of kernels, a file for each operation."""

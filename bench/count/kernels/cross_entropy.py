@@ -1,0 +1,295 @@
+"""How the warps of the cross-entropy kernels walk: the loops of src/kernels/cuda/cross_entropy*.cuh and their trips.
+
+The case is the common one: the loss and the gradient in place, no option in use, labels that count, finite rows.  Left out, because
+a warp or two of a row execute it: the columns outside the vectors of an unaligned row, padding, and the label inside a vector.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from gen import plan
+from gen.operations.cross_entropy import GEOMETRY, STAGES_WITHOUT_LOGITS
+from gen.spec import DTYPES, GPU_PART_BYTES, GpuTarget
+
+from ..describe import Item, Role, Shape, Way
+
+LOAD, STORE = r"LDG.*\.(128|256)", r"STG.*\.(128|256)"  # of a vector
+FROM_SHARED = r"LDS.*\.128"
+COPY = "LDGSTS"
+EXPONENTIAL = r"MUFU\.EX2"
+MERGED_AT_ONCE = GEOMETRY["streamed"].sums
+
+SHAPES = (
+    Shape("zeros", has=("STG",), lacks=("MUFU", "LDG", "LDS", "SYNCS", "SHFL")),
+    Shape("parts", has=("SHFL", "STS"), lacks=("STG",)),
+    Shape("merge", has=("SHFL", "DFMA"), lacks=("STS", "STG")),
+    Shape("unaligned", has=("LDG", "STS"), lacks=("MUFU", "SHFL"), inside=("parts",)),
+    Shape("largest", has=("FMNMX", r"LDS.*\.128"), lacks=("MUFU", "SHFL"), inside=("parts",)),
+    Shape("sum", has=(EXPONENTIAL, r"LDS.*\.128"), lacks=("STG", "SHFL"), inside=("parts",)),
+    Shape("gradient", has=(EXPONENTIAL, "STG"), lacks=("SHFL",)),
+    Shape("mbarriers", has=("SYNCS.EXCH",), lacks=("SHFL",)),
+    Shape("copies", has=("SYNCS.ARRIVE",), lacks=("SHFL",)),
+    Shape("one lane", has=("UBLKCP",), inside=("copies",)),  # of those that have a copy to issue: once
+    Shape("arrival", has=("SYNCS.*TRYWAIT",), lacks=("SHFL",), inside=("", "parts")),
+    Shape("gathering", has=("VOTEU?.ANY", "YIELD"), inside=("", "parts"), is_neutral=True),  # until a warp is whole again
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the trips of a kernel depend on, for rows of one alignment."""
+
+    kernel: plan.Kernel
+    vocab: int
+    blocks: int   # that share a row
+    by_16: bool   # the row begins at a multiple of 16 bytes, ...
+    by_vector: bool  # ... of a vector
+
+    @property
+    def variant(self) -> str:
+        return str(self.kernel.key["variant"])
+
+    @property
+    def element_bytes(self) -> int:
+        return DTYPES[str(self.kernel.key["logits"])].bytes
+
+    @property
+    def vector_bytes(self) -> int:
+        assert isinstance(self.kernel.target, GpuTarget)
+        return self.kernel.target.vector_bytes
+
+    @property
+    def warps(self) -> int:
+        return self.kernel.threads // 32
+
+    @property
+    def copies(self) -> bool:
+        return "async_copy" in self.kernel.target.features
+
+    @property
+    def columns_of_part(self) -> int:
+        return GPU_PART_BYTES // self.element_bytes
+
+    @property
+    def parts(self) -> int:
+        return -(-self.vocab // self.columns_of_part)
+
+    @property
+    def vectors_of_thread(self) -> int:
+        """In a full part: PART_VECTORS of cross_entropy_layout.cuh."""
+        return GPU_PART_BYTES // self.vector_bytes // self.kernel.threads
+
+    def columns(self, part: int) -> int:
+        return min(self.columns_of_part, self.vocab - part * self.columns_of_part)
+
+    def trips(self, columns: int) -> float:
+        """Of a warp over the vectors of so many columns, on the average."""
+        return math.ceil(columns * self.element_bytes // self.vector_bytes / 32) / self.warps
+
+    @property
+    def keeps_parts(self) -> bool:
+        """Whether a part is summed from shared memory, else from registers."""
+        return self.variant in ("resident", "cluster") or self.variant == "streamed" and self.copies
+
+
+def cases(kernel: plan.Kernel, vocab: int, blocks: int) -> list[tuple[float, Case]]:
+    """The alignments of rows that follow one another without gaps, with their shares."""
+    assert isinstance(kernel.target, GpuTarget)
+    step = vocab * DTYPES[str(kernel.key["logits"])].bytes
+    wide = kernel.target.vector_bytes
+    by_vector, by_16 = math.gcd(step, wide) / wide, math.gcd(step, 16) / 16
+    shares = ((by_vector, True, True), (by_16 - by_vector, True, False), (1 - by_16, False, False))
+    return [(share, Case(kernel, vocab, blocks, *aligned)) for share, *aligned in shares if share]
+
+
+# ---- the first pass ----
+
+
+def _part_inner(case: Case, columns: int) -> dict[str, tuple[Way, ...]]:
+    """The loops over the vectors of a part.  The largest is sought in missing vectors too."""
+    if not case.keeps_parts:
+        return {}
+    full, all_vectors = case.trips(columns), float(case.vectors_of_thread)
+    inner = {
+        "largest": _filled(full, all_vectors, {FROM_SHARED: 1}),
+        "sum": _filled(full, all_vectors, {EXPONENTIAL: 1, r"MUFU\.RCP": -100}),
+    }
+    if case.variant == "cluster" and case.by_16:
+        inner["arrival"] = (Way(),)
+    if not case.by_16:
+        inner["unaligned"] = (Way(full, {"STS": 1}),)
+    return inner
+
+
+def _filled(full: float, all_vectors: float, want: dict[str, int]) -> tuple[Way, ...]:
+    """Trips with a vector, and trips of the same loop without."""
+    return (Way(full, want, must=tuple(pattern for pattern, value in want.items() if value > 0)),
+            Way(all_vectors - full, {pattern: -abs(value) for pattern, value in want.items()}))
+
+
+def _part_want(case: Case, is_copied: bool) -> dict[str, int]:
+    """Of the code around those loops."""
+    want = {COPY: 3 if is_copied and case.by_16 else -3}
+    if not case.copies and case.variant == "resident":
+        want[LOAD] = 1 if case.by_16 else -1
+    if not case.keeps_parts:
+        want |= {LOAD: 5 if case.by_vector else -5, EXPONENTIAL: 20, r"MUFU\.RCP": -100}
+        if case.kernel.full:
+            want["FSETP"] = -2  # an option that is not in use: label smoothing loads vectors too
+    return want
+
+
+def _merge_want(case: Case, count: int, warp: int) -> dict[str, int]:
+    """Of a warp where the sums of all warps become the stats of the last `count` parts, and these are merged."""
+    want = {"BAR": 50, "STG": -100}
+    if warp < count:
+        want |= {"SHFL": 1, "DFMA": 1}
+        want[FROM_SHARED] = 5 if warp == 0 and case.parts > 1 else -50
+    else:
+        want |= {"SHFL": -1, "DFMA": -1, FROM_SHARED: -50}
+    return want
+
+
+def _parts(case: Case, warp: int) -> tuple[Way, ...]:
+    """The trips of the loop over the parts of a row, equal ones together; first the last one, which leaves the loop."""
+    ahead = 2 if case.variant == "resident" else 1
+    found: Counter[tuple] = Counter()
+    for part in range(case.parts):
+        slot = part % MERGED_AT_ONCE
+        ends = slot == MERGED_AT_ONCE - 1 or part + 1 == case.parts
+        found[case.columns(part), part + ahead < case.parts, slot + 1 if ends else 0] += 1
+    ways = []
+    for (columns, is_copied, count), trips in found.items():
+        want = _part_want(case, is_copied)
+        want |= _merge_want(case, count, warp) if count else {"BAR": -50}
+        ways.append(Way(trips, want, inner=_part_inner(case, columns)))
+    return tuple(reversed(ways))
+
+
+# ---- the second pass ----
+
+
+def _gradient(case: Case, columns: int) -> tuple[Way, ...]:
+    """From shared memory, or from global memory.  An unaligned row in shared memory is shifted."""
+    want = {STORE: 1, r"MUFU\.RCP": -100}
+    if case.variant in ("resident", "cluster"):
+        want[FROM_SHARED] = 5 if case.by_vector else -50
+    return (Way(case.trips(columns), want, must=(STORE,), unit=STORE),)
+
+
+# ---- the variants ----
+
+
+def _whole_row(case: Case) -> list[Role]:
+    """resident, streamed: a block has a row."""
+    ways: dict[tuple, list[int]] = {}
+    for warp in range(case.warps):
+        key = (_parts_key(case, warp), warp == 0)
+        ways.setdefault(key, []).append(warp)
+    roles = []
+    for members in ways.values():
+        warp = members[0]
+        want = {COPY: 3 if case.by_16 else -3, "SHFL": 1}
+        want |= {"DFMA": 1} if warp == 0 else {"DFMA": -1, "STG": -100}
+        inner = {"parts": _parts(case, warp), "gradient": _gradient(case, case.vocab)}
+        roles.append(Role(_name(warp), len(members), Way(1.0, want, inner=inner)))
+    return roles
+
+
+def _parts_key(case: Case, warp: int) -> tuple[bool, ...]:
+    """What distinguishes the warps: at the end of which groups of parts they have one to sum."""
+    counts = [min(MERGED_AT_ONCE, case.parts - first) for first in range(0, case.parts, MERGED_AT_ONCE)]
+    return tuple(warp < count for count in counts)
+
+
+def _name(warp: int) -> str:
+    return "first warp" if warp == 0 else f"warps from {warp} on"
+
+
+def _cluster(case: Case) -> list[Role]:
+    """A cluster has a row, and each block some of its parts."""
+    each = -(-case.parts // case.blocks)
+    found: Counter[tuple] = Counter()
+    for block in range(case.blocks):
+        mine = range(min(block * each, case.parts), min(block * each + each, case.parts))
+        for warp in range(case.warps):
+            found[tuple(case.columns(part) for part in mine), min(warp, 1), warp < len(mine), block == 0] += 1
+    return [_in_cluster(case, *key, warps=warps) for key, warps in found.items()]
+
+
+def _in_cluster(case: Case, columns: tuple[int, ...], warp: int, sums: bool, is_first: bool, warps: int) -> Role:
+    count = float(len(columns))
+    parts = tuple(Way(float(trips), _part_want(case, False), inner=_part_inner(case, each))
+                  for each, trips in reversed(Counter(columns).items()))
+    inner = {"parts": parts, "gradient": _gradient(case, sum(columns))}
+    if not columns:
+        inner = {}
+    want = {"DFMA": 1, "SHFL": 1} if sums else {"DFMA": -1, "SHFL": -1}
+    want["STG"] = 1 if warp == 0 and is_first else -100
+    if warp == 0:
+        inner["merge"] = (Way(math.ceil(case.parts / MERGED_AT_ONCE), {"DFMA": 1, "SHFL": 1}),)
+        if case.by_16 and columns:
+            inner["mbarriers"] = (Way(count, unit="SYNCS.EXCH"),)
+            inner["copies"] = (Way(count, {"SYNCS.ARRIVE": 1}, inner={"one lane": (Way(),)}, unit="SYNCS.ARRIVE"),)
+    return Role(f"{'first' if is_first else 'other'} block, {_name(warp)}", warps, Way(1.0, want, inner=inner))
+
+
+def _one_part(case: Case) -> list[Role]:
+    """stats, gradient: a block has a part."""
+    roles = []
+    for columns, blocks in Counter(case.columns(part) for part in range(case.parts)).items():
+        if case.variant == "gradient":
+            inner = {"gradient": _gradient(case, columns)}
+            roles.append(Role(f"parts of {columns} columns", blocks * case.warps, Way(1.0, {"STG": -100}, inner=inner)))
+            continue
+        share = case.trips(columns) / case.vectors_of_thread
+        for warp, warps in ((0, 1), (1, case.warps - 1)):
+            want = _part_want(case, False) | ({"SHFL": 1, "DFMA": 1} if warp == 0 else {"SHFL": -1, "DFMA": -1, "STG": -100})
+            full = Way(1.0, want, must=(EXPONENTIAL,))
+            idle = Way(1.0, want | {EXPONENTIAL: -20, LOAD: -5})
+            roles += [Role(f"{_name(warp)}, {what}", blocks * warps * part, way)
+                      for what, part, way in (("with vectors", share, full), ("without", 1 - share, idle)) if part]
+    return roles
+
+
+VARIANTS = {"resident": _whole_row, "streamed": _whole_row, "cluster": _cluster, "stats": _one_part, "gradient": _one_part}
+
+
+def _in_flight(case: Case) -> float:
+    """Bytes that a block has requested while it loads.  Bulk and asynchronous copies run ahead of the sums; other loads do not."""
+    by_registers = float(case.kernel.threads * case.vector_bytes)
+    ahead = {"resident": 2 if case.copies else 1, "cluster": -(-case.parts // case.blocks), "streamed": 1}.get(case.variant, 0)
+    if ahead:
+        row = case.vocab * case.element_bytes / case.blocks
+        return min(ahead * GPU_PART_BYTES, row) if case.by_16 or not case.keeps_parts else by_registers
+    return float(GPU_PART_BYTES) if case.variant == "stats" else by_registers * case.vectors_of_thread
+
+
+# ---- for table.py ----
+
+OVER = ("unaligned", "largest", "sum", "gradient")  # the loops over elements
+
+
+def items(kernel: plan.Kernel, vocab: int, blocks: int) -> list[Item]:
+    """What the warps of a kernel do for a row, by the alignments of rows."""
+    return [Item(share, VARIANTS[case.variant](case), vocab, _in_flight(case)) for share, case in cases(kernel, vocab, blocks)]
+
+
+def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
+    return SHAPES
+
+
+def moved(kernel: plan.Kernel) -> tuple[float, float]:
+    """Bytes per logit that any kernel must move for this stage, and that this one does."""
+    element_bytes = DTYPES[str(kernel.key["logits"])].bytes
+    if kernel.key["variant"] == "stats":
+        return element_bytes, element_bytes
+    return 2 * element_bytes, (3 if kernel.key["variant"] == "streamed" else 2) * element_bytes
+
+
+def is_described(kernel: plan.Kernel) -> bool:
+    """The stages without logits are left out: a thousandth of the traffic, by one block or a warp for each row."""
+    return kernel.key["variant"] not in STAGES_WITHOUT_LOGITS

@@ -1,0 +1,40 @@
+"""The picture of a table: the predicted share of copy bandwidth over the vocab, for each chip.  Called by command.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from report import pictures
+
+from .chips import CHIPS
+from .table import Row
+
+COLOURS = {"bf16": "#1f6f8b", "f16": "#7a9e3b", "f32": "#c8553d"}
+
+
+def _points(rows: list[Row], chip: str, dtype: str, aligned: bool) -> list[tuple[int, float]]:
+    return sorted((row.vocab, row.shares[chip][0]) for row in rows
+                  if chip in row.shares and row.chosen and row.kernel.key.get("logits") == dtype and not row.kernel.full
+                  and (row.vocab % 16 == 0) == aligned)
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    """Lines for vocabs whose rows are aligned, crosses for the others."""
+    plot = pictures.plotting()
+    figure, places = plot.subplots(2, 4, figsize=(11, 5), sharey=True)
+    for axes, chip in zip(places.flat, CHIPS):
+        for dtype, colour in COLOURS.items():
+            points = _points(rows, chip, dtype, True)
+            axes.plot([vocab / 1000 for vocab, _ in points], [share for _, share in points], color=colour, linewidth=1.2,
+                      marker="o", markersize=3, label=dtype)
+            odd = _points(rows, chip, dtype, False)
+            axes.scatter([vocab / 1000 for vocab, _ in odd], [share for _, share in odd], color=colour, marker="x", s=24)
+        axes.set_title(chip, fontsize=9)
+        axes.set_ylim(0, 1.05)
+    places.flat[0].legend(frameon=False)
+    figure.supxlabel("vocab, thousands (crosses: odd vocabs, whose rows are not aligned)")
+    figure.supylabel("predicted share of copy bandwidth")
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
+    plot.close(figure)
