@@ -79,7 +79,7 @@ struct any_reader {
 
 /* Calls WORK with the multiple of 16 below an address, and a reader of vectors that begin at that address. */
 template <class WORK> static __device__ __forceinline__ auto read_from(uint32_t first, WORK work) {
-    const uint32_t base = first & ~15u, bits = (first & 2) * 8;
+    const uint32_t base = first & ~15u, bits = element::bytes == 4 ? 0 : (first & 2) * 8;
     switch (first / 4 & 3) {
     case 0: return bits ? work(base, shifted_reader<0>{bits}) : work(base, aligned_reader());
     case 1: return work(base, shifted_reader<1>{bits});

@@ -140,17 +140,23 @@ static __device__ __noinline__ row_total sum_carefully(uint32_t image, int colum
     return total;
 }
 
-/* The sums of all blocks, rescaled to the largest of their origins. */
+/* The sums of all blocks, rescaled to the largest of their origins.  Each lane of a warp looks at one block; all get the same bits. */
 static __device__ __forceinline__ row_total merge_shares(const share_sums *shares) {
-    row_total total = {{LOG2_E, -INFINITY_F32}, 0.0f, -INFINITY_F32};
-    for (uint32_t i = 0; i < blocks_of_cluster(); i++) {
-        total.scale.origin = fmaxf(total.scale.origin, shares[i].origin);
-        total.label = shares[i].has_label != 0.0f ? shares[i].label : total.label;
+    const uint32_t lane = threadIdx.x % 32, block = lane % MOST_BLOCKS;
+    const share_sums mine = block < blocks_of_cluster() ? shares[block] : share_sums{0.0f, -INFINITY_F32, 0.0f, 0.0f};
+    float largest = mine.origin;
+#pragma unroll
+    for (int distance = 1; distance < MOST_BLOCKS; distance *= 2) {
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
     }
-    for (uint32_t i = 0; i < blocks_of_cluster(); i++) {
-        total.others += shares[i].sum * power_of_two(shares[i].origin - total.scale.origin);
+    float sum = mine.sum * power_of_two(mine.origin - largest);
+#pragma unroll
+    for (int distance = 1; distance < MOST_BLOCKS; distance *= 2) {
+        sum += __shfl_xor_sync(0xffffffffu, sum, distance);
     }
-    return total;
+    const uint32_t having = __ballot_sync(0xffffffffu, mine.has_label != 0.0f);
+    const float label = __shfl_sync(0xffffffffu, mine.label, having ? __ffs((int)having) - 1 : 0);
+    return {{LOG2_E, largest}, sum, having ? label : -INFINITY_F32};
 }
 
 /* The sums of the row, the same in all threads of all its blocks. */
