@@ -11,7 +11,7 @@
 
 static_assert(sizeof(team_memory) == 320, "the host sets so much aside beside the columns");
 
-extern "C" __global__ void __launch_bounds__(THREADS, 6)
+extern "C" __global__ void __launch_bounds__(THREADS, QUERN_MOST_BLOCKS_OF_ROWS)
 cross_entropy_f16_cluster(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_rows(problem);
 }

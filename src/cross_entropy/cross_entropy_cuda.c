@@ -61,9 +61,6 @@ static int64_t fewest_blocks(const struct quern_cross_entropy_call *call, const 
 /* The driver uses 1 KiB of shared memory for each block, in addition to the block's own. */
 enum { RESERVED_SHARED_BYTES = 1024 };
 
-/* On a multiprocessor, as its registers allow. */
-enum { MOST_BLOCKS_OF_ROWS = 6 };
-
 /* The blocks of a row.  If possible, two blocks fit on a multiprocessor, so that one computes while the other waits. */
 static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel) {
     if (!kernel->cuda.cluster) return 1;
@@ -75,7 +72,7 @@ static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const
 /* The rows, or the clusters' worth of them, that the device works on at once: blocks that take turns need not be more. */
 static int64_t rows_at_once(const struct quern_cross_entropy_call *call, int64_t cluster, int64_t shared) {
     const int64_t all = call->device->shared_bytes + RESERVED_SHARED_BYTES, fit = all / (shared + RESERVED_SHARED_BYTES);
-    const int64_t blocks = call->device->multiprocessors * (fit < MOST_BLOCKS_OF_ROWS ? fit : MOST_BLOCKS_OF_ROWS);
+    const int64_t blocks = call->device->multiprocessors * (fit < QUERN_MOST_BLOCKS_OF_ROWS ? fit : QUERN_MOST_BLOCKS_OF_ROWS);
     return blocks > cluster ? blocks / cluster : 1;
 }
 

@@ -7,7 +7,7 @@
  *   1. The leader copies the block's columns to shared memory: most by one bulk copy, up to 7 at either end one by one.  It takes
  *      the label's logit out, so that no loop looks for it, and chooses the origin of the exponentials from a sample.
  *   2. All threads sum the exponentials, with no maximum.  A sum that is out of range is computed again, relative to an origin of
- *      its own: 32 columns of a thread, or the whole row.  Both depend on the row alone, so its bits are fixed.
+ *      its own: a batch of vectors, or the whole row.  Both depend on the row alone, so its bits are fixed.
  *   3. All threads write the gradient.
  *   4. The leader starts the copy of the next row, and computes the loss while it is under way.
  */

@@ -17,7 +17,7 @@ enum {
     WARPS = THREADS / 32,
     VECTOR = 16 / element::bytes,  /* elements */
     STEP = THREADS * 16,           /* bytes between two vectors of a thread */
-    BATCH = element::bytes == 4 ? 8 : 4,  /* vectors that a thread has in flight */
+    BATCH = 4,                     /* vectors that a thread has in flight */
 };
 
 /* Addresses in shared memory are 32-bit numbers: half the instructions of generic pointers. */
