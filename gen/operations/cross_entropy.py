@@ -11,7 +11,7 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 # takes any vocab; "stats" and "gradient" are its two passes for one part of a row; the others are the stages around them.  All that
 # sum parts of rows have the same number of threads, on which the bits of the sums depend.
 SUMMING_THREADS = 512
-# The "cluster" kernel without options divides rows by columns, in vectors of 16 bytes, and takes them in turns.
+# Without options "resident" divides rows by columns, in vectors of 16 bytes; its blocks, or clusters of blocks, take rows in turns.
 ROWS_THREADS = 128
 GEOMETRY = {
     "resident": Geometry(SUMMING_THREADS, keeps="row"),
@@ -37,13 +37,13 @@ MERGED_BYTES = 64
 SUMS_BYTES = 336
 SUMS_BYTES_FULL = 720
 # Beside the columns of a block that takes rows in turns: struct team_memory, and room to read whole vectors at any alignment.
-TEAM_BYTES = 320
+TEAM_BYTES = 336
 ROOM_BYTES = 32
 
 
 def takes_turns(key: Key) -> bool:
     """Whether the blocks of a GPU kernel take the rows in turns, and the kernel divides a row by columns, not by parts."""
-    return key["variant"] == "cluster" and not key["options"]
+    return key["variant"] == "resident" and not key["options"]
 
 
 class CrossEntropy(Operation):
@@ -68,8 +68,8 @@ class CrossEntropy(Operation):
             return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
         if key["variant"] == "cluster" and "clusters" not in target.features:
             return f"{target.name} has no clusters"
-        if key["variant"] == "resident" and not key["options"] and "clusters" in target.features:
-            return f"the cluster kernel of {target.name} holds these rows too, in one block"
+        if key["variant"] == "cluster" and not key["options"]:
+            return "the resident kernel has blocks of a cluster share a row, where there are clusters"
         touches_logits = key["variant"] not in STAGES_WITHOUT_LOGITS
         if key["logits"] not in (None, *FLOATS):
             return f"logits is {key['logits']}: it must be one of {', '.join(FLOATS)}"
@@ -91,16 +91,17 @@ class CrossEntropy(Operation):
     def template(self, key: Key) -> str:
         return "rows" if takes_turns(key) else self.name if key["logits"] else "stages"
 
-    def geometry(self, key: Key) -> Geometry:
+    def geometry(self, key: Key, target: Target) -> Geometry:
         if takes_turns(key):
-            return Geometry(ROWS_THREADS, elements=16 // DTYPES[str(key["logits"])].bytes, keeps="columns", cluster=8)
+            cluster = GEOMETRY["cluster"].cluster if "clusters" in target.features else 0
+            return Geometry(ROWS_THREADS, elements=16 // DTYPES[str(key["logits"])].bytes, keeps="columns", cluster=cluster)
         return GEOMETRY[str(key["variant"])]
 
     def shared(self, key: Key, target: Target) -> Shared:
         sums = SUMS_BYTES_FULL if key["options"] else SUMS_BYTES
         if target.kind == "cpu":
             return Shared()
-        kept = self.geometry(key)
+        kept = self.geometry(key, target)
         if kept.keeps == "columns":
             return Shared(per_column=DTYPES[str(key["logits"])].bytes, fixed=TEAM_BYTES + ROOM_BYTES, sums=TEAM_BYTES)
         # Each part that a block keeps, beside its columns if these are counted one by one.
@@ -116,12 +117,11 @@ class CrossEntropy(Operation):
         shared = self.shared(key, target)
         if not isinstance(target, GpuTarget) or not (shared.per_part or shared.per_column):
             return INT64_MAX
-        room = target.shared_bytes - shared.fixed
+        room, cluster = target.shared_bytes - shared.fixed, self.geometry(key, target).cluster
         if takes_turns(key):
-            vector = self.geometry(key).elements
-            return self.geometry(key).cluster * (room // shared.per_column // vector * vector)
+            vector = self.geometry(key, target).elements
+            return max(1, cluster) * (room // shared.per_column // vector * vector)
         part_columns = GPU_PART_BYTES // DTYPES[str(key["logits"])].bytes
-        cluster = self.geometry(key).cluster
         if cluster:
             return cluster * (room // shared.per_part) * part_columns
         whole, rest = divmod(room, GPU_PART_BYTES + shared.per_part)

@@ -25,7 +25,3 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 cross_entropy_f16_gradient(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_gradient(problem);
 }
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
-cross_entropy_f16_resident(const __grid_constant__ quern_cross_entropy_problem problem) {
-    run_resident(problem);
-}

@@ -340,6 +340,39 @@ quern_image_cross_entropy_bf16_full__sm_90a:
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_90a_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_89, quern_image_cross_entropy_f32_rows__sm_89_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_89, quern_image_cross_entropy_f32_rows__sm_89_end
+quern_image_cross_entropy_f32_rows__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_89, quern_image_cross_entropy_f16_rows__sm_89_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_89, quern_image_cross_entropy_f16_rows__sm_89_end
+quern_image_cross_entropy_f16_rows__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_89, quern_image_cross_entropy_bf16_rows__sm_89_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_89, quern_image_cross_entropy_bf16_rows__sm_89_end
+quern_image_cross_entropy_bf16_rows__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_89_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_89, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end
@@ -416,6 +449,39 @@ quern_image_cross_entropy_bf16_full__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_86, quern_image_cross_entropy_f32_rows__sm_86_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_86, quern_image_cross_entropy_f32_rows__sm_86_end
+quern_image_cross_entropy_f32_rows__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_86, quern_image_cross_entropy_f16_rows__sm_86_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_86, quern_image_cross_entropy_f16_rows__sm_86_end
+quern_image_cross_entropy_f16_rows__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_86, quern_image_cross_entropy_bf16_rows__sm_86_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_86, quern_image_cross_entropy_bf16_rows__sm_86_end
+quern_image_cross_entropy_bf16_rows__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_86_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_86, cross_entropy_f32)
     .balign 64
@@ -494,6 +560,39 @@ quern_image_cross_entropy_bf16_full__sm_86:
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_86_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_80, quern_image_cross_entropy_f32_rows__sm_80_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_80, quern_image_cross_entropy_f32_rows__sm_80_end
+quern_image_cross_entropy_f32_rows__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_80, quern_image_cross_entropy_f16_rows__sm_80_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_80, quern_image_cross_entropy_f16_rows__sm_80_end
+quern_image_cross_entropy_f16_rows__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_80, quern_image_cross_entropy_bf16_rows__sm_80_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_80, quern_image_cross_entropy_bf16_rows__sm_80_end
+quern_image_cross_entropy_bf16_rows__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_80_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_80, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end
@@ -570,6 +669,39 @@ quern_image_cross_entropy_bf16_full__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_75, quern_image_cross_entropy_f32_rows__sm_75_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_75, quern_image_cross_entropy_f32_rows__sm_75_end
+quern_image_cross_entropy_f32_rows__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_75, quern_image_cross_entropy_f16_rows__sm_75_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_75, quern_image_cross_entropy_f16_rows__sm_75_end
+quern_image_cross_entropy_f16_rows__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_75, quern_image_cross_entropy_bf16_rows__sm_75_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_75, quern_image_cross_entropy_bf16_rows__sm_75_end
+quern_image_cross_entropy_bf16_rows__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_75_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_75, cross_entropy_f32)
     .balign 64

@@ -7,31 +7,21 @@
  */
 #if SELECTED(cross_entropy_f32_rows)
 UNIT(cross_entropy_f32_rows)
-#if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
-ROW(cross_entropy_f32_rows, cross_entropy_f32_cluster, (QUERN_F32), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(202048, 464192, 464192, 0, 0, 0, 0, 202048), 128, 4, 4, 0, 352, 8)
-#endif
+ROW(cross_entropy_f32_rows, cross_entropy_f32_resident, (QUERN_F32), QUERN_STAGE_ROWS, 0,
+    BY_TARGET(202016, 464160, 464160, 25252, 25252, 41636, 16292, 202016), 128, 4, 4, 0, 368, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8))
 #endif
 #if SELECTED(cross_entropy_f16_rows)
 UNIT(cross_entropy_f16_rows)
-#if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
-ROW(cross_entropy_f16_rows, cross_entropy_f16_cluster, (QUERN_F16), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(404096, 928384, 928384, 0, 0, 0, 0, 404096), 128, 8, 2, 0, 352, 8)
-#endif
+ROW(cross_entropy_f16_rows, cross_entropy_f16_resident, (QUERN_F16), QUERN_STAGE_ROWS, 0,
+    BY_TARGET(404032, 928320, 928320, 50504, 50504, 83272, 32584, 404032), 128, 8, 2, 0, 368, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8))
 #endif
 #if SELECTED(cross_entropy_bf16_rows)
 UNIT(cross_entropy_bf16_rows)
-#if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
-ROW(cross_entropy_bf16_rows, cross_entropy_bf16_cluster, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(404096, 928384, 928384, 0, 0, 0, 0, 404096), 128, 8, 2, 0, 352, 8)
-#endif
+ROW(cross_entropy_bf16_rows, cross_entropy_bf16_resident, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
+    BY_TARGET(404032, 928320, 928320, 50504, 50504, 83272, 32584, 404032), 128, 8, 2, 0, 368, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8))
 #endif
 #if SELECTED(cross_entropy_f32)
 UNIT(cross_entropy_f32)
-#if BY_TARGET(0, 0, 0, 1, 1, 1, 1, 0)
-ROW(cross_entropy_f32, cross_entropy_f32_resident, (QUERN_F32), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(0, 0, 0, 24992, 24992, 41208, 16200, 0), 512, 0, 4, 336, 64, 0)
-#endif
 ROW(cross_entropy_f32, cross_entropy_f32_streamed, (QUERN_F32), QUERN_STAGE_ROWS, 0,
     INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
 ROW(cross_entropy_f32, cross_entropy_f32_stats, (QUERN_F32), QUERN_STAGE_STATS, 0,
@@ -41,10 +31,6 @@ ROW(cross_entropy_f32, cross_entropy_f32_gradient, (QUERN_F32), QUERN_STAGE_GRAD
 #endif
 #if SELECTED(cross_entropy_f16)
 UNIT(cross_entropy_f16)
-#if BY_TARGET(0, 0, 0, 1, 1, 1, 1, 0)
-ROW(cross_entropy_f16, cross_entropy_f16_resident, (QUERN_F16), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(0, 0, 0, 49984, 49984, 82416, 32400, 0), 512, 0, 2, 336, 64, 0)
-#endif
 ROW(cross_entropy_f16, cross_entropy_f16_streamed, (QUERN_F16), QUERN_STAGE_ROWS, 0,
     INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
 ROW(cross_entropy_f16, cross_entropy_f16_stats, (QUERN_F16), QUERN_STAGE_STATS, 0,
@@ -54,10 +40,6 @@ ROW(cross_entropy_f16, cross_entropy_f16_gradient, (QUERN_F16), QUERN_STAGE_GRAD
 #endif
 #if SELECTED(cross_entropy_bf16)
 UNIT(cross_entropy_bf16)
-#if BY_TARGET(0, 0, 0, 1, 1, 1, 1, 0)
-ROW(cross_entropy_bf16, cross_entropy_bf16_resident, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(0, 0, 0, 49984, 49984, 82416, 32400, 0), 512, 0, 2, 336, 64, 0)
-#endif
 ROW(cross_entropy_bf16, cross_entropy_bf16_streamed, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
     INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
 ROW(cross_entropy_bf16, cross_entropy_bf16_stats, (QUERN_BF16), QUERN_STAGE_STATS, 0,

@@ -1,15 +1,11 @@
 /*
  * Copies of any size from global to shared memory by one instruction, whose completion an mbarrier signals (sm_90 and later).
- * Included by cross_entropy_cluster.cuh.
+ * Included by cross_entropy_cluster.cuh and row_team.cuh.
  */
 #ifndef QUERN_DEVICE_BULK_COPY_CUH
 #define QUERN_DEVICE_BULK_COPY_CUH
 
-#include <stdint.h>
-
-__device__ __forceinline__ uint32_t shared_address(const void *shared) {
-    return (uint32_t)__cvta_generic_to_shared(shared);
-}
+#include "kernels/cuda/vector.cuh"
 
 /* Initialises for one arrival.  Before other threads use it, call made_mbarriers() and a barrier of the block. */
 __device__ __forceinline__ void make_mbarrier(uint64_t *mbarrier) {
@@ -22,17 +18,11 @@ __device__ __forceinline__ void made_mbarriers() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* Starts a copy.  The number of bytes and both addresses are multiples of 16.  It is the mbarrier's only arrival. */
-__device__ __forceinline__ void bulk_copy(void *shared, const void *global, uint32_t bytes, uint64_t *mbarrier) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(mbarrier)), "r"(bytes) : "memory");
-    if (bytes > 0) {
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                     :: "r"(shared_address(shared)), "l"(global), "r"(bytes), "r"(shared_address(mbarrier)) : "memory");
-    }
-}
-
-/* Starts a copy to an address in shared memory. */
-__device__ __forceinline__ void bulk_copy_to(uint32_t shared, const void *global, uint32_t bytes, uint64_t *mbarrier) {
+/*
+ * Starts a copy to an address in shared memory.  The number of bytes and both addresses are multiples of 16.  It is the mbarrier's
+ * only arrival.
+ */
+__device__ __forceinline__ void bulk_copy(uint32_t shared, const void *global, uint32_t bytes, uint64_t *mbarrier) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(mbarrier)), "r"(bytes) : "memory");
     if (bytes > 0) {
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"

@@ -15,60 +15,19 @@
 #define QUERN_DEVICE_CROSS_ENTROPY_ROWS_CUH
 
 #include "kernels/cuda/row_gradient.cuh"
-#include "kernels/cuda/row_team.cuh"
-
-/* The share of a row that this block keeps, and its place in shared memory. */
-struct row_share {
-    const char *logits;
-    int columns;
-
-    __device__ __forceinline__ uint32_t image() const {
-        return shared_address(block_memory) + (uint32_t)sizeof(team_memory) + ((uint32_t)(uintptr_t)logits & 15);
-    }
-    /* The columns at either end that no bulk copy can move. */
-    __device__ __forceinline__ int head() const {
-        const int before = (int)(-(uint32_t)(uintptr_t)logits & 15) / element::bytes;
-        return before < columns ? before : columns;
-    }
-    __device__ __forceinline__ int tail() const { return (columns - head()) % VECTOR; }
-
-    /* By one thread. */
-    __device__ __forceinline__ void start_copy(bool skipped) const {
-        const int before = head() * element::bytes;
-        const uint32_t bytes = skipped ? 0 : (uint32_t)(columns - head() - tail()) * element::bytes;
-        bulk_copy_to(image() + before, logits + before, bytes, &team().copied);
-    }
-
-    /* By one warp. */
-    __device__ __forceinline__ void copy_ends() const {
-        const int i = threadIdx.x % 32, before = head(), after = tail();
-        if (i < before + after) {
-            const int column = i < before ? i : columns - after + (i - before);
-            store_shared_element(image() + column * element::bytes, load_element<element>(logits, column));
-        }
-    }
-
-    /* The largest of up to 32 vectors from all over the share; by one warp. */
-    __device__ __forceinline__ float sample() const {
-        const int lane = threadIdx.x % 32, vectors = columns / VECTOR;
-        if (vectors == 0) {
-            const uint32_t place = image() + lane * element::bytes;
-            return largest_of_warp(lane < columns ? element::widen(load_shared_element(place)) : -INFINITY_F32);
-        }
-        const uint32_t base = image() & ~15u, at = base + (uint32_t)((int64_t)lane * vectors / 32) * 16;
-        return largest_of_warp(largest_of_vectors(any_reader{image() - base}, at, at + 1));
-    }
-};
+#include "kernels/cuda/row_share.cuh"
 
 /* The leader's part before the sums.  label: the row's column in the share; elsewhere it may be any other number. */
 static __device__ __forceinline__ void prepare_row(const quern_cross_entropy_problem &problem, const row_share &share, int64_t row,
-                                                   int64_t label, bool skipped, uint32_t parity) {
+                                                   int64_t label, bool skipped, bool skips_next, uint32_t parity) {
     const bool leads = threadIdx.x == 0;
     const float scale = problem.grad && !skipped ? gradient_scale(problem, row) : 0.0f;
     float own = -INFINITY_F32, origin = 0.0f;
     if (!skipped) {
-        share.copy_ends();
-        wait_mbarrier(&team().copied, parity);
+        if (QUERN_CLUSTERS) {
+            share.copy_ends();
+            wait_copied(parity);
+        }
         __syncwarp();
         if (leads && (uint64_t)label < (uint64_t)share.columns) {
             const uint32_t place = share.image() + (uint32_t)label * element::bytes;
@@ -85,11 +44,12 @@ static __device__ __forceinline__ void prepare_row(const quern_cross_entropy_pro
         team().origin = origin;
         team().grad_scale = scale;
         team().label = own;
+        team().skips_next = skips_next;
         team().label_column = skipped ? LABEL_SKIPPED : (uint64_t)label < (uint64_t)share.columns ? (int)label : -1;
     }
     __syncwarp();
     if (leads) {
-        arrive(&team().ready);
+        tell_ready();
     }
 }
 
@@ -110,8 +70,7 @@ struct row_end {
 static __device__ __forceinline__ row_end take_row(const quern_cross_entropy_problem &problem, const row_share &share,
                                                    const row_columns &columns, int64_t row, char *grad, uint32_t parity,
                                                    exchanges &made) {
-    wait_mbarrier(&team().ready, parity);
-    wait_mbarrier(&team().copied, parity); /* for what the copy wrote; done long ago */
+    wait_ready(parity);
     row_end end = {};
     if (team().label_column == LABEL_SKIPPED) {
         if (problem.grad && !(kept_of_skipped_row(problem, row) & QUERN_KEPT_GRAD)) {
@@ -132,7 +91,8 @@ static __device__ __forceinline__ row_end take_row(const quern_cross_entropy_pro
 
 /* After all threads have finished the row: the label's gradient, over what its vector had there, and the outputs. */
 static __device__ __forceinline__ void end_row(const quern_cross_entropy_problem &problem, const row_columns &columns, int64_t row,
-                                               char *grad, int label_column, const row_end &end) {
+                                               char *grad, const row_end &end) {
+    const int label_column = team().label_column;
     if (problem.grad && label_column >= 0) {
         store_element<element>(grad, label_column, element::nearest(end.label_gradient));
     }
@@ -152,41 +112,35 @@ static __device__ __forceinline__ void run_rows(const quern_cross_entropy_proble
     int64_t row = blockIdx.x / blocks;
     row_share share = {(const char *)problem.logits + (row * problem.logits_stride + columns.first) * element::bytes, columns.count};
     char *grad = (char *)problem.grad + (row * problem.grad_stride + columns.first) * element::bytes;
-    if (threadIdx.x == 0) {
-        make_mbarrier(&team().copied);
-        make_mbarrier(&team().ready);
-        make_mbarrier(&team().merged[0]);
-        make_mbarrier(&team().merged[1]);
-        made_mbarriers();
-        if (row < problem.rows) {
-            share.start_copy(is_skipped(problem, label_of(problem, row)));
-        }
-    }
+    make_signals();
     if (blocks > 1) {
         cluster_arrive();
         cluster_wait(); /* the others' mbarriers exist */
     } else {
         __syncthreads();
     }
+    if (starts_copies() && row < problem.rows) {
+        share.start_copy(is_skipped(problem, label_of(problem, row)));
+    }
     exchanges made;
     for (uint32_t parity = 0; row < problem.rows; parity ^= 1) {
         const int64_t next = row + step;
-        bool next_skipped = true;
+        if (!QUERN_CLUSTERS) {
+            wait_copied(parity);
+        }
         if (threadIdx.x < 32) {
             const int64_t label = label_of(problem, row);
-            next_skipped = next >= problem.rows || is_skipped(problem, label_of(problem, next));
-            prepare_row(problem, share, row, label - columns.first, is_skipped(problem, label), parity);
+            const bool skips_next = next >= problem.rows || is_skipped(problem, label_of(problem, next));
+            prepare_row(problem, share, row, label - columns.first, is_skipped(problem, label), skips_next, parity);
         }
         const row_end end = take_row(problem, share, columns, row, grad, parity, made);
         const row_share next_share = {share.logits + step * problem.logits_stride * element::bytes, share.columns};
         __syncthreads(); /* all have read the image and written the gradient */
+        if (starts_copies() && next < problem.rows) {
+            next_share.start_copy(team().skips_next);
+        }
         if (threadIdx.x == 0) {
-            const int label_column = team().label_column;
-            if (next < problem.rows) {
-                proxy_fence();
-                next_share.start_copy(next_skipped);
-            }
-            end_row(problem, columns, row, grad, label_column, end);
+            end_row(problem, columns, row, grad, end);
         }
         row = next;
         share = next_share;

@@ -27,6 +27,11 @@ static __device__ __forceinline__ void load_words(uint32_t at, uint32_t *word) {
                  : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "r"(at) : "memory");
 }
 
+static __device__ __forceinline__ void store_words(uint32_t at, const uint32_t *word) {
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+                 :: "r"(at), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]) : "memory");
+}
+
 static __device__ __forceinline__ element::bits load_shared_element(uint32_t at) {
     uint32_t x;
     if constexpr (element::bytes == 4) {

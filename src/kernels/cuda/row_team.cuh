@@ -19,9 +19,10 @@ struct alignas(16) share_sums {
 /* Before the image in shared memory. */
 struct team_memory {
     uint64_t copied, ready, merged[2]; /* mbarriers */
-    float origin, grad_scale, label;   /* of the row: written by the leader before `ready` */
+    float origin, grad_scale, label;   /* of the row: written by the leader before tell_ready() */
     int label_column;                  /* in the share; -1: elsewhere, LABEL_SKIPPED: the row is skipped */
-    float of_warp[WARPS];
+    int skips_next;                    /* the next row is skipped, or there is none */
+    alignas(16) float of_warp[WARPS];
     share_sums of_block[2][MOST_BLOCKS];
 };
 
