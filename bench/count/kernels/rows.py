@@ -18,6 +18,7 @@ from ..describe import Item, Role, Shape, Way
 EXPONENTIAL = r"MUFU\.EX2"
 NARROW = r"LDS(\.64)?$"  # a part of a vector: only rows that are not aligned have such
 SHIFTED = rf"{NARROW}|SHF\.R\.W"
+COPY = r"LDGSTS|LDG.*\.128"  # of a vector, where no bulk copy moves the row
 MERGE = r"VOTEU?\.ANY"  # only where the sums of several blocks are merged
 FP64 = r"D(FMA|ADD|MUL)"  # in the loss
 NO_ZEROS = {r"STG\.E\.EF\.128": -20, r"STG\.E\.64": -20}  # of padding and skipped rows, and of stats
@@ -25,8 +26,9 @@ _INSIDE = ("rows",)
 
 SHAPES = (
     Shape("rows", has=("BAR", "SHFL"), inside=("",), holds=True),
-    Shape("before the rows", has=("UBLKCP",), inside=("",), holds=False),
+    Shape("before the rows", has=(f"UBLKCP|{COPY}",), lacks=("BAR",), inside=("",)),
     Shape("one lane", has=("UBLKCP",), inside=_INSIDE),  # of those that have a copy to issue: once
+    Shape("copy", has=(COPY,), inside=_INSIDE),
     Shape("wait", has=(r"SYNCS.*TRYWAIT",), inside=_INSIDE, is_neutral=True),
     Shape("sample", has=("FMNMX", "LDS"), lacks=(EXPONENTIAL, r"LDS\.(64|128)"), inside=_INSIDE),
     Shape("zeros", has=("STG",), lacks=("LDS",), inside=_INSIDE),
@@ -35,7 +37,7 @@ SHAPES = (
     Shape("gradient", has=(EXPONENTIAL, "STG"), lacks=(SHIFTED,), inside=_INSIDE),
     Shape("shifted gradient", has=(EXPONENTIAL, "STG", SHIFTED), inside=_INSIDE),
 )
-OVER = ("sum", "shifted sum", "gradient", "shifted gradient")
+OVER = ("copy", "sum", "shifted sum", "gradient", "shifted gradient")
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,11 @@ def _role(share: Share, warp: int, warps: int) -> Role:
     inner = {"sum" if share.aligned else "shifted sum": (vectors,), "gradient": (vectors,)}
     want = {"SHFL": 1, MERGE: 100 if share.blocks > 1 else -100}
     want |= NO_ZEROS
+    is_bulk = "clusters" in share.kernel.target.features
+    if not is_bulk:
+        inner["copy"] = (Way(float(share.trips(warp)), unit=COPY),)
     if warp == 0:
-        inner |= {"one lane": (Way(),), "sample": (Way(),)}
+        inner |= {"sample": (Way(),)} | ({"one lane": (Way(),)} if is_bulk else {})
         want |= {"SYNCS.ARRIVE": 1, "STS": 2, "LDG": 1}
         want |= {FP64: 1} if share.is_first else {FP64: -1, "STG": -1}
     else:
