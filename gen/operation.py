@@ -81,7 +81,7 @@ class Operation:
         """The name of its template in templates/<name>/, without .c.j2 or .cu.j2."""
         return self.name
 
-    def geometry(self, key: Key) -> Geometry:
+    def geometry(self, key: Key, target: Target) -> Geometry:
         raise NotImplementedError(f"{self.name} has no kernels for GPUs")
 
     def shared(self, key: Key, target: Target) -> Shared:

@@ -86,7 +86,7 @@ class Kernel:
 
     @property
     def geometry(self) -> Geometry:
-        return self.row.geometry(self.key)
+        return self.row.geometry(self.key, self.target)
 
     @property
     def threads(self) -> int:

@@ -137,11 +137,12 @@ CPU_TARGETS = {
 #   wide_vector    32-byte global loads and stores (sm_100+); without it 16-byte ones
 #   clusters       blocks with access to one another's shared memory, and bulk copies to it (sm_90+)
 #   multimem       one store reaches the memory of all ranks (sm_90+); without it one store for each
-GPU_FEATURES = ("bf16_convert", "async_copy", "wide_vector", "clusters", "multimem")
+#   paired_f32     one instruction multiplies and adds two pairs of fp32 values (sm_100+)
+GPU_FEATURES = ("bf16_convert", "async_copy", "wide_vector", "clusters", "multimem", "paired_f32")
 _TURING = frozenset[str]()
 _AMPERE = _TURING | {"bf16_convert", "async_copy"}
 _HOPPER = _AMPERE | {"clusters", "multimem"}
-_BLACKWELL = _HOPPER | {"wide_vector"}
+_BLACKWELL = _HOPPER | {"wide_vector", "paired_f32"}
 
 GPU_TARGETS = {
     target.name: target

@@ -337,7 +337,8 @@ typedef struct quern_cross_entropy_report {
  * row has the sums of no columns.
  */
 typedef struct quern_row_stats {
-    double origin;           /* subtracted in every exponent: close to the largest y; -infinity if every y is, or none is here */
+    double origin;           /* subtracted in every exponent: near the largest y, from 1 below to 1 + log(vocab) above it; -infinity
+                                if every y is, or none is here */
     double others;           /* sum of exp(y - origin) over all columns except the label's */
     double weighted;         /* sum of class_weight * (y - origin); set for label smoothing only */
     double moment;           /* the same of (y - origin) * exp(y - origin); set for the entropy only */
@@ -469,10 +470,11 @@ QUERN_API quern_status quern_cross_entropy(quern_device *device, const quern_cro
  * Each step ignores the pointers that it does not use, but checks all numbers.  All steps need the same options, labels and
  * global_vocab.  The engine gathers the stats: 64 bytes per row and shard.  shards may equal args->stats, else be apart from it.
  *
- * With one shard the outputs are the bits of quern_cross_entropy.  With several shards each output differs by at most four fp32
- * units in the last place of the largest term of its sum, and a 16-bit gradient by one rounding more.  The entropy's terms are lse
- * and the sum of p[j] * y[j].  Where terms cancel, that can be thousands of units of the result: 2,488 were measured in an entropy,
- * and 8,042 in an f32 gradient with all options (an absolute difference of 1.9e-9).
+ * On a CPU the outputs of one shard are the bits of quern_cross_entropy, and with several shards each output differs by at most
+ * four fp32 units in the last place of the largest term of its sum.  On a GPU the steps differ from the one call by at most 16
+ * units, gradients by at most 48, with any number of shards.  A 16-bit gradient may differ by one rounding more.  The entropy's
+ * terms are lse and the sum of p[j] * y[j].  Where terms cancel, that can be thousands of units of the result: 2,488 were measured
+ * in an entropy, and 8,042 in an f32 gradient with all options (an absolute difference of 1.9e-9).
  *
  * The workspace is that of quern_cross_entropy_workspace.  Thread-safe.  Errors: as quern_cross_entropy.
  */

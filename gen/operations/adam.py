@@ -159,7 +159,7 @@ class Adam(Operation):
     def template(self, key: Key) -> str:
         return key["variant"] or self.name
 
-    def geometry(self, key: Key) -> Geometry:
+    def geometry(self, key: Key, target: Target) -> Geometry:
         return Geometry(threads=256, elements=0 if key["variant"] == COMBINE else TILE_ELEMENTS)
 
     def groups(self, key: Key, target: GpuTarget) -> int:

@@ -14,7 +14,7 @@ class Barrier(Operation):
     def illegal(self, key: Key, target: Target) -> str | None:
         return "ranks on CPUs meet in the host code, without a kernel" if target.kind == "cpu" else None
 
-    def geometry(self, key: Key) -> Geometry:
+    def geometry(self, key: Key, target: Target) -> Geometry:
         return Geometry(threads=128)  # one for each rank that a group may have
 
 

@@ -9,8 +9,10 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 
 # "resident" keeps the row in shared memory and so reads it once, "cluster" in that of several blocks; "streamed" reads it twice and
 # takes any vocab; "stats" and "gradient" are its two passes for one part of a row; the others are the stages around them.  All that
-# sum logits have the same number of threads, on which the bits of the sums depend.
+# sum parts of rows have the same number of threads, on which the bits of the sums depend.
 SUMMING_THREADS = 512
+# Without options "resident" divides rows by columns, in vectors of 16 bytes; its blocks, or clusters of blocks, take rows in turns.
+ROWS_THREADS = 128
 GEOMETRY = {
     "resident": Geometry(SUMMING_THREADS, keeps="row"),
     "cluster": Geometry(SUMMING_THREADS, keeps="parts", cluster=8),  # as many as any generation has
@@ -34,6 +36,14 @@ ROWS = Task("QUERN_STAGE_ROWS", 0)
 MERGED_BYTES = 64
 SUMS_BYTES = 336
 SUMS_BYTES_FULL = 720
+# Beside the columns of a block that takes rows in turns: struct team_memory, and room to read whole vectors at any alignment.
+TEAM_BYTES = 336
+ROOM_BYTES = 32
+
+
+def takes_turns(key: Key) -> bool:
+    """Whether the blocks of a GPU kernel take the rows in turns, and the kernel divides a row by columns, not by parts."""
+    return key["variant"] == "resident" and not key["options"]
 
 
 class CrossEntropy(Operation):
@@ -48,10 +58,9 @@ class CrossEntropy(Operation):
     talks = True
 
     def combinations(self) -> Iterator[Key]:
-        for variant in self.tasks:
-            for logits in (*FLOATS, None):
-                for options in (None, "full"):
-                    yield {"logits": logits, "variant": variant, "options": options}
+        keys = [{"logits": logits, "variant": variant, "options": options}
+                for options in (None, "full") for variant in self.tasks for logits in (*FLOATS, None)]
+        return iter(sorted(keys, key=lambda key: not takes_turns(key)))
 
     def illegal(self, key: Key, target: Target) -> str | None:
         variants = CPU_VARIANTS if target.kind == "cpu" else tuple(GEOMETRY)
@@ -59,6 +68,8 @@ class CrossEntropy(Operation):
             return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
         if key["variant"] == "cluster" and "clusters" not in target.features:
             return f"{target.name} has no clusters"
+        if key["variant"] == "cluster" and not key["options"]:
+            return "the resident kernel has blocks of a cluster share a row, where there are clusters"
         touches_logits = key["variant"] not in STAGES_WITHOUT_LOGITS
         if key["logits"] not in (None, *FLOATS):
             return f"logits is {key['logits']}: it must be one of {', '.join(FLOATS)}"
@@ -73,20 +84,26 @@ class CrossEntropy(Operation):
         return "_".join(part for part in parts if part)
 
     def stem(self, key: Key, target: Target) -> str:
-        parts = [self.name, key["logits"] or "stages", key["options"] if target.kind == "gpu" else None]
+        rows = "rows" if target.kind == "gpu" and takes_turns(key) else None
+        parts = [self.name, key["logits"] or "stages", key["options"] if target.kind == "gpu" else None, rows]
         return "_".join(part for part in parts if part)
 
     def template(self, key: Key) -> str:
-        return self.name if key["logits"] else "stages"
+        return "rows" if takes_turns(key) else self.name if key["logits"] else "stages"
 
-    def geometry(self, key: Key) -> Geometry:
+    def geometry(self, key: Key, target: Target) -> Geometry:
+        if takes_turns(key):
+            cluster = GEOMETRY["cluster"].cluster if "clusters" in target.features else 0
+            return Geometry(ROWS_THREADS, elements=16 // DTYPES[str(key["logits"])].bytes, keeps="columns", cluster=cluster)
         return GEOMETRY[str(key["variant"])]
 
     def shared(self, key: Key, target: Target) -> Shared:
         sums = SUMS_BYTES_FULL if key["options"] else SUMS_BYTES
         if target.kind == "cpu":
             return Shared()
-        kept = self.geometry(key)
+        kept = self.geometry(key, target)
+        if kept.keeps == "columns":
+            return Shared(per_column=DTYPES[str(key["logits"])].bytes, fixed=TEAM_BYTES + ROOM_BYTES, sums=TEAM_BYTES)
         # Each part that a block keeps, beside its columns if these are counted one by one.
         per_part = {"row": sums, "parts": sums + GPU_PART_BYTES}.get(kept.keeps, 0)
         # Of a row that is streamed by copies, one part.
@@ -98,11 +115,13 @@ class CrossEntropy(Operation):
 
     def vocab_max(self, key: Key, target: Target) -> int:
         shared = self.shared(key, target)
-        if not isinstance(target, GpuTarget) or not shared.per_part:
+        if not isinstance(target, GpuTarget) or not (shared.per_part or shared.per_column):
             return INT64_MAX
-        room = target.shared_bytes - shared.fixed
+        room, cluster = target.shared_bytes - shared.fixed, self.geometry(key, target).cluster
+        if takes_turns(key):
+            vector = self.geometry(key, target).elements
+            return max(1, cluster) * (room // shared.per_column // vector * vector)
         part_columns = GPU_PART_BYTES // DTYPES[str(key["logits"])].bytes
-        cluster = self.geometry(key).cluster
         if cluster:
             return cluster * (room // shared.per_part) * part_columns
         whole, rest = divmod(room, GPU_PART_BYTES + shared.per_part)

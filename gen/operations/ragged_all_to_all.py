@@ -11,7 +11,7 @@ class RaggedAllToAll(Operation):
     bit = 8
     talks = True
 
-    def geometry(self, key: Key) -> Geometry:
+    def geometry(self, key: Key, target: Target) -> Geometry:
         return Geometry(threads=512)
 
     def cpu_member(self, key: Key) -> str:

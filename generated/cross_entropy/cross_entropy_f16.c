@@ -20,13 +20,6 @@ void QUERN_KERNEL_NAME(cross_entropy_f16)(
     run_rows(problem, first_row, end_row, scratch, false);
 }
 
-quern_cross_entropy_rows_kernel QUERN_KERNEL_NAME(cross_entropy_f16_full);
-
-void QUERN_KERNEL_NAME(cross_entropy_f16_full)(
-    const struct quern_cross_entropy_problem *problem, int64_t first_row, int64_t end_row, void *scratch) {
-    run_rows(problem, first_row, end_row, scratch, true);
-}
-
 quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f16_stats);
 
 void QUERN_KERNEL_NAME(cross_entropy_f16_stats)(
@@ -35,19 +28,26 @@ void QUERN_KERNEL_NAME(cross_entropy_f16_stats)(
     run_stats(problem, row, part, false);
 }
 
+quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f16_gradient);
+
+void QUERN_KERNEL_NAME(cross_entropy_f16_gradient)(
+    const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
+    run_gradient(problem, row, part, scratch, false);
+}
+
+quern_cross_entropy_rows_kernel QUERN_KERNEL_NAME(cross_entropy_f16_full);
+
+void QUERN_KERNEL_NAME(cross_entropy_f16_full)(
+    const struct quern_cross_entropy_problem *problem, int64_t first_row, int64_t end_row, void *scratch) {
+    run_rows(problem, first_row, end_row, scratch, true);
+}
+
 quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f16_stats_full);
 
 void QUERN_KERNEL_NAME(cross_entropy_f16_stats_full)(
     const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
     (void)scratch;
     run_stats(problem, row, part, true);
-}
-
-quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f16_gradient);
-
-void QUERN_KERNEL_NAME(cross_entropy_f16_gradient)(
-    const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
-    run_gradient(problem, row, part, scratch, false);
 }
 
 quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f16_gradient_full);

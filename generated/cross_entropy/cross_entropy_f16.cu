@@ -13,16 +13,6 @@
 static_assert(sizeof(quern_row_stats) == 64, "the host sets so much aside for the merged parts, ...");
 static_assert(sizeof(part_sums) == 336, "... and so much for each part");
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
-cross_entropy_f16_resident(const __grid_constant__ quern_cross_entropy_problem problem) {
-    run_resident(problem);
-}
-#if QUERN_CLUSTERS
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-cross_entropy_f16_cluster(const __grid_constant__ quern_cross_entropy_problem problem) {
-    run_cluster(problem);
-}
-#endif
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 cross_entropy_f16_streamed(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_streamed(problem);

@@ -10,6 +10,39 @@
 #endif
 
     .section .rodata
+#if QUERN_SELECTED(sm_120f, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_120f, quern_image_cross_entropy_f32_rows__sm_120f_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_120f, quern_image_cross_entropy_f32_rows__sm_120f_end
+quern_image_cross_entropy_f32_rows__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_120f, quern_image_cross_entropy_f16_rows__sm_120f_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_120f, quern_image_cross_entropy_f16_rows__sm_120f_end
+quern_image_cross_entropy_f16_rows__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_120f, quern_image_cross_entropy_bf16_rows__sm_120f_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_120f, quern_image_cross_entropy_bf16_rows__sm_120f_end
+quern_image_cross_entropy_bf16_rows__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_120f_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_120f, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end
@@ -20,17 +53,6 @@ quern_image_cross_entropy_f32__sm_120f:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_120f_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_120f, cross_entropy_f32_full)
-    .balign 64
-    .global quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end
-    .hidden quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end
-quern_image_cross_entropy_f32_full__sm_120f:
-#if QUERN_HAS_NVCC
-    .incbin "sm_120f/cross_entropy_f32_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f32_full__sm_120f_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_120f, cross_entropy_f16)
     .balign 64
@@ -43,17 +65,6 @@ quern_image_cross_entropy_f16__sm_120f:
     .byte 0
 quern_image_cross_entropy_f16__sm_120f_end = . - 1
 #endif
-#if QUERN_SELECTED(sm_120f, cross_entropy_f16_full)
-    .balign 64
-    .global quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end
-    .hidden quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end
-quern_image_cross_entropy_f16_full__sm_120f:
-#if QUERN_HAS_NVCC
-    .incbin "sm_120f/cross_entropy_f16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f16_full__sm_120f_end = . - 1
-#endif
 #if QUERN_SELECTED(sm_120f, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_120f, quern_image_cross_entropy_bf16__sm_120f_end
@@ -64,17 +75,6 @@ quern_image_cross_entropy_bf16__sm_120f:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_120f_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_120f, cross_entropy_bf16_full)
-    .balign 64
-    .global quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end
-    .hidden quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end
-quern_image_cross_entropy_bf16_full__sm_120f:
-#if QUERN_HAS_NVCC
-    .incbin "sm_120f/cross_entropy_bf16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_bf16_full__sm_120f_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_120f, cross_entropy_stages)
     .balign 64
@@ -87,6 +87,72 @@ quern_image_cross_entropy_stages__sm_120f:
     .byte 0
 quern_image_cross_entropy_stages__sm_120f_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f32_full)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end
+    .hidden quern_image_cross_entropy_f32_full__sm_120f, quern_image_cross_entropy_f32_full__sm_120f_end
+quern_image_cross_entropy_f32_full__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_f32_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f16_full)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end
+    .hidden quern_image_cross_entropy_f16_full__sm_120f, quern_image_cross_entropy_f16_full__sm_120f_end
+quern_image_cross_entropy_f16_full__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_f16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_bf16_full)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_120f, quern_image_cross_entropy_bf16_full__sm_120f_end
+quern_image_cross_entropy_bf16_full__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_bf16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_100f, quern_image_cross_entropy_f32_rows__sm_100f_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_100f, quern_image_cross_entropy_f32_rows__sm_100f_end
+quern_image_cross_entropy_f32_rows__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_100f, quern_image_cross_entropy_f16_rows__sm_100f_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_100f, quern_image_cross_entropy_f16_rows__sm_100f_end
+quern_image_cross_entropy_f16_rows__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_100f, quern_image_cross_entropy_bf16_rows__sm_100f_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_100f, quern_image_cross_entropy_bf16_rows__sm_100f_end
+quern_image_cross_entropy_bf16_rows__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_100f_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_100f, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_100f, quern_image_cross_entropy_f32__sm_100f_end
@@ -97,17 +163,6 @@ quern_image_cross_entropy_f32__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_100f_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_100f, cross_entropy_f32_full)
-    .balign 64
-    .global quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end
-    .hidden quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end
-quern_image_cross_entropy_f32_full__sm_100f:
-#if QUERN_HAS_NVCC
-    .incbin "sm_100f/cross_entropy_f32_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f32_full__sm_100f_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_100f, cross_entropy_f16)
     .balign 64
@@ -120,17 +175,6 @@ quern_image_cross_entropy_f16__sm_100f:
     .byte 0
 quern_image_cross_entropy_f16__sm_100f_end = . - 1
 #endif
-#if QUERN_SELECTED(sm_100f, cross_entropy_f16_full)
-    .balign 64
-    .global quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end
-    .hidden quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end
-quern_image_cross_entropy_f16_full__sm_100f:
-#if QUERN_HAS_NVCC
-    .incbin "sm_100f/cross_entropy_f16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f16_full__sm_100f_end = . - 1
-#endif
 #if QUERN_SELECTED(sm_100f, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_100f, quern_image_cross_entropy_bf16__sm_100f_end
@@ -141,17 +185,6 @@ quern_image_cross_entropy_bf16__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_100f_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_100f, cross_entropy_bf16_full)
-    .balign 64
-    .global quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end
-    .hidden quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end
-quern_image_cross_entropy_bf16_full__sm_100f:
-#if QUERN_HAS_NVCC
-    .incbin "sm_100f/cross_entropy_bf16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_bf16_full__sm_100f_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_100f, cross_entropy_stages)
     .balign 64
@@ -164,6 +197,72 @@ quern_image_cross_entropy_stages__sm_100f:
     .byte 0
 quern_image_cross_entropy_stages__sm_100f_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f32_full)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end
+    .hidden quern_image_cross_entropy_f32_full__sm_100f, quern_image_cross_entropy_f32_full__sm_100f_end
+quern_image_cross_entropy_f32_full__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_f32_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f16_full)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end
+    .hidden quern_image_cross_entropy_f16_full__sm_100f, quern_image_cross_entropy_f16_full__sm_100f_end
+quern_image_cross_entropy_f16_full__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_f16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_bf16_full)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_100f, quern_image_cross_entropy_bf16_full__sm_100f_end
+quern_image_cross_entropy_bf16_full__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_bf16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_90a, quern_image_cross_entropy_f32_rows__sm_90a_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_90a, quern_image_cross_entropy_f32_rows__sm_90a_end
+quern_image_cross_entropy_f32_rows__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_90a, quern_image_cross_entropy_f16_rows__sm_90a_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_90a, quern_image_cross_entropy_f16_rows__sm_90a_end
+quern_image_cross_entropy_f16_rows__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_90a, quern_image_cross_entropy_bf16_rows__sm_90a_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_90a, quern_image_cross_entropy_bf16_rows__sm_90a_end
+quern_image_cross_entropy_bf16_rows__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_90a_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_90a, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end
@@ -174,17 +273,6 @@ quern_image_cross_entropy_f32__sm_90a:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_90a_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_90a, cross_entropy_f32_full)
-    .balign 64
-    .global quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end
-    .hidden quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end
-quern_image_cross_entropy_f32_full__sm_90a:
-#if QUERN_HAS_NVCC
-    .incbin "sm_90a/cross_entropy_f32_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f32_full__sm_90a_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_90a, cross_entropy_f16)
     .balign 64
@@ -197,17 +285,6 @@ quern_image_cross_entropy_f16__sm_90a:
     .byte 0
 quern_image_cross_entropy_f16__sm_90a_end = . - 1
 #endif
-#if QUERN_SELECTED(sm_90a, cross_entropy_f16_full)
-    .balign 64
-    .global quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end
-    .hidden quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end
-quern_image_cross_entropy_f16_full__sm_90a:
-#if QUERN_HAS_NVCC
-    .incbin "sm_90a/cross_entropy_f16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f16_full__sm_90a_end = . - 1
-#endif
 #if QUERN_SELECTED(sm_90a, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_90a, quern_image_cross_entropy_bf16__sm_90a_end
@@ -218,17 +295,6 @@ quern_image_cross_entropy_bf16__sm_90a:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_90a_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_90a, cross_entropy_bf16_full)
-    .balign 64
-    .global quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end
-    .hidden quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end
-quern_image_cross_entropy_bf16_full__sm_90a:
-#if QUERN_HAS_NVCC
-    .incbin "sm_90a/cross_entropy_bf16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_bf16_full__sm_90a_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_90a, cross_entropy_stages)
     .balign 64
@@ -241,6 +307,72 @@ quern_image_cross_entropy_stages__sm_90a:
     .byte 0
 quern_image_cross_entropy_stages__sm_90a_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f32_full)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end
+    .hidden quern_image_cross_entropy_f32_full__sm_90a, quern_image_cross_entropy_f32_full__sm_90a_end
+quern_image_cross_entropy_f32_full__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_f32_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f16_full)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end
+    .hidden quern_image_cross_entropy_f16_full__sm_90a, quern_image_cross_entropy_f16_full__sm_90a_end
+quern_image_cross_entropy_f16_full__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_f16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_bf16_full)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_90a, quern_image_cross_entropy_bf16_full__sm_90a_end
+quern_image_cross_entropy_bf16_full__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_bf16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_89, quern_image_cross_entropy_f32_rows__sm_89_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_89, quern_image_cross_entropy_f32_rows__sm_89_end
+quern_image_cross_entropy_f32_rows__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_89, quern_image_cross_entropy_f16_rows__sm_89_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_89, quern_image_cross_entropy_f16_rows__sm_89_end
+quern_image_cross_entropy_f16_rows__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_89, quern_image_cross_entropy_bf16_rows__sm_89_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_89, quern_image_cross_entropy_bf16_rows__sm_89_end
+quern_image_cross_entropy_bf16_rows__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_89_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_89, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_89, quern_image_cross_entropy_f32__sm_89_end
@@ -251,17 +383,6 @@ quern_image_cross_entropy_f32__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_89_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_89, cross_entropy_f32_full)
-    .balign 64
-    .global quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end
-    .hidden quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end
-quern_image_cross_entropy_f32_full__sm_89:
-#if QUERN_HAS_NVCC
-    .incbin "sm_89/cross_entropy_f32_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f32_full__sm_89_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_89, cross_entropy_f16)
     .balign 64
@@ -274,17 +395,6 @@ quern_image_cross_entropy_f16__sm_89:
     .byte 0
 quern_image_cross_entropy_f16__sm_89_end = . - 1
 #endif
-#if QUERN_SELECTED(sm_89, cross_entropy_f16_full)
-    .balign 64
-    .global quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end
-    .hidden quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end
-quern_image_cross_entropy_f16_full__sm_89:
-#if QUERN_HAS_NVCC
-    .incbin "sm_89/cross_entropy_f16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f16_full__sm_89_end = . - 1
-#endif
 #if QUERN_SELECTED(sm_89, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_89, quern_image_cross_entropy_bf16__sm_89_end
@@ -295,17 +405,6 @@ quern_image_cross_entropy_bf16__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_89_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_89, cross_entropy_bf16_full)
-    .balign 64
-    .global quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end
-    .hidden quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end
-quern_image_cross_entropy_bf16_full__sm_89:
-#if QUERN_HAS_NVCC
-    .incbin "sm_89/cross_entropy_bf16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_bf16_full__sm_89_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_89, cross_entropy_stages)
     .balign 64
@@ -318,6 +417,72 @@ quern_image_cross_entropy_stages__sm_89:
     .byte 0
 quern_image_cross_entropy_stages__sm_89_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f32_full)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end
+    .hidden quern_image_cross_entropy_f32_full__sm_89, quern_image_cross_entropy_f32_full__sm_89_end
+quern_image_cross_entropy_f32_full__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f32_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f16_full)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end
+    .hidden quern_image_cross_entropy_f16_full__sm_89, quern_image_cross_entropy_f16_full__sm_89_end
+quern_image_cross_entropy_f16_full__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_bf16_full)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_89, quern_image_cross_entropy_bf16_full__sm_89_end
+quern_image_cross_entropy_bf16_full__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_bf16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_86, quern_image_cross_entropy_f32_rows__sm_86_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_86, quern_image_cross_entropy_f32_rows__sm_86_end
+quern_image_cross_entropy_f32_rows__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_86, quern_image_cross_entropy_f16_rows__sm_86_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_86, quern_image_cross_entropy_f16_rows__sm_86_end
+quern_image_cross_entropy_f16_rows__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_86, quern_image_cross_entropy_bf16_rows__sm_86_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_86, quern_image_cross_entropy_bf16_rows__sm_86_end
+quern_image_cross_entropy_bf16_rows__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_86_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_86, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end
@@ -328,17 +493,6 @@ quern_image_cross_entropy_f32__sm_86:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_86_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_86, cross_entropy_f32_full)
-    .balign 64
-    .global quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end
-    .hidden quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end
-quern_image_cross_entropy_f32_full__sm_86:
-#if QUERN_HAS_NVCC
-    .incbin "sm_86/cross_entropy_f32_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f32_full__sm_86_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_86, cross_entropy_f16)
     .balign 64
@@ -351,17 +505,6 @@ quern_image_cross_entropy_f16__sm_86:
     .byte 0
 quern_image_cross_entropy_f16__sm_86_end = . - 1
 #endif
-#if QUERN_SELECTED(sm_86, cross_entropy_f16_full)
-    .balign 64
-    .global quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end
-    .hidden quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end
-quern_image_cross_entropy_f16_full__sm_86:
-#if QUERN_HAS_NVCC
-    .incbin "sm_86/cross_entropy_f16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f16_full__sm_86_end = . - 1
-#endif
 #if QUERN_SELECTED(sm_86, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_86, quern_image_cross_entropy_bf16__sm_86_end
@@ -372,17 +515,6 @@ quern_image_cross_entropy_bf16__sm_86:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_86_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_86, cross_entropy_bf16_full)
-    .balign 64
-    .global quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end
-    .hidden quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end
-quern_image_cross_entropy_bf16_full__sm_86:
-#if QUERN_HAS_NVCC
-    .incbin "sm_86/cross_entropy_bf16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_bf16_full__sm_86_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_86, cross_entropy_stages)
     .balign 64
@@ -395,6 +527,72 @@ quern_image_cross_entropy_stages__sm_86:
     .byte 0
 quern_image_cross_entropy_stages__sm_86_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f32_full)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end
+    .hidden quern_image_cross_entropy_f32_full__sm_86, quern_image_cross_entropy_f32_full__sm_86_end
+quern_image_cross_entropy_f32_full__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f32_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f16_full)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end
+    .hidden quern_image_cross_entropy_f16_full__sm_86, quern_image_cross_entropy_f16_full__sm_86_end
+quern_image_cross_entropy_f16_full__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_bf16_full)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_86, quern_image_cross_entropy_bf16_full__sm_86_end
+quern_image_cross_entropy_bf16_full__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_bf16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_80, quern_image_cross_entropy_f32_rows__sm_80_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_80, quern_image_cross_entropy_f32_rows__sm_80_end
+quern_image_cross_entropy_f32_rows__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_80, quern_image_cross_entropy_f16_rows__sm_80_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_80, quern_image_cross_entropy_f16_rows__sm_80_end
+quern_image_cross_entropy_f16_rows__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_80, quern_image_cross_entropy_bf16_rows__sm_80_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_80, quern_image_cross_entropy_bf16_rows__sm_80_end
+quern_image_cross_entropy_bf16_rows__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_80_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_80, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_80, quern_image_cross_entropy_f32__sm_80_end
@@ -405,17 +603,6 @@ quern_image_cross_entropy_f32__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_80_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_80, cross_entropy_f32_full)
-    .balign 64
-    .global quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end
-    .hidden quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end
-quern_image_cross_entropy_f32_full__sm_80:
-#if QUERN_HAS_NVCC
-    .incbin "sm_80/cross_entropy_f32_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f32_full__sm_80_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_80, cross_entropy_f16)
     .balign 64
@@ -428,17 +615,6 @@ quern_image_cross_entropy_f16__sm_80:
     .byte 0
 quern_image_cross_entropy_f16__sm_80_end = . - 1
 #endif
-#if QUERN_SELECTED(sm_80, cross_entropy_f16_full)
-    .balign 64
-    .global quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end
-    .hidden quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end
-quern_image_cross_entropy_f16_full__sm_80:
-#if QUERN_HAS_NVCC
-    .incbin "sm_80/cross_entropy_f16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f16_full__sm_80_end = . - 1
-#endif
 #if QUERN_SELECTED(sm_80, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_80, quern_image_cross_entropy_bf16__sm_80_end
@@ -449,17 +625,6 @@ quern_image_cross_entropy_bf16__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_80_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_80, cross_entropy_bf16_full)
-    .balign 64
-    .global quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end
-    .hidden quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end
-quern_image_cross_entropy_bf16_full__sm_80:
-#if QUERN_HAS_NVCC
-    .incbin "sm_80/cross_entropy_bf16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_bf16_full__sm_80_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_80, cross_entropy_stages)
     .balign 64
@@ -472,6 +637,72 @@ quern_image_cross_entropy_stages__sm_80:
     .byte 0
 quern_image_cross_entropy_stages__sm_80_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f32_full)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end
+    .hidden quern_image_cross_entropy_f32_full__sm_80, quern_image_cross_entropy_f32_full__sm_80_end
+quern_image_cross_entropy_f32_full__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f32_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f16_full)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end
+    .hidden quern_image_cross_entropy_f16_full__sm_80, quern_image_cross_entropy_f16_full__sm_80_end
+quern_image_cross_entropy_f16_full__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_bf16_full)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_80, quern_image_cross_entropy_bf16_full__sm_80_end
+quern_image_cross_entropy_bf16_full__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_bf16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__sm_75, quern_image_cross_entropy_f32_rows__sm_75_end
+    .hidden quern_image_cross_entropy_f32_rows__sm_75, quern_image_cross_entropy_f32_rows__sm_75_end
+quern_image_cross_entropy_f32_rows__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__sm_75, quern_image_cross_entropy_f16_rows__sm_75_end
+    .hidden quern_image_cross_entropy_f16_rows__sm_75, quern_image_cross_entropy_f16_rows__sm_75_end
+quern_image_cross_entropy_f16_rows__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__sm_75, quern_image_cross_entropy_bf16_rows__sm_75_end
+    .hidden quern_image_cross_entropy_bf16_rows__sm_75, quern_image_cross_entropy_bf16_rows__sm_75_end
+quern_image_cross_entropy_bf16_rows__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__sm_75_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_75, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end
@@ -482,17 +713,6 @@ quern_image_cross_entropy_f32__sm_75:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__sm_75_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_75, cross_entropy_f32_full)
-    .balign 64
-    .global quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end
-    .hidden quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end
-quern_image_cross_entropy_f32_full__sm_75:
-#if QUERN_HAS_NVCC
-    .incbin "sm_75/cross_entropy_f32_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f32_full__sm_75_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_75, cross_entropy_f16)
     .balign 64
@@ -505,17 +725,6 @@ quern_image_cross_entropy_f16__sm_75:
     .byte 0
 quern_image_cross_entropy_f16__sm_75_end = . - 1
 #endif
-#if QUERN_SELECTED(sm_75, cross_entropy_f16_full)
-    .balign 64
-    .global quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end
-    .hidden quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end
-quern_image_cross_entropy_f16_full__sm_75:
-#if QUERN_HAS_NVCC
-    .incbin "sm_75/cross_entropy_f16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f16_full__sm_75_end = . - 1
-#endif
 #if QUERN_SELECTED(sm_75, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__sm_75, quern_image_cross_entropy_bf16__sm_75_end
@@ -526,17 +735,6 @@ quern_image_cross_entropy_bf16__sm_75:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16__sm_75_end = . - 1
-#endif
-#if QUERN_SELECTED(sm_75, cross_entropy_bf16_full)
-    .balign 64
-    .global quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end
-    .hidden quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end
-quern_image_cross_entropy_bf16_full__sm_75:
-#if QUERN_HAS_NVCC
-    .incbin "sm_75/cross_entropy_bf16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_bf16_full__sm_75_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_75, cross_entropy_stages)
     .balign 64
@@ -549,6 +747,72 @@ quern_image_cross_entropy_stages__sm_75:
     .byte 0
 quern_image_cross_entropy_stages__sm_75_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f32_full)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end
+    .hidden quern_image_cross_entropy_f32_full__sm_75, quern_image_cross_entropy_f32_full__sm_75_end
+quern_image_cross_entropy_f32_full__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f32_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f16_full)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end
+    .hidden quern_image_cross_entropy_f16_full__sm_75, quern_image_cross_entropy_f16_full__sm_75_end
+quern_image_cross_entropy_f16_full__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_bf16_full)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end
+    .hidden quern_image_cross_entropy_bf16_full__sm_75, quern_image_cross_entropy_bf16_full__sm_75_end
+quern_image_cross_entropy_bf16_full__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_bf16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f32_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_rows__compute_90, quern_image_cross_entropy_f32_rows__compute_90_end
+    .hidden quern_image_cross_entropy_f32_rows__compute_90, quern_image_cross_entropy_f32_rows__compute_90_end
+quern_image_cross_entropy_f32_rows__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_f32_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_rows__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_rows__compute_90, quern_image_cross_entropy_f16_rows__compute_90_end
+    .hidden quern_image_cross_entropy_f16_rows__compute_90, quern_image_cross_entropy_f16_rows__compute_90_end
+quern_image_cross_entropy_f16_rows__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_f16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_rows__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_bf16_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_rows__compute_90, quern_image_cross_entropy_bf16_rows__compute_90_end
+    .hidden quern_image_cross_entropy_bf16_rows__compute_90, quern_image_cross_entropy_bf16_rows__compute_90_end
+quern_image_cross_entropy_bf16_rows__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_bf16_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_rows__compute_90_end = . - 1
+#endif
 #if QUERN_SELECTED(compute_90, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__compute_90, quern_image_cross_entropy_f32__compute_90_end
@@ -559,17 +823,6 @@ quern_image_cross_entropy_f32__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_f32__compute_90_end = . - 1
-#endif
-#if QUERN_SELECTED(compute_90, cross_entropy_f32_full)
-    .balign 64
-    .global quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end
-    .hidden quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end
-quern_image_cross_entropy_f32_full__compute_90:
-#if QUERN_HAS_NVCC
-    .incbin "compute_90/cross_entropy_f32_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f32_full__compute_90_end = . - 1
 #endif
 #if QUERN_SELECTED(compute_90, cross_entropy_f16)
     .balign 64
@@ -582,17 +835,6 @@ quern_image_cross_entropy_f16__compute_90:
     .byte 0
 quern_image_cross_entropy_f16__compute_90_end = . - 1
 #endif
-#if QUERN_SELECTED(compute_90, cross_entropy_f16_full)
-    .balign 64
-    .global quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end
-    .hidden quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end
-quern_image_cross_entropy_f16_full__compute_90:
-#if QUERN_HAS_NVCC
-    .incbin "compute_90/cross_entropy_f16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_f16_full__compute_90_end = . - 1
-#endif
 #if QUERN_SELECTED(compute_90, cross_entropy_bf16)
     .balign 64
     .global quern_image_cross_entropy_bf16__compute_90, quern_image_cross_entropy_bf16__compute_90_end
@@ -604,17 +846,6 @@ quern_image_cross_entropy_bf16__compute_90:
     .byte 0
 quern_image_cross_entropy_bf16__compute_90_end = . - 1
 #endif
-#if QUERN_SELECTED(compute_90, cross_entropy_bf16_full)
-    .balign 64
-    .global quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end
-    .hidden quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end
-quern_image_cross_entropy_bf16_full__compute_90:
-#if QUERN_HAS_NVCC
-    .incbin "compute_90/cross_entropy_bf16_full.fatbin"
-#endif
-    .byte 0
-quern_image_cross_entropy_bf16_full__compute_90_end = . - 1
-#endif
 #if QUERN_SELECTED(compute_90, cross_entropy_stages)
     .balign 64
     .global quern_image_cross_entropy_stages__compute_90, quern_image_cross_entropy_stages__compute_90_end
@@ -625,5 +856,38 @@ quern_image_cross_entropy_stages__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_stages__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f32_full)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end
+    .hidden quern_image_cross_entropy_f32_full__compute_90, quern_image_cross_entropy_f32_full__compute_90_end
+quern_image_cross_entropy_f32_full__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_f32_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f16_full)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end
+    .hidden quern_image_cross_entropy_f16_full__compute_90, quern_image_cross_entropy_f16_full__compute_90_end
+quern_image_cross_entropy_f16_full__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_f16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_bf16_full)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end
+    .hidden quern_image_cross_entropy_bf16_full__compute_90, quern_image_cross_entropy_bf16_full__compute_90_end
+quern_image_cross_entropy_bf16_full__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_bf16_full.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full__compute_90_end = . - 1
 #endif
     .section .note.GNU-stack, "", @progbits

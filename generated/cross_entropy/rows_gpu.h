@@ -5,20 +5,56 @@
  *
  * Rendered by gen/ from templates/build/rows_gpu.h.j2; do not edit.
  */
+#if SELECTED(cross_entropy_f32_rows)
+UNIT(cross_entropy_f32_rows)
+ROW(cross_entropy_f32_rows, cross_entropy_f32_resident, (QUERN_F32), QUERN_STAGE_ROWS, 0,
+    BY_TARGET(202016, 464160, 464160, 25252, 25252, 41636, 16292, 202016), 128, 4, 4, 0, 368, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8))
+#endif
+#if SELECTED(cross_entropy_f16_rows)
+UNIT(cross_entropy_f16_rows)
+ROW(cross_entropy_f16_rows, cross_entropy_f16_resident, (QUERN_F16), QUERN_STAGE_ROWS, 0,
+    BY_TARGET(404032, 928320, 928320, 50504, 50504, 83272, 32584, 404032), 128, 8, 2, 0, 368, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8))
+#endif
+#if SELECTED(cross_entropy_bf16_rows)
+UNIT(cross_entropy_bf16_rows)
+ROW(cross_entropy_bf16_rows, cross_entropy_bf16_resident, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
+    BY_TARGET(404032, 928320, 928320, 50504, 50504, 83272, 32584, 404032), 128, 8, 2, 0, 368, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8))
+#endif
 #if SELECTED(cross_entropy_f32)
 UNIT(cross_entropy_f32)
-ROW(cross_entropy_f32, cross_entropy_f32_resident, (QUERN_F32), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(24992, 57424, 57424, 24992, 24992, 41208, 16200, 24992), 512, 0, 4, 336, 64, 0)
-#if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
-ROW(cross_entropy_f32, cross_entropy_f32_cluster, (QUERN_F32), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(196608, 458752, 458752, 0, 0, 0, 0, 196608), 512, 0, 0, 33104, 64, 8)
-#endif
 ROW(cross_entropy_f32, cross_entropy_f32_streamed, (QUERN_F32), QUERN_STAGE_ROWS, 0,
     INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
 ROW(cross_entropy_f32, cross_entropy_f32_stats, (QUERN_F32), QUERN_STAGE_STATS, 0,
     INT64_MAX, 512, 0, 0, 0, 400, 0)
 ROW(cross_entropy_f32, cross_entropy_f32_gradient, (QUERN_F32), QUERN_STAGE_GRADIENT, 0,
     INT64_MAX, 512, 0, 0, 0, 0, 0)
+#endif
+#if SELECTED(cross_entropy_f16)
+UNIT(cross_entropy_f16)
+ROW(cross_entropy_f16, cross_entropy_f16_streamed, (QUERN_F16), QUERN_STAGE_ROWS, 0,
+    INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
+ROW(cross_entropy_f16, cross_entropy_f16_stats, (QUERN_F16), QUERN_STAGE_STATS, 0,
+    INT64_MAX, 512, 0, 0, 0, 400, 0)
+ROW(cross_entropy_f16, cross_entropy_f16_gradient, (QUERN_F16), QUERN_STAGE_GRADIENT, 0,
+    INT64_MAX, 512, 0, 0, 0, 0, 0)
+#endif
+#if SELECTED(cross_entropy_bf16)
+UNIT(cross_entropy_bf16)
+ROW(cross_entropy_bf16, cross_entropy_bf16_streamed, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
+    INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
+ROW(cross_entropy_bf16, cross_entropy_bf16_stats, (QUERN_BF16), QUERN_STAGE_STATS, 0,
+    INT64_MAX, 512, 0, 0, 0, 400, 0)
+ROW(cross_entropy_bf16, cross_entropy_bf16_gradient, (QUERN_BF16), QUERN_STAGE_GRADIENT, 0,
+    INT64_MAX, 512, 0, 0, 0, 0, 0)
+#endif
+#if SELECTED(cross_entropy_stages)
+UNIT(cross_entropy_stages)
+ROW(cross_entropy_stages, cross_entropy_combine, (QUERN_NO_DTYPE), QUERN_STAGE_COMBINE, 0,
+    INT64_MAX, 256, 0, 0, 0, 0, 0)
+ROW(cross_entropy_stages, cross_entropy_labels, (QUERN_NO_DTYPE), QUERN_STAGE_LABELS, 0,
+    INT64_MAX, 1024, 0, 0, 0, 0, 0)
+ROW(cross_entropy_stages, cross_entropy_reduce, (QUERN_NO_DTYPE), QUERN_STAGE_REDUCE, 0,
+    INT64_MAX, 1024, 0, 0, 0, 0, 0)
 #endif
 #if SELECTED(cross_entropy_f32_full)
 UNIT(cross_entropy_f32_full)
@@ -33,21 +69,6 @@ ROW(cross_entropy_f32_full, cross_entropy_f32_streamed_full, (QUERN_F32), QUERN_
 ROW(cross_entropy_f32_full, cross_entropy_f32_stats_full, (QUERN_F32), QUERN_STAGE_STATS, 1,
     INT64_MAX, 512, 0, 0, 0, 784, 0)
 ROW(cross_entropy_f32_full, cross_entropy_f32_gradient_full, (QUERN_F32), QUERN_STAGE_GRADIENT, 1,
-    INT64_MAX, 512, 0, 0, 0, 0, 0)
-#endif
-#if SELECTED(cross_entropy_f16)
-UNIT(cross_entropy_f16)
-ROW(cross_entropy_f16, cross_entropy_f16_resident, (QUERN_F16), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(49984, 114848, 114848, 49984, 49984, 82416, 32400, 49984), 512, 0, 2, 336, 64, 0)
-#if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
-ROW(cross_entropy_f16, cross_entropy_f16_cluster, (QUERN_F16), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(393216, 917504, 917504, 0, 0, 0, 0, 393216), 512, 0, 0, 33104, 64, 8)
-#endif
-ROW(cross_entropy_f16, cross_entropy_f16_streamed, (QUERN_F16), QUERN_STAGE_ROWS, 0,
-    INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
-ROW(cross_entropy_f16, cross_entropy_f16_stats, (QUERN_F16), QUERN_STAGE_STATS, 0,
-    INT64_MAX, 512, 0, 0, 0, 400, 0)
-ROW(cross_entropy_f16, cross_entropy_f16_gradient, (QUERN_F16), QUERN_STAGE_GRADIENT, 0,
     INT64_MAX, 512, 0, 0, 0, 0, 0)
 #endif
 #if SELECTED(cross_entropy_f16_full)
@@ -65,21 +86,6 @@ ROW(cross_entropy_f16_full, cross_entropy_f16_stats_full, (QUERN_F16), QUERN_STA
 ROW(cross_entropy_f16_full, cross_entropy_f16_gradient_full, (QUERN_F16), QUERN_STAGE_GRADIENT, 1,
     INT64_MAX, 512, 0, 0, 0, 0, 0)
 #endif
-#if SELECTED(cross_entropy_bf16)
-UNIT(cross_entropy_bf16)
-ROW(cross_entropy_bf16, cross_entropy_bf16_resident, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(49984, 114848, 114848, 49984, 49984, 82416, 32400, 49984), 512, 0, 2, 336, 64, 0)
-#if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
-ROW(cross_entropy_bf16, cross_entropy_bf16_cluster, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
-    BY_TARGET(393216, 917504, 917504, 0, 0, 0, 0, 393216), 512, 0, 0, 33104, 64, 8)
-#endif
-ROW(cross_entropy_bf16, cross_entropy_bf16_streamed, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
-    INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
-ROW(cross_entropy_bf16, cross_entropy_bf16_stats, (QUERN_BF16), QUERN_STAGE_STATS, 0,
-    INT64_MAX, 512, 0, 0, 0, 400, 0)
-ROW(cross_entropy_bf16, cross_entropy_bf16_gradient, (QUERN_BF16), QUERN_STAGE_GRADIENT, 0,
-    INT64_MAX, 512, 0, 0, 0, 0, 0)
-#endif
 #if SELECTED(cross_entropy_bf16_full)
 UNIT(cross_entropy_bf16_full)
 ROW(cross_entropy_bf16_full, cross_entropy_bf16_resident_full, (QUERN_BF16), QUERN_STAGE_ROWS, 1,
@@ -94,13 +100,4 @@ ROW(cross_entropy_bf16_full, cross_entropy_bf16_stats_full, (QUERN_BF16), QUERN_
     INT64_MAX, 512, 0, 0, 0, 784, 0)
 ROW(cross_entropy_bf16_full, cross_entropy_bf16_gradient_full, (QUERN_BF16), QUERN_STAGE_GRADIENT, 1,
     INT64_MAX, 512, 0, 0, 0, 0, 0)
-#endif
-#if SELECTED(cross_entropy_stages)
-UNIT(cross_entropy_stages)
-ROW(cross_entropy_stages, cross_entropy_combine, (QUERN_NO_DTYPE), QUERN_STAGE_COMBINE, 0,
-    INT64_MAX, 256, 0, 0, 0, 0, 0)
-ROW(cross_entropy_stages, cross_entropy_labels, (QUERN_NO_DTYPE), QUERN_STAGE_LABELS, 0,
-    INT64_MAX, 1024, 0, 0, 0, 0, 0)
-ROW(cross_entropy_stages, cross_entropy_reduce, (QUERN_NO_DTYPE), QUERN_STAGE_REDUCE, 0,
-    INT64_MAX, 1024, 0, 0, 0, 0, 0)
 #endif

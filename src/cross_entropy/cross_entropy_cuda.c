@@ -45,10 +45,16 @@ static quern_status add(struct launches *launches, const struct quern_cross_entr
 
 /* ---- rows ---- */
 
-/* The fewest blocks that hold all parts in this much shared memory each; 0: a full cluster is too small. */
-static int64_t fewest_blocks(const struct quern_kernel *kernel, int64_t parts, int64_t shared_bytes) {
-    for (int64_t blocks = 2; blocks <= kernel->cuda.cluster; blocks *= 2)
-        if (quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(parts, blocks)) <= shared_bytes) return blocks;
+/* The shared memory of each of the blocks that share a row. */
+static int64_t shared_of_each(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel, int64_t blocks) {
+    if (kernel->cuda.elements) return quern_cross_entropy_share_bytes(kernel, call->problem.vocab, blocks);
+    return quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(call->problem.part_count, blocks));
+}
+
+/* The fewest blocks that hold a row in this much shared memory each; 0: a full cluster is too small. */
+static int64_t fewest_blocks(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel, int64_t shared_bytes) {
+    for (int64_t blocks = kernel->cuda.elements ? 1 : 2; blocks <= kernel->cuda.cluster; blocks *= 2)
+        if (shared_of_each(call, kernel, blocks) <= shared_bytes) return blocks;
     return 0;
 }
 
@@ -59,8 +65,15 @@ enum { RESERVED_SHARED_BYTES = 1024 };
 static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel) {
     if (!kernel->cuda.cluster) return 1;
     const int64_t alone = call->device->shared_bytes, paired = (alone + RESERVED_SHARED_BYTES) / 2 - RESERVED_SHARED_BYTES;
-    const int64_t blocks = fewest_blocks(kernel, call->problem.part_count, paired);
-    return blocks ? blocks : fewest_blocks(kernel, call->problem.part_count, alone);
+    const int64_t blocks = fewest_blocks(call, kernel, paired);
+    return blocks ? blocks : fewest_blocks(call, kernel, alone);
+}
+
+/* The rows, or the clusters' worth of them, that the device works on at once: blocks that take turns need not be more. */
+static int64_t rows_at_once(const struct quern_cross_entropy_call *call, int64_t cluster, int64_t shared) {
+    const int64_t all = call->device->shared_bytes + RESERVED_SHARED_BYTES, fit = all / (shared + RESERVED_SHARED_BYTES);
+    const int64_t blocks = call->device->multiprocessors * (fit < QUERN_MOST_BLOCKS_OF_ROWS ? fit : QUERN_MOST_BLOCKS_OF_ROWS);
+    return blocks > cluster ? blocks / cluster : 1;
 }
 
 static quern_status add_rows(struct launches *launches, const struct quern_cross_entropy_call *call) {
@@ -69,9 +82,16 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
     if (place == launches->count) return status;
     struct launch *launch = &launches->list[place];
     launch->cluster = blocks_per_row(call, launch->ready->kernel);
+    const struct quern_kernel *kernel = launch->ready->kernel;
+    if (kernel->cuda.elements) {
+        launch->shared = (size_t)shared_of_each(call, kernel, launch->cluster);
+        const int64_t most = rows_at_once(call, launch->cluster, (int64_t)launch->shared);
+        launch->blocks = launch->blocks < most ? launch->blocks : most;
+    } else {
+        const int64_t parts = quern_divide_up(call->problem.part_count, launch->cluster);
+        launch->shared = (size_t)quern_cross_entropy_shared_bytes(kernel, call->problem.vocab, parts);
+    }
     launch->blocks *= launch->cluster;
-    const int64_t parts = quern_divide_up(call->problem.part_count, launch->cluster);
-    launch->shared = (size_t)quern_cross_entropy_shared_bytes(launch->ready->kernel, call->problem.vocab, parts);
     return status;
 }
 
@@ -116,6 +136,7 @@ static quern_status is_better_split(const struct quern_cross_entropy_call *call,
     *split = false;
     if (call->problem.part_count < 2) return QUERN_OK;
     quern_status status = quern_cross_entropy_select(call, QUERN_STAGE_ROWS, &rows);
+    if (status == QUERN_OK && rows->kernel->cuda.elements) return QUERN_OK;  /* a row has the same bits among few and many */
     if (status == QUERN_OK) status = quern_cross_entropy_select(call, QUERN_STAGE_STATS, &stats);
     if (status != QUERN_OK || !quern_is_named(call->device, stats->kernel)) return status;
     *split = call->problem.rows < quern_divide_up(call->device->multiprocessors, 2 * blocks_per_row(call, rows->kernel));

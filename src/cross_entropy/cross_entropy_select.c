@@ -26,6 +26,19 @@ int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int6
     return kernel->cuda.shared_per_column * columns + kernel->cuda.shared_per_part * parts + kernel->cuda.shared_fixed;
 }
 
+int64_t quern_cross_entropy_share_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t blocks) {
+    const int64_t vector = kernel->cuda.elements, each = quern_divide_up(quern_divide_up(columns, vector), blocks) * vector;
+    return quern_cross_entropy_shared_bytes(kernel, each, 0);
+}
+
+/* The shared memory of each block if as many as possible share a row; 0 if the kernel keeps no row. */
+static int64_t needed_bytes(const struct quern_kernel *kernel, const struct request *request) {
+    const int64_t cluster = kernel->cuda.cluster;
+    if (kernel->cuda.elements) return quern_cross_entropy_share_bytes(kernel, request->vocab, cluster ? cluster : 1);
+    if (cluster) return quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(request->parts, cluster));
+    return kernel->cuda.shared_per_column ? quern_cross_entropy_shared_bytes(kernel, request->vocab, request->parts) : 0;
+}
+
 static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
     const struct request *request = context;
     struct quern_text unused = quern_text_begin(NULL, 0);
@@ -49,21 +62,16 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
                        (long long)request->vocab);
         return true;
     }
-    const int64_t cluster = kernel->cuda.cluster;
-    if (kernel->cuda.shared_per_column
-        && quern_cross_entropy_shared_bytes(kernel, request->vocab, request->parts) > request->shared_bytes) {
-        quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
-                       (long long)request->shared_bytes, (long long)request->vocab);
-        return true;
-    }
-    if (cluster
-        && quern_cross_entropy_shared_bytes(kernel, 0, (request->parts + cluster - 1) / cluster) > request->shared_bytes) {
+    if (needed_bytes(kernel, request) <= request->shared_bytes) return false;
+    if (kernel->cuda.cluster) {
         quern_text_add(
             why, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
-            (long long)cluster, (long long)request->shared_bytes, (long long)request->vocab);
-        return true;
+            (long long)kernel->cuda.cluster, (long long)request->shared_bytes, (long long)request->vocab);
+    } else {
+        quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
+                       (long long)request->shared_bytes, (long long)request->vocab);
     }
-    return false;
+    return true;
 }
 
 /* Stages that touch no logits have one kernel for all types. */

@@ -121,12 +121,13 @@ struct quern_kernel {
         const unsigned char *image;   /* a fatbin with code for this target only; empty when the library was built without nvcc */
         const unsigned char *image_end;
         uint32_t threads;             /* per block */
-        uint32_t elements;            /* Adam, except the combine task: elements of a tile, the work item of one warp */
-        uint32_t shared_per_column;   /* cross-entropy: dynamic shared memory is this times vocab, ... */
-        uint32_t shared_per_part;     /* ... plus this times the parts that the block keeps, ... */
+        uint32_t elements;            /* Adam, except the combine task: elements of a tile, the work item of one warp.
+                                         Cross-entropy: columns of a vector, in which blocks share a row that they take in
+                                         turns; 0: they share it in parts, and each row has blocks of its own */
+        uint32_t shared_per_column;   /* cross-entropy: dynamic shared memory is this times the columns that the block keeps, ... */
+        uint32_t shared_per_part;     /* ... plus this times the parts that it keeps, ... */
         uint32_t shared_fixed;        /* ... plus this */
-        uint32_t cluster;             /* cross-entropy: at most this many blocks of a cluster share a row, each with whole parts
-                                         of it in dynamic shared memory; 0: one block per row */
+        uint32_t cluster;             /* cross-entropy: at most this many blocks of a cluster share a row; 0: one block per row */
     } cuda;
 };
 

@@ -69,6 +69,9 @@ struct quern_cross_entropy_problem {
  */
 enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
 
+/* The most blocks of a kernel that takes rows in turns that a multiprocessor holds: its registers are limited to that. */
+enum { QUERN_MOST_BLOCKS_OF_ROWS = 5 };
+
 /*
  * Scratch of one CPU worker, for one row: the exponentials as fp32, the slopes of the softcap if there is one, and the origin of
  * each piece's exponentials as a double.  A piece is a block of columns without the label's column.  The label splits its block

@@ -11,7 +11,7 @@ kept=$folder/$key.${out##*.}
 exec 9>"$folder/$key.lock"
 flock 9
 if [ ! -e "$kept" ]; then
-    find "$folder" -type f -mtime +7 -delete
+    find "$folder" -ignore_readdir_race -type f -mtime +7 -delete  # others delete and rename at the same time
     "$@" "$in" -o "$kept.new.${out##*.}"
     mv "$kept.new.${out##*.}" "$kept"
 fi

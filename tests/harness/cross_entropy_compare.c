@@ -104,8 +104,9 @@ static void compare_stats(const struct place *place, const struct cross_entropy_
     const double lse = stats->origin + log(stats->others + exp((double)stats->label_value - stats->origin));
     check(stats->has_label == 1, "row %" PRId64 " has lost its label [%s]", place->row, cross_entropy_describe(place->c));
     if (!isfinite(exact->largest)) return;
-    check(fabs(stats->origin - exact->largest) <= 1, "row %" PRId64 ": origin %g, largest %g [%s]", place->row, stats->origin,
-          exact->largest, cross_entropy_describe(place->c));
+    const double above = stats->origin - exact->largest, most = 1 + log((double)place->c->vocab);
+    check(above >= -1 && above <= most, "row %" PRId64 ": origin %g, largest %g [%s]", place->row, stats->origin, exact->largest,
+          cross_entropy_describe(place->c));
     check(cross_entropy_output_is_close(lse, exact->lse), "row %" PRId64 ": the stats' sums give lse %.9g instead of %.9g [%s]",
           place->row, lse, exact->lse.exact, cross_entropy_describe(place->c));
     check(cross_entropy_output_is_close((double)stats->label_value, (struct cross_entropy_value){y, 2.4e-7 * fabs(y)}),
@@ -248,12 +249,12 @@ void cross_entropy_check_same(const struct cross_entropy_case *c, const struct c
 
 /*
  * Within one ulp of the value, or of the terms whose difference it is: the tolerance is 10^-6 of their magnitudes, an ulp at most
- * 2^-23 of them.  On GPUs four ulps: exponentials are relative to an origin of each shard, and the error of ex2.approx depends on it.
+ * 2^-23 of them.  On GPUs 16 ulps: twice the tolerance, since sums are made in another order and relative to another origin.
  */
 static bool are_near(quern_dtype dtype, double a, double b, double tolerance) {
     if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
     if (isinf(a) || isinf(b)) return a == b;
-    const double ulp = dtype_ulp(dtype, fmax(fabs(a), fabs(b))), units = test_kind() == QUERN_CPU ? 1 : 4;
+    const double ulp = dtype_ulp(dtype, fmax(fabs(a), fabs(b))), units = test_kind() == QUERN_CPU ? 1 : 16;
     return fabs(a - b) <= fmax(dtype == QUERN_F32 ? units * ulp : ulp, units * 0x1p-23 / 1e-6 * tolerance);
 }
 

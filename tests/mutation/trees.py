@@ -32,6 +32,7 @@ FURTHER = (
     ("src/kernels/collective.h", "data races of ranks"),
     ("src/kernels/cuda/barrier*", "data races of GPU ranks"), ("src/kernels/cuda/ragged*", "data races of GPU ranks"),
     ("src/kernels/cuda/cross_entropy*", "data races"), ("src/kernels/cuda/cluster*", "data races"),
+    ("src/kernels/cuda/row_*", "data races"),
     ("src/kernels/cuda/adam*", "data races of Adam"), ("src/kernels/cuda/gradient*", "data races of Adam"))
 
 

@@ -3,6 +3,7 @@
  *
  * Runs on: cpu, emulated, gpu; not with sanitizers.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <fenv.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -153,6 +154,19 @@ Test(determinism, cross_entropy_of_long_rows_in_any_batch) {
         int64_t longest = row->key.cross_entropy.vocab_max, beyond = test_size(300007, 40009);
         device_open_row(&device, 0, row);
         check_every_place(&device, row, 2, longest < beyond ? longest : beyond, test_size(3, 7));
+        device_close(&device);
+    }
+}
+
+/* On one multiprocessor a block takes several rows of the batch in turns, of a row alone it takes one. */
+Test(determinism, cross_entropy_on_any_number_of_multiprocessors) {
+    if (test_kind() == QUERN_CPU || !getenv("QUERN_EMULATOR")) cr_skip_test("a real device has a fixed number of multiprocessors");
+    setenv("QUERN_EMULATOR_SMS", "1", 1);
+    static const int64_t vocabs[] = {5, 33, 1031, 4096};
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        device_open_row(&device, 0, row);
+        for (size_t i = 0; i < COUNT(vocabs); i++) check_every_place(&device, row, 29, vocabs[i], 16);
         device_close(&device);
     }
 }

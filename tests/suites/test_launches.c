@@ -66,44 +66,88 @@ static struct launched launched_by(const struct test_device *device, const struc
     return got;
 }
 
+/* The kernel of whole rows that a call gets. */
+static const struct quern_kernel *chosen_for(const struct test_device *device, const struct cross_entropy_case *c) {
+    const quern_cross_entropy_args args = cross_entropy_args_of(c);
+    static char text[1 << 14];
+    quern_cross_entropy_explain(device->quern, &args, text, sizeof text);
+    const struct quern_kernel *row = next_cross_entropy_row(NULL);
+    for (; row; row = next_cross_entropy_row(row)) {
+        char chosen[160];
+        snprintf(chosen, sizeof chosen, "%s: chosen", row->name);
+        if (strstr(text, chosen)) break;
+    }
+    check(row, "no kernel is chosen: %s", text);
+    return row;
+}
+
+/* A block has 1 KiB more than it asks for. */
+enum { OWN = 1024 };
+
+/* The shared memory of each of the blocks that share a row. */
+static int64_t shared_of(const struct quern_kernel *row, const struct cross_entropy_case *c, int64_t blocks) {
+    const int64_t vector = row->cuda.elements;
+    if (!vector) return row->cuda.shared_fixed + row->cuda.shared_per_part * divide_up(parts_of(c, c->vocab), blocks);
+    return row->cuda.shared_fixed + row->cuda.shared_per_column * divide_up(divide_up(c->vocab, vector), blocks) * vector;
+}
+
+/* The rows that the device holds at once, of a kernel whose blocks take them in turns: at most 5 blocks on a multiprocessor. */
+static int64_t most_rows(const struct quern_kernel *row, const struct cross_entropy_case *c, const quern_device_info *info,
+                         int64_t cluster) {
+    if (!row->cuda.elements) return c->rows;
+    const int64_t fit = (info->shared_bytes + OWN) / (shared_of(row, c, cluster) + OWN);
+    const int64_t held = info->multiprocessors * (fit < 5 ? fit : 5) / cluster;
+    return held < 1 ? 1 : held < c->rows ? held : c->rows;
+}
+
 /* Labels are counted for a mean or a report, losses are summed for a sum or a mean: each in one block. */
 Test(launches, whole_rows) {
     struct test_device device;
     device_open(&device, 0, NULL);
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_device_get_info(device.quern, &info));
     for (int i = 0; i < 24; i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = i % 5 ? i % 5 : 70, .vocab = 33,
                                                          .reduction = (quern_reduction)(i % 3), .no_report = i / 3 % 2,
                                                          .no_loss = i / 6 % 2, .placement = i / 12 ? NO_GRAD : IN_PLACE);
         const bool counts = c.reduction == QUERN_REDUCTION_MEAN || !c.no_report, sums = c.reduction && !c.no_loss;
-        check_launched(launched_by(&device, &c), 1 + counts + sums, c.rows + counts + sums, cross_entropy_describe(&c));
+        const int64_t blocks = most_rows(chosen_for(&device, &c), &c, &info, 1);
+        check_launched(launched_by(&device, &c), 1 + counts + sums, blocks + counts + sums, cross_entropy_describe(&c));
     }
     device_close(&device);
 }
 
-/* Few long rows, which would leave half of the multiprocessors idle: a block for each part, twice with a gradient. */
-Test(launches, split_rows) {
+/*
+ * Few long rows, which would leave half of the multiprocessors idle: a block for each part, twice with a gradient.  A kernel whose
+ * blocks take rows in turns sums columns in another order than parts, so its calls are not split.
+ */
+static void check_split(const struct test_device *device, int64_t vocab, bool full) {
     enum { MULTIPROCESSORS = 32 };
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = MULTIPROCESSORS, .vocab = vocab,
+                                                     .placement = NO_GRAD, .no_report = true, .softcap = full ? 20 : 0);
+    const struct quern_kernel *row = chosen_for(device, &c);
+    check(full == row->key.cross_entropy.full, "%s is chosen", row->name);
+    const struct launched whole = launched_by(device, &c);
+    check(whole.launches == 1 && whole.blocks % c.rows == 0, "%lld launches of %lld blocks", whole.launches, whole.blocks);
+    const int64_t each = whole.blocks / c.rows, enough = divide_up(MULTIPROCESSORS, 2 * each);
+    const int64_t rows[] = {1, enough - 1, enough};
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
+        const bool has_grad = i % 2, splits = rows[i / 2] < enough && parts_of(&c, c.vocab) > 1 && !row->cuda.elements;
+        c.rows = rows[i / 2], c.placement = has_grad ? IN_PLACE : NO_GRAD;
+        const int64_t parts = c.rows * parts_of(&c, c.vocab), combine = divide_up(c.rows, combined_rows());
+        check_launched(launched_by(device, &c), splits ? 2 + has_grad : 1,
+                       splits ? (1 + has_grad) * parts + combine : c.rows * each, cross_entropy_describe(&c));
+    }
+}
+
+Test(launches, split_rows) {
     setenv("QUERN_EMULATOR_SMS", "32", 1);
     struct test_device device;
     device_open(&device, 0, NULL);
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
     static const int64_t vocabs[] = {16384, 16385, 40000};
-    for (size_t v = 0; v < COUNT(vocabs); v++) {
-        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = MULTIPROCESSORS, .vocab = vocabs[v],
-                                                         .placement = NO_GRAD, .no_report = true);
-        const struct launched whole = launched_by(&device, &c);
-        check(whole.launches == 1 && whole.blocks % c.rows == 0, "%lld launches of %lld blocks", whole.launches, whole.blocks);
-        const int64_t each = whole.blocks / c.rows, enough = divide_up(MULTIPROCESSORS, 2 * each);
-        const int64_t rows[] = {1, enough - 1, enough};
-        for (size_t i = 0; i < 2 * COUNT(rows); i++) {
-            const bool has_grad = i % 2, splits = rows[i / 2] < enough && parts_of(&c, c.vocab) > 1;
-            c.rows = rows[i / 2], c.placement = has_grad ? IN_PLACE : NO_GRAD;
-            const int64_t parts = c.rows * parts_of(&c, c.vocab), combine = divide_up(c.rows, combined_rows());
-            check_launched(launched_by(&device, &c), splits ? 2 + has_grad : 1,
-                           splits ? (1 + has_grad) * parts + combine : c.rows * each, cross_entropy_describe(&c));
-        }
-    }
+    for (size_t i = 0; i < 2 * COUNT(vocabs); i++) check_split(&device, vocabs[i / 2], i % 2);
     device_close(&device);
 }
 
@@ -129,32 +173,27 @@ Test(launches, steps_of_cross_entropy) {
 
 /*
  * A row that a cluster keeps in shared memory takes the fewest blocks of which two fit on a multiprocessor, else the fewest that
- * hold it.  A block has 1 KiB more than it asks for.
+ * hold it.
  */
 static void check_cluster(const struct test_device *device, const struct quern_kernel *row) {
-    enum { OWN = 1024 };
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_device_get_info(device->quern, &info));
-    const int64_t all = info.shared_bytes + OWN;
     static const int64_t most[] = {3, 6, 7, 12, 13, 25};
-    if (row->key.cross_entropy.full || row->key.cross_entropy.logits != QUERN_F32 || !row->cuda.cluster) return;
+    if (row->key.cross_entropy.logits != QUERN_F32 || !row->cuda.cluster) return;
     for (size_t i = 0; i < COUNT(most); i++) {
-        const int64_t parts = most[i];
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 2,
-                                                         .placement = NO_GRAD, .no_report = true);
-        c.vocab = parts * QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(c.logits_dtype);
-        const quern_cross_entropy_args args = cross_entropy_args_of(&c);
-        char text[1 << 14], chosen[160];
-        snprintf(chosen, sizeof chosen, "%s: chosen", row->name);
-        quern_cross_entropy_explain(device->quern, &args, text, sizeof text);
-        if (!strstr(text, chosen)) continue;  /* shorter rows have another kernel */
+                                                         .placement = NO_GRAD, .no_report = true,
+                                                         .softcap = row->key.cross_entropy.full ? 20 : 0);
+        c.vocab = most[i] * QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(c.logits_dtype);
+        if (chosen_for(device, &c) != row) continue;  /* shorter rows have another kernel */
         int64_t paired = 0, alone = 0;
-        for (int64_t blocks = row->cuda.cluster; blocks >= 2; blocks /= 2) {
-            const int64_t bytes = row->cuda.shared_fixed + row->cuda.shared_per_part * divide_up(parts, blocks);
-            if (2 * (bytes + OWN) <= all) paired = blocks;
-            if (bytes + OWN <= all) alone = blocks;
+        for (int64_t blocks = row->cuda.cluster; blocks >= (row->cuda.elements ? 1 : 2); blocks /= 2) {
+            const int64_t bytes = shared_of(row, &c, blocks);
+            if (2 * (bytes + OWN) <= info.shared_bytes + OWN) paired = blocks;
+            if (bytes <= info.shared_bytes) alone = blocks;
         }
-        check_launched(launched_by(device, &c), 1, c.rows * (paired ? paired : alone), cross_entropy_describe(&c));
+        const int64_t blocks = paired ? paired : alone;
+        check_launched(launched_by(device, &c), 1, most_rows(row, &c, &info, blocks) * blocks, cross_entropy_describe(&c));
     }
 }
 

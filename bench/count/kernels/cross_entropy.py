@@ -11,10 +11,11 @@ from collections import Counter
 from dataclasses import dataclass
 
 from gen import plan
-from gen.operations.cross_entropy import GEOMETRY, STAGES_WITHOUT_LOGITS
+from gen.operations.cross_entropy import GEOMETRY, STAGES_WITHOUT_LOGITS, takes_turns
 from gen.spec import DTYPES, GPU_PART_BYTES, GpuTarget
 
 from ..describe import Item, Role, Shape, Way
+from . import rows
 
 LOAD, STORE = r"LDG.*\.(128|256)", r"STG.*\.(128|256)"  # of a vector
 FROM_SHARED = r"LDS.*\.128"
@@ -270,16 +271,18 @@ def _in_flight(case: Case) -> float:
 
 # ---- for table.py ----
 
-OVER = ("unaligned", "largest", "sum", "gradient")  # the loops over elements
+OVER = ("unaligned", "largest", "sum", "gradient", *rows.OVER)  # the loops over elements
 
 
 def items(kernel: plan.Kernel, vocab: int, blocks: int) -> list[Item]:
     """What the warps of a kernel do for a row, by the alignments of rows."""
+    if takes_turns(kernel.key):
+        return rows.items(kernel, vocab, blocks)
     return [Item(share, VARIANTS[case.variant](case), vocab, _in_flight(case)) for share, case in cases(kernel, vocab, blocks)]
 
 
 def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
-    return SHAPES
+    return rows.SHAPES if takes_turns(kernel.key) else SHAPES
 
 
 def moved(kernel: plan.Kernel) -> tuple[float, float]:

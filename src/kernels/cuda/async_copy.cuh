@@ -1,13 +1,15 @@
-/* Asynchronous copies from global to shared memory without registers (sm_80 and later).  Included by cross_entropy_resident.cuh. */
+/*
+ * Asynchronous copies from global to shared memory without registers (sm_80 and later).  Included by cross_entropy_resident.cuh and
+ * row_share.cuh.
+ */
 #ifndef QUERN_DEVICE_ASYNC_COPY_CUH
 #define QUERN_DEVICE_ASYNC_COPY_CUH
 
 #include <stdint.h>
 
-/* Copies 16 aligned bytes that are read once: they bypass the L1 cache. */
-__device__ __forceinline__ void async_copy16(void *shared, const void *global) {
-    uint32_t address = (uint32_t)__cvta_generic_to_shared(shared);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(address), "l"(global) : "memory");
+/* Copies 16 aligned bytes to an address in shared memory.  They are read once: they bypass the L1 cache. */
+__device__ __forceinline__ void async_copy16(uint32_t shared, const void *global) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(shared), "l"(global) : "memory");
 }
 
 /* Closes a group of this thread's copies. */

@@ -1,6 +1,6 @@
 /*
- * The blocks of a cluster: their ranks, their barrier, and access to each other's shared memory (sm_90 and later).  Included by
- * cross_entropy_cluster.cuh.
+ * The blocks of a cluster: their ranks, their barrier, and access to each other's shared memory (sm_90 and later).  Without clusters
+ * a block is alone.  Included by cross_entropy_cluster.cuh and row_team.cuh.
  */
 #ifndef QUERN_DEVICE_CLUSTER_CUH
 #define QUERN_DEVICE_CLUSTER_CUH
@@ -8,14 +8,18 @@
 #include <stdint.h>
 
 __device__ __forceinline__ uint32_t rank_in_cluster() {
-    uint32_t rank;
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    uint32_t rank = 0;
+    if (QUERN_CLUSTERS) {
+        asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    }
     return rank;
 }
 
 __device__ __forceinline__ uint32_t blocks_of_cluster() {
-    uint32_t count;
-    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(count));
+    uint32_t count = 1;
+    if (QUERN_CLUSTERS) {
+        asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(count));
+    }
     return count;
 }
 

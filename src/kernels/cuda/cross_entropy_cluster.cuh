@@ -38,8 +38,8 @@ static __device__ __forceinline__ void copy_share(const quern_cross_entropy_prob
         made_mbarriers();
         for (int i = 0; i < share.count; i++) {
             const row_part part(problem, share.first + i, -1);
-            bulk_copy(part_place(kept, i), logits + part.first() * element::bytes, part.columns * element::bytes / 16 * 16,
-                      &sums_of(i).arrived);
+            bulk_copy(shared_address(part_place(kept, i)), logits + part.first() * element::bytes,
+                      part.columns * element::bytes / 16 * 16, &sums_of(i).arrived);
         }
     }
     __syncthreads(); /* from here on all threads may wait for the mbarriers */

@@ -39,7 +39,7 @@ static __device__ __forceinline__ bool can_be_copied(const char *logits) { retur
 
 /* Starts the copies of a part's vectors to shared memory. */
 static __device__ __forceinline__ void copy_part(uint4 *place, const char *logits, const row_part &part) {
-    char *to = (char *)place;
+    const uint32_t to = shared_address(place);
 #pragma unroll
     for (int i = 0; i < PART_VECTORS; i++) {
         const int group = threadIdx.x + i * THREADS;

@@ -74,6 +74,10 @@ template <> __device__ __forceinline__ void store_vector<32>(void *address, cons
 
 /* Accesses to shared memory have at most 16 bytes; WORDS is 4 or 8. */
 
+__device__ __forceinline__ uint32_t shared_address(const void *shared) {
+    return (uint32_t)__cvta_generic_to_shared(shared);
+}
+
 template <int WORDS>
 __device__ __forceinline__ void load_shared(const uint4 *base, int64_t vector, uint32_t (&word)[WORDS]) {
 #pragma unroll

@@ -1,0 +1,143 @@
+/*
+ * The second pass: the gradient of each logit, from the row's image to global memory.  Included by cross_entropy_rows.cuh.  It is
+ * written in vectors that are aligned in the gradient; the columns before the first and after the last are its edge.
+ */
+#ifndef QUERN_DEVICE_ROW_GRADIENT_CUH
+#define QUERN_DEVICE_ROW_GRADIENT_CUH
+
+#include "kernels/cuda/row_results.cuh"
+#include "kernels/cuda/vector.cuh"
+
+/* The factors of a row's gradient: coefficient * exponential, and the label's. */
+struct gradient_factors {
+    row_scale scale;
+    float coefficient, label;
+
+    __device__ __forceinline__ gradient_factors(const row_total &total, float grad_scale, float z_loss) {
+        const row_whole whole(total);
+        float of_lse = 0.0f;
+        if (z_loss != 0.0f) {
+            const float sum = whole.others + whole.own;
+            of_lse = 2.0f * z_loss * (float)(whole.origin * total.unit() + log_of_sum(sum));
+        }
+        scale = {total.scale.slope, whole.origin};
+        coefficient = (1.0f + of_lse) * grad_scale * whole.inverse * (whole.label_alone ? 0.0f : 1.0f);
+        label = (of_lse * whole.own - whole.others) * grad_scale * whole.inverse;
+    }
+
+    /*
+     * Whether a gradient can be seen whose exponential is flushed to 0, below 2^-126.  Half of the smallest number of the type is
+     * 2^-25 (f16) or 2^-134 (bf16).  fp32 gradients are promised relative to the largest one.
+     */
+    __device__ __forceinline__ bool needs_roots() const {
+        constexpr float visible = is_same<element, f16> ? 0x1p101f : 0x1p-8f;
+        return element::bytes == 2 && fabsf(coefficient) >= visible;
+    }
+};
+
+struct by_exponentials {
+    row_scale scale;
+    float coefficient;
+
+    __device__ __forceinline__ explicit by_exponentials(const gradient_factors &factors)
+        : scale(factors.scale), coefficient(factors.coefficient) {}
+    __device__ __forceinline__ pair operator()(pair x) const {
+        return multiply(exponentials(x, scale.slope, scale.origin), twice(coefficient));
+    }
+};
+
+/* Square roots of exponentials are not flushed. */
+struct by_roots {
+    row_scale half;
+    float coefficient;
+
+    __device__ __forceinline__ explicit by_roots(const gradient_factors &factors)
+        : half{0.5f * factors.scale.slope, 0.5f * factors.scale.origin}, coefficient(factors.coefficient) {}
+    __device__ __forceinline__ pair operator()(pair x) const {
+        const pair root = exponentials(x, half.slope, half.origin);
+        return multiply(multiply(root, twice(coefficient)), root);
+    }
+};
+
+/* COUNT vectors from `at` on to global memory; the distance of two is STEP. */
+template <int COUNT, class GRADIENT, class READER>
+static __device__ __forceinline__ void store_vectors(GRADIENT gradient, READER read, uint32_t at, char *to) {
+    uint32_t word[COUNT][4];
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        read(at + i * STEP, word[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        float x[VECTOR];
+#pragma unroll
+        for (int j = 0; j < VECTOR / 2; j++) {
+            const pair both = gradient(widen_pair(word[i], j));
+            x[2 * j] = both.low, x[2 * j + 1] = both.high;
+        }
+        packing<element, VECTOR>::nearest(x, word[i]);
+        store_vector_once<16>(to + i * STEP, word[i]);
+    }
+}
+
+/* How the columns of a share are divided among the threads: vectors that are aligned in the gradient, and an edge. */
+struct gradient_layout {
+    int head, vectors, edge; /* the edge has at most 14 columns */
+
+    __device__ __forceinline__ gradient_layout(const char *grad, int columns) {
+        const int misaligned = (16 - (int)((uintptr_t)grad % 16)) % 16 / element::bytes;
+        head = misaligned < columns ? misaligned : columns;
+        vectors = (columns - head) / VECTOR;
+        edge = columns - vectors * VECTOR;
+    }
+    __device__ __forceinline__ int edge_column(int i) const { return i < head ? i : i + vectors * VECTOR; }
+};
+
+template <class GRADIENT>
+static __device__ __forceinline__ void store_share(GRADIENT gradient, uint32_t image, const gradient_layout &layout, char *grad) {
+    if ((int)threadIdx.x < layout.edge) {
+        const int column = layout.edge_column(threadIdx.x);
+        const float x = element::widen(load_shared_element(image + column * element::bytes));
+        store_element<element>(grad, column, element::nearest(gradient(twice(x)).low));
+    }
+    read_from(image + layout.head * element::bytes, [&](uint32_t base, auto read) {
+        uint32_t at = base + threadIdx.x * 16;
+        const uint32_t end = base + layout.vectors * 16;
+        char *to = grad + layout.head * element::bytes + threadIdx.x * 16;
+#pragma unroll 1
+        for (; at + (BATCH - 1) * STEP < end; at += BATCH * STEP, to += BATCH * STEP) {
+            store_vectors<BATCH>(gradient, read, at, to);
+        }
+#pragma unroll 1
+        for (; at < end; at += STEP, to += STEP) {
+            store_vectors<1>(gradient, read, at, to);
+        }
+    });
+}
+
+/* All columns; that of the label has no gradient yet. */
+static __device__ __forceinline__ void store_row_gradient(const gradient_factors &factors, uint32_t image, char *grad,
+                                                          int columns) {
+    const gradient_layout layout(grad, columns);
+    if (factors.needs_roots()) {
+        store_share(by_roots(factors), image, layout, grad);
+    } else {
+        store_share(by_exponentials(factors), image, layout, grad);
+    }
+}
+
+static __device__ __forceinline__ void store_zero_columns(char *grad, int64_t columns) {
+    const uint32_t zeros[4] = {};
+    const int misaligned = (16 - (int)((uintptr_t)grad % 16)) % 16 / element::bytes;
+    const int64_t head = misaligned < columns ? misaligned : columns, vectors = (columns - head) / VECTOR;
+    const int64_t edge = columns - vectors * VECTOR;
+    if (threadIdx.x < edge) {
+        store_element<element>(grad, threadIdx.x < head ? threadIdx.x : threadIdx.x + vectors * VECTOR, 0);
+    }
+#pragma unroll 4
+    for (int64_t i = threadIdx.x; i < vectors; i += THREADS) {
+        store_vector_once<16>(grad + head * element::bytes + i * 16, zeros);
+    }
+}
+
+#endif

@@ -1,0 +1,180 @@
+/*
+ * Exponentials of a row's logits, and their sums.  Included by row_team.cuh and row_gradient.cuh.
+ *
+ * An exponential is 2^(x * slope - origin).  The slope is log2(e), rounded to fp32, which changes all exponents by one part in 7e7;
+ * the origin is a whole number near the largest x * slope, so that a change of origin changes no bit but the exponent's.
+ */
+#ifndef QUERN_DEVICE_ROW_POWERS_CUH
+#define QUERN_DEVICE_ROW_POWERS_CUH
+
+#include "kernels/cuda/exponential.cuh"
+#include "kernels/cuda/row_image.cuh"
+
+/*
+ * Beyond 2^31 fp32 logits that differ do so by 256 at least: their exponentials are 0 or 1, whatever the slope is, and x * log2(e)
+ * could overflow.
+ */
+#define LARGEST_SLOPED 2147483648.0f
+
+struct row_scale {
+    float slope, origin;
+
+    /* The origin for a row, or a piece of one, from its largest logit. */
+    static __device__ __forceinline__ row_scale of_largest(float largest) {
+        if (largest == -INFINITY_F32) {
+            return {LOG2_E, 0.0f};
+        }
+        return fabsf(largest) > LARGEST_SLOPED ? row_scale{1.0f, largest} : row_scale{LOG2_E, rintf(largest * LOG2_E)};
+    }
+};
+
+/* Two values that one instruction can multiply and add, where the target has such. */
+struct pair {
+    float low, high;
+};
+
+#if QUERN_PAIRED_F32
+static __device__ __forceinline__ uint64_t joined(pair a) {
+    uint64_t both;
+    asm("mov.b64 %0, {%1, %2};" : "=l"(both) : "f"(a.low), "f"(a.high));
+    return both;
+}
+static __device__ __forceinline__ pair parted(uint64_t both) {
+    pair a;
+    asm("mov.b64 {%0, %1}, %2;" : "=f"(a.low), "=f"(a.high) : "l"(both));
+    return a;
+}
+static __device__ __forceinline__ pair multiply_add(pair a, pair b, pair c) {
+    uint64_t r;
+    asm("fma.rn.f32x2 %0, %1, %2, %3;" : "=l"(r) : "l"(joined(a)), "l"(joined(b)), "l"(joined(c)));
+    return parted(r);
+}
+static __device__ __forceinline__ pair add(pair a, pair b) {
+    uint64_t r;
+    asm("add.rn.f32x2 %0, %1, %2;" : "=l"(r) : "l"(joined(a)), "l"(joined(b)));
+    return parted(r);
+}
+static __device__ __forceinline__ pair multiply(pair a, pair b) {
+    uint64_t r;
+    asm("mul.rn.f32x2 %0, %1, %2;" : "=l"(r) : "l"(joined(a)), "l"(joined(b)));
+    return parted(r);
+}
+#else
+static __device__ __forceinline__ pair multiply_add(pair a, pair b, pair c) {
+    return {__fmaf_rn(a.low, b.low, c.low), __fmaf_rn(a.high, b.high, c.high)};
+}
+static __device__ __forceinline__ pair add(pair a, pair b) { return {a.low + b.low, a.high + b.high}; }
+static __device__ __forceinline__ pair multiply(pair a, pair b) { return {a.low * b.low, a.high * b.high}; }
+#endif
+
+static __device__ __forceinline__ pair twice(float x) { return {x, x}; }
+
+/* The i-th pair of elements of a vector. */
+static __device__ __forceinline__ pair widen_pair(const uint32_t *word, int i) {
+    float x[2];
+    packing<element, 2>::widen(word + i * element::bytes / 2, x);
+    return {x[0], x[1]};
+}
+
+static __device__ __forceinline__ pair exponentials(pair x, float slope, float origin) {
+    const pair power = multiply_add(x, twice(slope), twice(-origin));
+    return {exp2_flushed(power.low), exp2_flushed(power.high)};
+}
+
+static __device__ __forceinline__ float exponential(float x, row_scale scale) {
+    return exp2_flushed(__fmaf_rn(x, scale.slope, -scale.origin));
+}
+
+/* 2^n for a whole n up to 127, 0 below -126; exact, unlike ex2.approx.  A sum with 1.5 * 2^23 has n in its lowest bits. */
+static __device__ __forceinline__ float power_of_two(float n) {
+    return __uint_as_float(__float_as_uint(fmaxf(n, -127.0f) + (12582912.0f + 127.0f)) << 23);
+}
+
+/* The sum of the exponentials of COUNT pairs, as a tree. */
+template <int COUNT> static __device__ __forceinline__ pair sum_of_tree(const uint32_t *word, row_scale scale) {
+    if constexpr (COUNT == 1) {
+        return exponentials(widen_pair(word, 0), scale.slope, scale.origin);
+    } else {
+        constexpr int half = COUNT / 2 * element::bytes / 2; /* words */
+        return add(sum_of_tree<COUNT / 2>(word, scale), sum_of_tree<COUNT / 2>(word + half, scale));
+    }
+}
+
+/* The sum of COUNT vectors' exponentials. */
+template <int COUNT> static __device__ __forceinline__ float sum_vectors(const uint32_t (&word)[COUNT][4], row_scale scale) {
+    const pair sum = sum_of_tree<COUNT * VECTOR / 2>(&word[0][0], scale);
+    return sum.low + sum.high;
+}
+
+/* The largest of the vectors at `at`, at + STEP, ... before the end. */
+template <class READER> static __device__ __forceinline__ float largest_of_vectors(READER read, uint32_t at, uint32_t end) {
+    float largest = -INFINITY_F32;
+#pragma unroll 1
+    for (; at < end; at += STEP) {
+        uint32_t word[4];
+        read(at, word);
+#pragma unroll
+        for (int i = 0; i < VECTOR / 2; i++) {
+            const pair x = widen_pair(word, i);
+            largest = fmaxf(largest, fmaxf(x.low, x.high));
+        }
+    }
+    return largest;
+}
+
+/* The sum of the vectors at `at`, at + STEP, ... before the end. */
+static __device__ __forceinline__ float sum_plainly(any_reader read, uint32_t at, uint32_t end, row_scale scale) {
+    float sum = 0.0f;
+#pragma unroll 1
+    for (; at < end; at += STEP) {
+        uint32_t word[1][4];
+        read(at, word[0]);
+        sum += sum_vectors(word, scale);
+    }
+    return sum;
+}
+
+/* Above this sum of a batch, the origin is too far below its largest logit for accurate exponents. */
+#define LARGEST_BATCH 4096.0f
+
+/* The same sum relative to an origin of its own, then rescaled; infinite if its logits are too large for that.  Rare. */
+static __device__ __noinline__ float sum_raised(any_reader read, uint32_t at, uint32_t end, row_scale scale) {
+    const row_scale own = row_scale::of_largest(largest_of_vectors(read, at, end));
+    const float distance = own.origin - scale.origin;
+    if (own.slope != scale.slope || !(distance < 100.0f)) {
+        return INFINITY_F32;
+    }
+    return sum_plainly(read, at, end, own) * power_of_two(distance);
+}
+
+/* The sum of COUNT vectors of a thread from `at` on. */
+template <int COUNT, class READER>
+static __device__ __forceinline__ float sum_batch(READER read, uint32_t offset, uint32_t at, row_scale scale) {
+    uint32_t word[COUNT][4];
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        read(at + i * STEP, word[i]);
+    }
+    const float sum = sum_vectors(word, scale);
+    return __builtin_expect(sum > LARGEST_BATCH, 0) ? sum_raised({offset}, at, at + COUNT * STEP, scale) : sum;
+}
+
+/* A thread's share of the sum of the exponentials of `columns` columns, without those after the last vector. */
+static __device__ __forceinline__ float sum_columns(uint32_t image, int columns, row_scale scale) {
+    return read_from(image, [&](uint32_t base, auto read) {
+        float sum = 0.0f;
+        uint32_t at = base + threadIdx.x * 16;
+        const uint32_t end = base + columns / VECTOR * 16;
+#pragma unroll 1
+        for (; at + (BATCH - 1) * STEP < end; at += BATCH * STEP) {
+            sum += sum_batch<BATCH>(read, image - base, at, scale);
+        }
+#pragma unroll 1
+        for (; at < end; at += STEP) {
+            sum += sum_batch<1>(read, image - base, at, scale);
+        }
+        return sum;
+    });
+}
+
+#endif
