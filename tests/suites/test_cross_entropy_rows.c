@@ -153,6 +153,24 @@ Test(cross_entropy_rows, masked_columns) {
     check_everywhere(mask_columns);
 }
 
+/* One logit far above the others, which a kernel that looks at few columns first may not have seen. */
+static void raise_one(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    for (int64_t r = 0; r < c->rows; r++) {
+        const int64_t column = (r * 531 + 17) % c->vocab;
+        cross_entropy_set_logit(c, inputs, r, column, 3.37 * (double)(r + 1));
+    }
+}
+
+static void check_raised(const struct test_device *device, const struct quern_kernel *row) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 30, .vocab = 4099,
+                                                     .spread = 0.5);
+    check_edited(device, &c, raise_one);
+}
+
+Test(cross_entropy_rows, one_logit_far_above_the_others) {
+    for_each_cross_entropy_row(check_raised);
+}
+
 static void mask_rows(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
     for (int64_t r = 1; r < c->rows; r += 2)
         for (int64_t j = 0; j < c->vocab; j++) cross_entropy_set_logit(c, inputs, r, j, (double)-INFINITY);

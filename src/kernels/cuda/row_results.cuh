@@ -8,6 +8,9 @@
 #include "kernels/cuda/row_powers.cuh"
 #include "kernels/cuda/row_stats.cuh"
 
+/* Above this exponent of 2, exponentials are inaccurate: fp32 knows the exponent to 2^-21. */
+enum { LARGEST_EXPONENT = 10 };
+
 /* The sums of a row.  NaN in one of them: the row has a NaN or +infinity. */
 struct row_total {
     row_scale scale;
@@ -19,7 +22,11 @@ struct row_total {
     __device__ __forceinline__ double unit() const { return scale.slope == 1.0f ? 1.0 : 1.0 / (double)LOG2_E; }
 };
 
-/* The sum of all columns relative to the label where it is the larger: neither overflows nor loses the others. */
+/*
+ * The sum of all columns, relative to an origin that suits the gradient.  It is raised to the label if that is the larger: then
+ * neither overflows nor loses the others.  It is raised if the sample has missed the largest logit, too: an exponent far above 0 is
+ * inaccurate.
+ */
 struct row_whole {
     bool label_alone; /* so far above the others that they are 0 in fp32 */
     float origin;     /* of own and inverse */
@@ -30,7 +37,9 @@ struct row_whole {
     __device__ __forceinline__ explicit row_whole(const row_total &total) {
         const float above = __fmaf_rn(total.label, total.scale.slope, -total.scale.origin);
         label_alone = above > 400.0f;
-        origin = total.scale.origin + fminf(fmaxf(rintf(above), 0.0f), 400.0f);
+        const int exponent = (int)(__float_as_uint(total.others) >> 23) - 127;
+        const float raised = fmaxf((float)(exponent - LARGEST_EXPONENT), 0.0f);
+        origin = total.scale.origin + fmaxf(fminf(rintf(above), 400.0f), raised);
         own = label_alone ? 1.0f : exp2_flushed(__fmaf_rn(total.label, total.scale.slope, -origin));
         others = label_alone ? 0.0f * total.others : total.others * power_of_two(total.scale.origin - origin);
         const float sum = others + own;
