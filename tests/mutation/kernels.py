@@ -27,6 +27,10 @@ class Refused(Exception):
     """The compiler does not take the mutant."""
 
 
+class Untranslated(Exception):
+    """The emulator does not take its PTX: the tests are not built."""
+
+
 class Kernels:
     """The mutated kernels of one target.  The emulator finds all others in the tree."""
 
@@ -49,16 +53,19 @@ class Kernels:
                 command = re.sub(rf"(?<![\w/]){re.escape(old)}(?!\w)", new, command)
             (self.tree.root / self.made[output]).parent.mkdir(parents=True, exist_ok=True)
             if not self.tree.shell(command):
-                raise Refused
+                raise Refused if output.endswith(".ptx") else Untranslated
         return self.made[output]
 
     def _code(self, path: str) -> list[bytes]:
-        """The PTX without its comments, which name its source."""
-        return [line for line in (self.tree.root / path).read_bytes().split(b"\n") if not line.startswith(b"//")]
+        """The PTX without its comments and without the number of the compilation in the names of variables."""
+        text = re.sub(rb"_INTERNAL_[0-9a-f]{8}_", b"", (self.tree.root / path).read_bytes())
+        return [line for line in text.split(b"\n") if not line.startswith(b"//")]
 
     def add(self, unit: Unit) -> bool:
-        """Compiles a unit.  Whether its PTX differs from that without the mutant."""
+        """Compiles a unit, once.  Whether its PTX differs from that without the mutant."""
         ptx = f"build/{self.target}/{unit.stem}.ptx"
+        if ptx in self.made:
+            return False
         differs = self._code(self._make(ptx)) != self._code(ptx)
         if differs:
             self.units.append(unit)
@@ -76,7 +83,7 @@ class Kernels:
         library = f"{folder}/{self.target}.so"
         command, out = self._command(library).split(f" {folder}/", 1)[0], library.replace("build", FOLDER, 1)
         if not self.tree.shell(f"{command} {' '.join(objects)} -o {out}"):
-            raise Refused
+            raise Untranslated
         return self.tree.root / out
 
 
@@ -115,16 +122,18 @@ class Judgement:
         return ""
 
     def verdict(self, units: list[Unit]) -> tuple[str, str]:
-        """The first unit that differs is judged alone, by the cheap suites."""
-        ahead = iter(units)
-        first = next((unit for unit in ahead if self.kernels.add(unit)), None)
+        """The first unit of each operation that differs is judged alone, by the cheap suites."""
+        first: dict[str, Unit] = {}
+        for unit in units:
+            if unit.operation not in first and self.kernels.add(unit):
+                first[unit.operation] = unit
         if not first:
             return "equivalent", ""
         cheap = [job for job in self.suites
-                 if self.cost(job) <= CHEAP and (not job.operations or first.operation in job.operations)]
+                 if self.cost(job) <= CHEAP and (not job.operations or first.keys() & set(job.operations))]
         if killer := self.killer(cheap):
             return "killed", killer
-        differ = [self.kernels.add(unit) for unit in ahead]
+        differ = [self.kernels.add(unit) for unit in units]
         killer = self.killer(job for job in self.suites if any(differ) or job not in cheap) or self.failing_check()
         return ("killed", killer) if killer else ("survived", f"{len(self.suites) + len(self.checks)} jobs pass")
 
@@ -145,3 +154,5 @@ def judge(tree: Tree, site: Site, units: list[Unit], jobs: list[Job], cost: Call
             return Judgement(tree, kernels, suites, checks, cost, passes).verdict(units)
         except Refused:
             return "refused", ""
+        except Untranslated:
+            return "killed", "the build of the emulated kernels"
