@@ -12,6 +12,7 @@ import argparse
 import fnmatch
 import hashlib
 import json
+import os
 import random
 import re
 import sys
@@ -39,7 +40,8 @@ from runner.record import Record  # noqa: E402
 HOME = ROOT / "build/mutation"
 # In this order a target is chosen whose GPU kernels have the line.  Each text of the kernels is that of one of these targets.
 TARGETS = (FIRST_EMULATED, *(name for name in reversed(texts.owners(*plan.OPERATIONS)) if name != FIRST_EMULATED))
-PATIENCE, PATIENCE_SECONDS = 5, 60   # a job that takes longer than this many times its record, plus these seconds, has failed
+# A job that takes longer than this many times its record, plus these seconds, has failed; longer on a machine with other work.
+PATIENCE, PATIENCE_SECONDS = 5, 60
 
 
 def parse() -> argparse.Namespace:
@@ -81,7 +83,8 @@ class Judges:
         return self.record.expected(job.configuration, job.name).seconds
 
     def passes(self, tree: Tree, job: runner_jobs.Job, environment: dict[str, str]) -> bool:
-        return tree.run(job, PATIENCE * self.cost(job) + PATIENCE_SECONDS, environment)
+        crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        return tree.run(job, crowd * (PATIENCE * self.cost(job) + PATIENCE_SECONDS), environment)
 
     def of(self, group: str, site: Site) -> list[str]:
         with self.reading:
@@ -123,7 +126,7 @@ class Judges:
 
     def units_of(self, site: Site) -> list[coverage.Unit]:
         """The units of GPU kernels that have a line, of the first target that has it, the cheapest first.  A line that the compiler
-        leaves out of all kernels is judged by those that have others of its file."""
+        leaves out of all kernels is judged by those that have others of its file, or include it at least."""
         for of_line in (True, False):
             for place, target in enumerate(TARGETS):
                 having = [unit for unit in self._units_of(target, TARGETS[:place])
@@ -131,7 +134,7 @@ class Judges:
                           or Path(site.file).parent == Path("templates", unit.operation)]
                 if having:
                     return having
-        return []
+        return [unit for unit in self._units_of(TARGETS[0], ()) if site.file in coverage.includes(unit)]
 
     def _of_kernel(self, site: Site) -> list[str]:
         units = self.units_of(site)

@@ -133,3 +133,9 @@ def kernel_units(target: str, before: Sequence[str]) -> list[Unit]:
         kept_at.parent.mkdir(parents=True, exist_ok=True)
         kept_at.write_text(json.dumps(kept))
     return sorted((Unit(**unit) for unit in kept["units"]), key=lambda unit: unit.bytes)
+
+
+def includes(unit: Unit) -> list[str]:
+    """The files that a unit was compiled from, by the last build."""
+    command = ["ninja", "-t", "deps", f"build/{unit.target}/{unit.stem}.ptx"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.split()
