@@ -12,32 +12,36 @@ import argparse
 import fnmatch
 import hashlib
 import json
+import os
 import random
 import re
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-from gen import spec  # noqa: E402
-from mutation import coverage, equivalent, operators, sample  # noqa: E402
+from gen import plan  # noqa: E402
+from mutation import coverage, equivalent, kernels, operators, sample  # noqa: E402
 from mutation.operators import Site  # noqa: E402
 from mutation.trees import FURTHER, Tree, all_jobs, name_of  # noqa: E402
-from runner import devices, suites  # noqa: E402
+from runner import devices, suites, texts  # noqa: E402
 from runner import jobs as runner_jobs  # noqa: E402
 from runner.devices import FIRST_EMULATED  # noqa: E402
 from runner.record import Record  # noqa: E402
 
 HOME = ROOT / "build/mutation"
-# In this order a target is chosen whose GPU kernels have the line.
-TARGETS = (FIRST_EMULATED, *(name for name, target in spec.GPU_TARGETS.items() if target.in_library and name != FIRST_EMULATED))
-PATIENCE, PATIENCE_SECONDS = 5, 60   # a job that takes longer than this many times its record, plus these seconds, has failed
+# In this order a target is chosen whose GPU kernels have the line.  Each text of the kernels is that of one of these targets.
+TARGETS = (FIRST_EMULATED, *(name for name in reversed(texts.owners(*plan.OPERATIONS)) if name != FIRST_EMULATED))
+# A job that takes longer than this many times its record, plus these seconds, has failed; longer on a machine with other work.
+PATIENCE, PATIENCE_SECONDS = 5, 60
 
 
 def parse() -> argparse.Namespace:
@@ -64,19 +68,29 @@ class Judges:
         self.record = Record()
         self.first_emulated = next(job.configuration for job in self.jobs.values()
                                    if job.configuration.startswith(f"emulated {FIRST_EMULATED} "))
-        self.lines = {suite: {file: set(lines) for file, lines in files.items()}
-                      for suite, files in coverage.record(devices.all_configurations(garbage), say).items()}
+        self.garbage = garbage
         self.uncounted = [suite.name for suite in suites.read_suites() if not suite.sanitized]
-        self.kernels: dict[str, dict[str, dict[str, set[int]]]] = {}
-        self.reading = threading.Lock()
+        self.units: dict[str, list[coverage.Unit]] = {}
+        self.reading = threading.RLock()
 
-    def cost(self, name: str) -> float:
-        return self.record.expected(self.jobs[name].configuration, self.jobs[name].name).seconds
+    @cached_property
+    def lines(self) -> dict[tuple[str, str], dict[str, set[int]]]:
+        """Of the code on the CPU.  They need the counts of the sanitized suites."""
+        return {suite: {file: set(lines) for file, lines in files.items()}
+                for suite, files in coverage.record(devices.all_configurations(self.garbage), say).items()}
+
+    def cost(self, job: runner_jobs.Job) -> float:
+        return self.record.expected(job.configuration, job.name).seconds
+
+    def passes(self, tree: Tree, job: runner_jobs.Job, environment: dict[str, str]) -> bool:
+        crowd = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+        return tree.run(job, crowd * (PATIENCE * self.cost(job) + PATIENCE_SECONDS), environment)
 
     def of(self, group: str, site: Site) -> list[str]:
-        found = self._of_kernel(site) if group == "gpu" else self._of_line(group, site)
+        with self.reading:
+            found = self._of_kernel(site) if group == "gpu" else self._of_line(group, site)
         further = {f"checks: {check}" for pattern, check in FURTHER if fnmatch.fnmatch(site.file, pattern)}
-        return sorted({*found, *(further & self.jobs.keys())}, key=self.cost)
+        return sorted({*found, *(further & self.jobs.keys())}, key=lambda name: self.cost(self.jobs[name]))
 
     def _of_line(self, group: str, site: Site) -> list[str]:
         """One job of each suite and each kind of device: the code of the host is the same for all targets.  The kernels of CPUs are
@@ -110,51 +124,42 @@ class Judges:
                 return having
         return []
 
-    def _of_kernel(self, site: Site) -> list[str]:
-        # A line that the compiler leaves out of all kernels is judged by those that have others of its file.
+    def units_of(self, site: Site) -> list[coverage.Unit]:
+        """The units of GPU kernels that have a line, of the first target that has it, the cheapest first.  A line that the compiler
+        leaves out of all kernels is judged by those that have others of its file, or include it at least."""
         for of_line in (True, False):
-            for target in TARGETS:
-                having = {operation for operation, files in self._lines_of(target).items()
-                          if (site.line in files.get(site.file, ()) if of_line else files.get(site.file))
-                          or Path(site.file).parent == Path("templates", operation)}
+            for place, target in enumerate(TARGETS):
+                having = [unit for unit in self._units_of(target, TARGETS[:place])
+                          if (site.line in unit.lines.get(site.file, ()) if of_line else site.file in unit.lines)
+                          or Path(site.file).parent == Path("templates", unit.operation)]
                 if having:
-                    return [name for name, job in self.jobs.items() if job.configuration.startswith(f"emulated {target} ")
-                            and (not job.operations or having & set(job.operations))]
-        return []
+                    return having
+        return [unit for unit in self._units_of(TARGETS[0], ()) if site.file in coverage.includes(unit)]
 
-    def _lines_of(self, target: str) -> dict[str, dict[str, set[int]]]:
-        """Of the kernels of each operation.  It takes minutes, once."""
+    def _of_kernel(self, site: Site) -> list[str]:
+        units = self.units_of(site)
+        operations = {unit.operation for unit in units}
+        return [name for name, job in self.jobs.items() if units and job.configuration.startswith(f"emulated {units[0].target} ")
+                and (not job.operations or operations & set(job.operations))]
+
+    def _units_of(self, target: str, before: Sequence[str]) -> list[coverage.Unit]:
+        """It takes minutes, once."""
         with self.reading:
-            if target not in self.kernels:
+            if target not in self.units:
                 say(f"reading the line table of the kernels of {target}")
-                self.kernels[target] = {operation: {file: set(lines) for file, lines in files.items()}
-                                        for operation, files in coverage.kernel_lines(target).items()}
-            return self.kernels[target]
+                self.units[target] = coverage.kernel_units(target, before)
+            return self.units[target]
 
 
 # ---- one mutant ---------------------------------------------------------------------------------------
 
 
-def products(tree: Tree, group: str, target: str) -> str:
-    """A hash of what is made of the sources: objects, or the PTX of the target."""
-    paths = sorted((tree.root / "build" / target).glob("*.ptx")) if group == "gpu" else \
-        [tree.root / "build/host.a", tree.root / "build/kernels.a"]
+def products(tree: Tree) -> str:
+    """A hash of the objects that are made of the sources."""
     total = hashlib.sha256()
-    for path in paths:
-        text = path.read_bytes()
-        total.update(b"\n".join(line for line in text.split(b"\n") if not line.startswith(b"//")) if group == "gpu" else text)
+    for name in ("build/host.a", "build/kernels.a"):
+        total.update((tree.root / name).read_bytes())
     return total.hexdigest()
-
-
-def changed(group: str, job: runner_jobs.Job) -> list[str]:
-    """What is built again for a mutant.  One of GPU kernels is in the translated kernels alone, not in the programs: so the machine
-    code of all targets is not made again."""
-    return [target for target in job.targets if group != "gpu" or target.startswith(("build/emulator", "emulator"))]
-
-
-def unchanged(group: str, jobs: list[runner_jobs.Job]) -> set[str]:
-    """What is built without the mutant.  The programs that judge a mutant of the host's code are linked one by one, with it."""
-    return {target for job in jobs for target in job.targets} if group == "gpu" else set()
 
 
 def judge(tree: Tree, judges: Judges, group: str, site: Site) -> tuple[str, str]:
@@ -162,27 +167,21 @@ def judge(tree: Tree, judges: Judges, group: str, site: Site) -> tuple[str, str]
     if reason := equivalent.read().get(equivalent.describe(site)):
         return "equivalent", reason
     jobs = [judges.jobs[name] for name in judges.of(group, site)]
-    suites = [job for job in jobs if not job.is_check]
-    if group == "gpu" and not suites:
-        return "survived", "no target has the line"
-    target = suites[0].environment.get("QUERN_TEST_TARGET", "") if suites else ""
-    if not tree.build({"libquern.a", *unchanged(group, suites)}):
+    if group == "gpu":
+        return kernels.judge(tree, site, judges.units_of(site), jobs, judges.cost, judges.passes)
+    if not tree.build(["libquern.a"]):
         raise SystemExit(f"mutate: the tree {tree.root} does not build without a mutant")
-    before = products(tree, group, target)
+    before = products(tree)
     tree.write(site)
     try:
-        if not tree.build(changed(group, suites[0]) if suites else ("libquern.a",)):
+        if not tree.build(next((job.targets for job in jobs if not job.is_check), ["libquern.a"])):
             return "refused", ""
-        if products(tree, group, target) == before:
+        if products(tree) == before:
             return "equivalent", ""
         for job in jobs:
-            if job.is_check and group == "gpu":  # its program is built without the mutant, as those of the suites were
-                tree.restore(site)
-                tree.build(job.targets)
-                tree.write(site)
-            if not tree.build(changed(group, job)):
+            if not tree.build(job.targets):
                 return "refused", name_of(job)
-            if not tree.run(job, PATIENCE * judges.cost(name_of(job)) + PATIENCE_SECONDS):
+            if not judges.passes(tree, job, {}):
                 return "killed", name_of(job)
         return "survived", f"{len(jobs)} jobs pass" if jobs else "no job executes the line"
     finally:

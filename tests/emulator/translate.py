@@ -114,6 +114,16 @@ def declarations(f):
             yield global_variable(v, v.cpp_name)
 
 
+def check_written(f, body):
+    """A register that is read and never written has any value on a GPU: the source reads what does not exist."""
+    text = '\n'.join(body)
+    written = set(re.findall(r'\b(\w+) = ', text)) | set(re.findall(r'&(\w+)\b', text))
+    unwritten = {r.cpp_name for r in f.registers} & set(re.findall(r'\bv_\w+', text)) - written
+    for statement, code in zip(f.body, body):
+        if found := unwritten.intersection(re.findall(r'\bv_\w+', code)):
+            raise PtxError(statement.line, f'reads register {min(found).removeprefix("v_")}, which nothing writes: {statement.text}')
+
+
 def translate_function(unit, f):
     unit.function = f
     lines = [f'{signature(unit, f)} {{', '  BlockView &view = *t.view;',
@@ -124,6 +134,7 @@ def translate_function(unit, f):
         body.append(f'{statement.label.cpp_name}:;' if statement.label else '  ' + translate_statement(unit, statement))
     if not any('runtime->yield' in b or 'runtime->preempt' in b or 'runtime->clock' in b for b in body):
         body = [re.sub(r'EFFECT\(.*?\); ', '', b) for b in body]
+    check_written(f, body)
     if any('carry' in b for b in body):
         lines.append('  u32 carry = 0;')
     return '\n'.join(lines + body + ['}', ''])

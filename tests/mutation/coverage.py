@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from coverage import counts, reading
@@ -91,28 +94,48 @@ def _ptx_lines(text: str) -> dict[str, set[int]]:
     return found
 
 
-def kernel_lines(target: str) -> dict[str, Lines]:
-    """The lines of src/ in the GPU kernels of each operation, for one target."""
-    kept_at = KEPT.with_name(f"lines-{target}.json")
-    digest = _digest("src/kernels", "gen", "templates")
-    kept = json.loads(kept_at.read_text()) if kept_at.exists() else {}
-    if kept.get("digest") == digest:
-        return kept["lines"]
-    nvcc = toolchain.find_nvcc()
-    units = [unit for operation in plan.OPERATIONS for unit in plan.units(operation)]
-    sources = render.Sources(render.Renderer(), units)
-    found: dict[str, dict[str, set[int]]] = {}
+@dataclass(frozen=True)
+class Unit:
+    """The kernels of a target that are compiled together, and the lines of src/ that they contain."""
+
+    target: str
+    stem: str
+    operation: str
+    source: str
+    bytes: int      # of its PTX: what it costs
+    lines: Lines
+
+
+def _unit(unit: plan.Unit, source: str, definitions: tuple[str, ...]) -> Unit:
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "unit.ptx"
-        for unit in units:
-            if unit.target.name == target:
-                definitions = [f"-D{each}" for each in sources.definitions[unit.build_stem]]
-                subprocess.run([str(nvcc), "-ptx", "-lineinfo", f"-arch={unit.target.virtual_architecture}", *toolchain.NVCC_FLAGS,
-                                *definitions, sources.of_unit[unit.build_stem], "-o", str(out)],
-                               cwd=ROOT, check=True, capture_output=True)
-                for name, lines in _ptx_lines(out.read_text()).items():
-                    found.setdefault(unit.operation, {}).setdefault(name, set()).update(lines)
-    kept = {operation: {name: sorted(lines) for name, lines in files.items()} for operation, files in found.items()}
-    kept_at.parent.mkdir(parents=True, exist_ok=True)
-    kept_at.write_text(json.dumps({"digest": digest, "lines": kept}))
-    return kept
+        subprocess.run([str(toolchain.find_nvcc()), "-ptx", "-lineinfo", f"-arch={unit.target.virtual_architecture}",
+                        *toolchain.NVCC_FLAGS, *(f"-D{each}" for each in definitions), source, "-o", str(out)],
+                       cwd=ROOT, check=True, capture_output=True)
+        lines = {name: sorted(numbers) for name, numbers in _ptx_lines(out.read_text()).items()}
+        return Unit(unit.target.name, unit.stem, unit.operation, source, out.stat().st_size, lines)
+
+
+def kernel_units(target: str, before: Sequence[str]) -> list[Unit]:
+    """The units of a target that are compiled from another text than those of the targets before it, the cheapest first."""
+    kept_at = KEPT.with_name(f"units-{target}.json")
+    digest = _digest("src/kernels", "gen", "templates")
+    kept = json.loads(kept_at.read_text()) if kept_at.exists() else {}
+    if kept.get("digest") != digest:
+        every = [unit for operation in plan.OPERATIONS for unit in plan.units(operation) if unit.target.kind == "gpu"]
+        sources = render.Sources(render.Renderer(), every)
+        compiled = {unit.build_stem: (sources.of_unit[unit.build_stem], sources.definitions[unit.build_stem]) for unit in every}
+        seen = {compiled[unit.build_stem] for unit in every if unit.target.name in before}
+        chosen = [unit for unit in every if unit.target.name == target and compiled[unit.build_stem] not in seen]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = list(pool.map(lambda unit: _unit(unit, *compiled[unit.build_stem]), chosen))
+        kept = {"digest": digest, "units": [asdict(unit) for unit in found]}
+        kept_at.parent.mkdir(parents=True, exist_ok=True)
+        kept_at.write_text(json.dumps(kept))
+    return sorted((Unit(**unit) for unit in kept["units"]), key=lambda unit: unit.bytes)
+
+
+def includes(unit: Unit) -> list[str]:
+    """The files that a unit was compiled from, by the last build."""
+    command = ["ninja", "-t", "deps", f"build/{unit.target}/{unit.stem}.ptx"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.split()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from mutation.operators import Site
@@ -30,10 +32,10 @@ FURTHER = (
     ("src/runtime/pack*", "kernel pack"), ("src/*_select.c", "kernel pack"), ("src/adam/adam_legality.c", "kernel pack"),
     ("src/runtime/explain.c", "kernel pack"), ("src/runtime/prepare.c", "selection"),
     ("src/kernels/collective.h", "data races of ranks"),
-    ("src/kernels/cuda/barrier*", "data races of GPU ranks"), ("src/kernels/cuda/ragged*", "data races of GPU ranks"),
-    ("src/kernels/cuda/cross_entropy*", "data races"), ("src/kernels/cuda/cluster*", "data races"),
-    ("src/kernels/cuda/row_*", "data races"),
-    ("src/kernels/cuda/adam*", "data races of Adam"), ("src/kernels/cuda/gradient*", "data races of Adam"))
+    *((f"src/kernels/cuda/{name}*", "data races of GPU ranks")
+      for name in ("barrier", "block_scan", "grid_gate", "ragged", "slice_error", "system_memory")),
+    *((f"src/kernels/cuda/{name}*", "data races") for name in ("async_copy", "bulk_copy", "cluster", "cross_entropy", "row_")),
+    *((f"src/kernels/cuda/{name}*", "data races of Adam") for name in ("adam", "async_copy", "gradient", "narrow", "random_words")))
 
 
 def name_of(job: jobs.Job) -> str:
@@ -85,8 +87,12 @@ class Tree:
         return text.replace(str(ROOT), str(self.root))
 
     def build(self, targets: Iterable[str]) -> bool:
+        return self.shell(shlex.join(["ninja", "-j1", "--quiet", *sorted(set(targets))]))
+
+    def shell(self, command: str) -> bool:
+        """Whether a command of the build succeeds."""
         python = {"PYTHON": os.environ.get("PYTHON", str(ROOT / ".venv/bin/python"))}
-        return subprocess.run(["ninja", "-j1", "--quiet", *sorted(set(targets))], cwd=self.root, capture_output=True,
+        return subprocess.run(["sh", "-c", command], cwd=self.root, capture_output=True,
                               env={**self.environment, **python}).returncode == 0
 
     def run(self, job: jobs.Job, limit: float, further: dict[str, str] | None = None) -> bool:
@@ -111,6 +117,26 @@ class Tree:
     def restore(self, site: Site) -> None:
         """The file gets a new time, so that its objects are built again."""
         (self.root / site.file).write_bytes((ROOT / site.file).read_bytes())
+
+    @contextmanager
+    def mutated(self, site: Site) -> Iterator[set[str]]:
+        """The tree with a mutant, and the files that differ: the site's, and those that are rendered of it.  Afterwards they have
+        their old text and time, so that nothing is built again."""
+        kept = {path: (path.read_bytes(), path.stat().st_mtime_ns)
+                for path in (self.root / site.file, *(self.root / "generated").rglob("*")) if path.is_file()}
+
+        def changed() -> list[Path]:
+            return [path for path, (_, written) in kept.items() if path.stat().st_mtime_ns != written]
+
+        try:
+            self.write(site)
+            if site.file.endswith(".j2"):
+                self.shell('"$PYTHON" -m gen render')
+            yield {str(path.relative_to(self.root)) for path in changed()}
+        finally:
+            for path in changed():
+                path.write_bytes(kept[path][0])
+                os.utime(path, ns=(kept[path][1], kept[path][1]))
 
 
 def _copy_changed(source: Path, to: Path) -> None:

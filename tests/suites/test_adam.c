@@ -245,6 +245,22 @@ Test(adam, unusual_scalars) {
     for_each_adam_row(check_scalars);
 }
 
+/* The quotient of moment and denominator is subnormal, and the learning rate makes it count.  The bounds of adam_check_exact() do
+ * not hold there. */
+static void check_subnormal_quotients(const struct test_device *device, const struct quern_kernel *row) {
+    static const int64_t counts[] = {65, 260};
+    quern_adam_args args = adam_args_of(row);
+    args.lr = 1e36, args.eps = 3e38, args.weight_decay = 0;
+    struct adam_problem problem;
+    adam_make(&problem, &args, counts, COUNT(counts));
+    adam_check_step(device, &problem, row->name);
+    adam_free(&problem);
+}
+
+Test(adam, quotients_below_the_normal_numbers) {
+    for_each_adam_row(check_subnormal_quotients);
+}
+
 /* The initialiser's betas are those of the papers. Bias correction uses double: the first step has size lr. */
 Test(adam, first_step_has_the_size_of_the_learning_rate) {
     const struct quern_kernel *row = find_adam_row(QUERN_F32, QUERN_F32, QUERN_F32, QUERN_F32, QUERN_NO_DTYPE, false);

@@ -329,6 +329,24 @@ Test(barrier_cuda, other_members_are_another_call) { run_other_members(false); }
 
 Test(barrier_cuda, other_members_are_another_call_with_multicast) { run_other_members(true); }
 
+/* Two ranks meet in different calls, and each also waits for a rank that makes no call: it does not wait for that one's limit. */
+Test(barrier_cuda, another_call_ends_the_other_waits_of_a_rank) {
+    static const int members[2][3] = {{0, 1, 2}, {0, 1, 3}};
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 4, .timeout = 30);
+    for (int rank = 0; rank < 2; rank++) {
+        quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+        args.members = members[rank];
+        args.member_count = 3;
+        check_ok(quern_barrier(group.group[rank], &args, group.device[rank].stream));
+    }
+    double before = now();
+    gpu_group_synchronize(&group);
+    check(now() - before < 5, "two different calls were noticed after %g s", now() - before);
+    expect_poison(&group, QUERN_PEER_MISMATCH, "quern_barrier on the GPU of rank [01] met another call of rank [01] (*");
+    gpu_group_close(&group);
+}
+
 /* ---- parts of a group whose ranks one thread drives ---- */
 
 /* The thread forms the groups of all colours of its ranks; a negative colour has none. */

@@ -110,7 +110,7 @@ static __device__ __forceinline__ void make_offers(const quern_ragged_problem &p
     if (threadIdx.x < problem.links.ranks) {
         header->epoch[threadIdx.x] = faults.epoch[threadIdx.x] = meeting::next_epoch(problem.links, threadIdx.x);
     }
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0) { /* all threads have these values */
         problem.work->bytes = before.bytes;
         problem.work->count = before.count;
         header->workspace_id = problem.workspace_id, header->workspace_offset = problem.workspace_offset;

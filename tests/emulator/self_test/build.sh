@@ -44,6 +44,7 @@ refused 'add.frobnicated.s32 %r1, %r1, %r1'
 refused 'mbarrier.inval.shared::cluster.b64 [%r1]'
 refused 'mbarrier.frobnicate.shared::cta.b64 [%r1]'
 refused 'cp.async.bulk.global.shared::cta [%r1], [%r1], 16'
+refused 'add.s32 %r1, %r0, %r1'
 
 images= rank_images= cluster_images=
 for a in $architectures; do
