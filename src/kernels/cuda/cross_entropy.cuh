@@ -1,6 +1,7 @@
 /*
  * Softmax cross-entropy of logits of one type, with all options or without (see cross_entropy_layout.cuh).  Included by the sources
- * in generated/cross_entropy/, whose kernels call run_<variant>.
+ * in generated/cross_entropy/, whose kernels call run_<variant>.  Rows that fit on the chip and have no options are left to
+ * cross_entropy_rows.cuh.
  *
  * A row is read twice: the first pass computes the sums of its columns, the second the gradient of each logit.
  *
@@ -12,7 +13,7 @@
  *   stats      the first pass for one part of a row;
  *   gradient   the second pass for one part of a row.
  *
- * The bits of a row's sums depend on the row alone, not on its address or on the kernel.  The THREADS threads of a block sum one
+ * The bits of a row's sums depend on the row alone, not on its address or on which of these kernels it has.  The THREADS threads of a block sum one
  * part of QUERN_GPU_PART_BYTES.  They get the columns by their index, in groups of VECTOR_BYTES; the columns that fill no group go
  * one each to the first threads.  If the row is aligned, a group is one vector; otherwise it is loaded 4 bytes at a time and
  * assembled in registers.  A warp first finds the largest of its columns of a part and then the sum of the exponentials relative to

@@ -1,15 +1,15 @@
 /*
  * Softmax cross-entropy of whole rows that stay in shared memory between the passes, without the options that cost time per
- * column (sm_90 and later).  Included by the sources in generated/cross_entropy/, whose kernels call run_rows.
+ * column.  Included by the sources in generated/cross_entropy/, whose kernels call run_rows.
  *
  * The blocks of the grid, or its clusters, take the rows in turns.  The first warp of a block leads:
  *
- *   1. The leader copies the block's columns to shared memory: most by one bulk copy, up to 7 at either end one by one.  It takes
+ *   1. The block's columns are copied to shared memory (row_share.cuh), but for up to 7 at either end by vectors.  The leader takes
  *      the label's logit out, so that no loop looks for it, and chooses the origin of the exponentials from a sample.
  *   2. All threads sum the exponentials, with no maximum.  A sum that is out of range is computed again, relative to an origin of
  *      its own: a batch of vectors, or the whole row.  Both depend on the row alone, so its bits are fixed.
  *   3. All threads write the gradient.
- *   4. The leader starts the copy of the next row, and computes the loss while it is under way.
+ *   4. The copy of the next row starts, and one thread computes the loss while it is under way.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_ROWS_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_ROWS_CUH
