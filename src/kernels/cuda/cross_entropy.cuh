@@ -13,11 +13,11 @@
  *   stats      the first pass for one part of a row;
  *   gradient   the second pass for one part of a row.
  *
- * The bits of a row's sums depend on the row alone, not on its address or on which of these kernels it has.  The THREADS threads of a block sum one
- * part of QUERN_GPU_PART_BYTES.  They get the columns by their index, in groups of VECTOR_BYTES; the columns that fill no group go
- * one each to the first threads.  If the row is aligned, a group is one vector; otherwise it is loaded 4 bytes at a time and
- * assembled in registers.  A warp first finds the largest of its columns of a part and then the sum of the exponentials relative to
- * it.  The sums of the warps, and those of the parts, are rescaled to one origin (row_stats.cuh).
+ * The bits of a row's sums depend on the row alone, not on its address or on which of these kernels it has.  The THREADS threads of
+ * a block sum one part of QUERN_GPU_PART_BYTES.  They get the columns by their index, in groups of VECTOR_BYTES; the columns that
+ * fill no group go one each to the first threads.  If the row is aligned, a group is one vector; otherwise it is loaded 4 bytes at a
+ * time and assembled in registers.  A warp first finds the largest of its columns of a part and then the sum of the exponentials
+ * relative to it.  The sums of the warps, and those of the parts, are rescaled to one origin (row_stats.cuh).
  *
  * The second pass treats columns independently, so it uses the vectors that are aligned in memory: those of the gradient if the row
  * is in shared memory, otherwise those of the logits.  The columns before the first vector and after the last are the edge, again
