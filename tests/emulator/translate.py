@@ -121,7 +121,8 @@ def check_written(f, body):
     unwritten = {r.cpp_name for r in f.registers} & set(re.findall(r'\bv_\w+', text)) - written
     for statement, code in zip(f.body, body):
         if found := unwritten.intersection(re.findall(r'\bv_\w+', code)):
-            raise PtxError(statement.line, f'reads register {min(found).removeprefix("v_")}, which nothing writes: {statement.text}')
+            register = min(found).removeprefix('v_')
+            raise PtxError(statement.line, f'reads register {register}, which nothing writes: {statement.text}')
 
 
 def translate_function(unit, f):
