@@ -364,7 +364,7 @@ typedef struct quern_row_stats {
  * and the loss of the label's column are computed from the sum over the other columns, and so keep their relative precision when
  * the model is confident.  With label smoothing, z-loss or softcap, terms of opposite sign can cancel; the absolute precision of
  * the terms then holds.  Without a softcap the error of the entropy is below 4e-7 times the larger of 1 and the entropy: absolute
- * where the entropy is small.  With label smoothing, requesting the entropy can change the last bit of the loss.
+ * where the entropy is small.  An output has the same bits whichever others are requested.
  *
  * Skipped rows have the label ignore_index, or a label outside [0, global_vocab), which the report counts.  Their logits are not
  * read through the label.  Their loss, lse, log_prob and entropy are 0, their argmax is -1, and their gradient is 0 in every
