@@ -48,10 +48,10 @@ static void reduce_losses(const struct quern_cross_entropy_problem *problem) {
 /* ---- dividing the work ---- */
 
 /*
- * In logits: the least work that is worth waking a worker, some 30 microseconds with a gradient, the least share of a worker, and
+ * In logits: the least call that is worth waking a worker, some 50 microseconds with a gradient, the least share of a worker, and
  * the least chunk, which is claimed with one atomic operation.
  */
-enum { LEAST_SHARED = 1 << 17, LEAST_SHARE = 1 << 15, LEAST_CHUNK = 1 << 14 };
+enum { LEAST_SHARED = 1 << 18, LEAST_SHARE = 1 << 15, LEAST_CHUNK = 1 << 14 };
 
 /* What a row without its logits costs, in logits. */
 enum { ROW_COST = 256 };
@@ -104,11 +104,14 @@ static int64_t choose_chunk(const struct work *work) {
     return quern_larger(1, quern_larger(share / 8, quern_smaller(share, LEAST_CHUNK / work->cost)));
 }
 
+static bool is_shared(const struct quern_cross_entropy_call *call) {
+    return call->problem.rows * call->problem.vocab >= LEAST_SHARED;
+}
+
 static void run_work(struct work work) {
     const int64_t most = work.kernel ? work.call->workers : work.call->device->threads;
     int64_t claimed[MOST_WORKERS];
-    const __int128 cost = (__int128)work.count * work.cost;
-    const int64_t worth = cost < LEAST_SHARED ? 1 : (int64_t)(cost / LEAST_SHARE);
+    const int64_t worth = is_shared(work.call) ? quern_larger(1, work.count * work.cost / LEAST_SHARE) : 1;
     work.workers = quern_smaller(work.count, quern_smaller(most, worth));
     if (!work.workers) return;
     work.chunk = choose_chunk(&work);
@@ -165,7 +168,8 @@ static int64_t count_split(const struct quern_cross_entropy_call *call) {
     const struct quern_cross_entropy_problem *problem = &call->problem;
     const int64_t threads = call->device->threads, rest = problem->rows % threads;
     const int64_t share = quern_divide_up(rest * problem->part_count, threads);
-    return 4 * share <= 3 * problem->part_count && rest * problem->vocab >= LEAST_SHARED ? rest : 0;
+    const bool is_worth_it = 4 * share <= 3 * problem->part_count && rest * problem->vocab >= 2 * LEAST_SHARE;
+    return is_shared(call) && is_worth_it ? rest : 0;
 }
 
 static quern_status find_kernel(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage, bool is_needed,

@@ -59,10 +59,10 @@ static void run_case(const struct test_device *device, const struct cross_entrop
     cross_entropy_free_inputs(&inputs);
 }
 
-/* 32,768 logits for each task and 131,072 for the first two, at most a task for each item and thread. */
-static int64_t tasks_of(int64_t items, int64_t cost) {
-    const int64_t logits = items * cost;
-    return smaller(smaller(items, THREADS), logits < 1 << 17 ? 1 : logits / (1 << 15));
+/* One task in a call of less than 262,144 logits.  Else 32,768 logits for each task, at most a task for each item and thread. */
+static int64_t tasks_of(const struct cross_entropy_case *c, int64_t items, int64_t cost) {
+    const int64_t worth = items * cost / (1 << 15);
+    return c->rows * c->vocab < 1 << 18 || worth < 1 ? 1 : smaller(smaller(items, THREADS), worth);
 }
 
 /*
@@ -79,11 +79,11 @@ Test(tasks, whole_cross_entropy) {
         const bool has_grad = i / COUNT(vocabs) % 2;
         c.placement = has_grad ? IN_PLACE : NO_GRAD, c.rows = (int64_t)(i / COUNT(vocabs) / 2) + 1;
         const int64_t parts = (c.vocab + PART - 1) / PART, rest = c.rows % THREADS, share = (rest * parts + THREADS - 1) / THREADS;
-        const int64_t split = 4 * share <= 3 * parts && rest * c.vocab >= 1 << 17 ? rest : 0, whole = c.rows - split;
-        const int64_t of_parts = tasks_of(split * parts, c.vocab / parts);
+        const bool is_split = 4 * share <= 3 * parts && rest * c.vocab >= 1 << 16 && c.rows * c.vocab >= 1 << 18;
+        const int64_t split = is_split ? rest : 0, whole = c.rows - split, of_parts = tasks_of(&c, split * parts, c.vocab / parts);
         int64_t tasks[5];
         size_t jobs = 0;
-        if (whole) tasks[jobs++] = tasks_of(whole, c.vocab);
+        if (whole) tasks[jobs++] = tasks_of(&c, whole, c.vocab);
         if (split) tasks[jobs++] = of_parts, tasks[jobs++] = 1, tasks[jobs++] = 1;
         if (split && has_grad) tasks[jobs++] = of_parts;
         run_case(&device, &c);
@@ -99,7 +99,7 @@ Test(tasks, steps_of_cross_entropy) {
     for (int64_t rows = 1; rows <= THREADS + 1; rows++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = rows, .shards = 1,
                                                          .vocab = PARTS * QUERN_CPU_PART_COLUMNS - 100, .placement = IN_PLACE);
-        const int64_t parts = tasks_of(PARTS * rows, c.vocab / PARTS);
+        const int64_t parts = tasks_of(&c, PARTS * rows, c.vocab / PARTS);
         const int64_t tasks[] = {parts, 1, 1, 1, 1, 1, parts};  /* stats, two ranks that combine, gradient */
         run_case(&device, &c);
         check_seen(tasks, COUNT(tasks), cross_entropy_describe(&c));
