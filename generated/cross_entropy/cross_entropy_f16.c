@@ -24,8 +24,7 @@ quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f16_stats);
 
 void QUERN_KERNEL_NAME(cross_entropy_f16_stats)(
     const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
-    (void)scratch;
-    run_stats(problem, row, part, false);
+    run_stats(problem, row, part, scratch, false);
 }
 
 quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f16_gradient);
@@ -46,8 +45,7 @@ quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f16_stats_full);
 
 void QUERN_KERNEL_NAME(cross_entropy_f16_stats_full)(
     const struct quern_cross_entropy_problem *problem, int64_t row, int64_t part, void *scratch) {
-    (void)scratch;
-    run_stats(problem, row, part, true);
+    run_stats(problem, row, part, scratch, true);
 }
 
 quern_cross_entropy_part_kernel QUERN_KERNEL_NAME(cross_entropy_f16_gradient_full);

@@ -1,8 +1,13 @@
 /* Cross-entropy on a CPU.  Kernels read the logits; this file handles labels, parts and losses.  Called by cross_entropy_run.c. */
 #include "cross_entropy/cross_entropy_cpu.h"
 
+#include <string.h>
+
 #include "cross_entropy/cross_entropy_select.h"
+#include "kernels/cpu/cross_entropy_kept.h"
 #include "kernels/cross_entropy_row.h"
+#include "os/integers.h"
+#include "runtime/dtype.h"
 #include "runtime/status.h"
 #include "runtime/threads.h"
 
@@ -42,25 +47,75 @@ static void reduce_losses(const struct quern_cross_entropy_problem *problem) {
 
 /* ---- dividing the work ---- */
 
-/* A number of items; each worker gets a contiguous range. */
+/*
+ * In logits: the least call that is worth waking a worker, some 50 microseconds with a gradient, the least share of a worker, and
+ * the least chunk, which is claimed with one atomic operation.
+ */
+enum { LEAST_SHARED = 1 << 18, LEAST_SHARE = 1 << 15, LEAST_CHUNK = 1 << 14 };
+
+/* What a row without its logits costs, in logits. */
+enum { ROW_COST = 256 };
+
+/* The largest number of threads of a device. */
+enum { MOST_WORKERS = 1024 };
+
+/*
+ * A number of items.  Each worker has a contiguous share, which is the same in each pass over the same items.  It claims chunks of
+ * its own share and then of the others', so that a worker that comes late or is interrupted holds up no other for long.
+ */
 struct work {
     const struct quern_cross_entropy_call *call;
     const struct quern_cross_entropy_problem *problem;
     const struct quern_kernel *kernel;  /* NULL: none is needed */
     void (*run)(const struct work *work, int64_t first, int64_t end, void *scratch);
-    int64_t count, workers;
+    int64_t count, cost;                /* the cost of one item, in logits */
+    bool keeps;                         /* parts: values are kept in the scratch of their row */
+    int64_t workers, chunk;
+    int64_t *claimed;                   /* [workers], atomic: items of each share; may exceed it by a chunk for each worker */
 };
+
+static void *scratch_of(const struct work *work, int64_t place) {
+    return work->call->scratch + (size_t)place * work->call->scratch_bytes;
+}
+
+/* The first item of a share; that of the share after the last is the count. */
+static int64_t share_at(const struct work *work, int64_t share) {
+    const int64_t rest = work->count % work->workers;
+    return share * (work->count / work->workers) + quern_smaller(share, rest);
+}
+
+static void run_chunks(const struct work *work, int64_t share, void *scratch) {
+    const int64_t begin = share_at(work, share), end = share_at(work, share + 1);
+    while (__atomic_load_n(&work->claimed[share], __ATOMIC_RELAXED) < end - begin) {
+        const int64_t first = begin + __atomic_fetch_add(&work->claimed[share], work->chunk, __ATOMIC_RELAXED);
+        if (first < end) work->run(work, first, quern_smaller(first + work->chunk, end), scratch);
+    }
+}
 
 static void run_share(void *context, int64_t worker) {
     const struct work *work = context;
-    const int64_t share = work->count / work->workers, rest = work->count % work->workers;
-    const int64_t first = worker * share + (worker < rest ? worker : rest);
-    work->run(work, first, first + share + (worker < rest), work->call->scratch + (size_t)worker * work->call->scratch_bytes);
+    void *scratch = scratch_of(work, worker);
+    for (int64_t i = 0; i < work->workers; i++) run_chunks(work, (worker + i) % work->workers, scratch);
+}
+
+/* Large chunks cost less, small ones are divided more evenly: an eighth of a share, if that is worth it. */
+static int64_t choose_chunk(const struct work *work) {
+    const int64_t share = work->count / work->workers;
+    return quern_larger(1, quern_larger(share / 8, quern_smaller(share, LEAST_CHUNK / work->cost)));
+}
+
+static bool is_shared(const struct quern_cross_entropy_call *call) {
+    return call->problem.rows * call->problem.vocab >= LEAST_SHARED;
 }
 
 static void run_work(struct work work) {
     const int64_t most = work.kernel ? work.call->workers : work.call->device->threads;
-    work.workers = work.count < most ? work.count : most;
+    int64_t claimed[MOST_WORKERS];
+    const int64_t worth = is_shared(work.call) ? quern_larger(1, work.count * work.cost / LEAST_SHARE) : 1;
+    work.workers = quern_smaller(work.count, quern_smaller(most, worth));
+    if (!work.workers) return;
+    work.chunk = choose_chunk(&work);
+    work.claimed = memset(claimed, 0, (size_t)work.workers * sizeof *claimed);
     quern_run_tasks(work.call->device, work.workers, run_share, &work);
 }
 
@@ -73,7 +128,11 @@ static void run_rows(const struct work *work, int64_t first, int64_t end, void *
 /* Items are (row, part) pairs; the parts of a row are neighbours. */
 static void run_parts(const struct work *work, int64_t first, int64_t end, void *scratch) {
     const int64_t parts = work->problem->part_count;
-    for (int64_t i = first; i < end; i++) work->kernel->cpu.cross_entropy_part(work->problem, i / parts, i % parts, scratch);
+    for (int64_t i = first; i < end; i++) {
+        struct quern_kept_values kept = {work->problem->grad ? scratch : NULL, false};
+        if (work->keeps) kept = (struct quern_kept_values){scratch_of(work, i / parts), true};
+        work->kernel->cpu.cross_entropy_part(work->problem, i / parts, i % parts, &kept);
+    }
 }
 
 /* Combines the parts of each row, or its shards, in their order. */
@@ -101,10 +160,16 @@ struct kernels {
     const struct quern_kernel *rows, *stats, *gradient;
 };
 
-/* Few rows are split into parts, so that all workers have work.  With a gradient each part is then read twice. */
-static bool is_split(const struct quern_cross_entropy_call *call) {
+/*
+ * How many rows, the last ones, all workers share part by part, because they are too few to be dealt out evenly as whole rows.
+ * Each worker then has at most three quarters of a row's parts, and there is work for two.
+ */
+static int64_t count_split(const struct quern_cross_entropy_call *call) {
     const struct quern_cross_entropy_problem *problem = &call->problem;
-    return problem->part_count > 1 && (problem->grad ? 2 : 1) * problem->rows <= call->device->threads;
+    const int64_t threads = call->device->threads, rest = problem->rows % threads;
+    const int64_t share = quern_divide_up(rest * problem->part_count, threads);
+    const bool is_worth_it = 4 * share <= 3 * problem->part_count && rest * problem->vocab >= 2 * LEAST_SHARE;
+    return is_shared(call) && is_worth_it ? rest : 0;
 }
 
 static quern_status find_kernel(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage, bool is_needed,
@@ -119,39 +184,83 @@ static quern_status find_kernel(const struct quern_cross_entropy_call *call, enu
 
 /* Finds all kernels before the first one runs, so that a missing one leaves no partial result. */
 static quern_status find_kernels(const struct quern_cross_entropy_call *call, struct kernels *kernels) {
-    const bool is_whole = call->step == QUERN_STEP_WHOLE, split = is_whole && is_split(call);
-    quern_status status = find_kernel(call, QUERN_STAGE_ROWS, is_whole && !split, &kernels->rows);
+    const int64_t split = call->step == QUERN_STEP_WHOLE ? count_split(call) : 0;
+    quern_status status = find_kernel(call, QUERN_STAGE_ROWS, call->step == QUERN_STEP_WHOLE && split < call->problem.rows,
+                                      &kernels->rows);
     if (status == QUERN_OK)
-        status = find_kernel(call, QUERN_STAGE_STATS, split || call->step == QUERN_STEP_STATS, &kernels->stats);
+        status = find_kernel(call, QUERN_STAGE_STATS, split > 0 || call->step == QUERN_STEP_STATS, &kernels->stats);
     if (status == QUERN_OK)
-        status = find_kernel(call, QUERN_STAGE_GRADIENT, (split && call->problem.grad) || call->step == QUERN_STEP_GRADIENT,
+        status = find_kernel(call, QUERN_STAGE_GRADIENT, (split > 0 && call->problem.grad) || call->step == QUERN_STEP_GRADIENT,
                              &kernels->gradient);
     return status;
 }
 
-static void sum_rows(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem,
-                     const struct kernels *kernels) {
-    run_work((struct work){call, problem, kernels->stats, run_parts, problem->rows * problem->part_count, 0});
-    run_work((struct work){call, problem, NULL, combine_rows, problem->rows, 0});
+/* The parts of rows.  Only a whole call keeps values, since its sums and its gradients have the same scratch. */
+static struct work parts_of(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem,
+                            const struct quern_kernel *kernel) {
+    return (struct work){
+        .call = call, .problem = problem, .kernel = kernel, .run = run_parts, .count = problem->rows * problem->part_count,
+        .cost = problem->vocab / quern_larger(1, problem->part_count), .keeps = call->step == QUERN_STEP_WHOLE && problem->grad};
 }
 
-static void write_gradients(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem,
-                            const struct kernels *kernels) {
-    run_work((struct work){call, problem, kernels->gradient, run_parts, problem->rows * problem->part_count, 0});
+static struct work rows_of(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem,
+                           void (*run)(const struct work *work, int64_t first, int64_t end, void *scratch)) {
+    return (struct work){.call = call, .problem = problem, .run = run, .count = problem->rows, .cost = ROW_COST};
+}
+
+static void sum_rows(const struct quern_cross_entropy_call *call, const struct quern_cross_entropy_problem *problem,
+                     const struct kernels *kernels) {
+    run_work(parts_of(call, problem, kernels->stats));
+    run_work(rows_of(call, problem, combine_rows));
+}
+
+static void run_whole_rows(const struct quern_cross_entropy_call *call, struct quern_cross_entropy_problem problem, int64_t rows,
+                           const struct quern_kernel *kernel) {
+    problem.rows = rows;
+    struct work work = rows_of(call, &problem, run_rows);
+    work.kernel = kernel;
+    work.cost += problem.vocab;
+    run_work(work);
+}
+
+static void *at_row(const void *matrix, int64_t row, int64_t stride, size_t bytes) {
+    return matrix ? (char *)matrix + row * stride * (int64_t)bytes : NULL;
+}
+
+/* The problem without its first rows; the parts have no place of their own. */
+static struct quern_cross_entropy_problem without_first(const struct quern_cross_entropy_call *call, int64_t rows) {
+    struct quern_cross_entropy_problem problem = call->problem;
+    const size_t element = quern_dtype_bytes(call->args.logits_dtype);
+    problem.rows -= rows;
+    problem.logits = at_row(problem.logits, rows, problem.logits_stride, element);
+    problem.grad = at_row(problem.grad, rows, problem.grad_stride, element);
+    problem.labels = at_row(problem.labels, rows, 1, problem.labels_are_int64 ? sizeof(int64_t) : sizeof(int32_t));
+    problem.grad_loss = at_row(problem.grad_loss, rows, problem.grad_loss_stride, sizeof(float));
+    problem.row_loss = at_row(problem.row_loss, rows, 1, sizeof(float));
+    problem.lse = at_row(problem.lse, rows, 1, sizeof(float));
+    problem.log_prob = at_row(problem.log_prob, rows, 1, sizeof(float));
+    problem.entropy = at_row(problem.entropy, rows, 1, sizeof(float));
+    problem.argmax = at_row(problem.argmax, rows, 1, sizeof(int64_t));
+    problem.stats = problem.stats ? problem.stats + rows : call->spare_stats;
+    return problem;
+}
+
+static void run_split_rows(const struct quern_cross_entropy_call *call, int64_t first, const struct kernels *kernels) {
+    const struct quern_cross_entropy_problem problem = without_first(call, first);
+    sum_rows(call, &problem, kernels);
+    run_work(rows_of(call, &problem, finish_rows));
+    if (kernels->gradient) run_work(parts_of(call, &problem, kernels->gradient));
 }
 
 static void run_whole(const struct quern_cross_entropy_call *call, const struct kernels *kernels) {
-    struct quern_cross_entropy_problem problem = call->problem;
-    if ((call->tasks & QUERN_COUNT_LABELS) && (problem.divisor || problem.report)) count_labels(&problem);
-    if ((call->tasks & QUERN_RUN_ROWS) && kernels->rows) {
-        run_work((struct work){call, &problem, kernels->rows, run_rows, problem.rows, 0});
-    } else if (call->tasks & QUERN_RUN_ROWS) {
-        if (!problem.stats) problem.stats = call->spare_stats;
-        sum_rows(call, &problem, kernels);
-        run_work((struct work){call, &problem, NULL, finish_rows, problem.rows, 0});
-        if (kernels->gradient) write_gradients(call, &problem, kernels);
+    const struct quern_cross_entropy_problem *problem = &call->problem;
+    if ((call->tasks & QUERN_COUNT_LABELS) && (problem->divisor || problem->report)) count_labels(problem);
+    if (call->tasks & QUERN_RUN_ROWS) {
+        const int64_t split = count_split(call), whole = problem->rows - split;
+        if (whole) run_whole_rows(call, *problem, whole, kernels->rows);
+        if (split) run_split_rows(call, whole, kernels);
     }
-    if ((call->tasks & QUERN_SUM_LOSSES) && problem.loss) reduce_losses(&problem);
+    if ((call->tasks & QUERN_SUM_LOSSES) && problem->loss) reduce_losses(problem);
 }
 
 static void run_combine(const struct quern_cross_entropy_call *call) {
@@ -159,9 +268,9 @@ static void run_combine(const struct quern_cross_entropy_call *call) {
     problem.parts = (quern_row_stats *)call->shards;
     problem.part_count = call->shard_count;
     if (!problem.stats) problem.stats = call->spare_stats;
-    run_work((struct work){call, &problem, NULL, combine_rows, problem.rows, 0});
+    run_work(rows_of(call, &problem, combine_rows));
     if (problem.divisor || problem.report) count_labels(&problem);
-    run_work((struct work){call, &problem, NULL, finish_rows, problem.rows, 0});
+    run_work(rows_of(call, &problem, finish_rows));
     if (problem.loss) reduce_losses(&problem);
 }
 
@@ -181,7 +290,7 @@ quern_status quern_cross_entropy_on_cpu(struct quern_cross_entropy_call *call) {
         break;
     default:
         if (call->problem.divisor) count_labels(&call->problem);
-        write_gradients(call, &call->problem, &kernels);
+        run_work(parts_of(call, &call->problem, kernels.gradient));
     }
     return QUERN_OK;
 }

@@ -1,4 +1,4 @@
-/* The clock that times waits.  For src/ranks. */
+/* The clock that times waits.  For src/ranks and src/runtime. */
 #ifndef QUERN_CLOCK_H
 #define QUERN_CLOCK_H
 

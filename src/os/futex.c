@@ -1,4 +1,4 @@
-/* The futex system call.  Called by the waits of src/ranks. */
+/* The futex system call.  Called by the waits of src/ranks and src/runtime/threads.c. */
 #define _GNU_SOURCE
 #include "os/futex.h"
 

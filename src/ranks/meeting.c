@@ -27,14 +27,6 @@
 
 static const int64_t SLICE = 50000000;  /* nanoseconds */
 
-static inline void pause_core(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 /* ---- announcing ---- */
 
 static void wake_if_complete(struct quern_segment_rank *peer) {
@@ -229,7 +221,7 @@ static quern_status sleep_until_all_have_come(struct wait *wait) {
 static bool come_while_looking(struct wait *wait) {
     for (int spin = 0; spin < wait->member->spins; spin++) {
         if (all_have_come(wait)) return true;
-        pause_core();
+        quern_pause();
     }
     return all_have_come(wait);
 }

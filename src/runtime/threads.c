@@ -10,19 +10,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/clock.h"
+#include "os/futex.h"
 #include "os/unload.h"
 #include "runtime/device.h"
 
 enum { MAX_THREADS = 1024 };
 
+static int available_cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+}
+
 int quern_default_threads(void) {
     const char *value = getenv("QUERN_THREADS");
     long wanted = value ? strtol(value, NULL, 10) : 0;
     if (wanted >= 1) return wanted > MAX_THREADS ? MAX_THREADS : (int)wanted;
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    int count = CPU_COUNT(&set);
-    return count < 1 ? 1 : count > MAX_THREADS ? MAX_THREADS : count;
+    const int cores = available_cores();
+    return cores > MAX_THREADS ? MAX_THREADS : cores;
 }
 
 /* One job.  Threads take its indices one at a time. */
@@ -31,28 +36,106 @@ struct job {
     void *context;
     int64_t tasks;
     int64_t next;  /* atomic: the first index that no thread has taken */
-    int seats;     /* workers that may still join, since the pool may be larger than the device's threads; under the pool's lock */
 };
 
-/* The pool: one for the process, one job at a time. */
+/*
+ * The pool: one for the process, one job at a time.  A worker that has finished a job looks for the next one for a while before it
+ * sleeps, and a caller looks whether the last workers have finished.  So jobs that follow each other closely, the stages of a call
+ * for instance, need no system call.
+ */
 static struct {
     pthread_mutex_t busy;      /* held by the thread that runs the job */
-    pthread_mutex_t lock;      /* protects everything below */
-    pthread_cond_t wake, idle;
+    pthread_mutex_t lock;      /* protects the devices and the crew */
     quern_device *devices;     /* open CPU devices: the workers end with the last one */
-    uintptr_t crew;            /* counts dismissals: workers of an earlier crew end */
+    uintptr_t crew;            /* atomic: counts dismissals: workers of an earlier crew end */
     pid_t process;             /* that started the crew */
     int workers;               /* of the crew */
     pthread_t worker[MAX_THREADS];
-    int active;                /* workers inside the current job */
-    uint64_t generation;       /* counts jobs, so that a worker enters each at most once */
-    struct job *job;
+    struct job *job;           /* to be read by workers that have a seat */
+    int core;                  /* atomic: on which the caller was when it posted the job */
+    uint32_t posted;           /* atomic: counts jobs and dismissals; workers without a job wait for it to change */
+    uint32_t sleepers;         /* atomic: workers that sleep on it, or are about to */
+    uint32_t gate;             /* atomic: SEAT for each worker that may still join the job, INSIDE for each that has, and AWAITED */
+    int spins;                 /* atomic; 0: fewer cores than threads, so that one that spins keeps another from its work */
 } pool = {
     .busy = PTHREAD_MUTEX_INITIALIZER,
     .lock = PTHREAD_MUTEX_INITIALIZER,
-    .wake = PTHREAD_COND_INITIALIZER,
-    .idle = PTHREAD_COND_INITIALIZER,
 };
+
+enum { INSIDE = 1, SEAT = MAX_THREADS, AWAITED = 1 << 30 };  /* the caller sleeps until no worker is inside */
+
+/* How long a worker looks for a job, and a caller for the end of one: briefly, since an interrupted worker may need its core. */
+enum { WORKER_SPIN = 50000, CALLER_SPIN = 10000 };
+
+#define SLEEP_NANOSECONDS 3600000000000  /* a wait that is repeated */
+
+/* ---- waiting ---- */
+
+static bool is_posted(uint32_t seen) { return __atomic_load_n(&pool.posted, __ATOMIC_SEQ_CST) != seen; }
+
+static bool is_empty(uint32_t unused) {
+    (void)unused;
+    return !(__atomic_load_n(&pool.gate, __ATOMIC_ACQUIRE) & (SEAT - 1));
+}
+
+/* Whether something comes true within so many nanoseconds. */
+static bool comes_soon(bool (*is_true)(uint32_t argument), uint32_t argument, int64_t nanoseconds) {
+    enum { LOOKS = 32 };  /* between two looks at the clock: about a microsecond */
+    if (is_true(argument)) return true;
+    if (!__atomic_load_n(&pool.spins, __ATOMIC_RELAXED)) return false;
+    for (const int64_t end = quern_now() + nanoseconds; quern_now() < end;)
+        for (int look = 0; look < LOOKS; look++) {
+            quern_pause();
+            if (is_true(argument)) return true;
+        }
+    return false;
+}
+
+/* Either the worker sees the new count, or the thread that counts sees the sleeper. */
+static void await_post(uint32_t seen) {
+    if (comes_soon(is_posted, seen, WORKER_SPIN)) return;
+    __atomic_fetch_add(&pool.sleepers, 1, __ATOMIC_SEQ_CST);
+    while (!is_posted(seen)) quern_futex_wait(&pool.posted, seen, SLEEP_NANOSECONDS);
+    __atomic_fetch_sub(&pool.sleepers, 1, __ATOMIC_SEQ_CST);
+}
+
+static void post(void) {
+    __atomic_fetch_add(&pool.posted, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&pool.sleepers, __ATOMIC_SEQ_CST)) quern_futex_wake(&pool.posted);
+}
+
+/* ---- the gate ---- */
+
+static void open_gate(struct job *job, int seats) {
+    pool.job = job;
+    __atomic_store_n(&pool.core, sched_getcpu(), __ATOMIC_RELAXED);
+    __atomic_store_n(&pool.gate, (uint32_t)seats * SEAT, __ATOMIC_RELEASE);
+    post();
+}
+
+/* Takes a seat; false: there is none, since no job runs or the pool is larger than the device's threads. */
+static bool enter_job(void) {
+    uint32_t gate = __atomic_load_n(&pool.gate, __ATOMIC_RELAXED);
+    while (gate % AWAITED >= SEAT)
+        if (__atomic_compare_exchange_n(&pool.gate, &gate, gate - SEAT + INSIDE, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+static void leave_job(void) {
+    if (__atomic_sub_fetch(&pool.gate, INSIDE, __ATOMIC_ACQ_REL) == AWAITED) quern_futex_wake(&pool.gate);
+}
+
+/* Removes the seats and waits for those inside.  A worker that comes later finds no seat, so the job may be freed. */
+static void close_gate(void) {
+    __atomic_fetch_and(&pool.gate, SEAT - 1, __ATOMIC_RELAXED);
+    if (comes_soon(is_empty, 0, CALLER_SPIN)) return;
+    uint32_t gate = __atomic_or_fetch(&pool.gate, AWAITED, __ATOMIC_RELAXED);
+    for (; !is_empty(0); gate = __atomic_load_n(&pool.gate, __ATOMIC_RELAXED))
+        if (gate != AWAITED) quern_futex_wait(&pool.gate, gate, SLEEP_NANOSECONDS);
+}
+
+/* ---- the crew ---- */
 
 static void work_on(struct job *job) {
     fenv_t environment;
@@ -66,24 +149,33 @@ static void work_on(struct job *job) {
     fesetenv(&environment);
 }
 
+/*
+ * Where all cores are busy the scheduler may wake a worker on the caller's core, on which it would only hold up the caller.  It
+ * then moves to another core of those that it may use.
+ */
+static void leave_core_of_caller(void) {
+    const int core = __atomic_load_n(&pool.core, __ATOMIC_RELAXED);
+    cpu_set_t all, others;
+    if (core < 0 || core >= CPU_SETSIZE || sched_getcpu() != core || sched_getaffinity(0, sizeof all, &all) != 0) return;
+    others = all;
+    CPU_CLR(core, &others);
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+    sched_setaffinity(0, sizeof all, &all);
+}
+
+/* The count is read before the seats are looked for, so that a job that is posted in between is not missed. */
 static void *worker(void *argument) {
     const uintptr_t crew = (uintptr_t)argument;
-    uint64_t seen = 0;
-    pthread_mutex_lock(&pool.lock);
     for (;;) {
-        while (pool.crew == crew && (!pool.job || pool.generation == seen)) pthread_cond_wait(&pool.wake, &pool.lock);
-        if (pool.crew != crew) break;
-        seen = pool.generation;
-        struct job *job = pool.job;
-        if (job->seats == 0) continue;
-        job->seats--;
-        pool.active++;
-        pthread_mutex_unlock(&pool.lock);
-        work_on(job);
-        pthread_mutex_lock(&pool.lock);
-        if (--pool.active == 0) pthread_cond_signal(&pool.idle);
+        const uint32_t seen = __atomic_load_n(&pool.posted, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&pool.crew, __ATOMIC_RELAXED) != crew) break;
+        leave_core_of_caller();
+        if (enter_job()) {
+            work_on(pool.job);
+            leave_job();
+        }
+        await_post(seen);
     }
-    pthread_mutex_unlock(&pool.lock);
     return NULL;
 }
 
@@ -96,8 +188,8 @@ static void dismiss_workers(void) {
     int count = pool.workers && pool.process == getpid() ? pool.workers : 0;
     memcpy(dismissed, pool.worker, (size_t)count * sizeof *dismissed);
     pool.workers = 0;
-    pool.crew++;
-    pthread_cond_broadcast(&pool.wake);
+    __atomic_fetch_add(&pool.crew, 1, __ATOMIC_RELAXED);
+    post();
     pthread_mutex_unlock(&pool.lock);
     for (int i = 0; i < count; i++) pthread_join(dismissed[i], NULL);
 }
@@ -116,6 +208,7 @@ static void grow_pool(int wanted) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pool.process = getpid();
+    __atomic_store_n(&pool.spins, wanted < available_cores(), __ATOMIC_RELAXED);
     quern_on_unload(QUERN_UNLOAD_THREADS, unload_pool);
     while (pool.workers < wanted) {
         void *crew = (void *)pool.crew;
@@ -129,10 +222,8 @@ static void grow_pool(int wanted) {
 static void forget_pool(void) {
     pthread_mutex_init(&pool.busy, NULL);
     pthread_mutex_init(&pool.lock, NULL);
-    pthread_cond_init(&pool.wake, NULL);
-    pthread_cond_init(&pool.idle, NULL);
-    pool.workers = pool.active = 0;
-    pool.job = NULL;
+    pool.workers = 0;
+    pool.sleepers = pool.gate = 0;
 }
 
 /* While the process forks no other thread changes the list of devices, which the child keeps. */
@@ -175,18 +266,10 @@ quern_device *quern_threads_device(void) {
 static void run_on_pool(struct job *job, int threads) {
     pthread_mutex_lock(&pool.lock);
     if (pool.workers < threads - 1) grow_pool(threads - 1);
-    job->seats = threads - 1;
-    pool.job = job;
-    pool.generation++;
-    pthread_cond_broadcast(&pool.wake);
     pthread_mutex_unlock(&pool.lock);
-
+    open_gate(job, threads - 1);
     work_on(job);
-
-    pthread_mutex_lock(&pool.lock);
-    pool.job = NULL;  /* a worker that wakes now finds no job, so the job may be freed */
-    while (pool.active) pthread_cond_wait(&pool.idle, &pool.lock);
-    pthread_mutex_unlock(&pool.lock);
+    close_gate();
 }
 
 static void run_hooked_task(void *context, int64_t index) {

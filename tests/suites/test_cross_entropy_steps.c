@@ -331,12 +331,15 @@ Test(cross_entropy_steps, full_kernels_give_the_bits_of_plain_ones) {
     }
 }
 
-/* ---- threads: a single row of several parts is divided among several threads ---- */
+/* ---- threads: rows that cannot be dealt out evenly are divided into parts among the threads ---- */
 
 static void check_threads(const struct test_device *device, const struct quern_kernel *row) {
     static const int threads[] = {2, 3, 7, 64};
-    for (int64_t rows = 1; rows < 9; rows += 3) {
-        struct cross_entropy_case c = case_of(row, rows, 5 * QUERN_CPU_PART_COLUMNS / 2, (int)rows);
+    static const int64_t all_rows[] = {1, 4, 5, 7};
+    for (size_t k = 0; k < COUNT(all_rows); k++) {
+        const int64_t rows = all_rows[k];
+        struct cross_entropy_case c = case_of(row, rows, 9 * QUERN_CPU_PART_COLUMNS / 2, (int)rows);
+        if (row->key.cross_entropy.full) c.outputs = WANT_EVERYTHING;
         struct cross_entropy_inputs inputs;
         struct cross_entropy_outputs first, other;
         cross_entropy_make_inputs(&c, &inputs);

@@ -59,33 +59,48 @@ static void run_case(const struct test_device *device, const struct cross_entrop
     cross_entropy_free_inputs(&inputs);
 }
 
-/* Rows, or their parts where the rows are too few for all threads: with a gradient each part is read twice. */
+/* One task in a call of less than 262,144 logits.  Else 32,768 logits for each task, at most a task for each item and thread. */
+static int64_t tasks_of(const struct cross_entropy_case *c, int64_t items, int64_t cost) {
+    const int64_t worth = items * cost / (1 << 15);
+    return c->rows * c->vocab < 1 << 18 || worth < 1 ? 1 : smaller(smaller(items, THREADS), worth);
+}
+
+/*
+ * Rows, as many for each thread.  The parts of the others where no thread then has more than three quarters of a row, in four jobs:
+ * stats, combine, finish and gradient.
+ */
 Test(tasks, whole_cross_entropy) {
-    static const int64_t vocabs[] = {100, QUERN_CPU_PART_COLUMNS, QUERN_CPU_PART_COLUMNS + 1, 3 * QUERN_CPU_PART_COLUMNS};
+    enum { PART = QUERN_CPU_PART_COLUMNS };
+    static const int64_t vocabs[] = {100, PART, PART + 1, 3 * PART, 4 * PART, 9 * PART};
     struct test_device device;
     open_device(&device);
-    for (size_t i = 0; i < COUNT(vocabs) * 2 * (THREADS + 1); i++) {
+    for (size_t i = 0; i < COUNT(vocabs) * 2 * (2 * THREADS + 1); i++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .vocab = vocabs[i % COUNT(vocabs)]);
         const bool has_grad = i / COUNT(vocabs) % 2;
         c.placement = has_grad ? IN_PLACE : NO_GRAD, c.rows = (int64_t)(i / COUNT(vocabs) / 2) + 1;
-        const int64_t parts = (c.vocab + QUERN_CPU_PART_COLUMNS - 1) / QUERN_CPU_PART_COLUMNS;
-        const int64_t rows = smaller(c.rows, THREADS), all = smaller(c.rows * parts, THREADS);
-        const bool splits = parts > 1 && (has_grad ? 2 : 1) * c.rows <= THREADS;
-        const int64_t split[] = {all, rows, rows, all};  /* stats, combine, finish, gradient */
+        const int64_t parts = (c.vocab + PART - 1) / PART, rest = c.rows % THREADS, share = (rest * parts + THREADS - 1) / THREADS;
+        const bool is_split = 4 * share <= 3 * parts && rest * c.vocab >= 1 << 16 && c.rows * c.vocab >= 1 << 18;
+        const int64_t split = is_split ? rest : 0, whole = c.rows - split, of_parts = tasks_of(&c, split * parts, c.vocab / parts);
+        int64_t tasks[5];
+        size_t jobs = 0;
+        if (whole) tasks[jobs++] = tasks_of(&c, whole, c.vocab);
+        if (split) tasks[jobs++] = of_parts, tasks[jobs++] = 1, tasks[jobs++] = 1;
+        if (split && has_grad) tasks[jobs++] = of_parts;
         run_case(&device, &c);
-        check_seen(splits ? split : &rows, splits ? 3 + has_grad : 1, cross_entropy_describe(&c));
+        check_seen(tasks, jobs, cross_entropy_describe(&c));
     }
     device_close(&device);
 }
 
 Test(tasks, steps_of_cross_entropy) {
+    enum { PARTS = 5 };
     struct test_device device;
     open_device(&device);
     for (int64_t rows = 1; rows <= THREADS + 1; rows++) {
         struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_F32, .rows = rows, .shards = 1,
-                                                         .vocab = QUERN_CPU_PART_COLUMNS + 5, .placement = IN_PLACE);
-        const int64_t each = smaller(rows, THREADS), parts = smaller(2 * rows, THREADS);
-        const int64_t tasks[] = {parts, each, each, each, each, each, parts};  /* stats, two ranks that combine, gradient */
+                                                         .vocab = PARTS * QUERN_CPU_PART_COLUMNS - 100, .placement = IN_PLACE);
+        const int64_t parts = tasks_of(&c, PARTS * rows, c.vocab / PARTS);
+        const int64_t tasks[] = {parts, 1, 1, 1, 1, 1, parts};  /* stats, two ranks that combine, gradient */
         run_case(&device, &c);
         check_seen(tasks, COUNT(tasks), cross_entropy_describe(&c));
     }

@@ -24,7 +24,8 @@ struct full_pass {
     struct exponential_bounds bounds;
     struct softcap softcap;
     range_limit near;                       /* the range of the softcap's polynomial */
-    vector reference, scaled_reference;     /* subtracted from y; the second is negated and scaled, for the weighted sum */
+    vector reference, scaled_reference;     /* of the weighted sum, subtracted from y; the second is negated and scaled */
+    vector moment_reference;
     float origin;                           /* the reference as a scalar */
     struct full_wants wants;
 };
@@ -105,8 +106,8 @@ SPECIALISED void weigh(const struct full_pass *pass, int64_t column, struct vect
 /* An exponential of 0 adds 0 at any distance. */
 SPECIALISED total moment_of(const struct full_pass *pass, struct vector_pair y, struct vector_pair exponentials) {
     const vector least = vector_broadcast(LEAST_DISTANCE);
-    const struct vector_pair distances = {vector_max(least, y.first - pass->reference),
-                                          vector_max(least, y.second - pass->reference)};
+    const struct vector_pair distances = {vector_max(least, y.first - pass->moment_reference),
+                                          vector_max(least, y.second - pass->moment_reference)};
     return total_of_products(distances, exponentials);
 }
 

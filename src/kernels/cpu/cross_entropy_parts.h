@@ -19,24 +19,29 @@ static struct softcapped cap_one(const struct row *row, float logit) {
 }
 
 /*
- * Whether y lies too far above a piece's reference.  For the entropy, distances of large exponentials must not cancel in the
+ * Whether y lies too far above a piece's references.  For the entropy, distances of large exponentials must not cancel in the
  * moment.
  */
 SPECIALISED bool is_beyond(const struct row *row, struct origin origin, float maximum, bool full) {
-    return maximum > origin.limit || (full && row->problem->entropy && maximum > origin.reference + 1.0f);
+    return maximum > origin.limit || (full && row->problem->entropy && maximum > origin.moment_reference + 1.0f);
 }
 
-/* A maximum above the limit gets a new origin; otherwise only the reference is raised. */
+/* A maximum above the limit gets a new origin; otherwise only the entropy's reference is raised. */
 static struct origin origin_raised(struct origin origin, float maximum) {
     if (maximum > origin.limit)
         return origin_at(maximum);
-    origin.reference = maximum;
+    origin.moment_reference = maximum;
     return origin;
 }
 
 /* Whether every column needs its class weight; without smoothing only the label does. */
 static inline bool has_weights_beside(const struct quern_cross_entropy_problem *problem) {
     return problem->class_weights && problem->label_smoothing != 0.0f;
+}
+
+/* Distances need a number. */
+static inline float finite_reference(float reference) {
+    return reference == -INFINITY ? 0.0f : reference;
 }
 
 /* One pass over a piece with a given origin. */
@@ -46,7 +51,7 @@ SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, i
     float *exponentials = row->exponentials ? row->exponentials + at.column : NULL;
     if (!full)
         return plain_sums(row->logits + column, columns, origin.of, exponentials);
-    const float reference = origin.reference == -INFINITY ? 0.0f : origin.reference;
+    const float reference = finite_reference(origin.reference);
     const struct full_pass pass = {
         .logits = row->logits + column,
         .class_weights = problem->class_weights ? problem->class_weights + column : NULL,
@@ -58,6 +63,7 @@ SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, i
         .reference = vector_broadcast(reference),
         .scaled_reference = vector_broadcast(-reference * DISTANCE_SCALE),
         .origin = reference,
+        .moment_reference = vector_broadcast(finite_reference(origin.moment_reference)),
         .wants = {
             .centred = origin.of.centre != 0.0f,
             .kept = exponentials,
@@ -81,9 +87,8 @@ static quern_row_stats piece_stats(struct origin origin, const struct piece_sums
     stats.weighted = sums->weighted;
     stats.moment = sums->moment * EXPONENTIAL_UNBIAS;
     if (stats.origin != (double)-INFINITY) {
-        const double distance = (double)origin.reference - stats.origin;
-        stats.weighted += distance * stats.weights;
-        stats.moment += distance * stats.others;
+        stats.weighted += ((double)origin.reference - stats.origin) * stats.weights;
+        stats.moment += ((double)origin.moment_reference - stats.origin) * stats.others;
     }
     return stats;
 }

@@ -60,7 +60,8 @@ static inline struct cursor cursor_after(struct cursor at, int64_t columns) {
 struct origin {
     struct exponential_origin of;
     float limit;
-    float reference;           /* distances are measured from it; not above limit */
+    float reference;           /* the smoothing's distances are measured from it; not above limit */
+    float moment_reference;    /* the entropy's; apart, so that a request for the entropy leaves the smoothing's bits */
 };
 
 /* The results of one pass over a piece: the largest logit, and the sums of quern_row_stats relative to an origin. */
@@ -71,7 +72,7 @@ struct piece_sums {
 
 /* Exponentials up to exp(8) times 2^EXPONENTIAL_BIAS are far from overflow, and so is their sum over a block. */
 static struct origin origin_at(float maximum) {
-    struct origin origin = {{0.0f, 0.0f}, maximum + 8.0f, maximum};
+    struct origin origin = {{0.0f, 0.0f}, maximum + 8.0f, maximum, maximum};
     if (fabsf(maximum) <= EXPONENTIAL_REACH)
         origin.of.power = rintf(maximum * LOG2_E);
     else if (maximum != -INFINITY)
