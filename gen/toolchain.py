@@ -54,6 +54,24 @@ def version(nvcc: str) -> str:
     return found[1] if found else "unknown"
 
 
+def toolkit(tool: str) -> int:
+    """The CUDA version of nvcc or ptxas as cuDriverGetVersion would give it: 13000 for 13.0; 0: there is no tool, or it is silent."""
+    numbers = re.match(r"(\d+)\.(\d+)", version(tool))
+    return 1000 * int(numbers[1]) + 10 * int(numbers[2]) if numbers else 0
+
+
+# The oldest driver that decompresses images (Zstandard), that of CUDA 12.4.
+_DECOMPRESSES = 12040
+
+
+def least_driver(target: GpuTarget, made_by: int) -> int:
+    """The oldest driver that loads images made by a toolkit.  A driver compiles the PTX of its own version and older ones, and loads
+    machine code of any toolkit with its major number: ptxas 13 writes another ABI (tests/checks/images.py) than ptxas 12."""
+    if not made_by:
+        return 0
+    return max(_DECOMPRESSES, target.driver, made_by if target.is_virtual else made_by // 1000 * 1000)
+
+
 def _tool(nvcc: Path, name: str) -> str:
     return str(nvcc.resolve().parent / name)
 
@@ -110,6 +128,14 @@ def _write_changed(out: Path, text: str) -> None:
         out.write_text(text)
 
 
+def _versions(nvcc: str) -> str:
+    """A header: the version of nvcc, and for each target the initialiser of struct quern_images (src/kernels/kernel.h)."""
+    made_by = toolkit(nvcc)
+    images = (f"#define QUERN_IMAGES_{target.name} {{{least_driver(target, made_by)}, {made_by}}}\n"
+              for target in GPU_TARGETS.values())
+    return f'#define QUERN_NVCC_VERSION "{version(nvcc)}"\n{"".join(images)}'
+
+
 def _write_location(location: Path, header: Path) -> None:
     nvcc = find_nvcc()
     if not nvcc:
@@ -131,7 +157,7 @@ def main(arguments: list[str]) -> int:
     command = commands.add_parser("gpu_code", help="write which GPU code goes into what is linked, for ninja")
     command.add_argument("location", type=Path, help="what locate wrote")
     command.add_argument("out", type=Path)
-    command = commands.add_parser("version", help="write a header with nvcc's version")
+    command = commands.add_parser("version", help="write a header with the versions of nvcc and of the drivers that its images need")
     command.add_argument("location", type=Path, help="what locate wrote")
     command.add_argument("out", type=Path)
     for step, inputs in {"ptx": 1, "cubin": 1, "fatbin": 2}.items():
@@ -151,7 +177,7 @@ def main(arguments: list[str]) -> int:
         _write_changed(chosen.out, _dyndep(chosen.location.parent, location != "none"))
         return 0
     if chosen.command == "version":
-        _write_changed(chosen.out, f'#define QUERN_NVCC_VERSION "{version(location)}"\n')
+        _write_changed(chosen.out, _versions(location))
         return 0
     if location == "none":
         print(f"{chosen.out} needs nvcc, which was not found: ./quern toolkit installs it", file=sys.stderr)

@@ -18,6 +18,7 @@
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
+#include "runtime/cuda_driver.h"
 #include "runtime/threads.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -388,4 +389,50 @@ Test(device, workers_take_part_in_their_first_job) {
         }
         quern_device_close(device);
     }
+}
+
+/* ---- old drivers ---- */
+
+/* What the build says of the images that serve the device. */
+static struct quern_images images_of_target(void) {
+    const struct quern_kernel *row = quern_adam_kernels;
+    while (*row->name && strcmp(row->target.name, test_target())) row++;
+    check(*row->name, "no row of %s", test_target());
+    return *row->target.images;
+}
+
+static void set_driver(int version) {
+    char value[80];
+    snprintf(value, sizeof value, "driver_version:%d", version);
+    setenv("QUERN_EMULATOR_FAIL", value, 1);
+}
+
+/* The oldest driver that the build names for its images loads them all: the emulator refuses those of a newer ABI or PTX. */
+Test(device, the_oldest_driver_of_its_images_serves) {
+    if (test_kind() != QUERN_CUDA || !getenv("QUERN_EMULATOR")) cr_skip_test("no driver whose version could be set");
+    quern_device *device;
+    set_driver(images_of_target().driver);
+    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    check_ok(quern_prepare(device, QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
+    quern_device_close(device);
+}
+
+/* The driver before it has all functions.  The device does not open, since nothing could be loaded there. */
+Test(device, a_driver_too_old_for_its_images) {
+    if (test_kind() != QUERN_CUDA || !getenv("QUERN_EMULATOR")) cr_skip_test("no driver whose version could be set");
+    const struct quern_images images = images_of_target();
+    const int before = images.driver - 1;
+    char expected[256];
+    quern_device *device = NULL;
+    int count = 0;
+    if (before < QUERN_CUDA_DRIVER_MIN) cr_skip_test("the images load on every driver of the library");
+    set_driver(before);
+    check_ok(quern_device_count(QUERN_CUDA, &count));
+    check(count > 0, "%d devices", count);
+    check_status(quern_device_open(QUERN_CUDA, 0, &device), QUERN_DRIVER_TOO_OLD);
+    snprintf(expected, sizeof expected,
+             "the CUDA driver supports CUDA %d.%d: the kernels for %s, made with CUDA %d.%d, need a driver for CUDA %d.%d",
+             before / 1000, before % 1000 / 10, test_target(), images.toolkit / 1000, images.toolkit % 1000 / 10,
+             images.driver / 1000, images.driver % 1000 / 10);
+    check(!device && !strcmp(error_detail(), expected), "\"%s\", expected \"%s\"", error_detail(), expected);
 }
