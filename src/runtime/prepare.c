@@ -32,8 +32,8 @@ static quern_status image_refused(const quern_device *device, const struct quern
                                error == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     if (speaks_of_age && driver < toolkit)
         return quern_fail(device, QUERN_DRIVER_TOO_OLD,
-                          "the CUDA driver, which supports CUDA %d.%d, refuses %s with error %d: CUDA %d.%d made it, and a driver for "
-                          "that version is needed", driver / 1000, driver % 1000 / 10, kernel->name, error, toolkit / 1000,
+                          "the CUDA driver, which supports CUDA %d.%d, refuses %s with error %d: CUDA %d.%d made it, and a driver "
+                          "for that version is needed", driver / 1000, driver % 1000 / 10, kernel->name, error, toolkit / 1000,
                           toolkit % 1000 / 10);
     char what[160];
     struct quern_text text = quern_text_begin(what, sizeof what);

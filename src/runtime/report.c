@@ -1,6 +1,6 @@
 /*
- * The targets as a device and its driver see them.  Called by the engine, when a device is opened and described, and by quern_prepare
- * when no kernel is left.
+ * The targets as a device and its driver see them.  Called by the engine, when a device is opened and described, and by
+ * quern_prepare when no kernel is left.
  */
 #include "runtime/report.h"
 

@@ -26,7 +26,8 @@ typedef unsigned long long DevicePointer;
 enum Error : int {
   success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, no_device = 100, invalid_device = 101,
   invalid_image = 200, invalid_context = 201, map_failed = 205, no_binary_for_gpu = 209, peer_access_unsupported = 217,
-  invalid_ptx = 218, unsupported_ptx = 222, shared_object_init_failed = 303, invalid_handle = 400, illegal_state = 401, not_found = 500,
+  invalid_ptx = 218, unsupported_ptx = 222, shared_object_init_failed = 303, invalid_handle = 400, illegal_state = 401,
+  not_found = 500,
   not_ready = 600, illegal_address = 700, launch_out_of_resources = 701, peer_access_already_enabled = 704,
   peer_access_not_enabled = 705, already_registered = 712, not_registered = 713, not_permitted = 800, not_supported = 801,
       capture_unsupported = 900, capture_invalidated = 901,

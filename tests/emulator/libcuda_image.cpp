@@ -54,8 +54,8 @@ bool cubin_kernels(const char *elf, size_t bytes, std::vector<std::string> &name
 
 // ---- what a driver knows ----
 
-// A driver of CUDA 12 loads ABI 7.  ABI 8 came with Blackwell, in CUDA 12.8 and for its families in 12.9; for older architectures, and
-// for those after CUDA 12.9, with CUDA 13.
+// A driver of CUDA 12 loads ABI 7.  ABI 8 came with Blackwell, in CUDA 12.8 and for its families in 12.9; for older architectures,
+// and for those after CUDA 12.9, with CUDA 13.
 int driver_for_cubin(const char *elf, const std::string &architecture) {
   constexpr unsigned char abi_7 = 0x33, abi_8 = 0x41;
   auto *ident = reinterpret_cast<const unsigned char *>(elf);

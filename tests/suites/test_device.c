@@ -436,3 +436,38 @@ Test(device, a_driver_too_old_for_its_images) {
              images.driver / 1000, images.driver % 1000 / 10);
     check(!device && !strcmp(error_detail(), expected), "\"%s\", expected \"%s\"", error_detail(), expected);
 }
+
+/* ---- every compute capability ---- */
+
+/* The next line `| 8.7 | sm_86 | reason |` of a document. */
+static bool next_capability(FILE *document, char capability[8], char target[32]) {
+    char line[256], reason[200];
+    while (fgets(line, sizeof line, document))
+        if (sscanf(line, "| %7[0-9.] | %31[a-z0-9_] | %199[^|]|", capability, target, reason) == 3) return true;
+    return false;
+}
+
+/* The table of the document, opened as one machine with a GPU of each capability. */
+Test(device, every_capability_is_served_as_documented) {
+    if (!getenv("QUERN_EMULATOR")) cr_skip_test("the GPUs are as they are");
+    enum { MOST = 40 };
+    char capabilities[MOST][8], targets[MOST][32], machine[8 * MOST] = "";
+    int count = 0;
+    FILE *document = fopen("docs/kernels_and_packs.md", "r");
+    check(document, "docs/kernels_and_packs.md cannot be opened");
+    while (count < MOST && next_capability(document, capabilities[count], targets[count])) count++;
+    fclose(document);
+    check(count >= 12 && !strcmp(capabilities[0], "7.5") && !strcmp(capabilities[count - 1], "12.1"), "%d capabilities", count);
+    for (int i = 0; i < count; i++)
+        sprintf(machine + strlen(machine), "%s%s", i ? "," : "", capabilities[i]);
+    setenv("QUERN_EMULATOR", machine, 1);
+    unsetenv("QUERN_EMULATOR_SHARED_KB");
+    for (int i = 0; i < count; i++) {
+        quern_device *device;
+        quern_device_info info = QUERN_DEVICE_INFO_INIT;
+        check_ok(quern_device_open(QUERN_CUDA, i, &device));
+        check_ok(quern_device_get_info(device, &info));
+        check(!strcmp(info.target, targets[i]), "%s is served by %s, documented is %s", capabilities[i], info.target, targets[i]);
+        quern_device_close(device);
+    }
+}
