@@ -119,8 +119,7 @@ def _assembler(driver: str) -> Path | None:
         return None
     ptxas = find_older_ptxas()
     if not ptxas:
-        raise BadSelection("--driver 550 needs ptxas 12: the Python package nvidia-cuda-nvcc-cu12, which ./quern build installs, or "
-                           "the program that QUERN_PTXAS12 names")
+        raise BadSelection("--driver 550 needs ptxas 12: ./quern build installs it, unless QUERN_PTXAS12 names one")
     return ptxas
 
 

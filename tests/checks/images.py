@@ -26,7 +26,7 @@ BUILD = ROOT / "build"
 FOLDER = "build/selection_550"
 CC = shlex.split(os.environ.get("CC", "cc"))
 
-# EI_OSABI and EI_ABIVERSION of a cubin.  A driver of CUDA 12 loads the first kind, that of 12.9 the second for Blackwell's families.
+# EI_OSABI and EI_ABIVERSION of a cubin.  Drivers of CUDA 12 load the first kind, that of 12.9 the second for Blackwell's families.
 ABI_OF_12, ABI_OF_13 = (0x33, 7), (0x41, 8)
 BLACKWELL = ("sm_100f", "sm_120f", "sm_121")
 
