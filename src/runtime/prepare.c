@@ -84,6 +84,8 @@ static quern_status load_function(struct preparation *work, const struct quern_k
         if (error == CUDA_SUCCESS)
             error = cuda->function_set(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                        (int)work->device->shared_bytes - fixed);
+        /* These kernels keep rows on the chip: the largest share of the first-level cache, in percent, becomes shared memory. */
+        if (error == CUDA_SUCCESS) error = cuda->function_set(*function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
     }
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(work->device, error, kernel->name);
 }

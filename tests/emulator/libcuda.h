@@ -146,6 +146,7 @@ struct Function {
   Library *library;
   std::string name;
   std::map<int, int> dynamic_shared_limit;  // by device, once raised
+  std::map<int, int> preferred_carveout;    // likewise; a hint that changes nothing here
   std::map<int, int> nonportable_cluster, cluster_must_be_set;
   std::map<int, Dim> required_cluster;      // set at run time
 };

@@ -18,7 +18,7 @@
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
-#include "runtime/cuda_driver.h"
+#include "runtime/device.h"
 #include "runtime/threads.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -389,6 +389,29 @@ Test(device, workers_take_part_in_their_first_job) {
         }
         quern_device_close(device);
     }
+}
+
+/* The kernels that keep rows in shared memory ask for all of it; the others leave the choice to the driver. */
+Test(device, kernels_that_keep_rows_prefer_shared_memory) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("a CPU has no shared memory");
+    struct test_device device;
+    const struct quern_cuda *cuda;
+    int asking = 0;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    check_ok(quern_cuda_open(&cuda));
+    const struct quern_ready_list *list = device.quern->ready[0];
+    for (size_t i = 0; i < list->count; i++) {
+        const struct quern_kernel *kernel = list->kernels[i].kernel;
+        const bool keeps = kernel->cuda.shared_per_column || kernel->cuda.cluster;
+        int carveout = 0;
+        check(!cuda->function_attribute(&carveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, list->kernels[i].function),
+              "%s has no carve-out", kernel->name);
+        check(carveout == (keeps ? 100 : -1), "%s prefers %d", kernel->name, carveout);
+        asking += keeps;
+    }
+    check(asking > 0 && (size_t)asking < list->count, "%d of %zu kernels keep rows", asking, list->count);
+    device_close(&device);
 }
 
 /* ---- old drivers ---- */
