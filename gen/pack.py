@@ -13,7 +13,7 @@ from gen import plan, spec, toolchain
 from gen.render import ROOT, Renderer
 
 MAGIC = b"QUERNPAK"
-HEADER = struct.Struct("<8sIIIIQQ32s")
+HEADER = struct.Struct("<8sIIIIQQ32sii")
 ROW = struct.Struct("<96s64sIii5iiiIIIIIIqQQ")
 IMAGE_ALIGNMENT = 64
 KEY_DTYPES = 5  # QUERN_KEY_DTYPES of src/kernels/kernel.h
@@ -61,7 +61,8 @@ def checksum(data: bytes) -> int:
 
 
 def assemble(target: spec.GpuTarget, units: list[plan.Unit], fatbins: dict[str, bytes]) -> bytes:
-    """The bytes of the pack."""
+    """The bytes of the pack.  Its images were made with the nvcc that is found."""
+    toolkit = toolchain.toolkit(str(toolchain.find_nvcc() or "none"))
     kernels = [(unit, kernel) for unit in units for kernel in unit.kernels]
     images = b""
     begin = HEADER.size + ROW.size * len(kernels)
@@ -75,7 +76,7 @@ def assemble(target: spec.GpuTarget, units: list[plan.Unit], fatbins: dict[str, 
 
     def header(check: int) -> bytes:
         return HEADER.pack(MAGIC, spec.PACK_VERSION, HEADER.size, ROW.size, len(kernels), HEADER.size + len(body), check,
-                           target.name.encode())
+                           target.name.encode(), toolchain.least_driver(target, toolkit), toolkit)
 
     return header(checksum(header(0) + body)) + body
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from gen import plan
 from gen.operation import Target
 from gen.render import ROOT
-from gen.toolchain import find_nvcc
+from gen.spec import GpuTarget
+from gen.toolchain import find_nvcc, find_older_ptxas, least_driver, toolkit
 
 FOLDER = "build/selected"
 SIZES = ROOT / "docs" / "kernels_and_packs.md"
@@ -42,7 +43,9 @@ def _chosen(kind: str, text: str | None, known: Sequence[str]) -> list[str]:
 
 
 class Selection:
-    def __init__(self, targets: str | None, operations: str | None) -> None:
+    def __init__(self, targets: str | None, operations: str | None, ptxas: Path | None = None) -> None:
+        """ptxas: the assembler of all targets but PTX, None: that of nvcc."""
+        self.ptxas = ptxas
         known = {target.name: target for target in plan.targets()}
         self.targets = [known[name] for name in _chosen("target", targets, list(known))]
         self.operations = _chosen("operation", operations, list(plan.OPERATIONS))
@@ -59,24 +62,65 @@ class Selection:
             return "'-DQUERN_SELECTED(target,unit)=0'"
         return " ".join(["'-DQUERN_SELECTED(target,unit)=QUERN_WITH_##target'", *(f"-DQUERN_WITH_{t.name}" for t in self.targets)])
 
+    def _assembled_again(self, unit: plan.Unit) -> bool:
+        return self.ptxas is not None and isinstance(unit.target, GpuTarget) and not unit.target.is_virtual
+
+    def _images(self, folder: str) -> list[str]:
+        """The steps that assemble the PTX of the tree's own build with another ptxas."""
+        lines = []
+        for unit in filter(self._assembled_again, self.units("gpu")):
+            ptx, image = f"build/{unit.build_stem}.ptx", f"{folder}/images/{unit.build_stem}"
+            lines += [f"build {image}.cubin: cubin {ptx} | {self.ptxas} gen/toolchain.py", f"  target = {unit.target.name}",
+                      f"  flags = --ptxas {self.ptxas}", f"build {image}.fatbin: fatbin {image}.cubin {ptx}",
+                      f"  target = {unit.target.name}"]
+        return lines
+
+    def _fatbin(self, unit: plan.Unit, folder: str) -> str:
+        return f"{f'{folder}/images' if self._assembled_again(unit) else 'build'}/{unit.build_stem}.fatbin"
+
+    def drivers(self) -> list[str]:
+        """The oldest driver of each GPU target."""
+        nvcc = find_nvcc()
+        needed = {}
+        for target in self.targets:
+            if isinstance(target, GpuTarget) and nvcc:
+                made_by = toolkit(str(self.ptxas if self.ptxas and not target.is_virtual else nvcc))
+                needed[target.name] = least_driver(target, made_by)
+        return [f"{name}: a driver for CUDA {number // 1000}.{number % 1000 // 10}" for name, number in needed.items()]
+
     def ninja(self, folder: str) -> str:
         """A build file beside the tree's own, whose objects it uses."""
-        lines = ["# Written by gen/selection.py.", "include build.ninja", ""]
+        lines = ["# Written by gen/selection.py.", "include build.ninja", "", *self._images(folder)]
+        versions = f"{folder}/versions.h" if self.ptxas else "build/nvcc_version.h"
+        if self.ptxas:
+            lines += [f"build {versions}: nvcc_version build/nvcc.txt | gen/toolchain.py gen/spec.py",
+                      f"  flags = --ptxas {self.ptxas}"]
         members = [f"{folder}/build_info.o"]
         for operation in plan.OPERATIONS:
             flags = f"  flags = {self.definitions(operation)}"
-            fatbins = [f"build/{unit.build_stem}.fatbin" for unit in self.units("gpu") if unit.operation == operation]
+            fatbins = [self._fatbin(unit, folder) for unit in self.units("gpu") if unit.operation == operation]
             table, images = (f"{folder}/{operation}_{part}.o" for part in ("table", "images"))
             lines += [f"build {table}: cc generated/{operation}/table.c", flags,
-                      f"build {images}: assemble generated/{operation}/images.S | {' '.join(['build/nvcc.h', *fatbins])}", flags]
+                      f"build {images}: assemble generated/{operation}/images.S | {' '.join(['build/nvcc.h', *fatbins])}",
+                      f"{flags} -Wa,-I,{folder}/images" if self.ptxas else flags]
             members += [table, images]
+        headers = f"-include build/nvcc.h -include {versions}"
         left_out = [f"-DQUERN_LEFT_OUT_{name}" for name in plan.OPERATIONS if name not in self.operations]
-        lines += [f"build {folder}/build_info.o: cc generated/build_info.c | build/nvcc.h build/nvcc_version.h",
-                  f"  flags = {' '.join([self.definitions(self.operations[0]), *left_out, '$include_nvcc_headers'])}"]
+        lines += [f"build {folder}/build_info.o: cc generated/build_info.c | build/nvcc.h {versions}",
+                  f"  flags = {' '.join([self.definitions(self.operations[0]), *left_out, headers])}"]
         members += [f"build/{unit.build_stem}__{unit.target.name}.o" for unit in self.units("cpu")]
         lines += [f"build {folder}/kernels.a: archive {' '.join(members)}",
                   f"build {folder}/libquern.a: join build/host.a {folder}/kernels.a"]
         return "\n".join(lines) + "\n"
+
+
+def _assembler(driver: str) -> Path | None:
+    if driver == "580":
+        return None
+    ptxas = find_older_ptxas()
+    if not ptxas:
+        raise BadSelection("--driver 550 needs ptxas 12: ./quern build installs it, unless QUERN_PTXAS12 names one")
+    return ptxas
 
 
 def build(selection: Selection, folder: str) -> int:
@@ -92,6 +136,8 @@ def build(selection: Selection, folder: str) -> int:
         return status
     print(f"{folder}/libquern.a: targets {' '.join(target.name for target in selection.targets)}; operations "
           f"{' '.join(selection.operations)}; {(ROOT / folder / 'libquern.a').stat().st_size:,} bytes")
+    for line in selection.drivers():
+        print(line)
     if not any(target.name == "portable" for target in selection.targets):
         print("without portable: a CPU for which no target was chosen has no kernels")
     return 0
@@ -167,9 +213,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--targets", metavar="NAME,...", help=f"of {', '.join(target.name for target in plan.targets())}")
     parser.add_argument("--operations", metavar="NAME,...", help=f"of {', '.join(plan.OPERATIONS)}")
     parser.add_argument("--folder", default=FOLDER, help=f"below the tree, for the archive ({FOLDER})")
+    parser.add_argument("--driver", choices=("550", "580"), default="580",
+                        help="550: machine code of ptxas 12.9, which older drivers load (580, that of nvcc 13)")
     chosen = parser.parse_args(arguments)
     try:
-        return build(Selection(chosen.targets, chosen.operations), chosen.folder)
+        return build(Selection(chosen.targets, chosen.operations, _assembler(chosen.driver)), chosen.folder)
     except BadSelection as fault:
         print(f"./quern build: {fault}", file=sys.stderr)
         return 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # Raised whenever the layout of a table row or of a kernel pack changes: packs of another version are refused.
-PACK_VERSION = 5
+PACK_VERSION = 6
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,7 @@ class GpuTarget:
     shared_bytes: int      # shared memory one block can use
     parent: str | None     # the generation whose code also runs here, and serves when this one has none
     in_library: bool = True  # False: only ever built as a kernel pack
+    driver: int = 0        # the oldest driver that knows the architecture, 12090 for CUDA 12.9, if it is newer than the library's
 
     kind = "gpu"
 
@@ -147,9 +148,9 @@ _BLACKWELL = _HOPPER | {"wide_vector", "paired_f32"}
 GPU_TARGETS = {
     target.name: target
     for target in (
-        GpuTarget("sm_121", 121, 121, _BLACKWELL, 99 * 1024, "sm_120f", in_library=False),
-        GpuTarget("sm_120f", 120, 129, _BLACKWELL, 99 * 1024, "compute_90"),
-        GpuTarget("sm_100f", 100, 109, _BLACKWELL, 227 * 1024, "compute_90"),
+        GpuTarget("sm_121", 121, 121, _BLACKWELL, 99 * 1024, "sm_120f", in_library=False, driver=12090),
+        GpuTarget("sm_120f", 120, 129, _BLACKWELL, 99 * 1024, "compute_90", driver=12090),
+        GpuTarget("sm_100f", 100, 109, _BLACKWELL, 227 * 1024, "compute_90", driver=12090),
         GpuTarget("sm_90a", 90, 90, _HOPPER, 227 * 1024, "compute_90"),
         GpuTarget("sm_89", 89, 89, _AMPERE, 99 * 1024, "sm_86"),
         GpuTarget("sm_86", 86, 89, _AMPERE, 99 * 1024, "sm_80"),

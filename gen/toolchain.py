@@ -46,12 +46,41 @@ def find_nvdisasm() -> Path | None:
     return next((Path(path) for path in candidates if path and Path(path).exists()), None)
 
 
+def find_older_ptxas() -> Path | None:
+    """ptxas of CUDA 12, for older drivers: $QUERN_PTXAS12, then the Python package that `./quern build --driver 550` installs."""
+    if given := os.environ.get("QUERN_PTXAS12"):
+        found = shutil.which(given)
+        return Path(found) if found else None
+    return next(iter(sorted(ROOT.glob(".venv/lib/python3*/site-packages/nvidia/cuda_nvcc/bin/ptxas"))), None)
+
+
 def version(nvcc: str) -> str:
     """Its number, 13.0.88 for instance; "none": there is no nvcc."""
     if nvcc == "none":
         return nvcc
     found = re.search(r"\bV(\d+(?:\.\d+)*)", _run([nvcc, "--version"]))
     return found[1] if found else "unknown"
+
+
+def toolkit(tool: str) -> int:
+    """The CUDA version of nvcc or ptxas as cuDriverGetVersion would give it: 13000 for 13.0; 0: there is no tool."""
+    numbers = re.match(r"(\d+)\.(\d+)", version(tool))
+    return 1000 * int(numbers[1]) + 10 * int(numbers[2]) if numbers else 0
+
+
+# The oldest driver that decompresses images (Zstandard), that of CUDA 12.4.
+_DECOMPRESSES = 12040
+
+
+def least_driver(target: GpuTarget, made_by: int) -> int:
+    """The oldest driver that loads images made by a toolkit.
+
+    A driver compiles the PTX of its own version and older ones, and loads machine code of any toolkit with its major number: ptxas
+    13 writes another ABI than ptxas 12 (tests/checks/images.py).
+    """
+    if not made_by:
+        return 0
+    return max(_DECOMPRESSES, target.driver, made_by if target.is_virtual else made_by // 1000 * 1000)
 
 
 def _tool(nvcc: Path, name: str) -> str:
@@ -75,10 +104,24 @@ def ptx(nvcc: Path, target: GpuTarget, source: Path, out: Path, definitions: Seq
     sys.stdout.write(messages)
 
 
-def cubin(nvcc: Path, target: GpuTarget, source: Path, out: Path) -> None:
-    """Assembles PTX; ptxas' report goes beside the output.  A virtual target is assembled for its own capability, to audit it."""
+def _lowered(ptx_file: Path, ptxas: Path, out: Path) -> Path:
+    """The PTX with the version that another ptxas knows.  It fails there if it uses anything newer."""
+    minor = toolkit(str(ptxas)) % 1000 // 10
+    lowered = out.with_suffix(".lowered.ptx")
+    known = f".version 8.{minor if minor <= 5 else minor - 1}"  # CUDA 12.5 and 12.6 have the same
+    lowered.write_text(re.sub(r"^\.version .*", known, ptx_file.read_text(), count=1, flags=re.MULTILINE))
+    return lowered
+
+
+def cubin(nvcc: Path, target: GpuTarget, source: Path, out: Path, older: Path | None = None) -> None:
+    """Assembles PTX, with the ptxas of nvcc or an older one; its report goes beside the output.
+
+    A virtual target is assembled for its own capability, to audit it.
+    """
     architecture = target.name.replace("compute_", "sm_")
-    report = _run([_tool(nvcc, "ptxas"), "-v", f"-arch={architecture}", str(source), "-o", str(out)])
+    if older:
+        source = _lowered(source, older, out)
+    report = _run([str(older or _tool(nvcc, "ptxas")), "-v", f"-arch={architecture}", str(source), "-o", str(out)])
     out.with_suffix(".ptxas").write_text(report)
 
 
@@ -110,6 +153,15 @@ def _write_changed(out: Path, text: str) -> None:
         out.write_text(text)
 
 
+def _versions(nvcc: str, older: Path | None) -> str:
+    """A header: the version of nvcc, and for each target the initialiser of struct quern_images (src/kernels/kernel.h)."""
+    lines = [f'#define QUERN_NVCC_VERSION "{version(nvcc)}{f", ptxas {version(str(older))}" if older else ""}"']
+    for target in GPU_TARGETS.values():
+        made_by = toolkit(str(older) if older and not target.is_virtual else nvcc)
+        lines.append(f"#define QUERN_IMAGES_{target.name} {{{least_driver(target, made_by)}, {made_by}}}")
+    return "\n".join(lines) + "\n"
+
+
 def _write_location(location: Path, header: Path) -> None:
     nvcc = find_nvcc()
     if not nvcc:
@@ -131,15 +183,18 @@ def main(arguments: list[str]) -> int:
     command = commands.add_parser("gpu_code", help="write which GPU code goes into what is linked, for ninja")
     command.add_argument("location", type=Path, help="what locate wrote")
     command.add_argument("out", type=Path)
-    command = commands.add_parser("version", help="write a header with nvcc's version")
+    command = commands.add_parser("version", help="write a header with the versions of nvcc and of drivers for its images")
     command.add_argument("location", type=Path, help="what locate wrote")
     command.add_argument("out", type=Path)
+    command.add_argument("--ptxas", type=Path, help="the assembler, unless it is that of nvcc")
     for step, inputs in {"ptx": 1, "cubin": 1, "fatbin": 2}.items():
         command = commands.add_parser(step)
         command.add_argument("location", type=Path, help="what locate wrote")
         command.add_argument("target")
         command.add_argument("inputs", type=Path, nargs=inputs)
         command.add_argument("out", type=Path)
+        if step == "cubin":
+            command.add_argument("--ptxas", type=Path, help="the assembler, unless it is that of nvcc")
         if step == "ptx":
             command.add_argument("-D", dest="definitions", metavar="NAME=VALUE", action="append", default=[])
     chosen = parser.parse_args(arguments)
@@ -151,13 +206,13 @@ def main(arguments: list[str]) -> int:
         _write_changed(chosen.out, _dyndep(chosen.location.parent, location != "none"))
         return 0
     if chosen.command == "version":
-        _write_changed(chosen.out, f'#define QUERN_NVCC_VERSION "{version(location)}"\n')
+        _write_changed(chosen.out, _versions(location, chosen.ptxas))
         return 0
     if location == "none":
         print(f"{chosen.out} needs nvcc, which was not found: ./quern toolkit installs it", file=sys.stderr)
         return 1
     steps = {"ptx": ptx, "cubin": cubin, "fatbin": fatbin}
-    more = [chosen.definitions] if chosen.command == "ptx" else []
+    more = {"ptx": lambda: [chosen.definitions], "cubin": lambda: [chosen.ptxas], "fatbin": lambda: []}[chosen.command]()
     steps[chosen.command](Path(location), GPU_TARGETS[chosen.target], *chosen.inputs, chosen.out, *more)
     return 0
 

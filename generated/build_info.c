@@ -1,5 +1,5 @@
 /*
- * What the archive was built with, for quern_build_info.
+ * What the archive was built with, for quern_build_info, and the CUDA versions of its images.
  *
  * A build that defines QUERN_SELECTED(target, unit) has other targets, and one that defines QUERN_LEFT_OUT_<operation> lacks that
  * operation: gen/selection.py.  The build includes build/nvcc.h and build/nvcc_version.h.
@@ -66,6 +66,62 @@
 #define TARGET_portable " portable"
 #else
 #define TARGET_portable ""
+#endif
+#if QUERN_SELECTED(sm_120f, any)
+#if QUERN_HAS_NVCC
+const struct quern_images quern_images__sm_120f = QUERN_IMAGES_sm_120f;
+#else
+const struct quern_images quern_images__sm_120f = {0, 0};
+#endif
+#endif
+#if QUERN_SELECTED(sm_100f, any)
+#if QUERN_HAS_NVCC
+const struct quern_images quern_images__sm_100f = QUERN_IMAGES_sm_100f;
+#else
+const struct quern_images quern_images__sm_100f = {0, 0};
+#endif
+#endif
+#if QUERN_SELECTED(sm_90a, any)
+#if QUERN_HAS_NVCC
+const struct quern_images quern_images__sm_90a = QUERN_IMAGES_sm_90a;
+#else
+const struct quern_images quern_images__sm_90a = {0, 0};
+#endif
+#endif
+#if QUERN_SELECTED(sm_89, any)
+#if QUERN_HAS_NVCC
+const struct quern_images quern_images__sm_89 = QUERN_IMAGES_sm_89;
+#else
+const struct quern_images quern_images__sm_89 = {0, 0};
+#endif
+#endif
+#if QUERN_SELECTED(sm_86, any)
+#if QUERN_HAS_NVCC
+const struct quern_images quern_images__sm_86 = QUERN_IMAGES_sm_86;
+#else
+const struct quern_images quern_images__sm_86 = {0, 0};
+#endif
+#endif
+#if QUERN_SELECTED(sm_80, any)
+#if QUERN_HAS_NVCC
+const struct quern_images quern_images__sm_80 = QUERN_IMAGES_sm_80;
+#else
+const struct quern_images quern_images__sm_80 = {0, 0};
+#endif
+#endif
+#if QUERN_SELECTED(sm_75, any)
+#if QUERN_HAS_NVCC
+const struct quern_images quern_images__sm_75 = QUERN_IMAGES_sm_75;
+#else
+const struct quern_images quern_images__sm_75 = {0, 0};
+#endif
+#endif
+#if QUERN_SELECTED(compute_90, any)
+#if QUERN_HAS_NVCC
+const struct quern_images quern_images__compute_90 = QUERN_IMAGES_compute_90;
+#else
+const struct quern_images quern_images__compute_90 = {0, 0};
+#endif
 #endif
 #define TARGETS \
     TARGET_sm_120f \

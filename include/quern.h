@@ -226,7 +226,8 @@ typedef struct quern_device quern_device;
 
 /*
  * Writes the number of devices of a kind to *count.  Without a usable driver the count of QUERN_CUDA is 0 and the status is
- * QUERN_OK; quern_error_detail then returns the reason.  Thread-safe.
+ * QUERN_OK; quern_error_detail then returns the reason.  A device is counted even if the driver is too old for the kernels that
+ * this library has for it.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT.
  */
 QUERN_API quern_status quern_device_count(quern_device_kind kind, int *count);
@@ -234,7 +235,8 @@ QUERN_API quern_status quern_device_count(quern_device_kind kind, int *count);
 /*
  * Opens a device and writes its handle to *device.  ordinal counts from 0; the only CPU device is 0.  A CUDA device uses the
  * primary context of that ordinal, as the CUDA runtime and the frameworks do.  A device may be opened several times.  The caller
- * closes each handle.  Thread-safe.
+ * closes each handle.  QUERN_DRIVER_TOO_OLD: no kernel of this library for the device can be loaded by its driver; a pack made for
+ * older drivers must be loaded before.  Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT, QUERN_NO_DRIVER, QUERN_DRIVER_TOO_OLD, QUERN_NO_DEVICE, QUERN_OUT_OF_MEMORY, QUERN_CUDA_ERROR.
  */
 QUERN_API quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device **device);
@@ -285,8 +287,8 @@ typedef enum quern_operations {
  * Loads every kernel of the given operations that can run on the device.  No kernel is loaded later: a kernel loaded while another
  * one waits for a peer could deadlock.  Each operation must be prepared on a device before its first use there, and again after
  * quern_load_pack.  Must not be called while a stream is being captured.  Thread-safe.
- * Errors: QUERN_INVALID_ARGUMENT; QUERN_NO_KERNEL if an operation has no kernel for the device; QUERN_OUT_OF_MEMORY;
- * QUERN_CUDA_ERROR.
+ * Errors: QUERN_INVALID_ARGUMENT; QUERN_NO_KERNEL if an operation has no kernel for the device; QUERN_DRIVER_TOO_OLD if the driver
+ * refuses a kernel and is older than the toolkit that made it; QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR.
  */
 QUERN_API quern_status quern_prepare(quern_device *device, unsigned operations);
 

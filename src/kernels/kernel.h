@@ -22,11 +22,21 @@ enum {
 };
 
 /* The devices that can run a row. */
+/*
+ * The CUDA versions behind a target's images, as cuDriverGetVersion gives them: 13000 for 13.0.  Both are 0 if there are no images.
+ * The build writes them: gen/toolchain.py.
+ */
+struct quern_images {
+    int driver;              /* the oldest driver that loads them */
+    int toolkit;             /* of the toolkit that made them */
+};
+
 struct quern_target {
     const char *name;        /* "avx512", "sm_90a", "compute_90" */
     quern_device_kind kind;
     uint32_t cpu_features;   /* CPU: all of these bits are required */
     int cc_min, cc_max;      /* CUDA: range of compute capabilities, inclusive; 90 for 9.0 */
+    const struct quern_images *images;  /* CUDA */
 };
 
 /*

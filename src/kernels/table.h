@@ -33,7 +33,9 @@
 
 /* ---- declarations ---- */
 
-#define QUERN_GPU_UNIT(unit) extern const unsigned char IMAGE(unit)[], IMAGE_END(unit)[];
+#define QUERN_GPU_UNIT(unit) \
+    extern const unsigned char IMAGE(unit)[], IMAGE_END(unit)[]; \
+    extern const struct quern_images WITH_TARGET(quern_images);
 #define QUERN_GPU_ROW(...)
 #define QUERN_CPU_ROW(member, kernel, ...) \
     __typeof__(*((const struct quern_kernel *)NULL)->cpu.member) WITH_TARGET(quern_##kernel);

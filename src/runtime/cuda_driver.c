@@ -12,6 +12,7 @@
 static struct {
     pthread_once_t once;
     struct quern_cuda functions;
+    int version;
     quern_status status;
     char reason[512];
 } driver = {.once = PTHREAD_ONCE_INIT, .status = QUERN_NO_DRIVER};
@@ -86,6 +87,7 @@ static void open_driver(void) {
         refuse(QUERN_CUDA_ERROR, "cuInit: %s", describe(error));
     else
         driver.status = QUERN_OK;
+    driver.version = version;
 }
 
 quern_status quern_cuda_open(const struct quern_cuda **cuda) {
@@ -94,6 +96,10 @@ quern_status quern_cuda_open(const struct quern_cuda **cuda) {
     if (driver.status == QUERN_OK) return QUERN_OK;
     quern_note("%s", driver.reason);
     return driver.status;
+}
+
+int quern_cuda_version(void) {
+    return driver.version;
 }
 
 quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what) {

@@ -23,6 +23,9 @@ enum {
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_INVALID_DEVICE = 101,
+    CUDA_ERROR_INVALID_IMAGE = 200,
+    CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+    CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
     CUDA_ERROR_NOT_READY = 600,
     CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704
 };
@@ -36,7 +39,8 @@ enum {
     CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
     CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED = 132,
     CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
-    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+    CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
 };
 
 enum {
@@ -119,7 +123,10 @@ typedef struct CUipcMemHandle {
     unsigned char reserved[64];
 } CUipcMemHandle;
 
-/* The oldest driver that has every function below and takes 32,764 bytes of kernel parameters: CUDA 12.4. */
+/*
+ * The oldest driver that has every function below, takes 32,764 bytes of kernel parameters and decompresses images: CUDA 12.4.  The
+ * images of a target may need a newer one (struct quern_images).
+ */
 enum { QUERN_CUDA_DRIVER_MIN = 12040 };
 
 /* The functions: name of the field, name of the symbol, parameters. */
@@ -217,6 +224,9 @@ struct quern_cuda {
  * NULL.  Errors: QUERN_NO_DRIVER, QUERN_DRIVER_TOO_OLD, QUERN_CUDA_ERROR.
  */
 quern_status quern_cuda_open(const struct quern_cuda **cuda);
+
+/* The CUDA version of the opened driver, 13000 for 13.0. */
+int quern_cuda_version(void);
 
 /* Fails with the driver's own text for an error: "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (invalid argument)". */
 quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what);

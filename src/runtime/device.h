@@ -51,6 +51,7 @@ struct quern_device {
     CUdevice cuda_device;
     CUuuid uuid;
     CUcontext context;
+    int driver;               /* the CUDA version of the driver, 13000 for 13.0 */
     int compute_capability;
     int multiprocessors;
     int64_t shared_bytes;

@@ -58,6 +58,18 @@ static quern_status read_attributes(quern_device *device, const struct quern_cud
     return QUERN_OK;
 }
 
+/* The driver has all functions, but it may be too old for the images that this library has for the device. */
+static quern_status check_driver(quern_device *device) {
+    device->driver = quern_cuda_version();
+    const struct quern_target *target = quern_target_beyond_driver(device);
+    if (!target) return QUERN_OK;
+    const int found = device->driver, needed = target->images->driver, toolkit = target->images->toolkit;
+    return quern_fail(NULL, QUERN_DRIVER_TOO_OLD,
+                      "the CUDA driver supports CUDA %d.%d: the kernels for %s, made with CUDA %d.%d, need a driver for CUDA %d.%d",
+                      found / 1000, found % 1000 / 10, target->name, toolkit / 1000, toolkit % 1000 / 10, needed / 1000,
+                      needed % 1000 / 10);
+}
+
 static quern_status open_cuda(quern_device *device) {
     const struct quern_cuda *cuda;
     quern_status status = quern_cuda_open(&cuda);
@@ -72,6 +84,7 @@ static quern_status open_cuda(quern_device *device) {
     if (error == CUDA_SUCCESS) error = cuda->device_name(device->name, sizeof device->name, device->cuda_device);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuDeviceGet");
     status = read_attributes(device, cuda);
+    if (status == QUERN_OK) status = check_driver(device);
     if (status != QUERN_OK) return status;
     error = cuda->device_uuid(&device->uuid, device->cuda_device);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuDeviceGetUuid");

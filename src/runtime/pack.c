@@ -87,6 +87,9 @@ static quern_status check_header(const char *path, const struct file *file, cons
         return quern_fail(NULL, QUERN_INVALID_PACK, "%s says that it has %u rows, which it cannot hold", path, header->row_count);
     if (!memchr(header->target, 0, sizeof header->target))
         return quern_fail(NULL, QUERN_INVALID_PACK, "%s has a target name without an end", path);
+    if (header->driver < 0 || header->toolkit < 0)
+        return quern_fail(NULL, QUERN_INVALID_PACK, "%s names the CUDA versions %d and %d: expected numbers such as 13000", path,
+                          header->driver, header->toolkit);
     return QUERN_OK;
 }
 
@@ -109,11 +112,11 @@ static const char *row_fault(const struct file *file, const struct quern_pack_ro
 
 /* Rows of operations that are not linked are read like the others; no walk visits them. */
 static struct quern_kernel row_kernel(const struct file *file, const struct quern_pack_header *header,
-                                      const struct quern_pack_row *row) {
+                                      const struct quern_pack_row *row, const struct quern_images *images) {
     struct quern_kernel kernel = {
         .name = row->name,
         .operation = row->operation,
-        .target = {header->target, QUERN_CUDA, 0, row->cc_min, row->cc_max},
+        .target = {header->target, QUERN_CUDA, 0, row->cc_min, row->cc_max, images},
         .key.any = {.task = row->stage, .full = row->full, .vocab_max = row->vocab_max},
         .cuda = {row->entry, file->bytes + row->image_offset, file->bytes + row->image_offset + row->image_bytes, row->threads,
                  row->elements, row->shared_per_column, row->shared_per_part, row->shared_fixed, row->cluster},
@@ -129,13 +132,14 @@ static quern_status read_rows(const char *path, const struct file *file, struct 
     if (!pack) return quern_fail(NULL, QUERN_OUT_OF_MEMORY, "no memory for the rows of %s", path);
     pack->checksum = header->checksum;
     pack->bytes = file->bytes;
+    pack->images = (struct quern_images){header->driver, header->toolkit};
     for (uint32_t i = 0; i < header->row_count; i++) {
         const char *fault = row_fault(file, &rows[i]);
         if (fault) {
             free(pack);
             return quern_fail(NULL, QUERN_INVALID_PACK, "%s: row %u has %s", path, i, fault);
         }
-        pack->rows[i] = row_kernel(file, header, &rows[i]);
+        pack->rows[i] = row_kernel(file, header, &rows[i], &pack->images);
     }
     pack->rows[header->row_count] = (struct quern_kernel){.name = ""};
     *out = pack;

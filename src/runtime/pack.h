@@ -9,6 +9,7 @@ struct quern_pack {
     struct quern_pack *next;
     uint64_t checksum;
     unsigned char *bytes;  /* of the file, to which the rows refer */
+    struct quern_images images;  /* to which the rows refer, too */
     struct quern_kernel rows[];
 };
 const struct quern_pack *quern_packs(void);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define QUERN_PACK_MAGIC "QUERNPAK"
-enum { QUERN_PACK_VERSION = 5 };
+enum { QUERN_PACK_VERSION = 6 };
 
 struct quern_pack_header {
     char magic[8];
@@ -23,6 +23,7 @@ struct quern_pack_header {
     uint64_t file_bytes;
     uint64_t checksum;
     char target[32];
+    int32_t driver, toolkit;  /* struct quern_images */
 };
 
 struct quern_pack_row {

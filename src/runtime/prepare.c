@@ -25,6 +25,22 @@ static bool usable(const quern_device *device, const struct quern_kernel *kernel
     return !quern_has_no_code(kernel);
 }
 
+/* A driver older than the toolkit that made an image may refuse it, though drivers of the toolkit's generation should not. */
+static quern_status image_refused(const quern_device *device, const struct quern_kernel *kernel, CUresult error) {
+    const int driver = device->driver, toolkit = kernel->target.images->toolkit;
+    const bool speaks_of_age = error == CUDA_ERROR_INVALID_IMAGE || error == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+                               error == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    if (speaks_of_age && driver < toolkit)
+        return quern_fail(device, QUERN_DRIVER_TOO_OLD,
+                          "the CUDA driver, which supports CUDA %d.%d, refuses %s with error %d: CUDA %d.%d made it, and a driver "
+                          "for that version is needed", driver / 1000, driver % 1000 / 10, kernel->name, error, toolkit / 1000,
+                          toolkit % 1000 / 10);
+    char what[160];
+    struct quern_text text = quern_text_begin(what, sizeof what);
+    quern_text_add(&text, "loading the image of %s", kernel->name);
+    return quern_cuda_fail(device, error, what);
+}
+
 static quern_status load_image(struct preparation *work, const struct quern_kernel *kernel, CUmodule *module) {
     quern_device *device = work->device;
     for (struct quern_loaded_image *image = device->images; image; image = image->next)
@@ -37,10 +53,7 @@ static quern_status load_image(struct preparation *work, const struct quern_kern
     CUresult error = work->cuda->module_load(module, kernel->cuda.image);
     if (error != CUDA_SUCCESS) {
         free(image);
-        char what[160];
-        struct quern_text text = quern_text_begin(what, sizeof what);
-        quern_text_add(&text, "loading the image of %s", kernel->name);
-        return quern_cuda_fail(device, error, what);
+        return image_refused(device, kernel, error);
     }
     *image = (struct quern_loaded_image){device->images, kernel->cuda.image, *module};
     device->images = image;
@@ -71,6 +84,8 @@ static quern_status load_function(struct preparation *work, const struct quern_k
         if (error == CUDA_SUCCESS)
             error = cuda->function_set(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                        (int)work->device->shared_bytes - fixed);
+        /* These kernels keep rows on the chip: the largest share of the first-level cache, in percent, becomes shared memory. */
+        if (error == CUDA_SUCCESS) error = cuda->function_set(*function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
     }
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(work->device, error, kernel->name);
 }

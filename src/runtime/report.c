@@ -1,4 +1,7 @@
-/* The report of targets.  Called by the engine, by the description of a device, and by quern_prepare when no kernel is left. */
+/*
+ * The targets as a device and its driver see them.  Called by the engine, when a device is opened and described, and by
+ * quern_prepare when no kernel is left.
+ */
 #include "runtime/report.h"
 
 #include <string.h>
@@ -39,6 +42,28 @@ size_t quern_device_report(const quern_device *device, char *buffer, size_t byte
     struct report report = {.device = device, .text = quern_text_begin(buffer, buffer ? bytes : 0)};
     if (device) walk_targets(&report);
     return report.text.length;
+}
+
+struct age {
+    const quern_device *device;
+    const struct quern_target *least;  /* of the targets that the driver is too old for */
+    bool serves;                       /* one that it is not too old for */
+};
+
+static bool compare_age(const struct quern_kernel *kernel, void *context) {
+    struct age *age = context;
+    const struct quern_target *target = &kernel->target;
+    if (target->kind != QUERN_CUDA || quern_has_no_code(kernel) || !quern_target_has_capability(age->device, target)) return true;
+    age->serves = !quern_driver_is_too_old(age->device, target);
+    if (!age->least || target->images->driver < age->least->images->driver) age->least = target;
+    return !age->serves;
+}
+
+const struct quern_target *quern_target_beyond_driver(const quern_device *device) {
+    struct age age = {.device = device};
+    for (unsigned bit = 1; bit & QUERN_ALL_OPERATIONS && !age.least; bit <<= 1)
+        if (quern_linked_operation(bit)) quern_walk(bit, compare_age, &age);
+    return age.serves ? NULL : age.least;
 }
 
 const char *quern_best_target(const quern_device *device) {

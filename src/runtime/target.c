@@ -15,9 +15,22 @@ static bool cpu_target_refused(const quern_device *device, const struct quern_ta
     return true;
 }
 
+bool quern_target_has_capability(const quern_device *device, const struct quern_target *target) {
+    return device->compute_capability >= target->cc_min && device->compute_capability <= target->cc_max;
+}
+
+bool quern_driver_is_too_old(const quern_device *device, const struct quern_target *target) {
+    return device->driver < target->images->driver;
+}
+
 static bool cuda_target_refused(const quern_device *device, const struct quern_target *target, struct quern_text *why) {
-    int has = device->compute_capability;
-    if (has >= target->cc_min && has <= target->cc_max) return false;
+    const int has = device->compute_capability, driver = device->driver, needed = target->images->driver;
+    if (quern_target_has_capability(device, target)) {
+        if (!quern_driver_is_too_old(device, target)) return false;
+        quern_text_add(why, "needs a driver for CUDA %d.%d, this one is for CUDA %d.%d", needed / 1000, needed % 1000 / 10,
+                       driver / 1000, driver % 1000 / 10);
+        return true;
+    }
     quern_text_add(why, "needs compute capability %d.%d", target->cc_min / 10, target->cc_min % 10);
     if (target->cc_max > 999)
         quern_text_add(why, " or newer");

@@ -26,7 +26,8 @@ typedef unsigned long long DevicePointer;
 enum Error : int {
   success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, no_device = 100, invalid_device = 101,
   invalid_image = 200, invalid_context = 201, map_failed = 205, no_binary_for_gpu = 209, peer_access_unsupported = 217,
-  invalid_ptx = 218, shared_object_init_failed = 303, invalid_handle = 400, illegal_state = 401, not_found = 500,
+  invalid_ptx = 218, unsupported_ptx = 222, shared_object_init_failed = 303, invalid_handle = 400, illegal_state = 401,
+  not_found = 500,
   not_ready = 600, illegal_address = 700, launch_out_of_resources = 701, peer_access_already_enabled = 704,
   peer_access_not_enabled = 705, already_registered = 712, not_registered = 713, not_permitted = 800, not_supported = 801,
       capture_unsupported = 900, capture_invalidated = 901,
@@ -131,10 +132,10 @@ struct Context {
 // ---- code ----
 
 struct Image {
-  struct Entry { std::string architecture; bool is_ptx; std::vector<std::string> kernels; };
+  struct Entry { std::string architecture; bool is_ptx; std::vector<std::string> kernels; int driver = 0; };  // the oldest driver
   std::vector<Entry> entries;
 };
-// Reads a fatbin, a cubin or PTX text.
+// Reads a fatbin, a cubin or PTX text.  Fails if the driver of driver_version() is too old for it.
 Result parse_image(const void *data, Image &);
 const Image::Entry *choose_entry(const Image &, Capability);
 // The translated kernels for an architecture, or null (reported on stderr).
@@ -145,6 +146,7 @@ struct Function {
   Library *library;
   std::string name;
   std::map<int, int> dynamic_shared_limit;  // by device, once raised
+  std::map<int, int> preferred_carveout;    // likewise; a hint that changes nothing here
   std::map<int, int> nonportable_cluster, cluster_must_be_set;
   std::map<int, Dim> required_cluster;      // set at run time
 };
@@ -298,6 +300,7 @@ class Entry {
 extern thread_local bool in_host_function;  // which may not call the API
 
 int environment(const char *name, int otherwise);
+int driver_version();                  // 13000 for CUDA 13.0
 Device *device_of(int ordinal);        // null if there is none
 bool can_access(const Device &, const Device &owner);
 bool logging();

@@ -114,6 +114,12 @@ Device *device_of(int ordinal) {
   return ordinal >= 0 && size_t(ordinal) < all.size() ? all[size_t(ordinal)].get() : nullptr;
 }
 
+// By default that of a driver which is newer than the toolkits of its generation.
+int driver_version() {
+  int injected = injected_value("driver_version");
+  return injected ? injected : 13090;
+}
+
 bool can_access(const Device &d, const Device &owner) { return &d == &owner || driver().peers; }
 
 }  // namespace emulator
@@ -134,8 +140,7 @@ API Result cuInit(unsigned flags) {
 
 API Result cuDriverGetVersion(int *version) {
   if (!version) return invalid_value;
-  int injected = injected_value("driver_version");
-  *version = injected ? injected : 13000;
+  *version = driver_version();
   return success;
 }
 

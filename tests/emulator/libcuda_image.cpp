@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <zstd.h>
+#include <algorithm>
+#include <climits>
 #include <cstring>
 
 namespace emulator {
@@ -50,6 +52,37 @@ bool cubin_kernels(const char *elf, size_t bytes, std::vector<std::string> &name
   return true;
 }
 
+// ---- what a driver knows ----
+
+// A driver of CUDA 12 loads ABI 7.  ABI 8 came with Blackwell, in CUDA 12.8 and for its families in 12.9; for older architectures,
+// and for those after CUDA 12.9, with CUDA 13.
+int driver_for_cubin(const char *elf, const std::string &architecture) {
+  constexpr unsigned char abi_7 = 0x33, abi_8 = 0x41;
+  auto *ident = reinterpret_cast<const unsigned char *>(elf);
+  if (ident[EI_OSABI] == abi_7 && ident[EI_ABIVERSION] <= 7) return 12000;
+  if (ident[EI_OSABI] != abi_8 || ident[EI_ABIVERSION] > 8) return INT_MAX;
+  if (architecture == "sm_100" || architecture == "sm_120") return 12080;
+  static const std::set<std::string> of_12_9 = {"sm_100f", "sm_103", "sm_103f", "sm_120f", "sm_121", "sm_121f"};
+  return of_12_9.count(architecture) ? 12090 : 13000;
+}
+
+// PTX ISA 8.N belongs to CUDA 12.N up to 8.5, and to 12.(N + 1) from 8.6 on, since CUDA 12.6 had 8.5 too; 9.N to CUDA 13.N.
+int driver_for_ptx(const std::string &text) {
+  size_t place = text.find(".version");
+  int major = 0, minor = 0;
+  if (place == std::string::npos || sscanf(text.c_str() + place, ".version %d.%d", &major, &minor) != 2) return INT_MAX;
+  return 1000 * (major + 4) + 10 * (major == 8 && minor > 5 ? minor + 1 : minor);
+}
+
+constexpr int driver_with_zstandard = 12040;
+
+Result refuse_unknown(const Image &image) {
+  for (const Image::Entry &e : image.entries)
+    if (e.driver <= driver_version()) return success;
+  if (image.entries.empty()) return invalid_image;
+  return image.entries[0].is_ptx ? unsupported_ptx : invalid_image;
+}
+
 // The word after a directive, searched from `place` on, which moves behind it; empty if not found.  (A regular expression takes
 // longer than most tests.)
 std::string word_after(const std::string &text, const std::string &directive, size_t &place) {
@@ -89,6 +122,7 @@ Result parse_cubin(const char *elf, Image &image) {
   if (h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != 190 || elf_bytes(elf) > (1u << 30)) return invalid_image;
   if (!cubin_kernels(elf, elf_bytes(elf), e.kernels)) return invalid_image;
   e.architecture = cubin_architecture(elf, elf_bytes(elf));
+  e.driver = driver_for_cubin(elf, e.architecture);
   image.entries.push_back(e);
   return success;
 }
@@ -98,7 +132,7 @@ Result parse_ptx(const char *text, Image &image) {
   size_t place = 0;
   std::string target = word_after(all, ".target", place);
   if (target.compare(0, 3, "sm_")) return invalid_ptx;
-  image.entries.push_back({"compute_" + target.substr(3), true, ptx_kernels(all)});
+  image.entries.push_back({"compute_" + target.substr(3), true, ptx_kernels(all), driver_for_ptx(all)});
   return success;
 }
 
@@ -128,11 +162,15 @@ Result parse_fatbin_entry(const char *at, const FatbinEntry &e, Image &image) {
   // A cubin may follow a header of its own ("merc" entries): find the ELF magic.
   u64 skip = 0;
   if (e.kind == kind_ptx) {
-    entry.kernels = ptx_kernels(std::string(payload, strnlen(payload, bytes)));
+    const std::string text(payload, strnlen(payload, bytes));
+    entry.kernels = ptx_kernels(text);
+    entry.driver = driver_for_ptx(text);
   } else {
     while (skip + 4 < bytes && memcmp(payload + skip, ELFMAG, SELFMAG)) skip += 4;
     if (!cubin_kernels(payload + skip, bytes - skip, entry.kernels)) return invalid_image;
+    entry.driver = driver_for_cubin(payload + skip, entry.architecture);
   }
+  if (e.flags & flag_zstandard) entry.driver = std::max(entry.driver, driver_with_zstandard);
   image.entries.push_back(entry);
   return success;
 }
@@ -219,8 +257,9 @@ const KernelTable &kernels_of(const std::string &architecture) {
 
 }  // namespace
 
-Result parse_image(const void *data, Image &image) {
-  if (!data) return invalid_value;
+namespace {
+
+Result parse_any(const void *data, Image &image) {
   u32 magic;
   memcpy(&magic, data, sizeof magic);
   const char *bytes = static_cast<const char *>(data);
@@ -234,10 +273,18 @@ Result parse_image(const void *data, Image &image) {
   return is_text ? parse_ptx(bytes, image) : int(invalid_image);
 }
 
+}  // namespace
+
+Result parse_image(const void *data, Image &image) {
+  if (!data) return invalid_value;
+  if (Result r = parse_any(data, image)) return r;
+  return refuse_unknown(image);
+}
+
 const Image::Entry *choose_entry(const Image &image, Capability capability) {
   const Image::Entry *best = nullptr;
   for (const Image::Entry &e : image.entries)
-    if (runs_on(e, capability) && (!best || preference(e) > preference(*best))) best = &e;
+    if (e.driver <= driver_version() && runs_on(e, capability) && (!best || preference(e) > preference(*best))) best = &e;
   return best;
 }
 

@@ -90,7 +90,11 @@ Result get_attribute(int *value, int attribute, const Function &f, const Device 
     case registers: *value = 32; break;
     case ptx_version: case binary_version: *value = version; break;
     case max_dynamic_shared: *value = dynamic_limit(f, *k, d); break;
-    case carveout: *value = -1; break;
+    case carveout: {
+      auto at = f.preferred_carveout.find(d.ordinal);
+      *value = at == f.preferred_carveout.end() ? -1 : at->second;
+      break;
+    }
     case cluster_must_be_set: *value = must_set_cluster(f, *k, d); break;
     case cluster_width: *value = int(required_cluster(f, *k, d).x); break;
     case cluster_height: *value = int(required_cluster(f, *k, d).y); break;
@@ -132,7 +136,11 @@ Result set_attribute(Function &f, int attribute, int value, const Device &d) {
       set_flag(f.cluster_must_be_set, d, value);
       return success;
     case cluster_width: case cluster_height: case cluster_depth: return set_required_cluster(f, *k, attribute, value, d);
-    case carveout: case cluster_policy: return success;
+    case carveout:
+      if (value < -1 || value > 100) return invalid_value;
+      f.preferred_carveout[d.ordinal] = value;
+      return success;
+    case cluster_policy: return success;
   }
   return invalid_value;
 }

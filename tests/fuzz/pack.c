@@ -24,7 +24,7 @@ struct pack {
 static struct pack whole(void) {
     struct pack pack = {.header = {.version = QUERN_PACK_VERSION, .header_bytes = sizeof pack.header,
                                    .row_bytes = sizeof *pack.rows, .row_count = ROWS, .file_bytes = sizeof pack,
-                                   .target = "sm_fuzz"}};
+                                   .target = "sm_fuzz", .driver = 12040, .toolkit = 13000}};
     memcpy(pack.header.magic, QUERN_PACK_MAGIC, sizeof pack.header.magic);
     for (int i = 0; i < ROWS; i++)
         pack.rows[i] = (struct quern_pack_row){

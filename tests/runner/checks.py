@@ -54,6 +54,8 @@ CHECKS = (
     Check("archive", (PYTHON, "tests/checks/abi.py", "archive"), LIBRARY, quick=True),
     Check("visibility", (PYTHON, "tests/checks/abi.py", "visibility"), LIBRARIES, quick=True),
     Check("selection", (PYTHON, "tests/checks/selection.py"), LIBRARY, quick=True, runs_ninja=True),
+    Check("images", (PYTHON, "tests/checks/images.py"), (*LIBRARY, *emulated(first_with("clusters").name)), with_nvcc=True,
+          runs_ninja=True),
     Check("sizes", (PYTHON, "-m", "gen", "sizes", "--check"), LIBRARY, with_nvcc=True, quick=True),
     Check("consumers", ("sh", "tests/consumers/run.sh"), LIBRARIES, quick=True, runs_ninja=True),
     Check("two engines", (PYTHON, "tests/consumers/two_engines.py"), LIBRARIES, quick=True, runs_ninja=True),

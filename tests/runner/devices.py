@@ -24,6 +24,7 @@ DRIVERS = {
     "absent": {"LD_LIBRARY_PATH": ""},
     "garbage": {"LD_LIBRARY_PATH": "{garbage}"},
     "old": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "driver_version:11000"},
+    "behind": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "driver_version:12090"},
     "broken": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "init:999"},
     "empty": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR_FAIL": "init:100"},
     "unknown": {"LD_LIBRARY_PATH": str(EMULATOR), "QUERN_EMULATOR": older_than_all()},
@@ -180,6 +181,8 @@ def driver_configurations(garbage: Path) -> list[Configuration]:
     configurations = []
     for driver, environment in DRIVERS.items():
         unavailable = "this machine has a driver" if driver == "absent" and real_gpus() else ""
+        if driver == "behind" and not has_nvcc():
+            unavailable = NO_NVCC
         filled = {name: value.format(garbage=garbage) for name, value in environment.items()}
         filled.update(QUERN_TEST_DEVICE="cpu", QUERN_TEST_DRIVER=driver)
         configurations.append(Configuration(f"driver {driver}", "driver", filled, unavailable, targets=DRIVER))

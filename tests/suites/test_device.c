@@ -18,6 +18,7 @@
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 #include "harness/cuda.h"
+#include "runtime/device.h"
 #include "runtime/threads.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -386,6 +387,110 @@ Test(device, workers_take_part_in_their_first_job) {
             quern_run_tasks(device, 2, await_another, &begun);
             check(begun == 2, "job %d of crew %d: no worker came", job, crew);
         }
+        quern_device_close(device);
+    }
+}
+
+/* The kernels that keep rows in shared memory ask for all of it; the others leave the choice to the driver. */
+Test(device, kernels_that_keep_rows_prefer_shared_memory) {
+    if (test_kind() != QUERN_CUDA) cr_skip_test("a CPU has no shared memory");
+    struct test_device device;
+    const struct quern_cuda *cuda;
+    int asking = 0;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    check_ok(quern_cuda_open(&cuda));
+    const struct quern_ready_list *list = device.quern->ready[0];
+    for (size_t i = 0; i < list->count; i++) {
+        const struct quern_kernel *kernel = list->kernels[i].kernel;
+        const bool keeps = kernel->cuda.shared_per_column || kernel->cuda.cluster;
+        int carveout = 0;
+        check(!cuda->function_attribute(&carveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, list->kernels[i].function),
+              "%s has no carve-out", kernel->name);
+        check(carveout == (keeps ? 100 : -1), "%s prefers %d", kernel->name, carveout);
+        asking += keeps;
+    }
+    check(asking > 0 && (size_t)asking < list->count, "%d of %zu kernels keep rows", asking, list->count);
+    device_close(&device);
+}
+
+/* ---- old drivers ---- */
+
+/* What the build says of the images that serve the device. */
+static struct quern_images images_of_target(void) {
+    const struct quern_kernel *row = quern_adam_kernels;
+    while (*row->name && strcmp(row->target.name, test_target())) row++;
+    check(*row->name, "no row of %s", test_target());
+    return *row->target.images;
+}
+
+static void set_driver(int version) {
+    char value[80];
+    snprintf(value, sizeof value, "driver_version:%d", version);
+    setenv("QUERN_EMULATOR_FAIL", value, 1);
+}
+
+/* The oldest driver that the build names for its images loads them all: the emulator refuses those of a newer ABI or PTX. */
+Test(device, the_oldest_driver_of_its_images_serves) {
+    if (test_kind() != QUERN_CUDA || !getenv("QUERN_EMULATOR")) cr_skip_test("no driver whose version could be set");
+    quern_device *device;
+    set_driver(images_of_target().driver);
+    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    check_ok(quern_prepare(device, QUERN_CROSS_ENTROPY | QUERN_ADAM | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
+    quern_device_close(device);
+}
+
+/* The driver before it has all functions.  The device does not open, since nothing could be loaded there. */
+Test(device, a_driver_too_old_for_its_images) {
+    if (test_kind() != QUERN_CUDA || !getenv("QUERN_EMULATOR")) cr_skip_test("no driver whose version could be set");
+    const struct quern_images images = images_of_target();
+    const int before = images.driver - 1;
+    char expected[256];
+    quern_device *device = NULL;
+    int count = 0;
+    if (before < QUERN_CUDA_DRIVER_MIN) cr_skip_test("the images load on every driver of the library");
+    set_driver(before);
+    check_ok(quern_device_count(QUERN_CUDA, &count));
+    check(count > 0, "%d devices", count);
+    check_status(quern_device_open(QUERN_CUDA, 0, &device), QUERN_DRIVER_TOO_OLD);
+    snprintf(expected, sizeof expected,
+             "the CUDA driver supports CUDA %d.%d: the kernels for %s, made with CUDA %d.%d, need a driver for CUDA %d.%d",
+             before / 1000, before % 1000 / 10, test_target(), images.toolkit / 1000, images.toolkit % 1000 / 10,
+             images.driver / 1000, images.driver % 1000 / 10);
+    check(!device && !strcmp(error_detail(), expected), "\"%s\", expected \"%s\"", error_detail(), expected);
+}
+
+/* ---- every compute capability ---- */
+
+/* The next line `| 8.7 | sm_86 | reason |` of a document. */
+static bool next_capability(FILE *document, char capability[8], char target[32]) {
+    char line[256], reason[200];
+    while (fgets(line, sizeof line, document))
+        if (sscanf(line, "| %7[0-9.] | %31[a-z0-9_] | %199[^|]|", capability, target, reason) == 3) return true;
+    return false;
+}
+
+/* The table of the document, opened as one machine with a GPU of each capability. */
+Test(device, every_capability_is_served_as_documented) {
+    if (!getenv("QUERN_EMULATOR")) cr_skip_test("the GPUs are as they are");
+    enum { MOST = 40 };
+    char capabilities[MOST][8], targets[MOST][32], machine[8 * MOST] = "";
+    int count = 0;
+    FILE *document = fopen("docs/kernels_and_packs.md", "r");
+    check(document, "docs/kernels_and_packs.md cannot be opened");
+    while (count < MOST && next_capability(document, capabilities[count], targets[count])) count++;
+    fclose(document);
+    check(count >= 12 && !strcmp(capabilities[0], "7.5") && !strcmp(capabilities[count - 1], "12.1"), "%d capabilities", count);
+    for (int i = 0; i < count; i++)
+        sprintf(machine + strlen(machine), "%s%s", i ? "," : "", capabilities[i]);
+    setenv("QUERN_EMULATOR", machine, 1);
+    unsetenv("QUERN_EMULATOR_SHARED_KB");
+    for (int i = 0; i < count; i++) {
+        quern_device *device;
+        quern_device_info info = QUERN_DEVICE_INFO_INIT;
+        check_ok(quern_device_open(QUERN_CUDA, i, &device));
+        check_ok(quern_device_get_info(device, &info));
+        check(!strcmp(info.target, targets[i]), "%s is served by %s, documented is %s", capabilities[i], info.target, targets[i]);
         quern_device_close(device);
     }
 }

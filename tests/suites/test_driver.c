@@ -4,6 +4,7 @@
  *   absent    there is no libcuda.so.1
  *   garbage   libcuda.so.1 is no library
  *   old       the driver is older than the library needs
+ *   behind    the driver is that of CUDA 12.9, which loads no machine code of nvcc 13 for Hopper
  *   broken    the driver does not start
  *   empty     the driver works and finds no GPU
  *   unknown   there is a GPU, older than every target
@@ -65,6 +66,18 @@ Test(driver, the_cpu_serves) {
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY | QUERN_ADAM));
     cross_entropy_check_case(&device, &c);
     device_close(&device);
+}
+
+/* The GPU is counted, but it does not open: nothing could be loaded there. */
+Test(driver, kernels_for_a_newer_driver) {
+    if (strcmp(driver(), "behind")) cr_skip_test("QUERN_TEST_DRIVER is not behind");
+    quern_device *device = NULL;
+    int count = 0;
+    check_ok(quern_device_count(QUERN_CUDA, &count));
+    check(count == 1, "%d devices", count);
+    check_status(quern_device_open(QUERN_CUDA, 0, &device), QUERN_DRIVER_TOO_OLD);
+    check(!device && strstr(error_detail(), "supports CUDA 12.9") && strstr(error_detail(), "need a driver for CUDA 13.0"), "%s",
+          error_detail());
 }
 
 /* A GPU that fits no kernel can be opened and described; quern_prepare reports why it has no kernels. */

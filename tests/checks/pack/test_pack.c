@@ -268,6 +268,73 @@ Test(pack, refuses_a_header_that_makes_no_sense) {
     expect_refused(bytes, " has a target name without an end");
 }
 
+Test(pack, refuses_versions_that_make_no_sense) {
+    struct bytes bytes = read_pack();
+    struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
+    char reason[120];
+    snprintf(reason, sizeof reason, " names the CUDA versions %d and %d: expected numbers such as 13000", -1, header->toolkit);
+    CHANGED_HEADER(bytes, driver, -1 - header->driver, reason);
+    snprintf(reason, sizeof reason, " names the CUDA versions %d and %d: expected numbers such as 13000", header->driver, -1);
+    CHANGED_HEADER(bytes, toolkit, -1 - header->toolkit, reason);
+}
+
+/* A pack of a toolkit that is newer than the driver, though its major number is the same: drivers usually load that. */
+static void prepare_on_older_driver(int error, quern_status expected, const char *part) {
+    struct bytes bytes = read_pack();
+    struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
+    const int driver = header->driver, toolkit = driver + 20;
+    char value[80];
+    quern_device *device;
+    header->toolkit = toolkit;
+    seal(bytes);
+    snprintf(value, sizeof value, "driver_version:%d", driver);
+    setenv("QUERN_EMULATOR_FAIL", value, 1);
+    check_ok(load(bytes));
+    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    if (error) snprintf(value, sizeof value, "driver_version:%d,cuModuleLoadData:%d", driver, error);
+    setenv("QUERN_EMULATOR_FAIL", value, 1);
+    check_status(quern_prepare(device, QUERN_ADAM), expected);
+    if (part) check(strstr(error_detail(), part), "error %d: the detail is \"%s\", expected \"%s\"", error, error_detail(), part);
+    quern_device_close(device);
+}
+
+Test(pack, loads_on_an_older_driver) { prepare_on_older_driver(0, QUERN_OK, NULL); }
+
+#define REFUSED(number) "with error " #number ": CUDA 13.2 made it, and a driver for that version is needed"
+Test(pack, an_older_driver_finds_the_image_invalid) { prepare_on_older_driver(200, QUERN_DRIVER_TOO_OLD, REFUSED(200)); }
+Test(pack, an_older_driver_finds_no_binary) { prepare_on_older_driver(209, QUERN_DRIVER_TOO_OLD, REFUSED(209)); }
+Test(pack, an_older_driver_cannot_compile_the_ptx) { prepare_on_older_driver(222, QUERN_DRIVER_TOO_OLD, REFUSED(222)); }
+Test(pack, an_older_driver_has_no_memory) { prepare_on_older_driver(2, QUERN_OUT_OF_MEMORY, "loading the image"); }
+Test(pack, an_older_driver_has_another_fault) { prepare_on_older_driver(999, QUERN_CUDA_ERROR, "loading the image"); }
+
+/* The driver is as new as the toolkit: its errors stay what they are. */
+Test(pack, a_driver_that_is_new_enough_refuses_the_image) {
+    quern_device *device;
+    setenv("QUERN_EMULATOR_FAIL", "cuModuleLoadData:200", 1);
+    check_ok(quern_load_pack(pack_path()));
+    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    check_status(quern_prepare(device, QUERN_ADAM), QUERN_CUDA_ERROR);
+    check(strstr(error_detail(), "CUDA_ERROR_INVALID_IMAGE"), "%s", error_detail());
+    quern_device_close(device);
+}
+
+/* A pack that needs a newer driver than there is: the library's kernels serve, and the report says why. */
+Test(pack, one_for_a_newer_driver_is_left_out) {
+    struct bytes bytes = read_pack();
+    struct quern_pack_header *header = (struct quern_pack_header *)bytes.data;
+    char report[4096];
+    quern_device *device;
+    header->driver = header->toolkit = 14010;
+    seal(bytes);
+    check_ok(load(bytes));
+    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    expect_target(device, test_target());
+    check_ok(quern_prepare(device, QUERN_ADAM));
+    quern_device_report(device, report, sizeof report);
+    check(strstr(report, "needs a driver for CUDA 14.1, this one is for CUDA 13.9"), "%s", report);
+    quern_device_close(device);
+}
+
 Test(pack, refuses_damage_anywhere) {
     struct bytes bytes = read_pack();
     for (size_t at = sizeof(struct quern_pack_header); at < bytes.count; at += bytes.count / 7) {
