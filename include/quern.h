@@ -474,11 +474,11 @@ QUERN_API quern_status quern_cross_entropy(quern_device *device, const quern_cro
  *
  * On a CPU the outputs of one shard are the bits of quern_cross_entropy, and with several shards each output differs by at most
  * four fp32 units in the last place of the largest term of its sum.  On a GPU the steps differ from the one call by at most 16
- * units, gradients by at most 48, with any number of shards; there a probability below 2^-125 may count as 0 in an f32 gradient.
- * A 16-bit gradient may differ by one rounding more.  The entropy's terms are lse and the sum of p[j] * y[j].  Where terms cancel, that can be thousands of units of the result: 2,488 were measured
- * in an entropy, and 8,042 in an f32 gradient with all options (an absolute difference of 1.9e-9).  1 counts as a term of loss,
- * lse, log_prob and entropy: the largest exponential of their sum.  Below 1e-30 an f32 gradient differs by up to twice as many
- * units.
+ * units, gradients by at most 96, with any number of shards; there a probability below 2^-125 may count as 0 in an f32 gradient.
+ * A 16-bit gradient may differ by one rounding more.  The entropy's terms are lse and the sum of p[j] * y[j].  Where terms cancel,
+ * that can be thousands of units of the result: 2,488 were measured in an entropy, and 8,042 in an f32 gradient with all options (an
+ * absolute difference of 1.9e-9).  1 counts as a term of loss, lse, log_prob and entropy: the largest exponential of their sum.
+ * Below 1e-30 an f32 gradient differs by up to twice as many units.
  *
  * The workspace is that of quern_cross_entropy_workspace.  Thread-safe.  Errors: as quern_cross_entropy.
  */

@@ -47,7 +47,7 @@ static void load_row(struct doubles *d, const struct cross_entropy_case *c, cons
  * Units in the last place of the largest term, as the header states; a 16-bit gradient is rounded once more.  A GPU computes an
  * exponential of 2^-126 from an exponent that is known to 2^-18, and takes smaller ones as 0.
  */
-static double bound_of(bool is_gradient) { return test_kind() == QUERN_CPU ? 4 : is_gradient ? 48 : 16; }
+static double bound_of(bool is_gradient) { return test_kind() == QUERN_CPU ? 4 : is_gradient ? 96 : 16; }
 
 /* Below it an exponential is so far from the row's origin that its error has doubled. */
 #define SMALL_GRADIENT 1e-30
