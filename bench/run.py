@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -211,6 +212,24 @@ def draw(results: dict, path: Path) -> None:
         pictures.draw_ranks(results, path.with_name(f"{path.stem}-ranks{path.suffix}"))
 
 
+def measure(chosen: argparse.Namespace) -> int:
+    """Writes the files even if something fails or a signal ends it: with what has been measured, and a note that says so."""
+    results: dict = {"records": [], "peers": [], "ranks": []}
+    results |= {key: value for key in ("date", "note") if (value := getattr(chosen, key))}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        measure_kernels(chosen, results)
+        measure_ranks(chosen, results)
+    except (SystemExit, KeyboardInterrupt) as why:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        results["note"] = f"{results.get('note', '')} Incomplete: {str(why) or 'stopped by a signal'}.".strip()
+        if results["records"] or results["ranks"]:
+            write_files(chosen, results)
+        raise
+    write_files(chosen, results)
+    return 0
+
+
 def main() -> int:
     if "--count" in sys.argv[1:]:
         sys.path.insert(0, str(ROOT))  # for gen
@@ -226,13 +245,9 @@ def main() -> int:
     if chosen.source:
         results = json.loads(chosen.source.read_text())
         page.show_all(results)
-    else:
-        results: dict = {"records": [], "peers": [], "ranks": []}
-        measure_kernels(chosen, results)
-        measure_ranks(chosen, results)
-        results |= {key: value for key in ("date", "note") if (value := getattr(chosen, key))}
-    write_files(chosen, results)
-    return 0
+        write_files(chosen, results)
+        return 0
+    return measure(chosen)
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ def run(options: argparse.Namespace, record: Record, garbage: Path) -> int:
     report_skipped(skipped)
     if options.suite == "*":
         forget_counts(chosen)
-    total, costs = jobs.run_all(chosen, options.jobs, record)
+    total, costs, _ = jobs.run_all(chosen, options.jobs, record)
     total.skipped += len(skipped)
     record.save()
     print(f"{(building + sum(cost.cpu for cost in costs)) / 60:.1f} min of CPU time, {building / 60:.1f} of them for building; "

@@ -32,7 +32,7 @@ static void choose_threads(struct plan *plan, const struct machine *machine, con
 struct plan operation_open(struct machine *machine, const struct options *options, unsigned operation) {
     if (!machine_open(machine, options->device, options->loops, operation)) exit(EXIT_FAILURE);
     bool gpu = machine->info.kind == QUERN_CUDA;
-    double gigabytes = options->quick ? 0.032 : options->gigabytes > 0 ? options->gigabytes : gpu ? 40 : 3;
+    double gigabytes = options->gigabytes > 0 ? options->gigabytes : options->quick ? 0.032 : gpu ? 40 : 3;
     size_t wanted = (size_t)(gigabytes * 1e9), free_part = machine->memory_bytes / 5 * 4;
     struct plan plan = {
         .quick = options->quick,

@@ -1,5 +1,6 @@
 /*
- * Runs the tests of a suite and writes a report in TAP, like Criterion.  Linked with each suite that is built for musl.
+ * Runs the tests of a suite and writes a report in TAP, like Criterion.  Linked with each suite that is built for musl, and by
+ * `./quern gpu` where there is no Criterion.
  *
  *   test_NAME [-j1] [--tap=FILE] [--filter SUITE/TEST] [--timeout SECONDS]
  */
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,6 +55,7 @@ static double limit_of(const struct criterion_test *test) {
 
 static void run_child(const struct criterion_test *test, const sigset_t *signals) {
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  /* its group is its own: who kills that of the suite does not reach it */
     sigprocmask(SIG_SETMASK, signals, NULL);
     test->run();
     fflush(stdout);

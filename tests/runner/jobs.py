@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import math
 import os
 import re
 import shutil
@@ -58,15 +59,15 @@ class Count:
 class Outcome:
     count: Count
     cost: Cost
-    status: int      # negative: a signal; 124: stopped after TIMEOUT
+    status: int      # negative: a signal; 124: stopped after its time
     output: str
 
 
 # ---- one job --------------------------------------------------------------------------------------
 
 
-def run_command(command: tuple[str, ...], environment: dict[str, str]) -> Outcome:
-    """Runs a process and returns its status, its output and its cost, all of its children included."""
+def run_command(command: tuple[str, ...], environment: dict[str, str], seconds: float = TIMEOUT) -> Outcome:
+    """Runs a process, for so long at most, and returns its status, its output and its cost, all of its children included."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("QUERN_")}
     began = time.monotonic()
     with tempfile.TemporaryFile() as printed:
@@ -78,7 +79,7 @@ def run_command(command: tuple[str, ...], environment: dict[str, str]) -> Outcom
             late.set()
             os.killpg(process.pid, signal.SIGKILL)
 
-        timer = threading.Timer(TIMEOUT, end)
+        timer = threading.Timer(seconds, end)
         timer.start()
         _, status, usage = os.wait4(process.pid, 0)
         timer.cancel()
@@ -87,7 +88,7 @@ def run_command(command: tuple[str, ...], environment: dict[str, str]) -> Outcom
         output = printed.read().decode(errors="replace")
     cost = Cost(time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
     if late.is_set():
-        return Outcome(Count(), cost, 124, f"{output}\nno end after {TIMEOUT} seconds")
+        return Outcome(Count(), cost, 124, f"{output}\nno end after {seconds:.0f} seconds")
     return Outcome(Count(), cost, process.returncode, output)
 
 
@@ -104,17 +105,17 @@ def count_tap(report: str) -> Count:
     return count
 
 
-def run_suite(job: Job) -> Outcome:
+def run_suite(job: Job, seconds: float) -> Outcome:
     if COUNTS in job.environment:
         shutil.rmtree(Path(job.environment[COUNTS]).parent, ignore_errors=True)
     with tempfile.NamedTemporaryFile(mode="r", suffix=".tap") as report:
-        outcome = run_command((*job.command, f"--tap={report.name}"), job.environment)
+        outcome = run_command((*job.command, f"--tap={report.name}"), job.environment, seconds)
         outcome.count = count_tap(report.read())
         return outcome
 
 
-def run_check(job: Job) -> Outcome:
-    outcome = run_command(job.command, job.environment)
+def run_check(job: Job, seconds: float) -> Outcome:
+    outcome = run_command(job.command, job.environment, seconds)
     lines = outcome.output.strip().splitlines()
     closing = re.fullmatch(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", lines[-1]) if lines else None
     if closing:
@@ -127,10 +128,13 @@ def run_check(job: Job) -> Outcome:
 NINJA = threading.Lock()
 
 
-def run_job(job: Job) -> tuple[Outcome, list[str]]:
+def run_job(job: Job, deadline: float = math.inf) -> tuple[Outcome, list[str]]:
     """Runs a job.  A job without any test, or with an error but no failed test, counts as a failure; the reasons are listed."""
     with NINJA if job.runs_ninja else contextlib.nullcontext():
-        outcome = run_check(job) if job.is_check else run_suite(job)
+        seconds = min(TIMEOUT, deadline - time.monotonic())
+        if seconds <= 0:
+            return Outcome(Count(failed=1), Cost(0, 0, 0), 124, ""), ["did not begin: the time was up"]
+        outcome = run_check(job, seconds) if job.is_check else run_suite(job, seconds)
     count, status, reasons = outcome.count, outcome.status, []
     if not count.passed + count.failed + count.skipped:
         reasons.append("ran no test")
@@ -163,6 +167,7 @@ class Progress:
         self.record = record
         self.workers = workers
         self.total, self.done = len(jobs), 0
+        self.failed: list[str] = []
         self.left = sum(self.expected(job) for job in jobs)
         self.counts = {job.configuration: Count() for job in jobs}
         self.missing = {name: sum(job.configuration == name for job in jobs) for name in self.counts}
@@ -176,6 +181,7 @@ class Progress:
         self.record.add(job.configuration, job.name, outcome.cost)
         self.counts[job.configuration].add(outcome.count)
         if outcome.count.failed:
+            self.failed.append(job.name)
             print(f"---- {job.configuration}: {job.name} {' and '.join(reasons)}\n{outcome.output.rstrip()}\n----")
         print(f"[{self.done}/{self.total}, {in_words(self.left / self.workers)} left] {job.configuration}: {job.name}: "
               f"{outcome.count} ({outcome.cost.seconds:.1f} s)", flush=True)
@@ -188,16 +194,17 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{max(seconds, 0):.0f} s"
 
 
-def run_all(jobs: list[Job], workers: int, record: Record) -> tuple[Count, list[Cost]]:
+def run_all(jobs: list[Job], workers: int, record: Record, deadline: float = math.inf) -> tuple[Count, list[Cost], list[str]]:
+    """Also returns the names of the jobs that failed.  At the deadline, of time.monotonic, jobs are stopped, and none begins."""
     progress, total, costs = Progress(jobs, record, workers), Count(), []
     expected = [progress.expected(job) for job in jobs]
     order = sorted(range(len(jobs)), key=lambda i: -expected[i] if expected[i] > LONG else 0)
     for is_last in (False, True):
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-            running = {pool.submit(run_job, jobs[i]): jobs[i] for i in order if jobs[i].is_last == is_last}
+            running = {pool.submit(run_job, jobs[i], deadline): jobs[i] for i in order if jobs[i].is_last == is_last}
             for done in concurrent.futures.as_completed(running):
                 outcome, reasons = done.result()
                 progress.ended(running[done], outcome, reasons)
                 total.add(outcome.count)
                 costs.append(outcome.cost)
-    return total, costs
+    return total, costs, progress.failed

@@ -1,0 +1,1 @@
+"""The parts of `./quern gpu`.  command.py is its entry point."""
