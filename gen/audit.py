@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from gen import plan
-from gen.operations import adam
+from gen.operations import adam, cross_entropy
 from gen.spec import DTYPES, GpuTarget
 
 BUILD = Path(__file__).resolve().parent.parent / "build"
@@ -207,10 +207,12 @@ def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
     if kernel.operation == "adam" and audit.registers > ADAM_REGISTERS:
         found.append(f"{audit.registers} registers, more than {ADAM_REGISTERS}")
     if _streams(kernel):
-        # Asynchronous copies have 16 bytes at most, but for those in bulk.
-        copies = {"resident": 16, "streamed": 16, "cluster": plan.GPU_PART_BYTES}
+        # Asynchronous copies have 16 bytes at most, but for those in bulk.  Rows in turns are stored in vectors of 16 bytes, too.
+        turns = kernel.operation == "cross_entropy" and cross_entropy.takes_turns(kernel.key)
+        in_bulk = turns and "clusters" in kernel.target.features
+        copies = {"resident": plan.GPU_PART_BYTES if in_bulk else 16, "streamed": 16, "cluster": plan.GPU_PART_BYTES}
         load_width = copies.get(str(kernel.key.get("variant")), _vector_bytes(kernel, width, ("grad", "m", "v", "master")))
-        store_width = _vector_bytes(kernel, width, ("param", "m", "v", "master"))
+        store_width = 16 if turns else _vector_bytes(kernel, width, ("param", "m", "v", "master"))
         if not audit.loads.get(load_width):
             found.append(f"no load of {load_width} bytes")
         if not audit.stores.get(store_width) and kernel.key.get("variant") not in ("stats", "gradient_norm"):

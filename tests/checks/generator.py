@@ -141,7 +141,7 @@ def test_a_kernel_that_cannot_exist_is_not_added(tree: Path) -> None:
 def test_a_new_generation_is_one_row(tree: Path) -> None:
     """One flag makes sm_121 part of the library.  It shares the existing sources."""
     before = contents(tree)
-    edit(tree / "gen/spec.py", ', "sm_120f", in_library=False)', ', "sm_120f")')
+    edit(tree / "gen/spec.py", ', "sm_120f", in_library=False, driver=12090)', ', "sm_120f", driver=12090)')
     gen(tree, "render")
     after = contents(tree)
     assert set(after) == set(before), "a generation whose features are known needs no source of its own"

@@ -19,7 +19,7 @@ class Scale(Operation):
     def illegal(self, key: Key, target: Target) -> str | None:
         return None if key["dtype"] == "f32" else f"dtype is {key['dtype'] or 'none'}: it must be f32"
 
-    def geometry(self, key: Key) -> Geometry:
+    def geometry(self, key: Key, target: Target) -> Geometry:
         return Geometry(threads=256)
 
 
