@@ -45,7 +45,6 @@ ACCUMULATE_SHAPES = (
 )
 AT_ONCE = 4  # loads of a lane in gradient_norm.cuh
 ALIGNED = {SINGLE_LOAD: -20, SINGLE_STORE: -20}
-MOVING = {"MUFU.RSQ": 5}  # a group of which every m is 0 needs no quotients
 WHOLE = {LOAD: 10, STORE: 10, **ALIGNED}  # vectors of aligned arrays
 
 
@@ -114,11 +113,11 @@ def _mixed(case: Case, name: str, share: float, rounding: dict[str, int]) -> Rol
         narrow = [[each for each in arrays if DTYPES[each[1]].bytes == 1] for arrays in (reads, writes)]
         exactly = {r"LDG.*\.(128|256)": case.accesses(reads) - len(narrow[0]), r"LDG.*\.64": len(narrow[0]),
                    r"STG.*\.(128|256)": case.accesses(writes) - len(narrow[1]), r"STG.*\.64": len(narrow[1])}
-        want = ALIGNED | MOVING | {RANDOM: rounding[RANDOM]}  # a copy of the parameters would round too
+        want = ALIGNED | {RANDOM: rounding[RANDOM]}  # a copy of the parameters would round too
         body = Way(case.trips, want, must=("MUFU.RSQ",), exactly=exactly)
         return Role(name, share, Way(1.0, must=("LDG",), inner={"elements": (body,)}), root="tiles")
     # Arrays of which a vector spans the lane's groups are accessed around the loop over groups.
-    groups = Way(float(case.groups), ALIGNED | MOVING | rounding, must=("MUFU.RSQ",),
+    groups = Way(float(case.groups), ALIGNED | rounding, must=("MUFU.RSQ",),
                  exactly={LOAD: case.accesses(reads, False), STORE: case.accesses(writes, False)})
     body = Way(case.trips, ALIGNED, exactly={LOAD: case.accesses(reads, True), STORE: case.accesses(writes, True)},
                inner={"groups": (groups,)})

@@ -191,18 +191,18 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
     /* One step from the results of take().  To save registers, the parameters are widened late and rounded first. */
     __device__ __forceinline__ void update(const adam_tile &tile, uint32_t first, const quern_adam_step &step, adam_values &values,
                                            const block_scales &scale, bool amsgrad = false) {
-        const adam_group group = group_of(tile.scalars, values.m, values.v);
+        const bool ordinary = are_ordinary(tile.scalars, values.m, values.v);
         float update[8], p[8];
-        adam_update(tile.scalars, values.m, values.v, update, group);
+        adam_update(tile.scalars, values.m, values.v, update, ordinary);
         widen_master(p);
         adam_parameters(tile.scalars, update, p);
         random_of_group random(tile.random, first / 8, step.seed);
         random.draw_for_all((V::bytes < 4 && step.stochastic_v) || (M::bytes < 4 && step.stochastic_m) ||
                             (Param::bytes < 4 && step.stochastic_param));
         round_parameters(step, p, random);
-        round_moment<M, QUERN_RANDOM_TURN_M, false>(values.m, scale.m, m.word, step.stochastic_m, group.finite, random);
+        round_moment<M, QUERN_RANDOM_TURN_M, false>(values.m, scale.m, m.word, step.stochastic_m, ordinary, random);
         if (!amsgrad) {
-            round_v(values.v, scale.v, v.word, step.stochastic_v, group.finite, random);
+            round_v(values.v, scale.v, v.word, step.stochastic_v, ordinary, random);
         }
     }
 

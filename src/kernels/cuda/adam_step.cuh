@@ -47,26 +47,19 @@ static __device__ __forceinline__ void raise_v_max(const float *v, float *v_max)
     }
 }
 
-/* What the moments of a group are like. */
-struct adam_group {
-    bool finite;    /* none is NaN or infinite */
-    bool ordinary;  /* the fast square root and division serve, as for nearly all groups */
-    bool still;     /* every m is 0, as in the rows of an embedding that no token has touched: nothing moves */
-};
-
-/* The bounds keep the denominator and the quotient in the range that ordinary.cuh requires; the bias corrections are at least 1. */
-static __device__ __forceinline__ adam_group group_of(const adam_scalars &scalars, const float *m, const float *v) {
-    float total_m = 0.0f, total_v = 0.0f, smallest = 1.0f;
+/*
+ * Whether these moments can use the fast square root and division, as nearly all groups can.  The bounds keep the denominator and
+ * the quotient in the range that ordinary.cuh requires; the bias corrections are at least 1.
+ */
+static __device__ __forceinline__ bool are_ordinary(const adam_scalars &scalars, const float *m, const float *v) {
+    float total = 0.0f, smallest = 1.0f;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        total_m += fabsf(m[i]);
-        total_v += fabsf(v[i]);
+        total += fabsf(m[i]) + fabsf(v[i]);
         smallest = fminf(smallest, fminf(fabsf(m[i]), v[i]));
     }
-    const bool finite = total_m + total_v < 0x1p30f; /* a NaN is in the total */
-    const bool ordinary = finite & smallest > 0x1p-90f & scalars.inner_factor < 0x1p20f & scalars.outer_factor < 0x1p10f
-        & scalars.inner_addend + scalars.outer_addend < 0x1p10f;
-    return {finite, ordinary, total_m == 0.0f};
+    return total < 0x1p30f & smallest > 0x1p-90f /* a NaN is in the total */
+        & scalars.inner_factor < 0x1p20f & scalars.outer_factor < 0x1p10f & scalars.inner_addend + scalars.outer_addend < 0x1p10f;
 }
 
 static __device__ __forceinline__ float quotient_ordinary(const adam_scalars &scalars, float m, float v) {
@@ -91,21 +84,19 @@ static __device__ __forceinline__ void turn(float *x) {
 }
 
 /* update = step_size * m / denominator.  m and v keep their values; v may be AMSGrad's. */
-static __device__ __forceinline__ void adam_update(const adam_scalars &scalars, float *m, float *v, float *update,
-                                                   const adam_group &group) {
-    if (group.ordinary) {
+static __device__ __forceinline__ void adam_update(const adam_scalars &scalars, float *m, float *v, float *update, bool ordinary) {
+    if (ordinary) {
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             update[i] = quotient_ordinary(scalars, m[i], v[i]);
         }
-    } else {
+    } else { /* rare, so small rather than fast: rotates each element to the front in turn, which restores the order at the end */
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             update[i] = 0.0f;
         }
-        /* Rare, so small rather than fast: rotates each element to the front in turn, which restores the order at the end. */
 #pragma unroll 1
-        for (int i = 0; i < 8 && !group.still; i++) {
+        for (int i = 0; i < 8; i++) {
             update[0] = quotient(scalars, m[0], v[0]);
             turn(m);
             turn(v);
