@@ -13,7 +13,7 @@
 static_assert(sizeof(quern_row_stats) == 64, "the host sets so much aside for the merged parts, ...");
 static_assert(sizeof(part_sums) == 720, "... and so much for each part");
 
-extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 cross_entropy_f32_resident_full(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_resident(problem);
 }

@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import cases
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:1] = [str(ROOT / "tests"), str(ROOT), str(ROOT / "bench")]
 from gpu import budget, criterion, summary  # noqa: E402
@@ -166,21 +168,10 @@ def test_criterion_can_be_carried(out: Path) -> None:
     expect(criterion.works(), True)
 
 
-TESTS: list[Callable[[Path], None]] = [test for name, test in list(globals().items()) if name.startswith("test_")]
-
-
-def main() -> int:
-    failed = 0
-    for test in TESTS:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                test(Path(folder))
-            except (AssertionError, OSError, LookupError, ValueError, subprocess.SubprocessError) as fault:
-                print(f"{test.__name__}: {fault!r}")
-                failed += 1
-    print(f"{len(TESTS) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+def in_a_folder(test: Callable[[Path], None]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        test(Path(folder))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run(globals(), in_a_folder))

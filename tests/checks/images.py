@@ -13,8 +13,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
+
+import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -133,20 +134,5 @@ def test_the_archives_differ_on_a_driver_of_cuda_12() -> None:
         raise AssertionError(newer)
 
 
-TESTS: list[Callable[[], None]] = [test for name, test in list(globals().items()) if name.startswith("test_")]
-
-
-def main() -> int:
-    failed = 0
-    for test in TESTS:
-        try:
-            test()
-        except (AssertionError, subprocess.CalledProcessError, KeyError) as fault:
-            print(f"{test.__name__}: {fault!r} {getattr(fault, 'stderr', '') or ''}")
-            failed += 1
-    print(f"{len(TESTS) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run(globals()))

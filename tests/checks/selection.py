@@ -11,8 +11,9 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
+
+import cases
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -115,20 +116,5 @@ def test_the_tree_stays_current() -> None:
     expect_in("no work to do", done.stdout)
 
 
-TESTS: list[Callable[[], None]] = [test for name, test in list(globals().items()) if name.startswith("test_")]
-
-
-def main() -> int:
-    failed = 0
-    for test in TESTS:
-        try:
-            test()
-        except (AssertionError, subprocess.CalledProcessError, KeyError) as fault:
-            print(f"{test.__name__}: {fault!r}")
-            failed += 1
-    print(f"{len(TESTS) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cases.run(globals()))

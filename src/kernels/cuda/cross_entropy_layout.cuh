@@ -34,7 +34,6 @@ enum {
     PIECE = VECTOR < LARGEST_PIECE ? VECTOR : LARGEST_PIECE,
     /* Per multiprocessor.  Three plain resident kernels hide each other's waits if there is room for their threads. */
     BLOCKS = 2,
-    RESIDENT_BLOCKS = QUERN_ASYNC_COPY && !QUERN_FULL ? 3 : BLOCKS,
 };
 
 /* Whether exponentials are computed directly from stored logits: 16-bit ones, in kernels without a softcap. */
