@@ -11,8 +11,9 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 # takes any vocab; "stats" and "gradient" are its two passes for one part of a row; the others are the stages around them.  All that
 # sum parts of rows have the same number of threads, on which the bits of the sums depend.
 SUMMING_THREADS = 512
-# Without options "resident" divides rows by columns, in vectors of 16 bytes; its blocks, or clusters of blocks, take rows in turns.
-ROWS_THREADS = 128
+# Without options "resident" and "streamed" divide rows by columns, in vectors of 16 bytes, and their blocks take rows in turns.  Those
+# of "resident" can be clusters; "streamed" keeps as many columns as fit in all the shared memory of a multiprocessor.
+ROWS_THREADS = {"resident": 128, "streamed": 512}
 GEOMETRY = {
     "resident": Geometry(SUMMING_THREADS, keeps="row"),
     "cluster": Geometry(SUMMING_THREADS, keeps="parts", cluster=8),  # as many as any generation has
@@ -37,13 +38,13 @@ MERGED_BYTES = 64
 SUMS_BYTES = 336
 SUMS_BYTES_FULL = 720
 # Beside the columns of a block that takes rows in turns: struct team_memory, and room to read whole vectors at any alignment.
-TEAM_BYTES = 336
+TEAM_BYTES = {"resident": 336, "streamed": 384}
 ROOM_BYTES = 32
 
 
 def takes_turns(key: Key) -> bool:
     """Whether the blocks of a GPU kernel take the rows in turns, and the kernel divides a row by columns, not by parts."""
-    return key["variant"] == "resident" and not key["options"]
+    return key["variant"] in ROWS_THREADS and not key["options"]
 
 
 class CrossEntropy(Operation):
@@ -84,17 +85,21 @@ class CrossEntropy(Operation):
         return "_".join(part for part in parts if part)
 
     def stem(self, key: Key, target: Target) -> str:
-        rows = "rows" if target.kind == "gpu" and takes_turns(key) else None
+        rows = self.template(key) if target.kind == "gpu" and takes_turns(key) else None
         parts = [self.name, key["logits"] or "stages", key["options"] if target.kind == "gpu" else None, rows]
         return "_".join(part for part in parts if part)
 
     def template(self, key: Key) -> str:
-        return "rows" if takes_turns(key) else self.name if key["logits"] else "stages"
+        if takes_turns(key):
+            return "rows" if key["variant"] == "resident" else "streamed"
+        return self.name if key["logits"] else "stages"
 
     def geometry(self, key: Key, target: Target) -> Geometry:
         if takes_turns(key):
-            cluster = GEOMETRY["cluster"].cluster if "clusters" in target.features else 0
-            return Geometry(ROWS_THREADS, elements=16 // DTYPES[str(key["logits"])].bytes, keeps="columns", cluster=cluster)
+            variant = str(key["variant"])
+            shares = variant == "resident" and "clusters" in target.features
+            return Geometry(ROWS_THREADS[variant], elements=16 // DTYPES[str(key["logits"])].bytes, keeps="columns",
+                            cluster=GEOMETRY["cluster"].cluster if shares else 0)
         return GEOMETRY[str(key["variant"])]
 
     def shared(self, key: Key, target: Target) -> Shared:
@@ -103,7 +108,8 @@ class CrossEntropy(Operation):
             return Shared()
         kept = self.geometry(key, target)
         if kept.keeps == "columns":
-            return Shared(per_column=DTYPES[str(key["logits"])].bytes, fixed=TEAM_BYTES + ROOM_BYTES, sums=TEAM_BYTES)
+            team = TEAM_BYTES[str(key["variant"])]
+            return Shared(per_column=DTYPES[str(key["logits"])].bytes, fixed=team + ROOM_BYTES, sums=team)
         # Each part that a block keeps, beside its columns if these are counted one by one.
         per_part = {"row": sums, "parts": sums + GPU_PART_BYTES}.get(kept.keeps, 0)
         # Of a row that is streamed by copies, one part.
@@ -115,7 +121,7 @@ class CrossEntropy(Operation):
 
     def vocab_max(self, key: Key, target: Target) -> int:
         shared = self.shared(key, target)
-        if not isinstance(target, GpuTarget) or not (shared.per_part or shared.per_column):
+        if not isinstance(target, GpuTarget) or key["variant"] == "streamed" or not (shared.per_part or shared.per_column):
             return INT64_MAX
         room, cluster = target.shared_bytes - shared.fixed, self.geometry(key, target).cluster
         if takes_turns(key):

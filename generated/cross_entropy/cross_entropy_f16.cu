@@ -14,10 +14,6 @@ static_assert(sizeof(quern_row_stats) == 64, "the host sets so much aside for th
 static_assert(sizeof(part_sums) == 336, "... and so much for each part");
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-cross_entropy_f16_streamed(const __grid_constant__ quern_cross_entropy_problem problem) {
-    run_streamed(problem);
-}
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 cross_entropy_f16_stats(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_stats(problem);
 }

@@ -20,10 +20,23 @@ UNIT(cross_entropy_bf16_rows)
 ROW(cross_entropy_bf16_rows, cross_entropy_bf16_resident, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
     BY_TARGET(404032, 928320, 928320, 50504, 50504, 83272, 32584, 404032), 128, 8, 2, 0, 368, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8))
 #endif
+#if SELECTED(cross_entropy_f32_streamed)
+UNIT(cross_entropy_f32_streamed)
+ROW(cross_entropy_f32_streamed, cross_entropy_f32_streamed, (QUERN_F32), QUERN_STAGE_ROWS, 0,
+    INT64_MAX, 512, 4, 4, 0, 416, 0)
+#endif
+#if SELECTED(cross_entropy_f16_streamed)
+UNIT(cross_entropy_f16_streamed)
+ROW(cross_entropy_f16_streamed, cross_entropy_f16_streamed, (QUERN_F16), QUERN_STAGE_ROWS, 0,
+    INT64_MAX, 512, 8, 2, 0, 416, 0)
+#endif
+#if SELECTED(cross_entropy_bf16_streamed)
+UNIT(cross_entropy_bf16_streamed)
+ROW(cross_entropy_bf16_streamed, cross_entropy_bf16_streamed, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
+    INT64_MAX, 512, 8, 2, 0, 416, 0)
+#endif
 #if SELECTED(cross_entropy_f32)
 UNIT(cross_entropy_f32)
-ROW(cross_entropy_f32, cross_entropy_f32_streamed, (QUERN_F32), QUERN_STAGE_ROWS, 0,
-    INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
 ROW(cross_entropy_f32, cross_entropy_f32_stats, (QUERN_F32), QUERN_STAGE_STATS, 0,
     INT64_MAX, 512, 0, 0, 0, 400, 0)
 ROW(cross_entropy_f32, cross_entropy_f32_gradient, (QUERN_F32), QUERN_STAGE_GRADIENT, 0,
@@ -31,8 +44,6 @@ ROW(cross_entropy_f32, cross_entropy_f32_gradient, (QUERN_F32), QUERN_STAGE_GRAD
 #endif
 #if SELECTED(cross_entropy_f16)
 UNIT(cross_entropy_f16)
-ROW(cross_entropy_f16, cross_entropy_f16_streamed, (QUERN_F16), QUERN_STAGE_ROWS, 0,
-    INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
 ROW(cross_entropy_f16, cross_entropy_f16_stats, (QUERN_F16), QUERN_STAGE_STATS, 0,
     INT64_MAX, 512, 0, 0, 0, 400, 0)
 ROW(cross_entropy_f16, cross_entropy_f16_gradient, (QUERN_F16), QUERN_STAGE_GRADIENT, 0,
@@ -40,8 +51,6 @@ ROW(cross_entropy_f16, cross_entropy_f16_gradient, (QUERN_F16), QUERN_STAGE_GRAD
 #endif
 #if SELECTED(cross_entropy_bf16)
 UNIT(cross_entropy_bf16)
-ROW(cross_entropy_bf16, cross_entropy_bf16_streamed, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
-    INT64_MAX, 512, 0, 0, 0, BY_TARGET(35520, 35520, 35520, 35520, 35520, 35520, 2752, 35520), 0)
 ROW(cross_entropy_bf16, cross_entropy_bf16_stats, (QUERN_BF16), QUERN_STAGE_STATS, 0,
     INT64_MAX, 512, 0, 0, 0, 400, 0)
 ROW(cross_entropy_bf16, cross_entropy_bf16_gradient, (QUERN_BF16), QUERN_STAGE_GRADIENT, 0,

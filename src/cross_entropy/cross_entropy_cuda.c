@@ -84,7 +84,8 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
     launch->cluster = blocks_per_row(call, launch->ready->kernel);
     const struct quern_kernel *kernel = launch->ready->kernel;
     if (kernel->cuda.elements) {
-        launch->shared = (size_t)shared_of_each(call, kernel, launch->cluster);
+        const bool keeps_rows = quern_cross_entropy_keeps_rows(kernel);
+        launch->shared = (size_t)(keeps_rows ? shared_of_each(call, kernel, launch->cluster) : call->device->shared_bytes);
         const int64_t most = rows_at_once(call, launch->cluster, (int64_t)launch->shared);
         launch->blocks = launch->blocks < most ? launch->blocks : most;
     } else {

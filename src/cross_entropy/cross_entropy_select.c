@@ -31,9 +31,14 @@ int64_t quern_cross_entropy_share_bytes(const struct quern_kernel *kernel, int64
     return quern_cross_entropy_shared_bytes(kernel, each, 0);
 }
 
-/* The shared memory of each block if as many as possible share a row; 0 if the kernel keeps no row. */
+bool quern_cross_entropy_keeps_rows(const struct quern_kernel *kernel) {
+    return kernel->key.cross_entropy.vocab_max < INT64_MAX;
+}
+
+/* The shared memory of each block if as many as possible share a row; 0 if the kernel keeps no whole row. */
 static int64_t needed_bytes(const struct quern_kernel *kernel, const struct request *request) {
     const int64_t cluster = kernel->cuda.cluster;
+    if (!quern_cross_entropy_keeps_rows(kernel)) return 0;
     if (kernel->cuda.elements) return quern_cross_entropy_share_bytes(kernel, request->vocab, cluster ? cluster : 1);
     if (cluster) return quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(request->parts, cluster));
     return kernel->cuda.shared_per_column ? quern_cross_entropy_shared_bytes(kernel, request->vocab, request->parts) : 0;

@@ -18,6 +18,9 @@ int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int6
 /* The same for a kernel that divides a row by columns, in equal shares but for the last, among so many blocks. */
 int64_t quern_cross_entropy_share_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t blocks);
 
+/* Whether a kernel of whole rows keeps them on the chip, so that it reads them once. */
+bool quern_cross_entropy_keeps_rows(const struct quern_kernel *kernel);
+
 /* The number of parts into which a device divides a row. */
 int64_t quern_cross_entropy_parts(const quern_device *device, const quern_cross_entropy_args *args);
 

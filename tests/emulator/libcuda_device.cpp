@@ -24,16 +24,16 @@ const Generation generations[] = {
     {12, 1, 99 * KiB, 100 * KiB, 1536, 24, 24 * MiB, "Emulated Blackwell GB10"},
 };
 
-// The limits in the table; a capability that is missing there has those of the closest older one, or of the oldest, and as much
-// shared memory as QUERN_EMULATOR_SHARED_KB says.
+// The limits in the table; a capability that is missing there has those of the closest older one, or of the oldest.  A block has as
+// much shared memory as QUERN_EMULATOR_SHARED_KB says.
 const Generation *generation_of(Capability c) {
   const Generation *closest = &generations[0];
   for (const Generation &g : generations) {
-    if (g.major == c.major && g.minor == c.minor) return &g;
-    if (g.major < c.major || (g.major == c.major && g.minor < c.minor)) closest = &g;
+    if (g.major < c.major || (g.major == c.major && g.minor <= c.minor)) closest = &g;
   }
   auto own = new Generation(*closest);  // never freed, like the table
-  own->major = c.major, own->minor = c.minor, own->name = "Emulated GPU";
+  if (own->major != c.major || own->minor != c.minor) own->name = "Emulated GPU";
+  own->major = c.major, own->minor = c.minor;
   own->shared_optin = environment("QUERN_EMULATOR_SHARED_KB", closest->shared_optin / KiB) * KiB;
   if (own->shared_per_sm < own->shared_optin + KiB) own->shared_per_sm = own->shared_optin + KiB;
   return own;

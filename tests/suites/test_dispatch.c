@@ -288,6 +288,7 @@ static void loss_reason(const struct quern_kernel *row, const void *given, char 
     const long long part = QUERN_GPU_PART_BYTES / (long long)quern_dtype_bytes(args->logits_dtype);
     const long long parts = (args->vocab + part - 1) / part, cluster = row->cuda.cluster, shared = info.shared_bytes;
     const long long blocks = cluster ? cluster : 1, vector = row->cuda.elements, column = row->cuda.shared_per_column;
+    const bool keeps_rows = row->key.cross_entropy.vocab_max < INT64_MAX;
     const long long vectors = vector ? (args->vocab + vector - 1) / vector : 0;
     const long long each = row->cuda.shared_fixed + (vector ? column * ((vectors + blocks - 1) / blocks * vector)
                                                             : row->cuda.shared_per_part * ((parts + blocks - 1) / blocks)
@@ -302,7 +303,7 @@ static void loss_reason(const struct quern_kernel *row, const void *given, char 
     } else if (args->vocab > row->key.cross_entropy.vocab_max) {
         snprintf(reason, bytes, "holds a vocab of up to %lld on the chip, the request has %lld",
                  (long long)row->key.cross_entropy.vocab_max, (long long)args->vocab);
-    } else if (!cluster && column && each > shared) {
+    } else if (!cluster && column && keeps_rows && each > shared) {
         snprintf(reason, bytes, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
                  shared, (long long)args->vocab);
     } else if (cluster && each > shared) {

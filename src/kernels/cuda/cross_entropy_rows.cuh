@@ -36,16 +36,14 @@ static __device__ __forceinline__ void prepare_row(const quern_cross_entropy_pro
             store_shared_element(place, (element::bits)element::minus_infinity);
         }
         __syncwarp();
-        const float largest = share.sample();
-        origin = row_scale::of_largest(fminf(fmaxf(largest, -65536.0f), 65536.0f)).origin;
-        origin = largest == -INFINITY_F32 ? 0.0f : origin;
+        origin = row_scale::of_sample(share.sample());
     }
     if (leads) {
         team().origin = origin;
         team().grad_scale = scale;
         team().label = own;
         team().skips_next = skips_next;
-        team().label_column = skipped ? LABEL_SKIPPED : (uint64_t)label < (uint64_t)share.columns ? (int)label : -1;
+        team().label_column = skipped ? LABEL_SKIPPED : (uint64_t)label < (uint64_t)share.columns ? label : -1;
     }
     __syncwarp();
     if (leads) {
@@ -92,7 +90,7 @@ static __device__ __forceinline__ row_end take_row(const quern_cross_entropy_pro
 /* After all threads have finished the row: the label's gradient, over what its vector had there, and the outputs. */
 static __device__ __forceinline__ void end_row(const quern_cross_entropy_problem &problem, const row_columns &columns, int64_t row,
                                                char *grad, const row_end &end) {
-    const int label_column = team().label_column;
+    const int64_t label_column = team().label_column;
     if (problem.grad && label_column >= 0) {
         store_element<element>(grad, label_column, element::nearest(end.label_gradient));
     }

@@ -60,8 +60,8 @@ struct by_roots {
 };
 
 /* COUNT vectors from `at` on to global memory; the distance of two is STEP. */
-template <int COUNT, class GRADIENT, class READER>
-static __device__ __forceinline__ void store_vectors(GRADIENT gradient, READER read, uint32_t at, char *to) {
+template <int COUNT, class GRADIENT, class READER, class ADDRESS>
+static __device__ __forceinline__ void store_vectors(GRADIENT gradient, READER read, ADDRESS at, char *to) {
     uint32_t word[COUNT][4];
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {

@@ -1,14 +1,15 @@
 /*
- * The columns of a row that one block takes, in its shared memory.  Included by row_sums.cuh and row_gradient.cuh.
+ * The columns of a row that one block takes, in its shared memory.  Included by row_powers.cuh.
  *
  * The image has the bytes of global memory at the same distance from a multiple of 16, so that bulk copies can move all but the
  * first and the last few columns.  A vector is 16 bytes of columns; it begins at any element of the image.  Reading it takes one
- * load if the image begins at a multiple of 16, else two and a shift.
+ * load if the image begins at a multiple of 16, else two and a shift.  Vectors of global memory are read in the same way.
  */
 #ifndef QUERN_DEVICE_ROW_IMAGE_CUH
 #define QUERN_DEVICE_ROW_IMAGE_CUH
 
 #include "kernels/cuda/dtype.cuh"
+#include "kernels/cuda/vector.cuh"
 
 typedef QUERN_LOGITS element;
 
@@ -20,12 +21,14 @@ enum {
     BATCH = 4,                     /* vectors that a thread has in flight */
 };
 
-/* Addresses in shared memory are 32-bit numbers: half the instructions of generic pointers. */
+/* Addresses in shared memory are 32-bit numbers: half the instructions of generic pointers.  Those in global memory are pointers. */
 
 static __device__ __forceinline__ void load_words(uint32_t at, uint32_t *word) {
     asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "r"(at) : "memory");
 }
+
+static __device__ __forceinline__ void load_words(const char *at, uint32_t *word) { load_vector<16>(at, word); }
 
 static __device__ __forceinline__ void store_words(uint32_t at, const uint32_t *word) {
     asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
@@ -42,6 +45,9 @@ static __device__ __forceinline__ element::bits load_shared_element(uint32_t at)
     return (element::bits)x;
 }
 
+static __device__ __forceinline__ element::bits element_at(uint32_t at) { return load_shared_element(at); }
+static __device__ __forceinline__ element::bits element_at(const char *at) { return load_element<element>(at, 0); }
+
 static __device__ __forceinline__ void store_shared_element(uint32_t at, element::bits x) {
     if constexpr (element::bytes == 4) {
         asm volatile("st.shared.u32 [%0], %1;" :: "r"(at), "r"((uint32_t)x) : "memory");
@@ -54,7 +60,7 @@ static __device__ __forceinline__ void store_shared_element(uint32_t at, element
 template <int WORDS> struct shifted_reader {
     uint32_t bits;
 
-    __device__ __forceinline__ void operator()(uint32_t at, uint32_t (&word)[4]) const {
+    template <class ADDRESS> __device__ __forceinline__ void operator()(ADDRESS at, uint32_t (&word)[4]) const {
         uint32_t both[8];
         load_words(at, both);
         load_words(at + 16, both + 4);
@@ -66,26 +72,27 @@ template <int WORDS> struct shifted_reader {
 };
 
 struct aligned_reader {
-    __device__ __forceinline__ void operator()(uint32_t at, uint32_t (&word)[4]) const { load_words(at, word); }
+    template <class ADDRESS> __device__ __forceinline__ void operator()(ADDRESS at, uint32_t (&word)[4]) const { load_words(at, word); }
 };
 
 /* Reads vectors that begin so many bytes after a multiple of 16: slowly and in little code, for what is rare. */
 struct any_reader {
     uint32_t offset;
 
-    __device__ __forceinline__ void operator()(uint32_t at, uint32_t (&word)[4]) const {
+    template <class ADDRESS> __device__ __forceinline__ void operator()(ADDRESS at, uint32_t (&word)[4]) const {
 #pragma unroll
         for (int i = 0; i < VECTOR; i++) {
-            const uint32_t x = load_shared_element(at + offset + i * element::bytes);
+            const uint32_t x = element_at(at + offset + i * element::bytes);
             word[i * element::bytes / 4] = element::bytes == 4 || i % 2 == 0 ? x : word[i / 2] | x << 16;
         }
     }
 };
 
 /* Calls WORK with the multiple of 16 below an address, and a reader of vectors that begin at that address. */
-template <class WORK> static __device__ __forceinline__ auto read_from(uint32_t first, WORK work) {
-    const uint32_t base = first & ~15u, bits = element::bytes == 4 ? 0 : (first & 2) * 8;
-    switch (first / 4 & 3) {
+template <class ADDRESS, class WORK> static __device__ __forceinline__ auto read_from(ADDRESS first, WORK work) {
+    const uint32_t offset = (uint32_t)(uintptr_t)first & 15, bits = element::bytes == 4 ? 0 : (offset & 2) * 8;
+    const ADDRESS base = first - offset;
+    switch (offset / 4) {
     case 0: return bits ? work(base, shifted_reader<0>{bits}) : work(base, aligned_reader());
     case 1: return work(base, shifted_reader<1>{bits});
     case 2: return work(base, shifted_reader<2>{bits});

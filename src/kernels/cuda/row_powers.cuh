@@ -26,6 +26,12 @@ struct row_scale {
         }
         return fabsf(largest) > LARGEST_SLOPED ? row_scale{1.0f, largest} : row_scale{LOG2_E, rintf(largest * LOG2_E)};
     }
+
+    /* The origin for the first sums, from the largest logit of a sample. */
+    static __device__ __forceinline__ float of_sample(float largest) {
+        const float origin = of_largest(fminf(fmaxf(largest, -65536.0f), 65536.0f)).origin;
+        return largest == -INFINITY_F32 ? 0.0f : origin;
+    }
 };
 
 /* Two values that one instruction can multiply and add, where the target has such. */
@@ -107,7 +113,8 @@ template <int COUNT> static __device__ __forceinline__ float sum_vectors(const u
 }
 
 /* The largest of the vectors at `at`, at + STEP, ... before the end. */
-template <class READER> static __device__ __forceinline__ float largest_of_vectors(READER read, uint32_t at, uint32_t end) {
+template <class READER, class ADDRESS>
+static __device__ __forceinline__ float largest_of_vectors(READER read, ADDRESS at, ADDRESS end) {
     float largest = -INFINITY_F32;
 #pragma unroll 1
     for (; at < end; at += STEP) {
@@ -123,7 +130,8 @@ template <class READER> static __device__ __forceinline__ float largest_of_vecto
 }
 
 /* The sum of the vectors at `at`, at + STEP, ... before the end. */
-static __device__ __forceinline__ float sum_plainly(any_reader read, uint32_t at, uint32_t end, row_scale scale) {
+template <class READER, class ADDRESS>
+static __device__ __forceinline__ float sum_plainly(READER read, ADDRESS at, ADDRESS end, row_scale scale) {
     float sum = 0.0f;
 #pragma unroll 1
     for (; at < end; at += STEP) {
@@ -138,7 +146,8 @@ static __device__ __forceinline__ float sum_plainly(any_reader read, uint32_t at
 #define LARGEST_BATCH 4096.0f
 
 /* The same sum relative to an origin of its own, then rescaled; infinite if its logits are too large for that.  Rare. */
-static __device__ __noinline__ float sum_raised(any_reader read, uint32_t at, uint32_t end, row_scale scale) {
+template <class READER, class ADDRESS>
+static __device__ __noinline__ float sum_raised(READER read, ADDRESS at, ADDRESS end, row_scale scale) {
     const row_scale own = row_scale::of_largest(largest_of_vectors(read, at, end));
     const float distance = own.origin - scale.origin;
     if (own.slope != scale.slope || !(distance < 100.0f)) {
@@ -147,33 +156,37 @@ static __device__ __noinline__ float sum_raised(any_reader read, uint32_t at, ui
     return sum_plainly(read, at, end, own) * power_of_two(distance);
 }
 
-/* The sum of COUNT vectors of a thread from `at` on. */
-template <int COUNT, class READER>
-static __device__ __forceinline__ float sum_batch(READER read, uint32_t offset, uint32_t at, row_scale scale) {
+/* The sum of COUNT vectors of a thread from `at` on.  again: a reader of the same vectors in little code. */
+template <int COUNT, class READER, class AGAIN, class ADDRESS>
+static __device__ __forceinline__ float sum_batch(READER read, AGAIN again, ADDRESS at, row_scale scale) {
     uint32_t word[COUNT][4];
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
         read(at + i * STEP, word[i]);
     }
     const float sum = sum_vectors(word, scale);
-    return __builtin_expect(sum > LARGEST_BATCH, 0) ? sum_raised({offset}, at, at + COUNT * STEP, scale) : sum;
+    return __builtin_expect(sum > LARGEST_BATCH, 0) ? sum_raised(again, at, at + COUNT * STEP, scale) : sum;
+}
+
+/* A thread's share of the sum of the exponentials from `at` to the end. */
+template <class READER, class AGAIN, class ADDRESS>
+static __device__ __forceinline__ float sum_batches(READER read, AGAIN again, ADDRESS at, ADDRESS end, row_scale scale) {
+    float sum = 0.0f;
+#pragma unroll 1
+    for (; at + (BATCH - 1) * STEP < end; at += BATCH * STEP) {
+        sum += sum_batch<BATCH>(read, again, at, scale);
+    }
+#pragma unroll 1
+    for (; at < end; at += STEP) {
+        sum += sum_batch<1>(read, again, at, scale);
+    }
+    return sum;
 }
 
 /* A thread's share of the sum of the exponentials of `columns` columns, without those after the last vector. */
 static __device__ __forceinline__ float sum_columns(uint32_t image, int columns, row_scale scale) {
     return read_from(image, [&](uint32_t base, auto read) {
-        float sum = 0.0f;
-        uint32_t at = base + threadIdx.x * 16;
-        const uint32_t end = base + columns / VECTOR * 16;
-#pragma unroll 1
-        for (; at + (BATCH - 1) * STEP < end; at += BATCH * STEP) {
-            sum += sum_batch<BATCH>(read, image - base, at, scale);
-        }
-#pragma unroll 1
-        for (; at < end; at += STEP) {
-            sum += sum_batch<1>(read, image - base, at, scale);
-        }
-        return sum;
+        return sum_batches(read, any_reader{image - base}, base + threadIdx.x * 16, base + columns / VECTOR * 16, scale);
     });
 }
 

@@ -20,8 +20,8 @@ struct alignas(16) share_sums {
 struct team_memory {
     uint64_t copied, ready, merged[2]; /* mbarriers */
     float origin, grad_scale, label;   /* of the row: written by the leader before tell_ready() */
-    int label_column;                  /* in the share; -1: elsewhere, LABEL_SKIPPED: the row is skipped */
     int skips_next;                    /* the next row is skipped, or there is none */
+    int64_t label_column;              /* in the share; -1: elsewhere, LABEL_SKIPPED: the row is skipped */
     alignas(16) float of_warp[WARPS];
     share_sums of_block[2][MOST_BLOCKS];
 };
@@ -71,6 +71,17 @@ static __device__ __forceinline__ const share_sums *exchange(const share_sums &m
     return team().of_block[place];
 }
 
+/* COUNT values, DISTANCE apart, reduced as a tree. */
+template <bool LARGEST, int COUNT, int DISTANCE> static __device__ __forceinline__ float reduce_values(const float *value) {
+    if constexpr (COUNT == 1) {
+        return value[0];
+    } else {
+        const float even = reduce_values<LARGEST, COUNT / 2, 2 * DISTANCE>(value);
+        const float odd = reduce_values<LARGEST, COUNT / 2, 2 * DISTANCE>(value + DISTANCE);
+        return LARGEST ? fmaxf(even, odd) : even + odd;
+    }
+}
+
 /* A value of each warp, reduced in the same order by every thread. */
 template <bool LARGEST> static __device__ __forceinline__ float reduce_block(float of_warp) {
     if (threadIdx.x % 32 == 0) {
@@ -83,14 +94,7 @@ template <bool LARGEST> static __device__ __forceinline__ float reduce_block(flo
         const float4 four = *(const float4 *)&team().of_warp[i];
         value[i] = four.x, value[i + 1] = four.y, value[i + 2] = four.z, value[i + 3] = four.w;
     }
-#pragma unroll
-    for (int width = WARPS / 2; width > 0; width /= 2) {
-#pragma unroll
-        for (int i = 0; i < width; i++) {
-            value[i] = LARGEST ? fmaxf(value[i], value[i + width]) : value[i] + value[i + width];
-        }
-    }
-    return value[0];
+    return reduce_values<LARGEST, WARPS, 1>(value);
 }
 
 /* The columns that fill no vector, one for each of the first threads. */

@@ -1,0 +1,180 @@
+/*
+ * Cross-entropy over rows of which the chip keeps only the first columns.  The emulated GPU has little shared memory here, so that
+ * short rows are such; a real one gets longer rows.
+ *
+ * Runs on: every emulated, gpu; kernels of cross_entropy.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "harness/check.h"
+#include "harness/cross_entropy_case.h"
+
+enum { TEAM_BYTES = 384, ROOM_BYTES = 32, VECTOR_BYTES = 16, THREADS = 512, BATCH = 4 };
+
+/* What a test does with a kernel that keeps so many columns, in vectors of so many. */
+typedef void streamed_test(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector);
+
+static void for_each_streamed_row(streamed_test *body) {
+    setenv("QUERN_EMULATOR_SHARED_KB", "2", 1);
+    int count = 0;
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        if (!row->cuda.elements || row->key.cross_entropy.vocab_max < INT64_MAX) continue;
+        struct test_device device;
+        quern_device_info info = QUERN_DEVICE_INFO_INIT;
+        device_open_row(&device, 0, row);
+        check_ok(quern_device_get_info(device.quern, &info));
+        const int64_t vector = row->cuda.elements;
+        body(&device, row, (int64_t)(info.shared_bytes - TEAM_BYTES - ROOM_BYTES) / VECTOR_BYTES * vector, vector);
+        device_close(&device);
+        count++;
+    }
+    check(count == 3, "%d kernels", count);
+}
+
+static struct cross_entropy_case case_of(const struct quern_kernel *row, int64_t rows, int64_t vocab) {
+    return CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = rows, .vocab = vocab,
+                              .outputs = WANT_WHAT_IS_FREE, .z_loss = 1e-3f, .seed = (uint64_t)vocab);
+}
+
+/* Columns at the ends of the row and of its kept columns. */
+static int64_t column_of(int64_t row, int64_t kept, int64_t vocab) {
+    static const int64_t near[] = {0, 1, -1, 2, -2, 7, -7, 8, -8, 9, -9, 15, -15, 16, 17, 31, 40};
+    enum { COUNT = sizeof near / sizeof *near };
+    if (row < COUNT) return kept + near[row];
+    return row < COUNT + 30 ? vocab - 1 - (row - COUNT) : row - COUNT - 30;
+}
+
+enum { ROWS_OF_COLUMNS = 55 };
+
+static void run_edited(const struct test_device *device, const struct cross_entropy_case *c, int64_t kept, double value,
+                       bool is_label) {
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    cross_entropy_make_inputs(c, &inputs);
+    for (int64_t r = 0; r < c->rows; r++) {
+        const int64_t column = column_of(r, kept, c->vocab);
+        if (is_label) cross_entropy_set_label(c, &inputs, r, column);
+        if (is_label || r % 2) cross_entropy_set_logit(c, &inputs, r, column, value);
+    }
+    cross_entropy_run(device, c, &inputs, &outputs);
+    cross_entropy_compare(c, &inputs, &outputs);
+    cross_entropy_free_outputs(&outputs);
+    cross_entropy_free_inputs(&inputs);
+}
+
+/* In place the rows have one alignment in the logits and the gradient, else any two. */
+static void check_columns(const struct test_device *device, const struct quern_kernel *row, int64_t kept, double value,
+                          bool is_label) {
+    for (int i = 0; i < 4; i++) {
+        struct cross_entropy_case c = case_of(row, ROWS_OF_COLUMNS, kept + (i % 2 ? 151 : 160));
+        c.placement = i / 2 ? IN_PLACE : OUT_OF_PLACE;
+        c.padding = i % 2;
+        c.grad_padding = i;
+        c.filled = i == 2 ? 5 : 0;
+        run_edited(device, &c, kept, value, is_label);
+    }
+}
+
+/* The label's logit is far above all others, and must not be among their sum. */
+static void check_labels(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+    (void)vector;
+    check_columns(device, row, kept, 25, true);
+}
+
+Test(cross_entropy_streamed, the_label_in_any_place) {
+    for_each_streamed_row(check_labels);
+}
+
+static void check_nan(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+    (void)vector;
+    check_columns(device, row, kept, (double)NAN, false);
+    check_columns(device, row, kept, (double)INFINITY, false);
+}
+
+Test(cross_entropy_streamed, nan_in_any_place) {
+    for_each_streamed_row(check_nan);
+}
+
+/* So many columns that each thread has a batch of vectors beyond the kept ones, and some vectors more. */
+static int64_t long_vocab(int64_t kept, int64_t vector) {
+    return kept + (BATCH + 1) * THREADS * vector + 37;
+}
+
+/* Logits that the sample misses: from far too large for the first origin to so small that nothing is left of it. */
+static void check_missed(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+    struct cross_entropy_case c = case_of(row, 9, long_vocab(kept, vector));
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs outputs;
+    c.spread = 0.5;
+    c.padding = 3;
+    cross_entropy_make_inputs(&c, &inputs);
+    for (int64_t r = 0; r < c.rows; r++) {
+        const int64_t column = kept + (r * 2531 + 3) % (c.vocab - kept);
+        cross_entropy_set_logit(&c, &inputs, r, column, r < 6 ? 9.37 * (double)(r + 1) : (double)(r - 5) * 3000);
+    }
+    cross_entropy_run(device, &c, &inputs, &outputs);
+    cross_entropy_compare(&c, &inputs, &outputs);
+    cross_entropy_free_outputs(&outputs);
+    cross_entropy_free_inputs(&inputs);
+}
+
+Test(cross_entropy_streamed, logits_that_the_sample_misses) {
+    for_each_streamed_row(check_missed);
+}
+
+/* Blocks go from skipped rows to others and back, and the columns kept of one row are those of the next in time. */
+static void check_turns(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+    (void)vector;
+    for (int64_t every = 2; every < 5; every++) {
+        struct cross_entropy_case c = case_of(row, 41, kept + 3 + every);
+        c.ignored_every = every;
+        c.reduction = QUERN_REDUCTION_MEAN;
+        c.placement = every == 3 ? IN_PLACE : OUT_OF_PLACE;
+        c.filled = every - 2;
+        cross_entropy_check_case(device, &c);
+    }
+}
+
+Test(cross_entropy_streamed, skipped_rows_between_others) {
+    for_each_streamed_row(check_turns);
+}
+
+/* Row r of the batch, run alone at another alignment. */
+static void check_alone(const struct test_device *device, const struct cross_entropy_case *c,
+                        const struct cross_entropy_inputs *inputs, const struct cross_entropy_outputs *all, int64_t r,
+                        enum placement placement) {
+    const size_t bytes = (size_t)c->vocab * quern_dtype_bytes(c->logits_dtype);
+    struct cross_entropy_case one = *c;
+    struct cross_entropy_inputs part = *inputs;
+    struct cross_entropy_outputs alone, expected = {
+        .loss = all->loss + r, .lse = all->lse + r, .log_prob = all->log_prob + r, .stats = all->stats + r,
+        .grad = (char *)all->grad + (size_t)r * bytes};
+    one.rows = 1;
+    one.offset = r * 3 % 8;
+    one.placement = placement;
+    part.logits = (char *)inputs->logits + (size_t)r * bytes;
+    part.labels = (int64_t *)inputs->labels + r;
+    cross_entropy_run(device, &one, &part, &alone);
+    expected.report = alone.report;
+    cross_entropy_check_same(&one, &alone, &expected, "a row alone");
+    cross_entropy_free_outputs(&alone);
+}
+
+static void check_bits(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector) {
+    struct cross_entropy_case c = case_of(row, 8, long_vocab(kept, vector));
+    struct cross_entropy_inputs inputs;
+    struct cross_entropy_outputs all;
+    cross_entropy_make_inputs(&c, &inputs);
+    cross_entropy_run(device, &c, &inputs, &all);
+    cross_entropy_compare(&c, &inputs, &all);
+    for (int64_t r = 0; r < c.rows; r++) check_alone(device, &c, &inputs, &all, r, r % 2 ? IN_PLACE : OUT_OF_PLACE);
+    cross_entropy_free_outputs(&all);
+    cross_entropy_free_inputs(&inputs);
+}
+
+Test(cross_entropy_streamed, a_row_has_the_same_bits_anywhere) {
+    for_each_streamed_row(check_bits);
+}
