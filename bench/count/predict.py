@@ -19,18 +19,27 @@ class Launch:
     registers: int
     shared: int       # bytes of a block, static and dynamic
     must_move: float  # bytes that any kernel must read and write
-    moves: float      # bytes that this one does
+    again: float      # bytes that this one reads a second time, from memory or the L2 cache
+    row_again: float  # ... of a whole row or tile
     in_flight: float  # bytes that a block has requested and not received, while it loads
+    most_blocks: int = 32  # of an SM, of which the grid has no more
 
 
 def blocks_of_sm(launch: Launch, chip: Chip) -> int:
     warps = launch.threads // 32
     of_warp = -(-max(launch.registers, 1) * 32 // 256) * 256
     reserved = 0 if chip.target == "sm_75" else RESERVED_SHARED_KB * 1024
-    limits = [chip.blocks, chip.threads // launch.threads, REGISTERS // of_warp // warps]
+    limits = [chip.blocks, launch.most_blocks, chip.threads // launch.threads, REGISTERS // of_warp // warps]
     if launch.shared:
         limits.append(chip.shared_kb * 1024 // (launch.shared + reserved))
     return min(limits)
+
+
+def moves(launch: Launch, chip: Chip, blocks: int) -> float:
+    """Bytes per element from and to memory.  Half of the L2 cache holds what blocks will read again (assumed)."""
+    held = chip.l2 * 2**20 / 2
+    wanted = launch.row_again * blocks * chip.sms
+    return launch.must_move + launch.again * (1 - min(1.0, held / wanted) if wanted else 1.0)
 
 
 def needed_in_flight(chip: Chip) -> float:
@@ -60,11 +69,12 @@ def share(count: Count, launch: Launch, chip: Chip) -> tuple[float, str]:
         return 0.0, "no block fits"
     asked = demands(count, chip)
     first = max(asked, key=lambda name: asked[name])
+    moved = moves(launch, chip, blocks)
     flying = launch.in_flight * blocks / needed_in_flight(chip)
     times = {  # of an element, in slots
         first: asked[first],
-        "memory": budget(chip, launch.moves),
-        "latency": budget(chip, launch.moves) / min(flying, 1.0) if flying < 1 else 0.0,
+        "memory": budget(chip, moved),
+        "latency": budget(chip, moved) / min(flying, 1.0) if flying < 1 else 0.0,
     }
     bound = max(times, key=lambda name: times[name])
     return min(1.0, budget(chip, launch.must_move) / times[bound]), bound

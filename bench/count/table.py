@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 from gen import plan
@@ -114,10 +114,14 @@ def count_of(kernel: plan.Kernel, vocab: int, keeps_listing: bool = False) -> tu
         raise Fault(f"{kernel.name}: bench/count/kernels/{kernel.operation}.py has no description of {kernel.key.get(VARIANT)}")
     code = MachineCode(kernel)
     launched = _launch_of(kernel, vocab) if vocab else None
-    items = described.items(kernel, vocab, launched.cluster if launched else 1)
-    must_move, moves = described.moved(kernel)
-    launch = predict.Launch(kernel.threads, code.registers, code.static_shared + (launched.shared if launched else 0),
-                            must_move, moves, sum(item.share * item.in_flight for item in items))
+    cluster, shared = (launched.cluster, launched.shared) if launched else (1, 0)
+    items = described.items(kernel, vocab, cluster, shared)
+    must_move, again = described.moved(kernel, vocab, shared)
+    launch = predict.Launch(kernel.threads, code.registers, code.static_shared + shared, must_move, again, again * vocab / cluster,
+                            sum(item.share * item.in_flight for item in items))
+    # The blocks of a grid that take work in turns.
+    if launched and launched.blocks >= launches.MULTIPROCESSORS:
+        launch = replace(launch, most_blocks=launched.blocks // launches.MULTIPROCESSORS)
     return count(code.code, described.shapes(kernel), described.OVER, items, keeps_listing), launch
 
 

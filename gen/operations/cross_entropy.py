@@ -13,7 +13,7 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 SUMMING_THREADS = 512
 # Without options "resident" and "streamed" divide rows by columns, in vectors of 16 bytes, and their blocks take rows in turns.  Those
 # of "resident" can be clusters; "streamed" keeps as many columns as fit in all the shared memory of a multiprocessor.
-ROWS_THREADS = {"resident": 128, "streamed": 512}
+ROWS_THREADS = {"resident": 128, "streamed": 256}
 GEOMETRY = {
     "resident": Geometry(SUMMING_THREADS, keeps="row"),
     "cluster": Geometry(SUMMING_THREADS, keeps="parts", cluster=8),  # as many as any generation has
@@ -38,7 +38,7 @@ MERGED_BYTES = 64
 SUMS_BYTES = 336
 SUMS_BYTES_FULL = 720
 # Beside the columns of a block that takes rows in turns: struct team_memory, and room to read whole vectors at any alignment.
-TEAM_BYTES = {"resident": 336, "streamed": 384}
+TEAM_BYTES = {"resident": 336, "streamed": 352}
 ROOM_BYTES = 32
 
 

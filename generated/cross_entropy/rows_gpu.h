@@ -23,17 +23,17 @@ ROW(cross_entropy_bf16_rows, cross_entropy_bf16_resident, (QUERN_BF16), QUERN_ST
 #if SELECTED(cross_entropy_f32_streamed)
 UNIT(cross_entropy_f32_streamed)
 ROW(cross_entropy_f32_streamed, cross_entropy_f32_streamed, (QUERN_F32), QUERN_STAGE_ROWS, 0,
-    INT64_MAX, 512, 4, 4, 0, 416, 0)
+    INT64_MAX, 256, 4, 4, 0, 384, 0)
 #endif
 #if SELECTED(cross_entropy_f16_streamed)
 UNIT(cross_entropy_f16_streamed)
 ROW(cross_entropy_f16_streamed, cross_entropy_f16_streamed, (QUERN_F16), QUERN_STAGE_ROWS, 0,
-    INT64_MAX, 512, 8, 2, 0, 416, 0)
+    INT64_MAX, 256, 8, 2, 0, 384, 0)
 #endif
 #if SELECTED(cross_entropy_bf16_streamed)
 UNIT(cross_entropy_bf16_streamed)
 ROW(cross_entropy_bf16_streamed, cross_entropy_bf16_streamed, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
-    INT64_MAX, 512, 8, 2, 0, 416, 0)
+    INT64_MAX, 256, 8, 2, 0, 384, 0)
 #endif
 #if SELECTED(cross_entropy_f32)
 UNIT(cross_entropy_f32)

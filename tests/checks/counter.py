@@ -165,7 +165,7 @@ def test_pipes() -> None:
         expect(shared_bytes_of(name), size, name)
 
 
-LAUNCH = predict.Launch(threads=512, registers=40, shared=66272, must_move=4, moves=4, in_flight=65536)
+LAUNCH = predict.Launch(threads=512, registers=40, shared=66272, must_move=4, again=0, row_again=0, in_flight=65536)
 
 
 def share_of(launch: predict.Launch = LAUNCH, **pipes: float) -> tuple[float, str]:
@@ -182,7 +182,9 @@ def test_the_predicted_share() -> None:
         share_of(alu=10.0, fp32=40.0): (budget / 50, "issue"),
         share_of(mufu=4.0): (budget / 32, "mufu"),
         share_of(fp64=20.0): (budget / 40, "fp64"),
-        share_of(replace(LAUNCH, moves=6), alu=1.0): (4 / 6, "memory"),
+        # Half of 50 MiB holds the rows of 3 blocks of 132 SMs that are read again, or a quarter of them.
+        share_of(replace(LAUNCH, again=2, row_again=25 * 2**20 / 396), alu=1.0): (1.0, "memory"),
+        share_of(replace(LAUNCH, again=2, row_again=100 * 2**20 / 396), alu=1.0): (4 / 5.5, "memory"),
     }.items():
         expect(share, expected[0], "share")
         if bound != expected[1]:
@@ -197,7 +199,7 @@ def test_the_predicted_share() -> None:
 def test_the_blocks_of_a_multiprocessor() -> None:
     """By shared memory 228 KiB / (66,272 + 1,024) = 3, by registers 65,536 / (16 warps * 1,280) = 3, by threads 2,048 / 512 = 4."""
     for launch, blocks in {LAUNCH: 3, replace(LAUNCH, shared=132480): 1, replace(LAUNCH, registers=64): 2,
-                           replace(LAUNCH, shared=0, registers=16): 4,
+                           replace(LAUNCH, most_blocks=2): 2, replace(LAUNCH, shared=0, registers=16): 4,
                            replace(LAUNCH, shared=0, registers=16, threads=32): 32}.items():
         expect(predict.blocks_of_sm(launch, chips.CHIPS["H200"]), blocks, str(launch))
 

@@ -12,7 +12,7 @@
 #include "harness/check.h"
 #include "harness/cross_entropy_case.h"
 
-enum { TEAM_BYTES = 384, ROOM_BYTES = 32, VECTOR_BYTES = 16, THREADS = 512, BATCH = 4 };
+enum { TEAM_BYTES = 352, ROOM_BYTES = 32, VECTOR_BYTES = 16, THREADS = 256, BATCH = 4 };
 
 /* What a test does with a kernel that keeps so many columns, in vectors of so many. */
 typedef void streamed_test(const struct test_device *device, const struct quern_kernel *row, int64_t kept, int64_t vector);

@@ -16,6 +16,7 @@ static const struct {
 /* Far enough from each other for any problem. */
 static void *buffer(unsigned number) { return (void *)((uintptr_t)number << 42); }
 
+/* One call; of a single row also the steps, whose kernels divide a row among blocks. */
 static quern_status call(quern_device *device, quern_dtype dtype, bool full, int64_t rows, int64_t vocab) {
     quern_cross_entropy_args args = QUERN_CROSS_ENTROPY_ARGS_INIT;
     args.logits_dtype = dtype;
@@ -30,7 +31,11 @@ static quern_status call(quern_device *device, quern_dtype dtype, bool full, int
     if (full) args.argmax = buffer(4);
     size_t bytes;
     quern_status status = quern_cross_entropy_workspace(device, &args, &bytes);
-    return status == QUERN_OK ? quern_cross_entropy(device, &args, buffer(5), bytes, NULL) : status;
+    if (status == QUERN_OK) status = quern_cross_entropy(device, &args, buffer(5), bytes, NULL);
+    if (status != QUERN_OK || rows != 1) return status;
+    args.stats = buffer(6);
+    status = quern_cross_entropy_stats(device, &args, buffer(5), bytes, NULL);
+    return status == QUERN_OK ? quern_cross_entropy_gradient(device, &args, buffer(5), bytes, NULL) : status;
 }
 
 static void report(quern_status status) {

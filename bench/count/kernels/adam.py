@@ -165,7 +165,7 @@ def _reads(kernel: plan.Kernel) -> float:
 OVER = ("elements",)  # the loops over elements
 
 
-def items(kernel: plan.Kernel, vocab: int, blocks: int) -> list[Item]:
+def items(kernel: plan.Kernel, vocab: int, blocks: int, shared: int) -> list[Item]:
     """What the warps of a kernel do for a tile.  A lane's loads of one trip are in flight together."""
     case = Case(kernel)
     roles, _ = VARIANTS[kernel.key["variant"]]
@@ -176,14 +176,14 @@ def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
     return VARIANTS[kernel.key["variant"]][1]
 
 
-def moved(kernel: plan.Kernel) -> tuple[float, float]:
-    """Bytes per element that any kernel must move, and that this one does: the same."""
+def moved(kernel: plan.Kernel, vocab: int, shared: int) -> tuple[float, float]:
+    """Bytes per element that any kernel must move, and that this one reads a second time: none."""
     grad = DTYPES[str(kernel.key["grad"])].bytes
     if kernel.key["variant"] is None:
         total = sum(map(_bytes, Case(kernel).arrays))
     else:
         total = grad if kernel.key["variant"] == "gradient_norm" else grad + 2 * DTYPES["f32"].bytes
-    return total, total
+    return total, 0
 
 
 def is_described(kernel: plan.Kernel) -> bool:

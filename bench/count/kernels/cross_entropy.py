@@ -15,7 +15,7 @@ from gen.operations.cross_entropy import GEOMETRY, STAGES_WITHOUT_LOGITS, takes_
 from gen.spec import DTYPES, GPU_PART_BYTES, GpuTarget
 
 from ..describe import Item, Role, Shape, Way
-from . import rows
+from . import rows, streamed
 
 LOAD, STORE = r"LDG.*\.(128|256)", r"STG.*\.(128|256)"  # of a vector
 FROM_SHARED = r"LDS.*\.128"
@@ -271,26 +271,35 @@ def _in_flight(case: Case) -> float:
 
 # ---- for table.py ----
 
-OVER = ("unaligned", "largest", "sum", "gradient", *rows.OVER)  # the loops over elements
+OVER = ("unaligned", "largest", "sum", "gradient", *rows.OVER, *streamed.OVER)  # the loops over elements
 
 
-def items(kernel: plan.Kernel, vocab: int, blocks: int) -> list[Item]:
+def items(kernel: plan.Kernel, vocab: int, blocks: int, shared: int) -> list[Item]:
     """What the warps of a kernel do for a row, by the alignments of rows."""
     if takes_turns(kernel.key):
-        return rows.items(kernel, vocab, blocks)
+        return rows.items(kernel, vocab, blocks) if keeps_rows(kernel) else streamed.items(kernel, vocab, shared)
     return [Item(share, VARIANTS[case.variant](case), vocab, _in_flight(case)) for share, case in cases(kernel, vocab, blocks)]
 
 
+def keeps_rows(kernel: plan.Kernel) -> bool:
+    return kernel.key["variant"] != "streamed"
+
+
 def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
-    return rows.SHAPES if takes_turns(kernel.key) else SHAPES
+    if takes_turns(kernel.key):
+        return rows.SHAPES if keeps_rows(kernel) else streamed.SHAPES
+    return SHAPES
 
 
-def moved(kernel: plan.Kernel) -> tuple[float, float]:
-    """Bytes per logit that any kernel must move for this stage, and that this one does."""
+def moved(kernel: plan.Kernel, vocab: int, shared: int) -> tuple[float, float]:
+    """Bytes per logit that any kernel must move for this stage, and that this one reads a second time."""
     element_bytes = DTYPES[str(kernel.key["logits"])].bytes
     if kernel.key["variant"] == "stats":
-        return element_bytes, element_bytes
-    return 2 * element_bytes, (3 if kernel.key["variant"] == "streamed" else 2) * element_bytes
+        return element_bytes, 0
+    if keeps_rows(kernel):
+        return 2 * element_bytes, 0
+    kept = streamed.kept_columns(kernel, vocab, shared) if takes_turns(kernel.key) else 0
+    return 2 * element_bytes, element_bytes * (1 - kept / vocab)
 
 
 def is_described(kernel: plan.Kernel) -> bool:

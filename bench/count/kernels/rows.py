@@ -16,7 +16,7 @@ from gen.spec import DTYPES
 from ..describe import Item, Role, Shape, Way
 
 EXPONENTIAL = r"MUFU\.EX2"
-NARROW = r"LDS(\.64)?$"  # a part of a vector: only rows that are not aligned have such
+NARROW = r"LDS(\.U)?(\.64)?$"  # a part of a vector: only rows that are not aligned have such
 SHIFTED = rf"{NARROW}|SHF\.R\.W"
 COPY = r"LDGSTS|LDG.*\.128"  # of a vector, where no bulk copy moves the row
 MERGE = r"VOTEU?\.ANY"  # only where the sums of several blocks are merged

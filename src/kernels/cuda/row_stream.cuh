@@ -12,11 +12,11 @@
 #include "kernels/cuda/row_gradient.cuh"
 #include "kernels/cuda/row_share.cuh"
 
-/* Reads vectors, with -infinity in the label's place. */
+/* Reads vectors, with -infinity in the label's place.  It has no padding, which calls would pass on without a value. */
 template <class READER, class ADDRESS> struct reader_without_label {
-    READER read;
     ADDRESS vector;  /* of the label */
     uint32_t place;  /* of the label there */
+    READER read;
 
     __device__ __forceinline__ void operator()(ADDRESS at, uint32_t (&word)[4]) const {
         read(at, word);
@@ -41,8 +41,8 @@ template <class ADDRESS> struct row_vectors {
     template <class READER, class WORK>
     __device__ __forceinline__ float walk(READER read, ADDRESS base, WORK work) const {
         const bool has_label = (uint64_t)label < (uint64_t)(count * VECTOR);
-        const reader_without_label<READER, ADDRESS> reader = {read, has_label ? (ADDRESS)(base + label / VECTOR * 16) : ADDRESS(),
-                                                              (uint32_t)label % VECTOR};
+        const reader_without_label<READER, ADDRESS> reader = {has_label ? (ADDRESS)(base + label / VECTOR * 16) : ADDRESS(),
+                                                              (uint32_t)label % VECTOR, read};
         return work(reader, (ADDRESS)(base + threadIdx.x * 16), (ADDRESS)(base + count * 16));
     }
 
@@ -54,7 +54,7 @@ template <class ADDRESS> struct row_vectors {
     __device__ __forceinline__ float sum(row_scale scale) const {
         return read_from(first, [&](ADDRESS base, auto read) {
             return walk(read, base, [&](auto reader, ADDRESS at, ADDRESS end) {
-                const reader_without_label<any_reader, ADDRESS> again = {{(uint32_t)(first - base)}, reader.vector, reader.place};
+                const reader_without_label<any_reader, ADDRESS> again = {reader.vector, reader.place, {(uint32_t)(first - base)}};
                 return sum_batches(reader, again, at, end, scale);
             });
         });
