@@ -9,6 +9,7 @@
 #include "cross_entropy/cross_entropy_cuda.h"
 
 #include "cross_entropy/cross_entropy_select.h"
+#include "cross_entropy/cross_entropy_shared.h"
 #include "os/integers.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"

@@ -1,6 +1,8 @@
 /* Chooses kernels for cross-entropy.  Called by both backends, for each stage of a call, and by quern_cross_entropy_explain. */
 #include "cross_entropy/cross_entropy_select.h"
 
+#include "cross_entropy/cross_entropy_answers.h"
+#include "cross_entropy/cross_entropy_shared.h"
 #include "os/integers.h"
 #include "runtime/dtype.h"
 #include "runtime/explain.h"
@@ -21,15 +23,6 @@ struct request {
     int64_t vocab, parts;
     int64_t shared_bytes;  /* of the device; a kernel built for a larger device of its family may need more */
 };
-
-int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t parts) {
-    return kernel->cuda.shared_per_column * columns + kernel->cuda.shared_per_part * parts + kernel->cuda.shared_fixed;
-}
-
-int64_t quern_cross_entropy_share_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t blocks) {
-    const int64_t vector = kernel->cuda.elements, each = quern_divide_up(quern_divide_up(columns, vector), blocks) * vector;
-    return quern_cross_entropy_shared_bytes(kernel, each, 0);
-}
 
 /* The shared memory of each block if as many as possible share a row; 0 if the kernel keeps no row. */
 static int64_t needed_bytes(const struct quern_kernel *kernel, const struct request *request) {
@@ -97,7 +90,8 @@ static const char *pack_fault(const struct quern_pack_row *row) {
 }
 
 const struct quern_operation quern_cross_entropy_operation = {
-    .table = quern_cross_entropy_kernels, .role = role, .covers = covers, .pack_fault = pack_fault, .refused = refused};
+    .table = quern_cross_entropy_kernels, .role = role, .covers = covers, .pack_fault = pack_fault, .refused = refused,
+    .answers = &quern_cross_entropy_answers};
 
 static struct request request_of(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage) {
     const bool touches_logits = stage <= QUERN_STAGE_GRADIENT;

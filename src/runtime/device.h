@@ -31,6 +31,15 @@ struct quern_loaded_image {
     struct quern_loaded_image *next;
     const unsigned char *image;
     CUmodule module;
+    bool is_checked;      /* one of its kernels has given the right answer */
+};
+
+/* One image that a device does not use.  A published record never changes. */
+struct quern_refused_image {
+    struct quern_refused_image *next;
+    const unsigned char *image;
+    quern_status status;  /* of quern_prepare if no other image serves */
+    char reason[256];
 };
 
 struct quern_device {
@@ -55,7 +64,9 @@ struct quern_device {
     int compute_capability;
     int multiprocessors;
     int64_t shared_bytes;
+    bool checks_answers;      /* QUERN_KNOWN_ANSWERS was not 0 when the device was opened */
     struct quern_loaded_image *images;
+    struct quern_refused_image *refused;  /* atomic access */
 
     pthread_mutex_t prepare_lock;
     struct quern_ready_list *ready[QUERN_OPERATION_COUNT];  /* atomic access; NULL: not prepared */

@@ -27,6 +27,7 @@ enum quern_row_role {
 };
 
 struct quern_pack_row;
+struct quern_known_answers;
 
 /* The row of an operation.  Each callback may be NULL; the default suits an operation with one kernel for each target. */
 struct quern_operation {
@@ -48,6 +49,9 @@ struct quern_operation {
 
     /* Suggests how to generate a kernel for a request that no target serves.  NULL: no advice. */
     void (*advise)(const void *request, struct quern_text *text);
+
+    /* What the kernels compute of a known problem.  NULL: they are not asked. */
+    const struct quern_known_answers *answers;
 };
 
 #define QUERN_DECLARE_OPERATION(bit, constant, name, prefix) extern const struct quern_operation quern_##name##_operation;
