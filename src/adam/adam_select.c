@@ -18,8 +18,9 @@ static bool dtype_refused(const char *name, quern_dtype has, quern_dtype wanted,
     return true;
 }
 
-static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
+static bool refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
     const struct quern_adam_request *request = context;
+    (void)cluster;  /* these kernels have none */
     if (kernel->key.adam.task != request->task) {
         if (why) quern_text_add(why, "computes something else");
         return true;

@@ -25,14 +25,25 @@ struct request {
 };
 
 /* The shared memory of each block if as many as possible share a row; 0 if the kernel keeps no row. */
-static int64_t needed_bytes(const struct quern_kernel *kernel, const struct request *request) {
-    const int64_t cluster = kernel->cuda.cluster;
-    if (kernel->cuda.elements) return quern_cross_entropy_share_bytes(kernel, request->vocab, cluster ? cluster : 1);
-    if (cluster) return quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(request->parts, cluster));
+static int64_t needed_bytes(const struct quern_kernel *kernel, int64_t cluster, const struct request *request) {
+    if (kernel->cuda.elements) return quern_cross_entropy_share_bytes(kernel, request->vocab, cluster);
+    if (kernel->cuda.cluster) return quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(request->parts, cluster));
     return kernel->cuda.shared_per_column ? quern_cross_entropy_shared_bytes(kernel, request->vocab, request->parts) : 0;
 }
 
-static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
+/* A row in the shared memory of several blocks. */
+static bool cluster_refused(const struct quern_kernel *kernel, int cluster, const struct request *request,
+                            struct quern_text *why) {
+    const long long most = kernel->cuda.cluster;
+    const bool needs_several = !kernel->cuda.elements && cluster < 2;
+    if (!needs_several && needed_bytes(kernel, cluster, request) <= request->shared_bytes) return false;
+    if (cluster < most) quern_text_add(why, "no cluster of %d blocks has room on this device; ", 2 * cluster);
+    quern_text_add(why, "keeps a row in the shared memory of %d blocks, which have %lld bytes each here: too few for a vocab of %lld",
+                   cluster, (long long)request->shared_bytes, (long long)request->vocab);
+    return true;
+}
+
+static bool refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
     const struct request *request = context;
     struct quern_text unused = quern_text_begin(NULL, 0);
     if (!why) why = &unused;
@@ -55,15 +66,10 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
                        (long long)request->vocab);
         return true;
     }
-    if (needed_bytes(kernel, request) <= request->shared_bytes) return false;
-    if (kernel->cuda.cluster) {
-        quern_text_add(
-            why, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
-            (long long)kernel->cuda.cluster, (long long)request->shared_bytes, (long long)request->vocab);
-    } else {
-        quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
-                       (long long)request->shared_bytes, (long long)request->vocab);
-    }
+    if (kernel->cuda.cluster) return cluster_refused(kernel, cluster, request, why);
+    if (needed_bytes(kernel, 1, request) <= request->shared_bytes) return false;
+    quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
+                   (long long)request->shared_bytes, (long long)request->vocab);
     return true;
 }
 

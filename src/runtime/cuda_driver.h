@@ -163,6 +163,7 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
       (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))                                  \
     X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                                              \
       (int *blocks, CUfunction function, int threads, size_t dynamic_shared))                                                \
+    X(cluster_occupancy, "cuOccupancyMaxActiveClusters", (int *clusters, CUfunction function, const CUlaunchConfig *config))  \
     X(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                                                        \
     X(stream_create, "cuStreamCreate", (CUstream *stream, unsigned flags))                                                   \
     X(stream_destroy, "cuStreamDestroy_v2", (CUstream stream))                                                               \

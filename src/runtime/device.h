@@ -11,11 +11,15 @@
 #include "runtime/label.h"
 #include "runtime/operation.h"
 
+enum { QUERN_CLUSTER_SIZES = 5 };  /* 1 to 16 blocks */
+
 /* A row that is ready to run on one device. */
 struct quern_ready_kernel {
     const struct quern_kernel *kernel;
     CUfunction function;  /* CUDA only */
     unsigned resident;    /* operations that fill the device: the number of blocks that run on it at once */
+    int cluster;          /* the most blocks of a cluster that have room on the device, at most kernel->cuda.cluster; 1: none has */
+    int clusters[QUERN_CLUSTER_SIZES];  /* of 2^i blocks: how many run at once if each block has all shared memory */
     bool chosen_before;   /* its first use has been logged; atomic access */
 };
 

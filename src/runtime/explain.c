@@ -57,6 +57,15 @@ static void add_to_group(struct explanation *walk, const struct quern_kernel *ke
     walk->rows++;
 }
 
+/* The most blocks of a cluster that have room on the device, as far as quern_prepare has asked. */
+static int cluster_of(const quern_device *device, const struct quern_kernel *kernel) {
+    const int index = quern_operation_index(kernel->operation);
+    const struct quern_ready_list *list = __atomic_load_n(&device->ready[index], __ATOMIC_ACQUIRE);
+    for (size_t i = 0; list && i < list->count; i++)
+        if (list->kernels[i].kernel == kernel) return list->kernels[i].cluster;
+    return kernel->cuda.cluster ? (int)kernel->cuda.cluster : 1;
+}
+
 static bool explain_row(const struct quern_kernel *kernel, void *context) {
     struct explanation *walk = context;
     char reason[256];
@@ -71,7 +80,7 @@ static bool explain_row(const struct quern_kernel *kernel, void *context) {
         add_to_group(walk, kernel, reason);
     } else if (refused) {
         add_to_group(walk, kernel, refused->reason);
-    } else if (quern_row_refused(walk->operation, kernel, walk->request, &why)) {
+    } else if (quern_row_refused(walk->operation, kernel, cluster_of(walk->device, kernel), walk->request, &why)) {
         add_to_group(walk, kernel, reason);
     } else {
         close_group(walk);
@@ -89,7 +98,7 @@ struct search {
 
 static bool search_row(const struct quern_kernel *kernel, void *context) {
     struct search *search = context;
-    search->found = !quern_row_refused(search->operation, kernel, search->request, NULL);
+    search->found = !quern_row_refused(search->operation, kernel, (int)kernel->cuda.cluster, search->request, NULL);
     return !search->found;
 }
 
@@ -143,7 +152,7 @@ static bool look_nearer(const struct quern_kernel *kernel, void *context) {
     struct nearest *nearest = context;
     char reason[sizeof nearest->reason] = "";
     if (kernel->target.kind != nearest->device->kind) return true;
-    if (quern_row_refused(nearest->operation, kernel, nearest->request, NULL)) return true;
+    if (quern_row_refused(nearest->operation, kernel, cluster_of(nearest->device, kernel), nearest->request, NULL)) return true;
     const bool refused = quern_target_refused(nearest->device, &kernel->target, reason, sizeof reason);
     const struct quern_refused_image *image = quern_image_refusal(nearest->device, kernel);
     const enum cause cause = refused                                       ? OTHER_TARGET

@@ -17,13 +17,13 @@ quern_status quern_image_load(quern_device *device, const struct quern_cuda *cud
  */
 quern_status quern_image_fault(quern_device *device, const struct quern_kernel *kernel, CUresult error, const char *doing);
 
-/* Refuses the image of a kernel: its kernels are not used on the device.  The reason is a line.  Errors: QUERN_OUT_OF_MEMORY. */
+/* Refuses the image of a kernel: none of its kernels is used on the device.  Errors: QUERN_OUT_OF_MEMORY. */
 quern_status quern_image_refuse(quern_device *device, const struct quern_kernel *kernel, quern_status status, const char *reason);
 
 /* The refusal of a kernel's image, or NULL.  Any thread may call it. */
 const struct quern_refused_image *quern_image_refusal(const quern_device *device, const struct quern_kernel *kernel);
 
-/* Unloads and forgets all images, when the device is closed.  cuda NULL: the context cannot be made current, and keeps the modules. */
+/* Unloads and forgets all images, when the device is closed.  cuda NULL: the modules stay, since the context is not current. */
 void quern_image_release(quern_device *device, const struct quern_cuda *cuda);
 
 #endif

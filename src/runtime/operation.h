@@ -44,8 +44,11 @@ struct quern_operation {
     /* Checks the operation's own fields in a row of a pack.  Returns the fault, or NULL.  NULL: no such fields. */
     const char *(*pack_fault)(const struct quern_pack_row *row);
 
-    /* Whether a row cannot serve a request.  Appends the reason to *why unless why is NULL.  NULL: every row serves it. */
-    bool (*refused)(const struct quern_kernel *kernel, const void *request, struct quern_text *why);
+    /*
+     * Whether a row cannot serve a request.  Appends the reason to *why unless why is NULL.  NULL: every row serves it.
+     * cluster: the most blocks of a cluster that have room on the device.
+     */
+    bool (*refused)(const struct quern_kernel *kernel, int cluster, const void *request, struct quern_text *why);
 
     /* Suggests how to generate a kernel for a request that no target serves.  NULL: no advice. */
     void (*advise)(const void *request, struct quern_text *text);
@@ -73,7 +76,7 @@ const char *quern_operation_prefix(unsigned bit);
 enum quern_row_role quern_row_role(const struct quern_kernel *kernel);
 
 /* Calls the `refused` of the operation; false if it has none. */
-bool quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, const void *request,
-                       struct quern_text *why);
+bool quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, int cluster,
+                       const void *request, struct quern_text *why);
 
 #endif

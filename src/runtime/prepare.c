@@ -36,15 +36,41 @@ static CUresult count_resident(const struct preparation *work, const struct quer
     return error;
 }
 
+/*
+ * A cluster needs multiprocessors that are close to each other.  A part of a GPU, as of MIG or MPS, may lack room for large ones.
+ * Clusters of more than 8 blocks are not asked for: they need CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED.
+ */
+static CUresult count_clusters(const struct preparation *work, struct quern_ready_kernel *ready, unsigned shared_bytes) {
+    enum { PORTABLE = 8 };
+    for (int i = 1; 1 << i <= PORTABLE && 1 << i <= (int)ready->kernel->cuda.cluster; i++) {
+        const unsigned blocks = 1u << i;
+        CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.cluster_dim = {blocks, 1, 1}};
+        const CUlaunchConfig config = {
+            .grid_x = blocks, .grid_y = 1, .grid_z = 1,
+            .block_x = ready->kernel->cuda.threads, .block_y = 1, .block_z = 1,
+            .shared_bytes = shared_bytes,
+            .attributes = &attribute,
+            .attribute_count = 1,
+        };
+        CUresult error = work->cuda->cluster_occupancy(&ready->clusters[i], ready->function, &config);
+        if (error != CUDA_SUCCESS && error != CUDA_ERROR_INVALID_CLUSTER_SIZE) return error;
+        if (error != CUDA_SUCCESS || ready->clusters[i] < 1) break;
+        ready->cluster = (int)blocks;
+    }
+    return CUDA_SUCCESS;
+}
+
 /* These kernels keep rows on the chip: the largest share of the first-level cache, in percent, becomes shared memory. */
-static CUresult ask_for_shared_memory(const struct preparation *work, CUfunction function) {
+static CUresult prepare_shared_memory(const struct preparation *work, struct quern_ready_kernel *ready) {
     const struct quern_cuda *cuda = work->cuda;
+    const int all = (int)work->device->shared_bytes;
     int fixed = 0;
-    CUresult error = cuda->function_attribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+    CUresult error = cuda->function_attribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, ready->function);
     if (error == CUDA_SUCCESS)
-        error = cuda->function_set(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                   (int)work->device->shared_bytes - fixed);
-    return error == CUDA_SUCCESS ? cuda->function_set(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100) : error;
+        error = cuda->function_set(ready->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, all - fixed);
+    if (error == CUDA_SUCCESS)
+        error = cuda->function_set(ready->function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
+    return error == CUDA_SUCCESS ? count_clusters(work, ready, (unsigned)(all - fixed)) : error;
 }
 
 /* Returns QUERN_OK, too, if it refuses the image. */
@@ -57,7 +83,7 @@ static quern_status load_function(struct preparation *work, const struct quern_k
     if (error == CUDA_SUCCESS) error = cuda->function_load(ready->function);  /* loads the code now, not at the first launch */
     if (error == CUDA_SUCCESS && work->operation->fills_device) error = count_resident(work, kernel, ready);
     if (error == CUDA_SUCCESS && (kernel->cuda.shared_per_column || kernel->cuda.cluster))
-        error = ask_for_shared_memory(work, ready->function);
+        error = prepare_shared_memory(work, ready);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_image_fault(work->device, kernel, error, "preparing");
 }
 
@@ -86,7 +112,7 @@ static bool prepare_row(const struct quern_kernel *kernel, void *context) {
         work->status = quern_fail(work->device, QUERN_OUT_OF_MEMORY, "no memory for the list of kernels");
         return false;
     }
-    struct quern_ready_kernel ready = {.kernel = kernel};
+    struct quern_ready_kernel ready = {.kernel = kernel, .cluster = 1};
     if (kernel->target.kind == QUERN_CUDA) work->status = load_function(work, kernel, &ready);
     if (work->status != QUERN_OK) return false;
     if (quern_image_refusal(work->device, kernel)) return true;

@@ -83,6 +83,12 @@ u32 largest_cluster(const Function &f, const Kernel &k, const Device &d) {
 
 bool has_clusters(const Device &d) { return d.capability.major >= 9; }
 
+// Whether the device has multiprocessors close enough to each other, which a part of a GPU may lack: QUERN_EMULATOR_CLUSTER.
+bool has_room(const Dim &cluster) {
+  const u64 blocks = u64(cluster.x) * cluster.y * cluster.z;
+  return blocks <= 1 || blocks <= u64(environment("QUERN_EMULATOR_CLUSTER", 16));
+}
+
 // ---- attributes of functions ----
 
 enum FunctionAttribute { max_threads = 0, static_shared = 1, const_bytes = 2, local_bytes = 3, registers = 4, ptx_version = 5,
@@ -228,6 +234,7 @@ Result launch(Function *f, Shape shape, void *stream_handle, void **params, void
   bool is_explicit = false;
   if (Result r = settle_cluster(shape.cluster, is_explicit, *f, *k, device)) return r;
   if (Result r = check_shape(shape, *f, *k, device)) return r;
+  if (!has_room(shape.cluster)) return invalid_cluster_size;
   std::vector<u8> buffer;
   if (Result r = params_of(*k, params, extra, buffer)) return r;
   Result submitted = submit(*stream, [=, &device] {
@@ -463,7 +470,7 @@ API Result cuOccupancyMaxPotentialClusterSize(int *size, Function *f, const Laun
   return success;
 }
 
-// One cluster always fits, however few multiprocessors the device has.
+// Without QUERN_EMULATOR_CLUSTER one cluster always fits, however few multiprocessors the device has.
 API Result cuOccupancyMaxActiveClusters(int *clusters, Function *f, const LaunchConfig *c) {
   ENTER(context);
   Shape s;
@@ -475,6 +482,6 @@ API Result cuOccupancyMaxActiveClusters(int *clusters, Function *f, const Launch
   if (Result r = settle_cluster(s.cluster, is_explicit, *f, *k, *d)) return r;
   if (!is_explicit) return invalid_cluster_size;
   u64 blocks = resident_blocks(s, *f, *k, *d);
-  *clusters = blocks ? int(std::max<u64>(blocks / volume(s.cluster), 1)) : 0;
+  *clusters = blocks && has_room(s.cluster) ? int(std::max<u64>(blocks / volume(s.cluster), 1)) : 0;
   return success;
 }
