@@ -153,7 +153,8 @@ static bool stats_are_wrong(const quern_row_stats *got, struct quern_text *why) 
     return false;
 }
 
-static bool counts_are_wrong(const struct memory *memory, struct quern_text *why) {
+static bool counts_are_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
     const quern_cross_entropy_report *report = &memory->report;
     if (memory->divisor == COUNTED && report->counted_rows == COUNTED && report->ignored_rows == ROWS - COUNTED &&
         !report->bad_labels && report->first_bad_row == -1)
@@ -162,23 +163,38 @@ static bool counts_are_wrong(const struct memory *memory, struct quern_text *why
     return true;
 }
 
-static bool mean_is_wrong(const struct memory *memory, struct quern_text *why) {
+static bool mean_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
     const struct quern_answer answer = {"loss", QUERN_F32, &memory->loss, NULL, 1, FEW_ULPS};
     const double expected = (loss(0) + loss(1)) / COUNTED;
     return quern_answer_is_wrong(&answer, &expected, why);
 }
 
-static bool is_wrong(const struct quern_kernel *kernel, const char *bytes, struct quern_text *why) {
-    const struct memory *memory = (const struct memory *)(const void *)bytes;
-    switch (kernel->key.cross_entropy.stage) {
-    case QUERN_STAGE_ROWS: return outputs_are_wrong(memory, why) || gradient_is_wrong(memory, dtype_of(kernel), why);
-    case QUERN_STAGE_STATS: return stats_are_wrong(memory->parts, why);
-    case QUERN_STAGE_GRADIENT: return gradient_is_wrong(memory, dtype_of(kernel), why);
-    case QUERN_STAGE_COMBINE: return stats_are_wrong(memory->stats, why) || outputs_are_wrong(memory, why);
-    case QUERN_STAGE_LABELS: return counts_are_wrong(memory, why);
-    case QUERN_STAGE_REDUCE: return mean_is_wrong(memory, why);
-    }
-    return false;
+static bool rows_are_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    return outputs_are_wrong(memory, why) || gradient_is_wrong(memory, dtype, why);
+}
+
+static bool parts_are_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
+    return stats_are_wrong(memory->parts, why);
+}
+
+static bool combined_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
+    return stats_are_wrong(memory->stats, why) || outputs_are_wrong(memory, why);
+}
+
+static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype dtype, struct quern_text *why) = {
+    [QUERN_STAGE_ROWS] = rows_are_wrong,
+    [QUERN_STAGE_STATS] = parts_are_wrong,
+    [QUERN_STAGE_GRADIENT] = gradient_is_wrong,
+    [QUERN_STAGE_COMBINE] = combined_is_wrong,
+    [QUERN_STAGE_LABELS] = counts_are_wrong,
+    [QUERN_STAGE_REDUCE] = mean_is_wrong,
+};
+
+static bool is_wrong(const struct quern_kernel *kernel, const char *memory, struct quern_text *why) {
+    return stage_is_wrong[kernel->key.cross_entropy.stage]((const struct memory *)(const void *)memory, dtype_of(kernel), why);
 }
 
 const struct quern_known_answers quern_cross_entropy_answers = {

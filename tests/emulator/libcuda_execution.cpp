@@ -19,12 +19,12 @@ bool ready(const Operation &op) {
   return !op.started && std::all_of(op.after.begin(), op.after.end(), [](const OperationRef &d) { return d->done; });
 }
 
-// ---- kernels that store rubbish, by fault injection: each byte that the kernel has changed becomes another one ----
+// ---- kernels that store rubbish, by fault injection: each byte that has changed meanwhile on the device becomes another one ----
 
 void remember_memory(Operation &op) {
   for_each_allocation([&](const Allocation &a) {
     auto *bytes = reinterpret_cast<const u8 *>(a.address);
-    if (a.kind == Memory::device) op.before.emplace(a.address, std::vector<u8>(bytes, bytes + a.bytes));
+    if (a.kind == Memory::device && a.device == op.device) op.before.emplace(a.address, std::vector<u8>(bytes, bytes + a.bytes));
   });
 }
 

@@ -5,6 +5,7 @@
  * Runs on: every emulated, gpu.
  */
 #define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,6 +298,45 @@ Test(answers, other_errors_fail) {
         check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
         check(strstr(chosen(&device), "resident"), "%s serves", chosen(&device));
         device_close(&device);
+    }
+}
+
+/* ---- captures and threads ---- */
+
+/* All kernels have been asked, so another preparation makes no call that would break a capture. */
+Test(answers, a_capture_is_left_alone) {
+    struct test_device device;
+    void *graph;
+    open_all(&device);
+    check_ok(quern_prepare(device.quern, ASKED));
+    CUDA(cuStreamBeginCapture_v2(device.stream, 0));
+    check_ok(quern_prepare(device.quern, ASKED));
+    CUDA(cuStreamEndCapture(device.stream, &graph));
+    CUDA(cuGraphDestroy(graph));
+    device_close(&device);
+}
+
+static void *prepare_in_thread(void *user) {
+    struct test_device *device = user;
+    check_ok(quern_prepare(device->quern, ASKED));
+    return NULL;
+}
+
+/* Threads prepare two handles of devices at once.  One image is refused once on each. */
+Test(answers, threads_prepare_at_once) {
+    enum { DEVICES = 2, THREADS = 6 };
+    struct test_device devices[DEVICES];
+    pthread_t threads[THREADS];
+    need_emulator();
+    for (int i = 0; i < DEVICES; i++) device_open(&devices[i], i, NULL);
+    inject("stores@*/%s:1", "cross_entropy_bf16_resident");
+    for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, prepare_in_thread, &devices[i % DEVICES]);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < DEVICES; i++) {
+        const struct quern_refused_image *refused = devices[i].quern->refused;
+        check(refused && !refused->next, "%s", reason_of(refused));
+        check(strstr(chosen(&devices[i]), "streamed"), "%s serves", chosen(&devices[i]));
+        device_close(&devices[i]);
     }
 }
 

@@ -67,9 +67,10 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     return CUDA_SUCCESS;
 }
 
+/* As if clusters could use all multiprocessors. */
 CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const CUlaunchConfig *config) {
     (void)function;
-    *clusters = setting("QUERN_COUNT_SMS") / (int)config->grid_x;
+    *clusters = (setting("QUERN_COUNT_SMS") + (int)config->grid_x - 1) / (int)config->grid_x;
     return CUDA_SUCCESS;
 }
 
