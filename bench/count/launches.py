@@ -31,7 +31,8 @@ class Launched:
 
 def _run(target: GpuTarget, rows: int, vocabs: list[int], kernels: str) -> list[str]:
     environment = {**os.environ, "LD_LIBRARY_PATH": str(PROGRAM.parent), "QUERN_COUNT_CAPABILITY": str(target.cc_min),
-                   "QUERN_COUNT_SMS": str(MULTIPROCESSORS), "QUERN_COUNT_SHARED": str(target.shared_bytes)}
+                   "QUERN_COUNT_SMS": str(MULTIPROCESSORS), "QUERN_COUNT_SHARED": str(target.shared_bytes),
+                   "QUERN_KNOWN_ANSWERS": "0"}
     for name in ("QUERN_KERNEL", "QUERN_LOG"):
         environment.pop(name, None)
     if kernels:

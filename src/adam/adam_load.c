@@ -5,7 +5,6 @@
 #include "adam/adam_legality.h"
 #include "adam/adam_saved.h"
 #include "adam/adam_select.h"
-#include "adam/storage.h"
 #include "os/checksum.h"
 #include "os/integers.h"
 #include "runtime/arguments.h"
@@ -13,6 +12,7 @@
 #include "runtime/device_memory.h"
 #include "runtime/dtype.h"
 #include "runtime/status.h"
+#include "runtime/storage.h"
 #include "runtime/threads.h"
 
 /* ---- checking the saved state ---- */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "adam/adam_answers.h"
 #include "adam/adam_legality.h"
 #include "runtime/dtype.h"
 #include "runtime/explain.h"
@@ -17,8 +18,9 @@ static bool dtype_refused(const char *name, quern_dtype has, quern_dtype wanted,
     return true;
 }
 
-static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
+static bool refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
     const struct quern_adam_request *request = context;
+    (void)cluster;  /* these kernels have none */
     if (kernel->key.adam.task != request->task) {
         if (why) quern_text_add(why, "computes something else");
         return true;
@@ -77,7 +79,7 @@ static const char *pack_fault(const struct quern_pack_row *row) {
 
 const struct quern_operation quern_adam_operation = {
     .table = quern_adam_kernels, .fills_device = true, .role = role, .covers = covers, .pack_fault = pack_fault, .refused = refused,
-    .advise = advise};
+    .advise = advise, .answers = &quern_adam_answers};
 
 struct quern_adam_request quern_adam_request_of(const quern_adam_args *args) {
     return (struct quern_adam_request){

@@ -9,6 +9,7 @@
 #include "cross_entropy/cross_entropy_cuda.h"
 
 #include "cross_entropy/cross_entropy_select.h"
+#include "cross_entropy/cross_entropy_shared.h"
 #include "os/integers.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
@@ -51,9 +52,11 @@ static int64_t shared_of_each(const struct quern_cross_entropy_call *call, const
     return quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(call->problem.part_count, blocks));
 }
 
-/* The fewest blocks that hold a row in this much shared memory each; 0: a full cluster is too small. */
-static int64_t fewest_blocks(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel, int64_t shared_bytes) {
-    for (int64_t blocks = kernel->cuda.elements ? 1 : 2; blocks <= kernel->cuda.cluster; blocks *= 2)
+/* The fewest blocks that hold a row in this much shared memory each; 0: the largest cluster that has room is too small. */
+static int64_t fewest_blocks(const struct quern_cross_entropy_call *call, const struct quern_ready_kernel *ready,
+                             int64_t shared_bytes) {
+    const struct quern_kernel *kernel = ready->kernel;
+    for (int64_t blocks = kernel->cuda.elements ? 1 : 2; blocks <= ready->cluster; blocks *= 2)
         if (shared_of_each(call, kernel, blocks) <= shared_bytes) return blocks;
     return 0;
 }
@@ -62,17 +65,27 @@ static int64_t fewest_blocks(const struct quern_cross_entropy_call *call, const 
 enum { RESERVED_SHARED_BYTES = 1024 };
 
 /* The blocks of a row.  If possible, two blocks fit on a multiprocessor, so that one computes while the other waits. */
-static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel) {
-    if (!kernel->cuda.cluster) return 1;
+static int64_t blocks_per_row(const struct quern_cross_entropy_call *call, const struct quern_ready_kernel *ready) {
+    if (!ready->kernel->cuda.cluster) return 1;
     const int64_t alone = call->device->shared_bytes, paired = (alone + RESERVED_SHARED_BYTES) / 2 - RESERVED_SHARED_BYTES;
-    const int64_t blocks = fewest_blocks(call, kernel, paired);
-    return blocks ? blocks : fewest_blocks(call, kernel, alone);
+    const int64_t blocks = fewest_blocks(call, ready, paired);
+    return blocks ? blocks : fewest_blocks(call, ready, alone);
+}
+
+/* The multiprocessors that clusters of this size can use.  Each holds one block that has all shared memory. */
+static int64_t usable_multiprocessors(const struct quern_cross_entropy_call *call, const struct quern_ready_kernel *ready,
+                                      int64_t cluster) {
+    const int64_t all = call->device->multiprocessors;
+    const int64_t used = cluster > 1 ? cluster * ready->clusters[__builtin_ctzll((uint64_t)cluster)] : all;
+    return used < all ? used : all;
 }
 
 /* The rows, or the clusters' worth of them, that the device works on at once: blocks that take turns need not be more. */
-static int64_t rows_at_once(const struct quern_cross_entropy_call *call, int64_t cluster, int64_t shared) {
+static int64_t rows_at_once(const struct quern_cross_entropy_call *call, const struct quern_ready_kernel *ready, int64_t cluster,
+                            int64_t shared) {
     const int64_t all = call->device->shared_bytes + RESERVED_SHARED_BYTES, fit = all / (shared + RESERVED_SHARED_BYTES);
-    const int64_t blocks = call->device->multiprocessors * (fit < QUERN_MOST_BLOCKS_OF_ROWS ? fit : QUERN_MOST_BLOCKS_OF_ROWS);
+    const int64_t blocks = usable_multiprocessors(call, ready, cluster) *
+                           (fit < QUERN_MOST_BLOCKS_OF_ROWS ? fit : QUERN_MOST_BLOCKS_OF_ROWS);
     return blocks > cluster ? blocks / cluster : 1;
 }
 
@@ -81,12 +94,12 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
     quern_status status = add(launches, call, QUERN_STAGE_ROWS, call->problem.rows);
     if (place == launches->count) return status;
     struct launch *launch = &launches->list[place];
-    launch->cluster = blocks_per_row(call, launch->ready->kernel);
+    launch->cluster = blocks_per_row(call, launch->ready);
     const struct quern_kernel *kernel = launch->ready->kernel;
     if (kernel->cuda.elements) {
         const bool keeps_rows = quern_cross_entropy_keeps_rows(kernel);
         launch->shared = (size_t)(keeps_rows ? shared_of_each(call, kernel, launch->cluster) : call->device->shared_bytes);
-        const int64_t most = rows_at_once(call, launch->cluster, (int64_t)launch->shared);
+        const int64_t most = rows_at_once(call, launch->ready, launch->cluster, (int64_t)launch->shared);
         launch->blocks = launch->blocks < most ? launch->blocks : most;
     } else {
         const int64_t parts = quern_divide_up(call->problem.part_count, launch->cluster);
@@ -140,7 +153,7 @@ static quern_status is_better_split(const struct quern_cross_entropy_call *call,
     if (status == QUERN_OK && rows->kernel->cuda.elements) return QUERN_OK;  /* a row has the same bits among few and many */
     if (status == QUERN_OK) status = quern_cross_entropy_select(call, QUERN_STAGE_STATS, &stats);
     if (status != QUERN_OK || !quern_is_named(call->device, stats->kernel)) return status;
-    *split = call->problem.rows < quern_divide_up(call->device->multiprocessors, 2 * blocks_per_row(call, rows->kernel));
+    *split = call->problem.rows < quern_divide_up(call->device->multiprocessors, 2 * blocks_per_row(call, rows));
     return QUERN_OK;
 }
 

@@ -1,6 +1,8 @@
 /* Chooses kernels for cross-entropy.  Called by both backends, for each stage of a call, and by quern_cross_entropy_explain. */
 #include "cross_entropy/cross_entropy_select.h"
 
+#include "cross_entropy/cross_entropy_answers.h"
+#include "cross_entropy/cross_entropy_shared.h"
 #include "os/integers.h"
 #include "runtime/dtype.h"
 #include "runtime/explain.h"
@@ -22,29 +24,27 @@ struct request {
     int64_t shared_bytes;  /* of the device; a kernel built for a larger device of its family may need more */
 };
 
-int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t parts) {
-    return kernel->cuda.shared_per_column * columns + kernel->cuda.shared_per_part * parts + kernel->cuda.shared_fixed;
-}
-
-int64_t quern_cross_entropy_share_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t blocks) {
-    const int64_t vector = kernel->cuda.elements, each = quern_divide_up(quern_divide_up(columns, vector), blocks) * vector;
-    return quern_cross_entropy_shared_bytes(kernel, each, 0);
-}
-
-bool quern_cross_entropy_keeps_rows(const struct quern_kernel *kernel) {
-    return kernel->key.cross_entropy.vocab_max < INT64_MAX;
-}
-
 /* The shared memory of each block if as many as possible share a row; 0 if the kernel keeps no whole row. */
-static int64_t needed_bytes(const struct quern_kernel *kernel, const struct request *request) {
-    const int64_t cluster = kernel->cuda.cluster;
+static int64_t needed_bytes(const struct quern_kernel *kernel, int64_t cluster, const struct request *request) {
     if (!quern_cross_entropy_keeps_rows(kernel)) return 0;
-    if (kernel->cuda.elements) return quern_cross_entropy_share_bytes(kernel, request->vocab, cluster ? cluster : 1);
-    if (cluster) return quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(request->parts, cluster));
+    if (kernel->cuda.elements) return quern_cross_entropy_share_bytes(kernel, request->vocab, cluster);
+    if (kernel->cuda.cluster) return quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(request->parts, cluster));
     return kernel->cuda.shared_per_column ? quern_cross_entropy_shared_bytes(kernel, request->vocab, request->parts) : 0;
 }
 
-static bool refused(const struct quern_kernel *kernel, const void *context, struct quern_text *why) {
+/* A row in the shared memory of several blocks. */
+static bool cluster_refused(const struct quern_kernel *kernel, int cluster, const struct request *request,
+                            struct quern_text *why) {
+    const long long most = kernel->cuda.cluster;
+    const bool needs_several = !kernel->cuda.elements && cluster < 2;
+    if (!needs_several && needed_bytes(kernel, cluster, request) <= request->shared_bytes) return false;
+    if (cluster < most) quern_text_add(why, "no cluster of %d blocks has room on this device; ", 2 * cluster);
+    quern_text_add(why, "keeps a row in the shared memory of %d blocks, which have %lld bytes each here: too few for a vocab of %lld",
+                   cluster, (long long)request->shared_bytes, (long long)request->vocab);
+    return true;
+}
+
+static bool refused(const struct quern_kernel *kernel, int cluster, const void *context, struct quern_text *why) {
     const struct request *request = context;
     struct quern_text unused = quern_text_begin(NULL, 0);
     if (!why) why = &unused;
@@ -67,15 +67,10 @@ static bool refused(const struct quern_kernel *kernel, const void *context, stru
                        (long long)request->vocab);
         return true;
     }
-    if (needed_bytes(kernel, request) <= request->shared_bytes) return false;
-    if (kernel->cuda.cluster) {
-        quern_text_add(
-            why, "keeps a row in the shared memory of %lld blocks, which have %lld bytes each here: too few for a vocab of %lld",
-            (long long)kernel->cuda.cluster, (long long)request->shared_bytes, (long long)request->vocab);
-    } else {
-        quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
-                       (long long)request->shared_bytes, (long long)request->vocab);
-    }
+    if (kernel->cuda.cluster) return cluster_refused(kernel, cluster, request, why);
+    if (needed_bytes(kernel, 1, request) <= request->shared_bytes) return false;
+    quern_text_add(why, "keeps a row in shared memory, of which a block has %lld bytes here: too few for a vocab of %lld",
+                   (long long)request->shared_bytes, (long long)request->vocab);
     return true;
 }
 
@@ -102,7 +97,8 @@ static const char *pack_fault(const struct quern_pack_row *row) {
 }
 
 const struct quern_operation quern_cross_entropy_operation = {
-    .table = quern_cross_entropy_kernels, .role = role, .covers = covers, .pack_fault = pack_fault, .refused = refused};
+    .table = quern_cross_entropy_kernels, .role = role, .covers = covers, .pack_fault = pack_fault, .refused = refused,
+    .answers = &quern_cross_entropy_answers};
 
 static struct request request_of(const struct quern_cross_entropy_call *call, enum quern_cross_entropy_stage stage) {
     const bool touches_logits = stage <= QUERN_STAGE_GRADIENT;

@@ -12,15 +12,6 @@ quern_status quern_cross_entropy_select(const struct quern_cross_entropy_call *c
 /* The walk past the kernels of the rows stage, as text. */
 size_t quern_cross_entropy_explain_call(const struct quern_cross_entropy_call *call, char *buffer, size_t bytes);
 
-/* The dynamic shared memory of a block that keeps a number of columns, divided into a number of parts. */
-int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t parts);
-
-/* The same for a kernel that divides a row by columns, in equal shares but for the last, among so many blocks. */
-int64_t quern_cross_entropy_share_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t blocks);
-
-/* Whether a kernel of whole rows keeps them on the chip, so that it reads them once. */
-bool quern_cross_entropy_keeps_rows(const struct quern_kernel *kernel);
-
 /* The number of parts into which a device divides a row. */
 int64_t quern_cross_entropy_parts(const quern_device *device, const quern_cross_entropy_args *args);
 

@@ -102,8 +102,15 @@ int quern_cuda_version(void) {
     return driver.version;
 }
 
-quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what) {
+void quern_cuda_describe(CUresult error, const char *what, char *buffer, size_t bytes) {
     const char *text = NULL;
+    struct quern_text whole = quern_text_begin(buffer, bytes);
     if (driver.functions.error_string(error, &text) != CUDA_SUCCESS || !text) text = "no description";
-    return quern_fail(device, error == 2 ? QUERN_OUT_OF_MEMORY : QUERN_CUDA_ERROR, "%s: %s (%s)", what, describe(error), text);
+    quern_text_add(&whole, "%s: %s (%s)", what, describe(error), text);
+}
+
+quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what) {
+    char text[512];
+    quern_cuda_describe(error, what, text, sizeof text);
+    return quern_fail(device, error == CUDA_ERROR_OUT_OF_MEMORY ? QUERN_OUT_OF_MEMORY : QUERN_CUDA_ERROR, "%s", text);
 }

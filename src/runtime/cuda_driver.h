@@ -25,9 +25,16 @@ enum {
     CUDA_ERROR_INVALID_DEVICE = 101,
     CUDA_ERROR_INVALID_IMAGE = 200,
     CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+    CUDA_ERROR_INVALID_PTX = 218,
+    CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221,
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+    CUDA_ERROR_JIT_COMPILATION_DISABLED = 223,
+    CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600,
-    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704
+    CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
+    CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
+    CUDA_ERROR_NOT_SUPPORTED = 801,
+    CUDA_ERROR_INVALID_CLUSTER_SIZE = 912
 };
 
 enum {
@@ -156,6 +163,7 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
       (const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra))                                  \
     X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",                                                              \
       (int *blocks, CUfunction function, int threads, size_t dynamic_shared))                                                \
+    X(cluster_occupancy, "cuOccupancyMaxActiveClusters", (int *clusters, CUfunction function, const CUlaunchConfig *config))  \
     X(capture_mode, "cuThreadExchangeStreamCaptureMode", (int *mode))                                                        \
     X(stream_create, "cuStreamCreate", (CUstream *stream, unsigned flags))                                                   \
     X(stream_destroy, "cuStreamDestroy_v2", (CUstream stream))                                                               \
@@ -228,7 +236,10 @@ quern_status quern_cuda_open(const struct quern_cuda **cuda);
 /* The CUDA version of the opened driver, 13000 for 13.0. */
 int quern_cuda_version(void);
 
-/* Fails with the driver's own text for an error: "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (invalid argument)". */
+/* Writes the driver's own text for an error: "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (invalid argument)". */
+void quern_cuda_describe(CUresult error, const char *what, char *buffer, size_t bytes);
+
+/* Fails with that text. */
 quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what);
 
 #endif

@@ -11,11 +11,15 @@
 #include "runtime/label.h"
 #include "runtime/operation.h"
 
+enum { QUERN_CLUSTER_SIZES = 5 };  /* 1 to 16 blocks */
+
 /* A row that is ready to run on one device. */
 struct quern_ready_kernel {
     const struct quern_kernel *kernel;
     CUfunction function;  /* CUDA only */
     unsigned resident;    /* operations that fill the device: the number of blocks that run on it at once */
+    int cluster;          /* the most blocks of a cluster that have room on the device, at most kernel->cuda.cluster; 1: none has */
+    int clusters[QUERN_CLUSTER_SIZES];  /* of 2^i blocks: how many run at once if each block has all shared memory */
     bool chosen_before;   /* its first use has been logged; atomic access */
 };
 
@@ -31,6 +35,15 @@ struct quern_loaded_image {
     struct quern_loaded_image *next;
     const unsigned char *image;
     CUmodule module;
+    bool is_checked;      /* one of its kernels has given the right answer */
+};
+
+/* One image that a device does not use.  A published record never changes. */
+struct quern_refused_image {
+    struct quern_refused_image *next;
+    const unsigned char *image;
+    quern_status status;  /* of quern_prepare if no other image serves */
+    char reason[256];
 };
 
 struct quern_device {
@@ -55,7 +68,9 @@ struct quern_device {
     int compute_capability;
     int multiprocessors;
     int64_t shared_bytes;
+    bool checks_answers;      /* QUERN_KNOWN_ANSWERS was not 0 when the device was opened */
     struct quern_loaded_image *images;
+    struct quern_refused_image *refused;  /* atomic access */
 
     pthread_mutex_t prepare_lock;
     struct quern_ready_list *ready[QUERN_OPERATION_COUNT];  /* atomic access; NULL: not prepared */

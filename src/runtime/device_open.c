@@ -8,6 +8,7 @@
 #include "runtime/cpu_features.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/device.h"
+#include "runtime/image.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
 #include "runtime/report.h"
@@ -102,6 +103,13 @@ static quern_status read_kernel_glob(quern_device *device) {
                       sizeof device->kernel_glob);
 }
 
+static quern_status read_known_answers(quern_device *device) {
+    const char *value = getenv("QUERN_KNOWN_ANSWERS");
+    device->checks_answers = !value || strcmp(value, "0") != 0;
+    if (!value || !*value || !strcmp(value, "0") || !strcmp(value, "1")) return QUERN_OK;
+    return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "QUERN_KNOWN_ANSWERS is %s: expected 0 or 1", value);
+}
+
 static void set_label(quern_device *device) {
     struct quern_text text = quern_text_begin(device->label, sizeof device->label);
     if (device->kind == QUERN_CPU)
@@ -110,22 +118,17 @@ static void set_label(quern_device *device) {
         quern_text_add(&text, "cuda:%d", device->ordinal);
 }
 
-static void unload_images(quern_device *device, const struct quern_cuda *cuda) {
+static void release_images(quern_device *device, const struct quern_cuda *cuda) {
     struct quern_cuda_visit visit;
-    bool current = quern_cuda_begin_launch(&visit, device) == QUERN_OK;
-    while (device->images) {
-        struct quern_loaded_image *image = device->images;
-        device->images = image->next;
-        if (current) cuda->module_unload(image->module);
-        free(image);
-    }
+    const bool current = quern_cuda_begin_launch(&visit, device) == QUERN_OK;
+    quern_image_release(device, current ? cuda : NULL);
     quern_cuda_end_visit(&visit);
 }
 
 static void release(quern_device *device) {
     const struct quern_cuda *cuda;
     if (device->context && quern_cuda_open(&cuda) == QUERN_OK) {
-        unload_images(device, cuda);
+        release_images(device, cuda);
         cuda->context_release(device->cuda_device);
     }
     for (int index = 0; index < QUERN_OPERATION_COUNT; index++)
@@ -152,6 +155,7 @@ quern_status quern_device_open(quern_device_kind kind, int ordinal, quern_device
     pthread_mutex_init(&device->prepare_lock, NULL);
     set_label(device);
     quern_status status = read_kernel_glob(device);
+    if (status == QUERN_OK) status = read_known_answers(device);
     if (status == QUERN_OK && kind == QUERN_CUDA) status = open_cuda(device);
     if (status != QUERN_OK) {
         release(device);

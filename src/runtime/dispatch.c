@@ -21,7 +21,7 @@ quern_status quern_select(quern_device *device, unsigned operation, const void *
                           quern_operation_name(operation), device->label);
     const struct quern_operation *row = quern_linked_operation(operation);
     for (size_t i = 0; i < list->count; i++) {
-        if (quern_row_refused(row, list->kernels[i].kernel, request, NULL)) continue;
+        if (quern_row_refused(row, list->kernels[i].kernel, list->kernels[i].cluster, request, NULL)) continue;
         quern_log_choice(device, request, &list->kernels[i]);
         *chosen = &list->kernels[i];
         return QUERN_OK;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "runtime/image.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
 #include "runtime/target.h"
@@ -56,10 +57,20 @@ static void add_to_group(struct explanation *walk, const struct quern_kernel *ke
     walk->rows++;
 }
 
+/* The most blocks of a cluster that have room on the device, as far as quern_prepare has asked. */
+static int cluster_of(const quern_device *device, const struct quern_kernel *kernel) {
+    const int index = quern_operation_index(kernel->operation);
+    const struct quern_ready_list *list = __atomic_load_n(&device->ready[index], __ATOMIC_ACQUIRE);
+    for (size_t i = 0; list && i < list->count; i++)
+        if (list->kernels[i].kernel == kernel) return list->kernels[i].cluster;
+    return kernel->cuda.cluster ? (int)kernel->cuda.cluster : 1;
+}
+
 static bool explain_row(const struct quern_kernel *kernel, void *context) {
     struct explanation *walk = context;
     char reason[256];
     struct quern_text why = quern_text_begin(reason, sizeof reason);
+    const struct quern_refused_image *refused = quern_image_refusal(walk->device, kernel);
     if (quern_target_refused(walk->device, &kernel->target, reason, sizeof reason)) {
         add_to_group(walk, kernel, reason);
     } else if (quern_has_no_code(kernel)) {
@@ -67,7 +78,9 @@ static bool explain_row(const struct quern_kernel *kernel, void *context) {
     } else if (quern_forced_away(walk->device, kernel)) {
         quern_text_add(&why, "QUERN_KERNEL=%s leaves it out", walk->device->kernel_glob);
         add_to_group(walk, kernel, reason);
-    } else if (quern_row_refused(walk->operation, kernel, walk->request, &why)) {
+    } else if (refused) {
+        add_to_group(walk, kernel, refused->reason);
+    } else if (quern_row_refused(walk->operation, kernel, cluster_of(walk->device, kernel), walk->request, &why)) {
         add_to_group(walk, kernel, reason);
     } else {
         close_group(walk);
@@ -85,7 +98,7 @@ struct search {
 
 static bool search_row(const struct quern_kernel *kernel, void *context) {
     struct search *search = context;
-    search->found = !quern_row_refused(search->operation, kernel, search->request, NULL);
+    search->found = !quern_row_refused(search->operation, kernel, (int)kernel->cuda.cluster, search->request, NULL);
     return !search->found;
 }
 
@@ -98,7 +111,7 @@ static void add_absence(const quern_device *device, unsigned bit, const void *re
     if (operation->advise && !search.found) operation->advise(request, text);
 }
 
-enum { ABSENCE_BYTES = 300 };
+enum { ABSENCE_BYTES = 500 };
 
 static void explain(struct explanation *walk) {
     char absence[ABSENCE_BYTES];
@@ -124,7 +137,7 @@ static void log_walk(const quern_device *device, unsigned operation, const void 
 }
 
 /* Why a row that would serve the request is not used, the nearest cause first. */
-enum cause { NOT_PREPARED, FORCED_AWAY, NO_CODE, OTHER_TARGET, NO_ROW };
+enum cause { NOT_PREPARED, REFUSED_IMAGE, FORCED_AWAY, NO_CODE, OTHER_TARGET, NO_ROW };
 
 struct nearest {
     const quern_device *device;
@@ -132,23 +145,25 @@ struct nearest {
     const void *request;
     enum cause cause;
     const struct quern_kernel *kernel;
-    char reason[128];         /* of the target */
+    char reason[256];         /* of the image or the target */
 };
 
 static bool look_nearer(const struct quern_kernel *kernel, void *context) {
     struct nearest *nearest = context;
     char reason[sizeof nearest->reason] = "";
     if (kernel->target.kind != nearest->device->kind) return true;
-    if (quern_row_refused(nearest->operation, kernel, nearest->request, NULL)) return true;
+    if (quern_row_refused(nearest->operation, kernel, cluster_of(nearest->device, kernel), nearest->request, NULL)) return true;
     const bool refused = quern_target_refused(nearest->device, &kernel->target, reason, sizeof reason);
+    const struct quern_refused_image *image = quern_image_refusal(nearest->device, kernel);
     const enum cause cause = refused                                       ? OTHER_TARGET
                              : quern_has_no_code(kernel)                   ? NO_CODE
                              : quern_forced_away(nearest->device, kernel) ? FORCED_AWAY
+                             : image                                      ? REFUSED_IMAGE
                                                                            : NOT_PREPARED;
     if (cause >= nearest->cause) return true;
     nearest->cause = cause;
     nearest->kernel = kernel;
-    memcpy(nearest->reason, reason, sizeof reason);
+    memcpy(nearest->reason, cause == REFUSED_IMAGE ? image->reason : reason, sizeof reason);
     return true;
 }
 
@@ -162,7 +177,8 @@ quern_status quern_fail_no_kernel(const quern_device *device, unsigned operation
     static const char *const reasons[] = {
         [NOT_PREPARED] = " was loaded after quern_prepare: call it again", [FORCED_AWAY] = " is left out by QUERN_KERNEL=",
         [NO_CODE] = ": the library was built without nvcc", [OTHER_TARGET] = ": "};
-    if (nearest.cause != NO_ROW) quern_text_add(&text, ": %s%s", nearest.kernel->name, reasons[nearest.cause]);
+    if (nearest.cause == REFUSED_IMAGE) quern_text_add(&text, ": %s", nearest.reason);
+    else if (nearest.cause != NO_ROW) quern_text_add(&text, ": %s%s", nearest.kernel->name, reasons[nearest.cause]);
     if (nearest.cause == FORCED_AWAY) quern_text_add(&text, "%s", device->kernel_glob);
     if (nearest.cause == OTHER_TARGET) quern_text_add(&text, "%s", nearest.reason);
     log_walk(device, operation, request);

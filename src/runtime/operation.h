@@ -27,6 +27,7 @@ enum quern_row_role {
 };
 
 struct quern_pack_row;
+struct quern_known_answers;
 
 /* The row of an operation.  Each callback may be NULL; the default suits an operation with one kernel for each target. */
 struct quern_operation {
@@ -43,11 +44,17 @@ struct quern_operation {
     /* Checks the operation's own fields in a row of a pack.  Returns the fault, or NULL.  NULL: no such fields. */
     const char *(*pack_fault)(const struct quern_pack_row *row);
 
-    /* Whether a row cannot serve a request.  Appends the reason to *why unless why is NULL.  NULL: every row serves it. */
-    bool (*refused)(const struct quern_kernel *kernel, const void *request, struct quern_text *why);
+    /*
+     * Whether a row cannot serve a request.  Appends the reason to *why unless why is NULL.  NULL: every row serves it.
+     * cluster: the most blocks of a cluster that have room on the device.
+     */
+    bool (*refused)(const struct quern_kernel *kernel, int cluster, const void *request, struct quern_text *why);
 
     /* Suggests how to generate a kernel for a request that no target serves.  NULL: no advice. */
     void (*advise)(const void *request, struct quern_text *text);
+
+    /* What the kernels compute of a known problem.  NULL: they are not asked. */
+    const struct quern_known_answers *answers;
 };
 
 #define QUERN_DECLARE_OPERATION(bit, constant, name, prefix) extern const struct quern_operation quern_##name##_operation;
@@ -69,7 +76,7 @@ const char *quern_operation_prefix(unsigned bit);
 enum quern_row_role quern_row_role(const struct quern_kernel *kernel);
 
 /* Calls the `refused` of the operation; false if it has none. */
-bool quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, const void *request,
-                       struct quern_text *why);
+bool quern_row_refused(const struct quern_operation *operation, const struct quern_kernel *kernel, int cluster,
+                       const void *request, struct quern_text *why);
 
 #endif

@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/answers.h"
 #include "runtime/build_info.h"
 #include "runtime/cuda_visit.h"
+#include "runtime/image.h"
 #include "runtime/log.h"
 #include "runtime/operation.h"
 #include "runtime/status.h"
@@ -16,48 +18,13 @@ struct preparation {
     const struct quern_cuda *cuda;
     struct quern_ready_list *list;
     size_t capacity;
-    bool answers;          /* the list has a main kernel (QUERN_ROW_SELECTED_BY_NAME) */
+    bool serves;           /* the list has a main kernel (QUERN_ROW_SELECTED_BY_NAME) */
     quern_status status;
 };
 
 static bool usable(const quern_device *device, const struct quern_kernel *kernel) {
     if (quern_target_refused(device, &kernel->target, NULL, 0) || quern_forced_away(device, kernel)) return false;
-    return !quern_has_no_code(kernel);
-}
-
-/* A driver older than the toolkit that made an image may refuse it, though drivers of the toolkit's generation should not. */
-static quern_status image_refused(const quern_device *device, const struct quern_kernel *kernel, CUresult error) {
-    const int driver = device->driver, toolkit = kernel->target.images->toolkit;
-    const bool speaks_of_age = error == CUDA_ERROR_INVALID_IMAGE || error == CUDA_ERROR_NO_BINARY_FOR_GPU ||
-                               error == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
-    if (speaks_of_age && driver < toolkit)
-        return quern_fail(device, QUERN_DRIVER_TOO_OLD,
-                          "the CUDA driver, which supports CUDA %d.%d, refuses %s with error %d: CUDA %d.%d made it, and a driver "
-                          "for that version is needed", driver / 1000, driver % 1000 / 10, kernel->name, error, toolkit / 1000,
-                          toolkit % 1000 / 10);
-    char what[160];
-    struct quern_text text = quern_text_begin(what, sizeof what);
-    quern_text_add(&text, "loading the image of %s", kernel->name);
-    return quern_cuda_fail(device, error, what);
-}
-
-static quern_status load_image(struct preparation *work, const struct quern_kernel *kernel, CUmodule *module) {
-    quern_device *device = work->device;
-    for (struct quern_loaded_image *image = device->images; image; image = image->next)
-        if (image->image == kernel->cuda.image) {
-            *module = image->module;
-            return QUERN_OK;
-        }
-    struct quern_loaded_image *image = malloc(sizeof *image);
-    if (!image) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory to load %s", kernel->name);
-    CUresult error = work->cuda->module_load(module, kernel->cuda.image);
-    if (error != CUDA_SUCCESS) {
-        free(image);
-        return image_refused(device, kernel, error);
-    }
-    *image = (struct quern_loaded_image){device->images, kernel->cuda.image, *module};
-    device->images = image;
-    return QUERN_OK;
+    return !quern_has_no_code(kernel) && !quern_image_refusal(device, kernel);
 }
 
 /* The blocks that fit on the device at once.  Their warps take tiles until none is left, so further blocks would start late. */
@@ -69,25 +36,55 @@ static CUresult count_resident(const struct preparation *work, const struct quer
     return error;
 }
 
+/*
+ * A cluster needs multiprocessors that are close to each other.  A part of a GPU, as of MIG or MPS, may lack room for large ones.
+ * Clusters of more than 8 blocks are not asked for: they need CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED.
+ */
+static CUresult count_clusters(const struct preparation *work, struct quern_ready_kernel *ready, unsigned shared_bytes) {
+    enum { PORTABLE = 8 };
+    for (int i = 1; 1 << i <= PORTABLE && 1 << i <= (int)ready->kernel->cuda.cluster; i++) {
+        const unsigned blocks = 1u << i;
+        CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.cluster_dim = {blocks, 1, 1}};
+        const CUlaunchConfig config = {
+            .grid_x = blocks, .grid_y = 1, .grid_z = 1,
+            .block_x = ready->kernel->cuda.threads, .block_y = 1, .block_z = 1,
+            .shared_bytes = shared_bytes,
+            .attributes = &attribute,
+            .attribute_count = 1,
+        };
+        CUresult error = work->cuda->cluster_occupancy(&ready->clusters[i], ready->function, &config);
+        if (error != CUDA_SUCCESS && error != CUDA_ERROR_INVALID_CLUSTER_SIZE) return error;
+        if (error != CUDA_SUCCESS || ready->clusters[i] < 1) break;
+        ready->cluster = (int)blocks;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* These kernels keep rows on the chip: the largest share of the first-level cache, in percent, becomes shared memory. */
+static CUresult prepare_shared_memory(const struct preparation *work, struct quern_ready_kernel *ready) {
+    const struct quern_cuda *cuda = work->cuda;
+    const int all = (int)work->device->shared_bytes;
+    int fixed = 0;
+    CUresult error = cuda->function_attribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, ready->function);
+    if (error == CUDA_SUCCESS)
+        error = cuda->function_set(ready->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, all - fixed);
+    if (error == CUDA_SUCCESS)
+        error = cuda->function_set(ready->function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
+    return error == CUDA_SUCCESS ? count_clusters(work, ready, (unsigned)(all - fixed)) : error;
+}
+
+/* Returns QUERN_OK, too, if it refuses the image. */
 static quern_status load_function(struct preparation *work, const struct quern_kernel *kernel, struct quern_ready_kernel *ready) {
     const struct quern_cuda *cuda = work->cuda;
-    CUfunction *function = &ready->function;
-    CUmodule module;
-    quern_status status = load_image(work, kernel, &module);
-    if (status != QUERN_OK) return status;
-    CUresult error = cuda->module_function(function, module, kernel->cuda.entry);
-    if (error == CUDA_SUCCESS) error = cuda->function_load(*function);  /* loads the code now, not at the first launch */
+    struct quern_loaded_image *image;
+    quern_status status = quern_image_load(work->device, cuda, kernel, &image);
+    if (status != QUERN_OK || !image) return status;
+    CUresult error = cuda->module_function(&ready->function, image->module, kernel->cuda.entry);
+    if (error == CUDA_SUCCESS) error = cuda->function_load(ready->function);  /* loads the code now, not at the first launch */
     if (error == CUDA_SUCCESS && work->operation->fills_device) error = count_resident(work, kernel, ready);
-    int fixed = 0;
-    if (error == CUDA_SUCCESS && (kernel->cuda.shared_per_column || kernel->cuda.cluster)) {
-        error = cuda->function_attribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, *function);
-        if (error == CUDA_SUCCESS)
-            error = cuda->function_set(*function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                       (int)work->device->shared_bytes - fixed);
-        /* These kernels keep rows on the chip: the largest share of the first-level cache, in percent, becomes shared memory. */
-        if (error == CUDA_SUCCESS) error = cuda->function_set(*function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
-    }
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(work->device, error, kernel->name);
+    if (error == CUDA_SUCCESS && (kernel->cuda.shared_per_column || kernel->cuda.cluster))
+        error = prepare_shared_memory(work, ready);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_image_fault(work->device, kernel, error, "preparing");
 }
 
 static bool reserve(struct preparation *work) {
@@ -115,17 +112,50 @@ static bool prepare_row(const struct quern_kernel *kernel, void *context) {
         work->status = quern_fail(work->device, QUERN_OUT_OF_MEMORY, "no memory for the list of kernels");
         return false;
     }
-    struct quern_ready_kernel ready = {.kernel = kernel};
+    struct quern_ready_kernel ready = {.kernel = kernel, .cluster = 1};
     if (kernel->target.kind == QUERN_CUDA) work->status = load_function(work, kernel, &ready);
-    if (work->status == QUERN_OK) work->list->kernels[work->list->count++] = ready;
+    if (work->status != QUERN_OK) return false;
+    if (quern_image_refusal(work->device, kernel)) return true;
+    work->list->kernels[work->list->count++] = ready;
     /* Auxiliary kernels, which QUERN_KERNEL filters by target only, are useless without a main kernel. */
-    work->answers |= quern_row_role(kernel) == QUERN_ROW_SELECTED_BY_NAME;
-    return work->status == QUERN_OK;
+    work->serves |= quern_row_role(kernel) == QUERN_ROW_SELECTED_BY_NAME;
+    return true;
+}
+
+/*
+ * Fills the list.  When an image is refused, its earlier rows leave the list and later rows that they covered take their place, so
+ * the walk is repeated.
+ */
+static void fill_list(struct preparation *work, unsigned bit) {
+    const struct quern_refused_image *before;
+    do {
+        before = work->device->refused;
+        if (work->list) work->list->count = 0;
+        work->serves = false;
+        quern_walk(bit, prepare_row, work);
+        if (work->status == QUERN_OK && work->list && work->device->refused == before)
+            work->status = quern_check_answers(work->device, work->cuda, bit, work->list);
+    } while (work->status == QUERN_OK && work->device->refused != before);
+}
+
+/* The first refusal of an image of an operation, in the order of its rows. */
+struct search {
+    const quern_device *device;
+    const struct quern_refused_image *found;
+};
+
+static bool find_refusal(const struct quern_kernel *kernel, void *context) {
+    struct search *search = context;
+    search->found = quern_image_refusal(search->device, kernel);
+    return !search->found;
 }
 
 /* The last target of the report is the oldest, so the device is closest to it. */
 static quern_status no_rows(const quern_device *device, unsigned operation) {
     const char *name = quern_operation_name(operation);
+    struct search search = {.device = device};
+    quern_walk(operation, find_refusal, &search);
+    if (search.found) return quern_fail(device, search.found->status, "%s", search.found->reason);
     if (device->kernel_glob[0])
         return quern_fail(device, QUERN_NO_KERNEL, "QUERN_KERNEL=%s leaves no %s kernel for %s", device->kernel_glob, name,
                           device->label);
@@ -146,8 +176,8 @@ static quern_status prepare_operation(quern_device *device, const struct quern_c
     if (!operation) return QUERN_OK;  /* not linked, so the program cannot call it */
     if (operation->only_gpus && device->kind == QUERN_CPU) return QUERN_OK;
     struct preparation work = {.device = device, .operation = operation, .cuda = cuda, .status = QUERN_OK};
-    quern_walk(bit, prepare_row, &work);
-    if (work.status == QUERN_OK && !work.answers) work.status = no_rows(device, bit);
+    fill_list(&work, bit);
+    if (work.status == QUERN_OK && !work.serves) work.status = no_rows(device, bit);
     if (work.status != QUERN_OK) {
         free(work.list);
         return work.status;

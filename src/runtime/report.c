@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "runtime/image.h"
 #include "runtime/target.h"
 #include "runtime/walk.h"
 
@@ -22,8 +23,8 @@ static bool report_row(const struct quern_kernel *kernel, void *context) {
     char reason[256];
     bool refused = quern_target_refused(report->device, &kernel->target, reason, sizeof reason);
     bool missing = quern_has_no_code(kernel);
-    bool serves = !refused && !missing && quern_row_role(kernel) == QUERN_ROW_SELECTED_BY_NAME &&
-                  !quern_forced_away(report->device, kernel);
+    bool serves = !refused && !missing && !quern_image_refusal(report->device, kernel) &&
+                  quern_row_role(kernel) == QUERN_ROW_SELECTED_BY_NAME && !quern_forced_away(report->device, kernel);
     if (serves && !report->best) report->best = kernel->target.name;
     if (report->last && strcmp(report->last, kernel->target.name) == 0) return true;
     report->last = kernel->target.name;

@@ -1,6 +1,7 @@
 // The driver's core: entry of API functions, fault injection, contexts of threads.
 #include "libcuda.h"
 
+#include <fnmatch.h>
 #include <cstring>
 
 namespace emulator {
@@ -20,7 +21,7 @@ bool logging() {
   return on;
 }
 
-// ---- fault injection: QUERN_EMULATOR_FAIL=NAME:CODE[,NAME:CODE...] ----
+// ---- fault injection: QUERN_EMULATOR_FAIL=NAME:CODE[,NAME@KERNELS:CODE...] ----
 
 namespace {
 
@@ -38,16 +39,25 @@ bool matches(const std::string &name, const char *function) {
   return false;
 }
 
+// KERNELS is a glob for ARCHITECTURE/KERNEL; without it any call of the function fails.
+bool matches(const std::string &item, const char *function, const std::vector<std::string> &kernels) {
+  size_t at = item.find('@');
+  if ((at == std::string::npos) != kernels.empty()) return false;
+  for (const std::string &kernel : kernels)
+    if (matches(item.substr(0, at), function) && !fnmatch(item.c_str() + at + 1, kernel.c_str(), 0)) return true;
+  return kernels.empty() && matches(item, function);
+}
+
 }  // namespace
 
 // Read at each call, so that a test may set and clear it.
-int injected_value(const char *function) {
+int injected_value(const char *function, const std::vector<std::string> &kernels) {
   const char *p = getenv("QUERN_EMULATOR_FAIL");
   while (p && *p) {
     size_t n = strcspn(p, ",");
     std::string item(p, n);
     size_t colon = item.find(':');
-    if (colon != std::string::npos && matches(item.substr(0, colon), function)) return atoi(item.c_str() + colon + 1);
+    if (colon != std::string::npos && matches(item.substr(0, colon), function, kernels)) return atoi(item.c_str() + colon + 1);
     p += n + (p[n] == ',');
   }
   return 0;

@@ -74,6 +74,8 @@ struct Operation {
   std::function<Result()> action;      // anything but a kernel or a host function
   std::function<void()> host_function; // runs without the driver's lock, on a thread of its own
   std::unique_ptr<Grid> grid;          // a kernel
+  bool stores_rubbish = false;         // an injected fault of the kernel
+  std::map<DevicePointer, std::vector<u8>> before;  // then: the contents of memory before it ran
   bool started = false, done = false;
   History history;
   char sync_tag = 0;
@@ -300,6 +302,8 @@ class Entry {
 extern thread_local bool in_host_function;  // which may not call the API
 
 int environment(const char *name, int otherwise);
+// The code that QUERN_EMULATOR_FAIL has for a function, or 0.  kernels: of the call, each as ARCHITECTURE/KERNEL.
+int injected_value(const char *function, const std::vector<std::string> &kernels = {});
 int driver_version();                  // 13000 for CUDA 13.0
 Device *device_of(int ordinal);        // null if there is none
 bool can_access(const Device &, const Device &owner);

@@ -107,7 +107,6 @@ bool device_attribute(const Device &d, int attribute, int &value) {
 
 }  // namespace
 
-int injected_value(const char *function);
 
 Device *device_of(int ordinal) {
   auto &all = driver().devices;

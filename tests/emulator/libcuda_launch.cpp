@@ -12,6 +12,13 @@ constexpr int default_shared_limit = 48 * 1024;
 
 Context &context() { return *current_context(); }
 
+// For fault injection.
+std::vector<std::string> names_of(const Image::Entry &e) {
+  std::vector<std::string> names;
+  for (const std::string &kernel : e.kernels) names.push_back(e.architecture + "/" + kernel);
+  return names;
+}
+
 Result load(Library **out, const void *image) {
   auto library = std::make_unique<Library>();
   if (Result r = parse_image(image, library->image)) return r;
@@ -33,6 +40,12 @@ Result find_function(Function **out, Library *library, const char *name) {
   }
   *out = at->second.get();
   return success;
+}
+
+// The code that is injected for a function of the API when it is called for one kernel.
+int injected_for(const char *function, const Function &f, const Device &device) {
+  const Image::Entry *e = choose_entry(f.library->image, device.capability);
+  return e ? injected_value(function, {e->architecture + "/" + f.name}) : 0;
 }
 
 // The kernel that `device` runs for a function.
@@ -69,6 +82,12 @@ u32 largest_cluster(const Function &f, const Kernel &k, const Device &d) {
 }
 
 bool has_clusters(const Device &d) { return d.capability.major >= 9; }
+
+// Whether the device has multiprocessors close enough to each other, which a part of a GPU may lack: QUERN_EMULATOR_CLUSTER.
+bool has_room(const Dim &cluster) {
+  const u64 blocks = u64(cluster.x) * cluster.y * cluster.z;
+  return blocks <= 1 || blocks <= u64(environment("QUERN_EMULATOR_CLUSTER", 16));
+}
 
 // ---- attributes of functions ----
 
@@ -207,17 +226,20 @@ Result launch(Function *f, Shape shape, void *stream_handle, void **params, void
   if (!f || !stream) return invalid_handle;
   if (f->library->context && f->library->context != stream->context) return invalid_handle;
   Device &device = *stream->context->device;
+  if (int injected = injected_for("cuLaunchKernel", *f, device)) return injected;
+  const bool stores_rubbish = injected_for("stores", *f, device);
   Result error = success;
   const Kernel *k = kernel_for(*f, device, error);
   if (!k) return error;
   bool is_explicit = false;
   if (Result r = settle_cluster(shape.cluster, is_explicit, *f, *k, device)) return r;
   if (Result r = check_shape(shape, *f, *k, device)) return r;
+  if (!has_room(shape.cluster)) return invalid_cluster_size;
   std::vector<u8> buffer;
   if (Result r = params_of(*k, params, extra, buffer)) return r;
   Result submitted = submit(*stream, [=, &device] {
     auto op = std::make_shared<Operation>();
-    op->what = "kernel", op->device = &device;
+    op->what = "kernel", op->device = &device, op->stores_rubbish = stores_rubbish;
     op->grid = std::make_unique<Grid>();
     Grid &g = *op->grid;
     g.kernel = k, g.grid = shape.grid, g.block = shape.block, g.cluster = shape.cluster;
@@ -365,10 +387,12 @@ API Result cuModuleLoadData(Library **module, const void *image) {
   if (Result r = refuse_during_capture()) return r;
   if (Result r = load(module, image)) return r;
   (*module)->context = current_context();
-  if (choose_entry((*module)->image, context().device->capability)) return success;
+  const Image::Entry *e = choose_entry((*module)->image, context().device->capability);
+  const int injected = e ? injected_value("cuModuleLoadData", names_of(*e)) : int(no_binary_for_gpu);
+  if (!injected) return success;
   delete *module;
   *module = nullptr;
-  return no_binary_for_gpu;
+  return injected;
 }
 API Result cuModuleLoadDataEx(Library **module, const void *image, unsigned, int *, void **) {
   return cuModuleLoadData(module, image);
@@ -391,7 +415,10 @@ API Result cuFuncSetAttribute(Function *f, int attribute, int value) {
   ENTER(context);
   return f ? set_attribute(*f, attribute, value, *context().device) : int(invalid_handle);
 }
-API Result cuFuncLoad(Function *f) { return f ? success : invalid_handle; }
+API Result cuFuncLoad(Function *f) {
+  ENTER(context);
+  return f ? injected_for("cuFuncLoad", *f, *context().device) : int(invalid_handle);
+}
 API Result cuFuncSetCacheConfig(Function *f, int) { return f ? success : invalid_handle; }
 API Result cuFuncGetName(const char **name, Function *f) { return f ? (*name = f->name.c_str(), success) : invalid_handle; }
 
@@ -443,7 +470,7 @@ API Result cuOccupancyMaxPotentialClusterSize(int *size, Function *f, const Laun
   return success;
 }
 
-// One cluster always fits, however few multiprocessors the device has.
+// Without QUERN_EMULATOR_CLUSTER one cluster always fits, however few multiprocessors the device has.
 API Result cuOccupancyMaxActiveClusters(int *clusters, Function *f, const LaunchConfig *c) {
   ENTER(context);
   Shape s;
@@ -455,6 +482,6 @@ API Result cuOccupancyMaxActiveClusters(int *clusters, Function *f, const Launch
   if (Result r = settle_cluster(s.cluster, is_explicit, *f, *k, *d)) return r;
   if (!is_explicit) return invalid_cluster_size;
   u64 blocks = resident_blocks(s, *f, *k, *d);
-  *clusters = blocks ? int(std::max<u64>(blocks / volume(s.cluster), 1)) : 0;
+  *clusters = blocks && has_room(s.cluster) ? int(std::max<u64>(blocks / volume(s.cluster), 1)) : 0;
   return success;
 }

@@ -57,6 +57,7 @@ static const struct exception survived[] = {
     {"cuThreadExchangeStreamCaptureMode", NULL, "likewise the thread's mode", true, ALIVE_CAPTURE_MODE, false},
     {"cuThreadExchangeStreamCaptureMode", NULL, "the mode is needed during a capture only", false, -1, false},
     {"cuStreamDestroy_v2", NULL, "the copy has been made", false, ALIVE_STREAMS, false},
+    {"cuMemFree_v2", "quern_prepare", "the answers have been read", false, ALIVE_DEVICE_ALLOCATIONS, false},
     {"cuMemRetainAllocationHandle", "quern_symmetric_register", "memory of cuMemAlloc has no handle", false, -1, false},
     {"cuCtxPushCurrent_v2", "quern_symmetric_register", "a range of unknown generation is registered anew", false, -1, true},
     {"cuPointerGetAttribute", "quern_symmetric_register", "likewise", false, -1, true},
@@ -170,7 +171,8 @@ static bool try_call(const struct operation *o, size_t cause, long *number) {
     if (failed) check_success(o, *number, failed);
     if (o->finish) o->finish();
     device_synchronize(&device);
-    check_alive(o, *number, failed, &outside, false, leaves == ALIVE_STREAMS || leaves == ALIVE_HANDLES ? leaves : -1);
+    const bool stays = leaves == ALIVE_STREAMS || leaves == ALIVE_HANDLES || leaves == ALIVE_DEVICE_ALLOCATIONS;
+    check_alive(o, *number, failed, &outside, false, stays ? leaves : -1);
     if (!failed) *number = made;
     return failed != NULL;
 }

@@ -171,34 +171,85 @@ Test(launches, steps_of_cross_entropy) {
     device_close(&device);
 }
 
+static const int64_t parts_of_clusters[] = {3, 6, 7, 12, 13, 25, 40};
+
+static struct cross_entropy_case case_of_cluster(const struct quern_kernel *row, int64_t parts) {
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 2,
+                                                     .placement = NO_GRAD, .no_report = true,
+                                                     .softcap = row->key.cross_entropy.full ? 20 : 0);
+    c.vocab = parts * QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(c.logits_dtype);
+    return c;
+}
+
 /*
  * A row that a cluster keeps in shared memory takes the fewest blocks of which two fit on a multiprocessor, else the fewest that
- * hold it.
+ * hold it.  room: the most blocks of a cluster that have room on the device.
  */
-static void check_cluster(const struct test_device *device, const struct quern_kernel *row) {
+static int check_cluster_in(const struct test_device *device, const struct quern_kernel *row, int64_t room) {
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_device_get_info(device->quern, &info));
-    static const int64_t most[] = {3, 6, 7, 12, 13, 25};
-    if (row->key.cross_entropy.logits != QUERN_F32 || !row->cuda.cluster) return;
-    for (size_t i = 0; i < COUNT(most); i++) {
-        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 2,
-                                                         .placement = NO_GRAD, .no_report = true,
-                                                         .softcap = row->key.cross_entropy.full ? 20 : 0);
-        c.vocab = most[i] * QUERN_GPU_PART_BYTES / (int64_t)quern_dtype_bytes(c.logits_dtype);
+    int served = 0;
+    for (size_t i = 0; i < COUNT(parts_of_clusters); i++) {
+        const struct cross_entropy_case c = case_of_cluster(row, parts_of_clusters[i]);
         if (chosen_for(device, &c) != row) continue;  /* shorter rows have another kernel */
         int64_t paired = 0, alone = 0;
-        for (int64_t blocks = row->cuda.cluster; blocks >= (row->cuda.elements ? 1 : 2); blocks /= 2) {
+        for (int64_t blocks = room < row->cuda.cluster ? room : row->cuda.cluster; blocks >= (row->cuda.elements ? 1 : 2);
+             blocks /= 2) {
             const int64_t bytes = shared_of(row, &c, blocks);
             if (2 * (bytes + OWN) <= info.shared_bytes + OWN) paired = blocks;
             if (bytes <= info.shared_bytes) alone = blocks;
         }
         const int64_t blocks = paired ? paired : alone;
+        check(blocks, "%s serves without room for it", row->name);
         check_launched(launched_by(device, &c), 1, most_rows(row, &c, &info, blocks) * blocks, cross_entropy_describe(&c));
+        served++;
     }
+    return served;
+}
+
+static bool is_of_clusters(const struct quern_kernel *row) {
+    return row->key.cross_entropy.logits == QUERN_F32 && row->cuda.cluster;
+}
+
+static void check_cluster(const struct test_device *device, const struct quern_kernel *row) {
+    if (is_of_clusters(row)) check_cluster_in(device, row, INT64_MAX);
 }
 
 Test(launches, blocks_of_a_cluster) {
     for_each_cross_entropy_row(check_cluster);
+}
+
+/*
+ * A part of a GPU, where large clusters have no room and their launches fail: smaller ones serve as far as they hold the row, then
+ * a kernel that reads it twice.  The explanation says why.
+ */
+static void check_room(const struct quern_kernel *row, int room) {
+    struct test_device device;
+    char text[40];
+    snprintf(text, sizeof text, "%d", room);
+    setenv("QUERN_EMULATOR_CLUSTER", text, 1);
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    const int served = check_cluster_in(&device, row, room > 1 ? room : 1);
+    check(served < (int)COUNT(parts_of_clusters) || room >= 8, "%s serves %d lengths in clusters of %d", row->name, served, room);
+    check(served || room < 2, "%s serves no length in clusters of %d", row->name, room);
+    struct cross_entropy_case longest = case_of_cluster(row, parts_of_clusters[COUNT(parts_of_clusters) - 1]);
+    longest.vocab -= 5, longest.placement = IN_PLACE;
+    cross_entropy_check_case(&device, &longest);
+    const quern_cross_entropy_args args = cross_entropy_args_of(&longest);
+    static char walk[1 << 14];
+    quern_cross_entropy_explain(device.quern, &args, walk, sizeof walk);
+    snprintf(text, sizeof text, "%d blocks has", room > 1 ? 2 * room : 2);
+    check(room >= 8 ? strstr(walk, row->name) != NULL && !strstr(walk, "has room") : strstr(walk, text) && strstr(walk, "streamed"),
+          "room for %d blocks:\n%s", room, walk);
+    device_close(&device);
+}
+
+Test(launches, clusters_without_room) {
+    static const int rooms[] = {8, 4, 2, 1, 0};
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row))
+        for (size_t i = 0; i < COUNT(rooms); i++)
+            if (is_of_clusters(row)) check_room(row, rooms[i]);
 }
 
 /* ---- Adam ---- */

@@ -67,6 +67,13 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     return CUDA_SUCCESS;
 }
 
+/* As if clusters could use all multiprocessors. */
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const CUlaunchConfig *config) {
+    (void)function;
+    *clusters = (setting("QUERN_COUNT_SMS") + (int)config->grid_x - 1) / (int)config->grid_x;
+    return CUDA_SUCCESS;
+}
+
 static CUresult print(CUfunction function, unsigned long long blocks, unsigned cluster, unsigned threads, unsigned shared_bytes) {
     printf("launch %s %llu %u %u %u\n", (const char *)(void *)function, blocks, cluster, threads, shared_bytes);
     return CUDA_SUCCESS;

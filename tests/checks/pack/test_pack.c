@@ -140,6 +140,20 @@ Test(pack, serves_cross_entropy) {
     device_close(&device);
 }
 
+/* The pack's kernels are asked like the library's. */
+Test(pack, that_computes_rubbish_is_left_to_the_library) {
+    char fault[80];
+    quern_device *device;
+    snprintf(fault, sizeof fault, "stores@%s/*:1", pack_target());
+    check_ok(quern_load_pack(pack_path()));
+    check_ok(quern_device_open(QUERN_CUDA, 0, &device));
+    expect_target(device, pack_target());
+    setenv("QUERN_EMULATOR_FAIL", fault, 1);
+    check_ok(quern_prepare(device, QUERN_CROSS_ENTROPY | QUERN_ADAM));
+    expect_target(device, test_target());
+    quern_device_close(device);
+}
+
 /* ---- refusals ---- */
 
 struct bytes {

@@ -1,5 +1,5 @@
-/* Converts stored values to fp32 and back, in scalar code.  Called by adam_load.c. */
-#include "adam/storage.h"
+/* Converts stored values to fp32 and back, in scalar code.  Called by adam_load.c and the known answers. */
+#include "runtime/storage.h"
 
 #include <string.h>
 

@@ -1,0 +1,202 @@
+/*
+ * The known answers of the kernels of cross-entropy: three rows, of which the last is ignored, reduced to a mean.  Each stage gets
+ * the results of the stages before it.  Called by quern_prepare through the operation's row.
+ */
+#include "cross_entropy/cross_entropy_answers.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "cross_entropy/cross_entropy_shared.h"
+#include "quern.h"
+#include "runtime/answers.h"
+#include "runtime/storage.h"
+
+enum { ROWS = 3, COUNTED = 2, VOCAB = 40, IGNORED = -100 };
+
+/* The inputs and outputs of all stages. */
+struct memory {
+    char logits[ROWS][4 * VOCAB], grad[ROWS][4 * VOCAB];
+    quern_row_stats parts[ROWS], stats[ROWS];
+    quern_cross_entropy_report report;
+    double divisor;
+    int32_t labels[ROWS];
+    float row_loss[ROWS], lse[ROWS], log_prob[ROWS], loss;
+};
+
+/* ---- the problem and its results, in double ---- */
+
+/* Multiples of 1/8 in [-2, 2], which every type of logits represents. */
+static double logit(int row, int column) { return ((7 * column + 3 * row) % 33 - 16) / 8.0; }
+
+static int label(int row) { return row < COUNTED ? 5 + 12 * row : IGNORED; }
+
+/* Over the columns other than one; -1: over all. */
+static double sum_of_exponentials(int row, int except) {
+    double sum = 0;
+    for (int column = 0; column < VOCAB; column++)
+        if (column != except) sum += exp(logit(row, column));
+    return sum;
+}
+
+static double lse(int row) { return row < COUNTED ? log(sum_of_exponentials(row, -1)) : 0; }
+static double log_prob(int row) { return row < COUNTED ? logit(row, label(row)) - lse(row) : 0; }
+static double loss(int row) { return -log_prob(row); }
+
+/* The mean's divisor is the number of counted rows. */
+static double gradient(int row, int column) {
+    return row < COUNTED ? (exp(logit(row, column) - lse(row)) - (column == label(row))) / COUNTED : 0;
+}
+
+/* With the origin 0: any number near the largest logit would do. */
+static quern_row_stats stats(int row) {
+    if (row >= COUNTED) return (quern_row_stats){.origin = (double)-INFINITY, .label_value = -INFINITY, .argmax = -1};
+    return (quern_row_stats){.others = sum_of_exponentials(row, label(row)), .label_value = (float)logit(row, label(row)),
+                             .label_weight = 1, .has_label = 1, .argmax = -1};
+}
+
+/* ---- asking ---- */
+
+static quern_dtype dtype_of(const struct quern_kernel *kernel) {
+    const quern_dtype logits = kernel->key.cross_entropy.logits;
+    return logits ? logits : QUERN_F32;
+}
+
+static void write_inputs(struct memory *memory, const struct quern_kernel *kernel) {
+    const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
+    for (int row = 0; row < ROWS; row++) {
+        float logits[VOCAB];
+        for (int column = 0; column < VOCAB; column++) logits[column] = (float)logit(row, column);
+        quern_storage_narrow(dtype_of(kernel), logits, VOCAB, false, memory->logits[row], NULL);
+        memory->labels[row] = label(row);
+        if (stage == QUERN_STAGE_COMBINE) memory->parts[row] = stats(row);
+        if (stage == QUERN_STAGE_GRADIENT) memory->stats[row] = stats(row);
+        if (stage == QUERN_STAGE_REDUCE) memory->row_loss[row] = (float)loss(row);
+    }
+    if (stage != QUERN_STAGE_LABELS) memory->divisor = COUNTED;
+}
+
+/* A member of the memory, as a pointer on the device. */
+#define ON_DEVICE(trial, member) ((void *)(uintptr_t)((trial)->address + offsetof(struct memory, member)))
+
+static void write_problem(struct quern_cross_entropy_problem *problem, const struct quern_trial *trial,
+                          const struct quern_kernel *kernel) {
+    const enum quern_cross_entropy_stage stage = kernel->key.cross_entropy.stage;
+    const int64_t stride = 4 * VOCAB / (int64_t)quern_dtype_bytes(dtype_of(kernel));
+    *problem = (struct quern_cross_entropy_problem){
+        .logits = ON_DEVICE(trial, logits), .logits_stride = stride, .grad = ON_DEVICE(trial, grad), .grad_stride = stride,
+        .labels = ON_DEVICE(trial, labels), .ignore_index = IGNORED,
+        .rows = ROWS, .vocab = VOCAB, .padded_vocab = VOCAB, .global_vocab = VOCAB,
+        .grad_scale = 1, .reduction = QUERN_REDUCTION_MEAN,
+        .row_loss = ON_DEVICE(trial, row_loss), .lse = ON_DEVICE(trial, lse), .log_prob = ON_DEVICE(trial, log_prob),
+        .stats = stage == QUERN_STAGE_ROWS ? NULL : ON_DEVICE(trial, stats),
+        .parts = ON_DEVICE(trial, parts), .part_count = 1, .is_final = 1,
+        .loss = ON_DEVICE(trial, loss), .divisor = ON_DEVICE(trial, divisor),
+        .report = stage == QUERN_STAGE_LABELS ? ON_DEVICE(trial, report) : NULL,
+    };
+}
+
+/* A block for each row, or one for all.  Blocks that take rows in turns are fewer, so that one of them has two. */
+static unsigned blocks_of(const struct quern_kernel *kernel) {
+    if (kernel->cuda.elements) return ROWS - 1;
+    return kernel->key.cross_entropy.stage <= QUERN_STAGE_GRADIENT ? ROWS : 1;
+}
+
+static void ask(const struct quern_kernel *kernel, struct quern_trial *trial) {
+    write_inputs((struct memory *)(void *)trial->memory, kernel);
+    write_problem(trial->parameters, trial, kernel);
+    trial->arguments[0] = trial->parameters;
+    trial->blocks = blocks_of(kernel);
+    trial->shared_bytes = (unsigned)(kernel->cuda.elements ? quern_cross_entropy_share_bytes(kernel, VOCAB, 1)
+                                                           : quern_cross_entropy_shared_bytes(kernel, VOCAB, 1));
+}
+
+/* ---- comparing ---- */
+
+/* Results in fp32 err by a few units in the last place. */
+#define FEW_ULPS 0x1p-16
+
+static bool floats_are_wrong(const char *name, const float *got, double (*expected)(int), struct quern_text *why) {
+    const struct quern_answer answer = {name, QUERN_F32, got, NULL, ROWS, FEW_ULPS};
+    double values[ROWS];
+    for (int row = 0; row < ROWS; row++) values[row] = expected(row);
+    return quern_answer_is_wrong(&answer, values, why);
+}
+
+static bool outputs_are_wrong(const struct memory *memory, struct quern_text *why) {
+    return floats_are_wrong("row_loss", memory->row_loss, loss, why) || floats_are_wrong("lse", memory->lse, lse, why) ||
+           floats_are_wrong("log_prob", memory->log_prob, log_prob, why);
+}
+
+/* An element of the gradient is rounded once: by up to 2^-9 of itself to bf16, 2^-12 to f16. */
+static bool gradient_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    const double tolerance = dtype == QUERN_F32 ? FEW_ULPS : dtype == QUERN_F16 ? 0x1p-9 : 0x1p-7;
+    for (int row = 0; row < ROWS; row++) {
+        const struct quern_answer answer = {"gradient", dtype, memory->grad[row], NULL, VOCAB, tolerance};
+        double values[VOCAB];
+        for (int column = 0; column < VOCAB; column++) values[column] = gradient(row, column);
+        if (quern_answer_is_wrong(&answer, values, why)) return true;
+    }
+    return false;
+}
+
+/* The origin is the kernel's choice, so the sums are compared without it.  A skipped row has none. */
+static bool stats_are_wrong(const quern_row_stats *got, struct quern_text *why) {
+    for (int row = 0; row < COUNTED; row++) {
+        const double others = got[row].others * exp(got[row].origin), expected = stats(row).others;
+        if (fabs(others - expected) <= FEW_ULPS * expected && got[row].label_value == stats(row).label_value &&
+            got[row].label_weight == 1 && got[row].has_label == 1)
+            continue;
+        quern_text_add(why, "others %d is %g, expected %g, or the label's value is wrong", row, others, expected);
+        return true;
+    }
+    return false;
+}
+
+static bool counts_are_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
+    const quern_cross_entropy_report *report = &memory->report;
+    if (memory->divisor == COUNTED && report->counted_rows == COUNTED && report->ignored_rows == ROWS - COUNTED &&
+        !report->bad_labels && report->first_bad_row == -1)
+        return false;
+    quern_text_add(why, "counted_rows is %lld, expected %d, or another count is wrong", (long long)report->counted_rows, COUNTED);
+    return true;
+}
+
+static bool mean_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
+    const struct quern_answer answer = {"loss", QUERN_F32, &memory->loss, NULL, 1, FEW_ULPS};
+    const double expected = (loss(0) + loss(1)) / COUNTED;
+    return quern_answer_is_wrong(&answer, &expected, why);
+}
+
+static bool rows_are_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    return outputs_are_wrong(memory, why) || gradient_is_wrong(memory, dtype, why);
+}
+
+static bool parts_are_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
+    return stats_are_wrong(memory->parts, why);
+}
+
+static bool combined_is_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
+    (void)dtype;
+    return stats_are_wrong(memory->stats, why) || outputs_are_wrong(memory, why);
+}
+
+static bool (*const stage_is_wrong[])(const struct memory *memory, quern_dtype dtype, struct quern_text *why) = {
+    [QUERN_STAGE_ROWS] = rows_are_wrong,
+    [QUERN_STAGE_STATS] = parts_are_wrong,
+    [QUERN_STAGE_GRADIENT] = gradient_is_wrong,
+    [QUERN_STAGE_COMBINE] = combined_is_wrong,
+    [QUERN_STAGE_LABELS] = counts_are_wrong,
+    [QUERN_STAGE_REDUCE] = mean_is_wrong,
+};
+
+static bool is_wrong(const struct quern_kernel *kernel, const char *memory, struct quern_text *why) {
+    return stage_is_wrong[kernel->key.cross_entropy.stage]((const struct memory *)(const void *)memory, dtype_of(kernel), why);
+}
+
+const struct quern_known_answers quern_cross_entropy_answers = {
+    .memory_bytes = sizeof(struct memory), .parameter_bytes = sizeof(struct quern_cross_entropy_problem), .ask = ask,
+    .is_wrong = is_wrong};
