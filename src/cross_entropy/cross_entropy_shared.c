@@ -1,7 +1,6 @@
 /* How much shared memory a block needs for a row or its share.  Called when a kernel is selected, launched or asked. */
 #include "cross_entropy/cross_entropy_shared.h"
 
-
 #include "os/integers.h"
 
 int64_t quern_cross_entropy_shared_bytes(const struct quern_kernel *kernel, int64_t columns, int64_t parts) {
