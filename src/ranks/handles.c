@@ -37,7 +37,7 @@ quern_group *quern_drop_handle(void) {
 quern_status quern_fail_no_group(const quern_group *group) {
     if (!group) return quern_fail(NULL, QUERN_NULL_POINTER, "group is NULL");
     const struct quern_membership *member = __atomic_load_n(&group->member, __ATOMIC_ACQUIRE);
-    if (member && member->roster->is_inherited)
+    if (member)
         return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "the group's handle was created in process %d, whose child this process is",
                           member->roster->self.pid);
     return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "the group's handle was destroyed before");
@@ -68,8 +68,11 @@ void quern_end_visit(const quern_group *group) {
 }
 
 struct quern_membership *quern_take_member(quern_group *group) {
-    if (!quern_begin_visit(group)) return NULL;
+    const struct quern_membership *visited = quern_begin_visit(group);
+    if (!visited) return NULL;
+    const bool is_own = quern_is_own_roster(visited->roster);
     quern_end_visit(group);
+    if (!is_own) return NULL;
     struct quern_membership *member = __atomic_exchange_n(&group->member, NULL, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();
     return member;

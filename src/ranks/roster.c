@@ -97,6 +97,10 @@ void quern_release_roster(struct quern_roster *roster) {
     unlock_rosters();
 }
 
+bool quern_is_own_roster(const struct quern_roster *roster) {
+    return !roster->is_inherited && roster->self.pid == (int32_t)getpid();
+}
+
 /* ---- locks ---- */
 
 static struct flock lock_of(int rank, short type) {

@@ -68,6 +68,9 @@ quern_status quern_enter_roster(struct quern_roster *roster, int rank, int ranks
  */
 void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch);
 
+/* Whether this process is the one whose ranks the roster has, asked of the system: a child may have been forked without handlers. */
+bool quern_is_own_roster(const struct quern_roster *roster);
+
 /* Releases the lock of a rank that leaves. */
 void quern_leave_roster(const struct quern_roster *roster, int rank);
 

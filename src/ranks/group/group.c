@@ -155,7 +155,8 @@ static void leave(struct quern_membership *member) {
 static void end_forgotten(void) {
     for (quern_group *group; (group = quern_drop_handle());) {
         struct quern_membership *member = group->member;
-        if (member && (member->transport != &quern_host_transport || member->roster->is_inherited)) continue;
+        if (member && (member->transport != &quern_host_transport || !quern_is_own_roster(member->roster)))
+            continue;
         if (member) {
             member->transport->detach(member);
             leave(member);
