@@ -49,6 +49,14 @@ static struct quern_membership *own_member(const quern_group *group) {
     return member && !member->roster->is_inherited ? member : NULL;
 }
 
+quern_status quern_check_creator(const quern_group *group) {
+    const struct quern_membership *member = quern_begin_visit(group);
+    if (!member) return __atomic_load_n(&group->member, __ATOMIC_ACQUIRE) ? quern_fail_no_group(group) : QUERN_OK;
+    const bool is_own = quern_is_own_roster(member->roster);
+    quern_end_visit(group);
+    return is_own ? QUERN_OK : quern_fail_no_group(group);
+}
+
 quern_status quern_member_of(const quern_group *group, struct quern_membership **member) {
     *member = own_member(group);
     return *member ? QUERN_OK : quern_fail_no_group(group);

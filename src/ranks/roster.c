@@ -24,10 +24,15 @@ static struct {
 static void lock_rosters(void) { pthread_mutex_lock(&rosters.lock); }
 static void unlock_rosters(void) { pthread_mutex_unlock(&rosters.lock); }
 
-/* A forked child has copies of the descriptors, with which it would keep the locks of ranks that are its parent. */
+/*
+ * A forked child has copies of the descriptors and mappings, with which it would keep the locks of ranks that are its parent.  Memory
+ * of its own takes the place of the mapping.
+ */
 static void disown_rosters(void) {
     for (struct quern_roster *roster = rosters.first; roster; roster = roster->next) {
-        if (!roster->is_inherited) close(roster->descriptor);
+        if (roster->is_inherited) continue;
+        mmap(roster->segment, roster->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        close(roster->descriptor);
         roster->is_inherited = true;
     }
     unlock_rosters();
