@@ -1,10 +1,11 @@
 /* Sizes files of shared memory.  Called by the rendezvous and by symmetric memory. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "os/file_size.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_allowed(int64_t bytes) {
@@ -23,4 +24,14 @@ bool quern_reserve_file_size(int descriptor, int64_t bytes) {
     do errno = posix_fallocate(descriptor, 0, (off_t)bytes);
     while (errno == EINTR);
     return errno == 0;
+}
+
+enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+
+bool quern_seal_file_size(int descriptor) { return fcntl(descriptor, F_ADD_SEALS, SEALS | F_SEAL_SEAL) == 0; }
+
+bool quern_file_keeps_size(int descriptor, int64_t bytes) {
+    struct stat file;
+    const int seals = fcntl(descriptor, F_GET_SEALS);
+    return seals >= 0 && (seals & SEALS) == SEALS && fstat(descriptor, &file) == 0 && file.st_size == bytes;
 }

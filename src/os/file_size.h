@@ -9,4 +9,10 @@
 bool quern_set_file_size(int descriptor, int64_t bytes);      /* reserves no memory */
 bool quern_reserve_file_size(int descriptor, int64_t bytes);  /* reserves the memory, so that no later write runs out of it */
 
+/* Seals a memfd, so that no process can change its size: a smaller file is a signal for all that have it mapped. */
+bool quern_seal_file_size(int descriptor);
+
+/* Whether a file of another process has this size for ever. */
+bool quern_file_keeps_size(int descriptor, int64_t bytes);
+
 #endif

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks/descriptors.h"
 #include "runtime/status.h"
 
 /* ---- the segment, registered with the driver once per process ---- */
@@ -43,7 +42,7 @@ static CUresult register_new_segment(const struct quern_cuda *cuda, const struct
         struct quern_cuda_visit visit;
         error = quern_cuda_begin_visit(&visit, fresh->context);
         if (error == CUDA_SUCCESS)
-            error = cuda->host_register(member->segment, member->segment->bytes,
+            error = cuda->host_register(member->segment, member->roster->bytes,
                                         CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
         quern_cuda_end_visit(&visit);
         if (error != CUDA_SUCCESS) cuda->context_release(fresh->device);
@@ -84,8 +83,8 @@ static void unregister_segment(const struct quern_cuda *cuda, struct quern_segme
 
 /* ---- what the device must support ---- */
 
-bool quern_cuda_same_gpu(const struct quern_segment *segment, int a, int b) {
-    return memcmp(segment->rank[a].device_uuid, segment->rank[b].device_uuid, sizeof segment->rank[a].device_uuid) == 0;
+bool quern_cuda_same_gpu(const struct quern_roster *roster, int a, int b) {
+    return memcmp(roster->peer[a].device_uuid, roster->peer[b].device_uuid, sizeof roster->peer[a].device_uuid) == 0;
 }
 
 static quern_status check_attribute(const struct quern_membership *member, const struct quern_cuda *cuda, int attribute,
@@ -99,18 +98,18 @@ static quern_status check_attribute(const struct quern_membership *member, const
 
 /* Checks access between GPUs of one process.  GPUs of other processes are checked when their memory is mapped. */
 static quern_status check_peers(const struct quern_membership *member, const struct quern_cuda *cuda) {
-    const struct quern_segment *segment = member->segment;
+    const struct quern_peer *peers = member->roster->peer;
     for (int peer = 0; peer < member->ranks; peer++) {
         CUdevice device;
         int can = 0;
-        if (!quern_are_neighbours(segment, peer, member->rank)) continue;
-        CUresult error = cuda->device_get(&device, segment->rank[peer].device_ordinal);
+        if (!peers[peer].is_here) continue;
+        CUresult error = cuda->device_get(&device, peers[peer].device_ordinal);
         if (error == CUDA_SUCCESS && device == member->device->cuda_device) continue;
         if (error == CUDA_SUCCESS) error = cuda->can_access_peer(&can, member->device->cuda_device, device);
         if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuDeviceCanAccessPeer");
         if (!can)
             return quern_fail(member->device, QUERN_NOT_SUPPORTED, "%s cannot reach the memory of cuda:%d: there is no peer access "
-                              "between them", member->device->label, segment->rank[peer].device_ordinal);
+                              "between them", member->device->label, peers[peer].device_ordinal);
     }
     return QUERN_OK;
 }
@@ -129,7 +128,7 @@ static quern_status check_device(const struct quern_membership *member, const st
 static int count_on_gpu(const struct quern_membership *member) {
     int count = 0;
     for (int rank = 0; rank < member->ranks; rank++)
-        count += quern_cuda_same_gpu(member->segment, rank, member->rank);
+        count += quern_cuda_same_gpu(member->roster, rank, member->rank);
     return count;
 }
 

@@ -47,7 +47,7 @@ void quern_cuda_settle_rank(struct quern_cuda_rank *rank, const struct quern_mem
 void quern_cuda_free_rank(struct quern_membership *member);
 
 /* Whether two ranks of a group use the same GPU. */
-bool quern_cuda_same_gpu(const struct quern_segment *segment, int a, int b);
+bool quern_cuda_same_gpu(const struct quern_roster *roster, int a, int b);
 
 /* Whether CUDA_LAUNCH_BLOCKING is set: then a launch waits for its kernel, which may wait for a later launch of the same thread. */
 bool quern_cuda_launches_block(void);

@@ -2,6 +2,7 @@
 #include "ranks/describe.h"
 
 #include "os/clock.h"
+#include "runtime/status.h"
 
 static const char *const collective_names[QUERN_COLLECTIVES] = {
     [QUERN_IDLE] = "no call",
@@ -28,9 +29,9 @@ void quern_describe_tag(struct quern_text *text, uint32_t tag) {
 
 /* ---- ranks ---- */
 
-void quern_describe_rank(struct quern_text *text, const struct quern_segment *segment, int rank) {
+void quern_describe_rank(struct quern_text *text, const struct quern_membership *member, int rank) {
     static const char *const states[] = {"absent", "joining", "joined", "left"};
-    const struct quern_segment_rank *place = &segment->rank[rank];
+    const struct quern_segment_rank *place = &member->segment->rank[rank];
     uint32_t state = __atomic_load_n(&place->state, __ATOMIC_ACQUIRE);
     quern_text_add(text, "rank %d: ", rank);
     if (state != QUERN_RANK_JOINED) {
@@ -39,13 +40,13 @@ void quern_describe_rank(struct quern_text *text, const struct quern_segment *se
     }
     quern_text_add(text, "process %d, %s:%d, ", place->process.pid, place->device_kind == QUERN_CPU ? "cpu" : "cuda",
                    place->device_ordinal);
-    bool ended = quern_process_has_ended(place->process);
+    bool ended = !quern_rank_lives(member->roster, rank);
     bool waits = !ended && __atomic_load_n(&place->asleep_in_meeting, __ATOMIC_RELAXED);
     quern_text_add(text, "%s", ended ? "has ended; was last in " : waits ? "waits in " : "last in ");
     quern_describe_tag(text, __atomic_load_n(&place->tag, __ATOMIC_RELAXED));
-    quern_text_add(text, ", epoch %u", segment->first_epoch + __atomic_load_n(&place->meetings, __ATOMIC_RELAXED));
+    quern_text_add(text, ", epoch %u", member->first_epoch + __atomic_load_n(&place->meetings, __ATOMIC_RELAXED));
     if (waits)
-        quern_text_add(text, ", for %g s", (double)(quern_now() - __atomic_load_n(&place->since, __ATOMIC_RELAXED)) * 1e-9);
+        quern_text_add(text, ", for %g s", ((double)quern_now() - (double)__atomic_load_n(&place->since, __ATOMIC_RELAXED)) * 1e-9);
     if (__atomic_load_n(&place->error.kind, __ATOMIC_ACQUIRE) != QUERN_NO_KERNEL_ERROR)
         quern_text_add(text, "; its GPU gave up");
 }
@@ -61,13 +62,27 @@ void quern_list_missing(struct quern_missing_list *list, int rank, uint32_t last
         return;
     }
     quern_text_add(list->text, "rank %d (process %d, last epoch %u, expected %u, last in ", rank,
-                   list->segment->rank[rank].process.pid, last_epoch, expected_epoch);
+                   list->roster->peer[rank].process.pid, last_epoch, expected_epoch);
     quern_describe_tag(list->text, last_tag);
     quern_text_add(list->text, ")");
 }
 
 void quern_end_missing(const struct quern_missing_list *list) {
     if (list->count > LISTED) quern_text_add(list->text, " and %d more", list->count - LISTED);
+}
+
+/* ---- what other ranks have written ---- */
+
+void quern_copy_text(char *to, const char *from, size_t bytes) {
+    size_t length = 0;
+    for (char next; length + 1 < bytes && (next = __atomic_load_n(&from[length], __ATOMIC_RELAXED)); length++)
+        to[length] = (unsigned char)next < ' ' || next == 127 ? '?' : next;
+    to[length] = 0;
+}
+
+quern_status quern_told_status(uint32_t number) {
+    const quern_status status = (quern_status)number;
+    return status != QUERN_OK && quern_is_status(status) ? status : QUERN_PEER_MISMATCH;
 }
 
 /* ---- slices ---- */

@@ -4,18 +4,24 @@
 
 #include "os/text.h"
 #include "quern.h"
-#include "ranks/segment.h"
+#include "ranks/membership.h"
 
 /* Appends the call that a tag names: "quern_barrier", "quern_ragged_all_to_all (entry)". */
 void quern_describe_tag(struct quern_text *text, uint32_t tag);
 
 /* Appends one line of quern_group_report, without its end. */
-void quern_describe_rank(struct quern_text *text, const struct quern_segment *segment, int rank);
+void quern_describe_rank(struct quern_text *text, const struct quern_membership *member, int rank);
+
+/* Copies text from shared memory: at most `bytes` - 1 characters, on one line, with an end. */
+void quern_copy_text(char *to, const char *from, size_t bytes);
+
+/* The status that another rank has written; QUERN_PEER_MISMATCH for a number that is none, or QUERN_OK. */
+quern_status quern_told_status(uint32_t number);
 
 /* A list of missing ranks: the first eight, then the number of the others. */
 struct quern_missing_list {
     struct quern_text *text;
-    const struct quern_segment *segment;
+    const struct quern_roster *roster;
     int count;
 };
 

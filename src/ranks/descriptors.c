@@ -14,7 +14,7 @@
 
 /* The data of a message that carries descriptors. */
 struct message {
-    uint64_t call;
+    uint64_t call, digest;
     int32_t from;
     int32_t count;
     int32_t tags[QUERN_DESCRIPTOR_TAGS];
@@ -26,6 +26,9 @@ union control {
     char bytes[CMSG_SPACE(QUERN_DESCRIPTOR_TAGS * sizeof(int))];
 };
 
+/* The descriptors that it has room for, which the system fills: its size is rounded up. */
+enum { ROOM = (sizeof(union control) - CMSG_LEN(0)) / sizeof(int) };
+
 static quern_status fail_system(const struct quern_membership *member, const char *what) {
     return quern_fail(member->device, QUERN_SYSTEM_ERROR, "%s: %s", what, strerror(errno));
 }
@@ -35,24 +38,14 @@ void quern_close_descriptor(int *descriptor) {
     *descriptor = -1;
 }
 
-bool quern_are_neighbours(const struct quern_segment *segment, int a, int b) {
-    return quern_same_process(segment->rank[a].process, segment->rank[b].process);
-}
-
-int quern_process_leader(const struct quern_segment *segment, int rank) {
-    int leader = 0;
-    while (!quern_are_neighbours(segment, leader, rank)) leader++;
-    return leader;
-}
-
 /* An abstract name, which needs no file and disappears with its socket. */
-static struct sockaddr_un name_of(const struct quern_segment *segment, uint64_t call, int rank, socklen_t *bytes) {
+static struct sockaddr_un name_of(const struct quern_roster *roster, uint64_t call, int rank, socklen_t *bytes) {
     static const char digits[] = "0123456789abcdef";
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    char id[2 * sizeof segment->id + 1] = "";
-    for (size_t i = 0; i < sizeof segment->id; i++) {
-        id[2 * i] = digits[segment->id[i] >> 4];
-        id[2 * i + 1] = digits[segment->id[i] & 15];
+    char id[2 * sizeof roster->id + 1] = "";
+    for (size_t i = 0; i < sizeof roster->id; i++) {
+        id[2 * i] = digits[roster->id[i] >> 4];
+        id[2 * i + 1] = digits[roster->id[i] & 15];
     }
     struct quern_text text = quern_text_begin(name.sun_path + 1, sizeof name.sun_path - 1);
     quern_text_add(&text, "quern.%s.%d.%llu", id, rank, (unsigned long long)call);
@@ -69,7 +62,7 @@ static bool is_of_this_user(int connection) {
 
 quern_status quern_descriptors_listen(const struct quern_membership *member, uint64_t call, int *listener) {
     socklen_t bytes;
-    struct sockaddr_un name = name_of(member->segment, call, member->rank, &bytes);
+    struct sockaddr_un name = name_of(member->roster, call, member->rank, &bytes);
     *listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*listener >= 0 && bind(*listener, (struct sockaddr *)&name, bytes) == 0 && listen(*listener, QUERN_RANK_LIMIT) == 0)
         return QUERN_OK;
@@ -96,11 +89,10 @@ static bool send_message(int connection, struct message *message, const struct q
     return sendmsg(connection, &packet, MSG_NOSIGNAL) == (ssize_t)sizeof *message;
 }
 
-static quern_status send_to(const struct quern_membership *member, uint64_t call, int rank, const struct quern_descriptor *list,
-                            int count) {
+static quern_status send_to(const struct quern_membership *member, struct message message, int rank,
+                            const struct quern_descriptor *list) {
     socklen_t bytes;
-    struct sockaddr_un name = name_of(member->segment, call, rank, &bytes);
-    struct message message = {.call = call, .from = member->rank, .count = count};
+    struct sockaddr_un name = name_of(member->roster, message.call, rank, &bytes);
     int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     quern_status status = QUERN_OK;
     if (connection < 0)
@@ -117,25 +109,26 @@ static quern_status send_to(const struct quern_membership *member, uint64_t call
     return status;
 }
 
-/* Whether an unreachable peer has ended.  Its sockets close a moment before its process ends. */
-static bool is_gone(struct quern_process process) {
-    bool gone = quern_process_has_ended(process);
+/* Whether an unreachable peer has ended.  Its sockets may close a moment before its lock. */
+static bool is_gone(const struct quern_membership *member, int rank) {
+    bool gone = !quern_rank_lives(member->roster, rank);
     for (int attempt = 0; attempt < 20 && !gone; attempt++) {
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-        gone = quern_process_has_ended(process);
+        gone = !quern_rank_lives(member->roster, rank);
     }
     return gone;
 }
 
-quern_status quern_descriptors_send(const struct quern_membership *member, uint64_t call, const struct quern_descriptor *list,
-                                    int count) {
-    const struct quern_segment *segment = member->segment;
+quern_status quern_descriptors_send(const struct quern_membership *member, uint64_t call, uint64_t digest,
+                                    const struct quern_descriptor *list, int count) {
+    const struct quern_peer *peers = member->roster->peer;
+    const struct message message = {.call = call, .digest = digest, .from = member->rank, .count = count};
     for (int rank = 0; rank < member->ranks; rank++) {
-        if (quern_process_leader(segment, rank) != rank || quern_are_neighbours(segment, rank, member->rank)) continue;
-        quern_status status = send_to(member, call, rank, list, count);
-        if (status != QUERN_OK && is_gone(segment->rank[rank].process))
+        if (peers[rank].leader != rank || peers[rank].is_here) continue;
+        quern_status status = send_to(member, message, rank, list);
+        if (status != QUERN_OK && is_gone(member, rank))
             status = quern_poison(member, QUERN_PEER_LOST, "rank %d (process %d) has ended; rank %d had a descriptor for it", rank,
-                                  segment->rank[rank].process.pid, member->rank);
+                                  peers[rank].process.pid, member->rank);
         if (status != QUERN_OK) return status;
     }
     return QUERN_OK;
@@ -144,7 +137,7 @@ quern_status quern_descriptors_send(const struct quern_membership *member, uint6
 /* ---- receiving ---- */
 
 /* Reads a message and its descriptors.  The caller owns the descriptors even if the message is malformed. */
-static bool read_message(int connection, struct message *message, int descriptors[QUERN_DESCRIPTOR_TAGS], int *count, bool *cut) {
+static bool read_message(int connection, struct message *message, int descriptors[ROOM], int *count, bool *cut) {
     union control control;
     struct iovec data = {message, sizeof *message};
     struct msghdr packet = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
@@ -158,7 +151,7 @@ static bool read_message(int connection, struct message *message, int descriptor
         *count = (int)(bytes / sizeof *descriptors);
     }
     *cut = packet.msg_flags & MSG_CTRUNC;
-    return length == (ssize_t)sizeof *message && message->count == *count;
+    return length == (ssize_t)sizeof *message && message->count == *count && *count <= QUERN_DESCRIPTOR_TAGS;
 }
 
 /* Stores the descriptors in the table and closes those that have no place there. */
@@ -173,7 +166,7 @@ static void file_descriptors(const struct message *message, bool sound, int *des
     }
 }
 
-quern_status quern_descriptors_receive(const struct quern_membership *member, uint64_t call, int listener,
+quern_status quern_descriptors_receive(const struct quern_membership *member, uint64_t call, uint64_t digest, int listener,
                                        int table[QUERN_DESCRIPTOR_TAGS]) {
     bool any_cut = false;
     for (;;) {
@@ -182,11 +175,12 @@ quern_status quern_descriptors_receive(const struct quern_membership *member, ui
         if (connection < 0 && errno != EAGAIN) return fail_system(member, "receiving descriptors");
         if (connection < 0) break;
         struct message message;
-        int descriptors[QUERN_DESCRIPTOR_TAGS], count = 0;
+        int descriptors[ROOM], count = 0;
         bool cut = false;
         if (is_of_this_user(connection)) {
             bool sound = read_message(connection, &message, descriptors, &count, &cut);
-            file_descriptors(&message, sound && message.call == call, descriptors, count, table);
+            sound = sound && message.call == call && message.digest == digest;
+            file_descriptors(&message, sound, descriptors, count, table);
         }
         any_cut |= cut;
         close(connection);

@@ -18,20 +18,21 @@ struct quern_descriptor {
     int descriptor;
 };
 
-/* The lowest rank in the process of `rank`.  It passes descriptors for all ranks of the process. */
-int quern_process_leader(const struct quern_segment *segment, int rank);
-
-bool quern_are_neighbours(const struct quern_segment *segment, int a, int b);  /* in one process */
-
-/* Begins to listen as this rank.  `call` is the same number on every rank, used once in the group. */
+/*
+ * Begins to listen as this rank.  The lowest rank of a process passes descriptors for all ranks of the process.  `call` is the same
+ * number on every rank, used once in the group.
+ */
 quern_status quern_descriptors_listen(const struct quern_membership *member, uint64_t call, int *listener);
 
-/* Sends copies of descriptors to every other process of the group.  All of them listen already. */
-quern_status quern_descriptors_send(const struct quern_membership *member, uint64_t call, const struct quern_descriptor *list,
-                                    int count);
+/*
+ * Sends copies of descriptors to every other process of the group.  All of them listen already.  The digest is of what the descriptors
+ * are for: a receiver with another one takes none, since one of the two has read what no rank has written.
+ */
+quern_status quern_descriptors_send(const struct quern_membership *member, uint64_t call, uint64_t digest,
+                                    const struct quern_descriptor *list, int count);
 
 /* Receives all descriptors into table[tag], where each was -1 before.  The caller closes them. */
-quern_status quern_descriptors_receive(const struct quern_membership *member, uint64_t call, int listener,
+quern_status quern_descriptors_receive(const struct quern_membership *member, uint64_t call, uint64_t digest, int listener,
                                        int table[QUERN_DESCRIPTOR_TAGS]);
 
 /* Closes a descriptor unless it is -1, and sets it to -1. */

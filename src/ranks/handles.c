@@ -36,11 +36,29 @@ quern_group *quern_drop_handle(void) {
 
 quern_status quern_fail_no_group(const quern_group *group) {
     if (!group) return quern_fail(NULL, QUERN_NULL_POINTER, "group is NULL");
+    const struct quern_membership *member = __atomic_load_n(&group->member, __ATOMIC_ACQUIRE);
+    if (member)
+        return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "the group's handle was created in process %d, whose child this process is",
+                          member->roster->self.pid);
     return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "the group's handle was destroyed before");
 }
 
+/* In a forked child the rank is its parent. */
+static struct quern_membership *own_member(const quern_group *group) {
+    struct quern_membership *member = group ? __atomic_load_n(&group->member, __ATOMIC_SEQ_CST) : NULL;
+    return member && !member->roster->is_inherited ? member : NULL;
+}
+
+quern_status quern_check_creator(const quern_group *group) {
+    const struct quern_membership *member = quern_begin_visit(group);
+    if (!member) return __atomic_load_n(&group->member, __ATOMIC_ACQUIRE) ? quern_fail_no_group(group) : QUERN_OK;
+    const bool is_own = quern_is_own_roster(member->roster);
+    quern_end_visit(group);
+    return is_own ? QUERN_OK : quern_fail_no_group(group);
+}
+
 quern_status quern_member_of(const quern_group *group, struct quern_membership **member) {
-    *member = group ? __atomic_load_n(&group->member, __ATOMIC_ACQUIRE) : NULL;
+    *member = own_member(group);
     return *member ? QUERN_OK : quern_fail_no_group(group);
 }
 
@@ -48,7 +66,7 @@ struct quern_membership *quern_begin_visit(const quern_group *group) {
     struct quern_group *handle = (struct quern_group *)group;
     if (!handle) return NULL;
     __atomic_add_fetch(&handle->visitors, 1, __ATOMIC_SEQ_CST);
-    struct quern_membership *member = __atomic_load_n(&handle->member, __ATOMIC_SEQ_CST);
+    struct quern_membership *member = own_member(handle);
     if (!member) __atomic_sub_fetch(&handle->visitors, 1, __ATOMIC_SEQ_CST);
     return member;
 }
@@ -58,6 +76,11 @@ void quern_end_visit(const quern_group *group) {
 }
 
 struct quern_membership *quern_take_member(quern_group *group) {
+    const struct quern_membership *visited = quern_begin_visit(group);
+    if (!visited) return NULL;
+    const bool is_own = quern_is_own_roster(visited->roster);
+    quern_end_visit(group);
+    if (!is_own) return NULL;
     struct quern_membership *member = __atomic_exchange_n(&group->member, NULL, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();
     return member;

@@ -20,8 +20,11 @@ struct quern_membership *quern_take_member(quern_group *group);
 struct quern_membership *quern_begin_visit(const quern_group *group);
 void quern_end_visit(const quern_group *group);
 
-/* Fails because a handle is NULL or was destroyed. */
+/* Fails because a handle is NULL, was destroyed, or is a forked child's copy. */
 quern_status quern_fail_no_group(const quern_group *group);
+
+/* Fails if a handle is a forked child's copy. */
+quern_status quern_check_creator(const quern_group *group);
 
 /* The membership behind a handle.  Fails for NULL and for a destroyed handle. */
 quern_status quern_member_of(const quern_group *group, struct quern_membership **member);

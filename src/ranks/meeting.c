@@ -54,7 +54,7 @@ void quern_announce(struct quern_membership *member, const struct quern_meeting 
     for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer)) {
         if (!quern_set_has(meeting->set, peer)) continue;
         uint32_t epoch = ++member->count[peer];
-        __atomic_store_n(&quern_segment_pad(segment, peer)[member->rank], quern_make_signal(epoch, tag), __ATOMIC_RELEASE);
+        __atomic_store_n(member->to[peer], quern_make_signal(epoch, tag), __ATOMIC_RELEASE);
     }
     QUERN_POINT(MEET_SIGNALLED);
     /* All signals are written before the first wake-up: a woken rank may take this core and enter the next meeting. */
@@ -67,7 +67,6 @@ void quern_announce(struct quern_membership *member, const struct quern_meeting 
 struct wait {
     struct quern_membership *member;
     const struct quern_meeting *meeting;
-    quern_signal *pad;
     uint32_t tag;
     int next;           /* all members below this rank have arrived */
     int other_call;     /* a rank that arrived with another tag; -1: none */
@@ -76,7 +75,7 @@ struct wait {
 };
 
 static bool has_come(const struct wait *wait, int rank) {
-    quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_ACQUIRE);
+    quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_ACQUIRE);
     return quern_epoch_reached(quern_signal_epoch(signal), wait->member->count[rank]);
 }
 
@@ -86,7 +85,7 @@ static bool is_awaited(const struct wait *wait, int rank) {
 
 /* A rank at exactly this epoch must be in the same call.  A rank that is further has completed this meeting. */
 static void compare_tags(struct wait *wait, int rank) {
-    quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);
+    quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_RELAXED);
     if (quern_signal_epoch(signal) == wait->member->count[rank] && quern_signal_tag(signal) != wait->tag)
         wait->other_call = rank;
 }
@@ -115,7 +114,7 @@ static quern_status report_other_call(const struct wait *wait) {
     struct quern_text text = quern_text_begin(here, sizeof here);
     quern_describe_tag(&text, wait->tag);
     text = quern_text_begin(there, sizeof there);
-    quern_describe_tag(&text, quern_signal_tag(__atomic_load_n(&wait->pad[wait->other_call], __ATOMIC_RELAXED)));
+    quern_describe_tag(&text, quern_signal_tag(__atomic_load_n(wait->member->from[wait->other_call], __ATOMIC_RELAXED)));
     return quern_poison(wait->member, QUERN_PEER_MISMATCH,
                         "rank %d is in %s while rank %d is in %s%s: the ranks must make the same calls in the same order, with the "
                         "same members", wait->member->rank, here, wait->other_call, there,
@@ -125,10 +124,10 @@ static quern_status report_other_call(const struct wait *wait) {
 /* Appends the missing ranks and their last signals. */
 static void list_missing(const struct wait *wait, struct quern_text *text) {
     const struct quern_membership *member = wait->member;
-    struct quern_missing_list list = {text, member->segment, 0};
+    struct quern_missing_list list = {text, member->roster, 0};
     for (int rank = 0; rank < member->ranks; rank++) {
         if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
-        const quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);
+        const quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_RELAXED);
         quern_list_missing(&list, rank, quern_signal_epoch(signal), member->count[rank],
                            __atomic_load_n(&member->segment->rank[rank].tag, __ATOMIC_RELAXED));
     }
@@ -149,8 +148,8 @@ static quern_status expire(const struct wait *wait, int64_t now) {
 }
 
 /*
- * A missing rank that will never arrive; -1: none is known.  Checking a process takes more than ten microseconds, and every waiting
- * rank checks every missing one, so each call checks a few of them in turn.
+ * A missing rank that will never arrive; -1: none is known.  Every waiting rank checks every missing one, so each call checks a few
+ * of them in turn.
  */
 static int find_lost(struct wait *wait, bool *left) {
     enum { LOOKS = 8 };
@@ -160,9 +159,9 @@ static int find_lost(struct wait *wait, bool *left) {
         if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
         looks++;
         QUERN_POINT(MEET_CHECKING);
+        bool lives = quern_rank_lives(wait->member->roster, rank);  /* first: a rank that leaves says so before it lets its lock go */
         *left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
-        bool here = quern_same_process(ranks[rank].process, ranks[wait->member->rank].process);
-        bool gone = *left || (!here && quern_process_has_ended(ranks[rank].process));
+        bool gone = *left || !lives;
         if (gone && !has_come(wait, rank)) return rank;  /* checked last: it may have arrived before it ended */
     }
     return -1;
@@ -177,7 +176,7 @@ static quern_status check_lost(struct wait *wait) {
     struct quern_text text = quern_text_begin(where, sizeof where);
     quern_describe_tag(&text, wait->tag);
     return quern_poison(wait->member, QUERN_PEER_LOST, "%s: rank %d (process %d) %s; rank %d waited for it", where, rank,
-                        wait->member->segment->rank[rank].process.pid, left ? "has destroyed its group" : "has ended",
+                        wait->member->roster->peer[rank].process.pid, left ? "has destroyed its group" : "has ended",
                         wait->member->rank);
 }
 
@@ -227,8 +226,7 @@ static bool come_while_looking(struct wait *wait) {
 }
 
 quern_status quern_await(struct quern_membership *member, const struct quern_meeting *meeting) {
-    struct wait wait = {.member = member, .meeting = meeting, .pad = quern_segment_pad(member->segment, member->rank),
-                        .tag = tag_of(member, meeting), .other_call = -1};
+    struct wait wait = {.member = member, .meeting = meeting, .tag = tag_of(member, meeting), .other_call = -1};
     QUERN_POINT(MEET_ANNOUNCED);
     quern_status status = come_while_looking(&wait) ? QUERN_OK : sleep_until_all_have_come(&wait);
     if (status == QUERN_OK) QUERN_POINT(MEET_COMPLETE);
@@ -245,23 +243,33 @@ quern_status quern_meet(struct quern_membership *member, const struct quern_meet
 /*
  * One round: every rank writes its piece into its mailbox, all meet, every rank reads all mailboxes.  The two halves of a mailbox
  * alternate.  A rank writes a half again only after the next meeting, and every rank enters that meeting after reading this half.
+ * Ranks of one process read the mailboxes in its own memory.
  */
+static void write_piece(struct quern_membership *member, const void *piece, size_t bytes) {
+    const uint32_t half = member->exchanges++;
+    if (!bytes) return;
+    memcpy(quern_own_mailbox(member->roster, member->rank, half), piece, bytes);
+    if (!member->one_process) memcpy(quern_shared_mailbox(member->roster, member->rank, half), piece, bytes);
+}
+
+static void read_piece(const struct quern_membership *member, int rank, void *piece, size_t bytes) {
+    const bool here = member->roster->peer[rank].is_here;
+    if (bytes) memcpy(piece, (here ? quern_own_mailbox : quern_shared_mailbox)(member->roster, rank, member->exchanges - 1), bytes);
+}
+
 static quern_status exchange_piece(struct quern_membership *const *members, int count, const struct quern_meeting *meeting,
                                    const void *const *payloads, size_t offset, size_t bytes, size_t stride, char *all) {
-    struct quern_segment *segment = members[0]->segment;
-    for (int i = 0; i < count; i++) {
-        unsigned char *half = segment->rank[members[i]->rank].mailbox[members[i]->exchanges++ % 2];
-        if (bytes) memcpy(half, (const char *)payloads[i] + offset, bytes);
-    }
+    for (int i = 0; i < count; i++) write_piece(members[i], bytes ? (const char *)payloads[i] + offset : NULL, bytes);
     QUERN_POINT(EXCHANGE_WRITTEN);
     for (int i = 0; i < count; i++) quern_announce(members[i], meeting);
     quern_status status = QUERN_OK;
     for (int i = 0; i < count && status == QUERN_OK; i++) status = quern_await(members[i], meeting);
-    if (status == QUERN_OK) QUERN_POINT(EXCHANGE_MET);
-    for (int rank = 0; bytes && rank < members[0]->ranks && status == QUERN_OK; rank++)
-        memcpy(all + (size_t)rank * stride + offset, segment->rank[rank].mailbox[(members[0]->exchanges - 1) % 2], bytes);
-    if (status == QUERN_OK) QUERN_POINT(EXCHANGE_READ);
-    return status;
+    if (status != QUERN_OK) return status;
+    QUERN_POINT(EXCHANGE_MET);
+    for (int rank = 0; bytes && rank < members[0]->ranks; rank++)
+        read_piece(members[0], rank, all + (size_t)rank * stride + offset, bytes);
+    QUERN_POINT(EXCHANGE_READ);
+    return QUERN_OK;
 }
 
 quern_status quern_exchange(struct quern_membership *const *members, int count, enum quern_collective operation,

@@ -12,6 +12,7 @@
 #include "kernels/collective.h"
 #include "os/text.h"
 #include "quern.h"
+#include "ranks/roster.h"
 #include "ranks/segment.h"
 #include "runtime/device.h"
 
@@ -36,8 +37,8 @@ struct quern_membership;
 struct quern_transport {
     const char *name;
 
-    /* Whether it serves these ranks, judged by the segment.  If not, the reason is appended to *why. */
-    bool (*serves)(const struct quern_segment *segment, struct quern_text *why);
+    /* Whether it serves these ranks.  If not, the reason is appended to *why. */
+    bool (*serves)(const struct quern_roster *roster, struct quern_text *why);
 
     /* Collective, after all ranks have joined: makes the transport's data of each rank.  On failure nothing is kept. */
     quern_status (*attach)(struct quern_membership *const *members, int count);
@@ -61,8 +62,11 @@ struct quern_membership {
     double timeout;                      /* seconds */
     int share_gpu;
     char label[64];                      /* "group NAME, rank 3": prefix of details */
-    struct quern_segment *segment;       /* shared by all ranks; mapped once per process */
+    uint32_t first_epoch;
+    struct quern_roster *roster;         /* what this process knows of the group */
+    struct quern_segment *segment;       /* the roster's: any process may write there */
     bool one_process;                    /* all ranks are in this process */
+    quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
     struct quern_rank_set everyone;
     uint32_t everyones_digest;           /* quern_members_digest */
     uint32_t count[QUERN_RANK_LIMIT];    /* host meetings with each rank so far */
@@ -71,6 +75,8 @@ struct quern_membership {
     uint32_t splits;                     /* so far */
     uint64_t symmetric_calls;            /* collective calls about symmetric memory so far */
     struct quern_symmetric_ranges *symmetric;  /* the rank's symmetric memory; NULL: none so far */
+    void *lists;                         /* of the last exchange without a plan, for the next one */
+    size_t lists_bytes;
     void *attached;                      /* the transport's data */
 };
 

@@ -2,7 +2,7 @@
  * Poison ends a group.  A rank that finds an error writes the reason into its own part of the segment.  Then it swaps the status
  * and its rank into `poison_by`, unless another rank was first, sets `poison`, and wakes all ranks.  From then on every call on
  * every rank fails with this status and reason.  The reason is complete before the swap, so no rank waits for a writer, and a rank
- * may die at any point.
+ * may die at any point.  A rank without a part of its own has no text: the word says what was wrong.
  *
  * A kernel can neither write text nor swap words in host memory.  It writes an error record and sets `poison`.  The first host call
  * that sees this makes the error record the reason, unless there is one already.
@@ -10,6 +10,8 @@
  * Called by every wait and at the start of every call on a group.  Checked by tests/model/expiry.pml.
  */
 #include "ranks/poison.h"
+
+#include <string.h>
 
 #include "os/futex.h"
 #include "ranks/describe.h"
@@ -19,54 +21,60 @@
 
 /* ---- error records of kernels ---- */
 
-static void describe_missing(struct quern_text *text, const struct quern_segment *segment, const struct quern_kernel_error *error) {
-    struct quern_missing_list list = {text, segment, 0};
-    for (uint32_t rank = 0; rank < segment->ranks; rank++)
+static void describe_missing(struct quern_text *text, const struct quern_roster *roster, const struct quern_kernel_error *error) {
+    struct quern_missing_list list = {text, roster, 0};
+    for (int rank = 0; rank < roster->ranks; rank++)
         if (error->missing[rank / 32] >> rank % 32 & 1)
-            quern_list_missing(&list, (int)rank, quern_signal_epoch(error->seen[rank]), error->expected[rank],
+            quern_list_missing(&list, rank, quern_signal_epoch(error->seen[rank]), error->expected[rank],
                                quern_signal_tag(error->seen[rank]));
     quern_end_missing(&list);
 }
 
-static void describe_error(struct quern_text *text, const struct quern_segment *segment, int rank) {
-    const struct quern_kernel_error *error = &segment->rank[rank].error;
-    quern_describe_tag(text, error->tag);
-    switch (__atomic_load_n(&error->kind, __ATOMIC_ACQUIRE)) {
+static uint32_t error_kind(const struct quern_membership *member, int rank) {
+    return __atomic_load_n(&member->segment->rank[rank].error.kind, __ATOMIC_ACQUIRE);
+}
+
+static void describe_error(struct quern_text *text, const struct quern_membership *member, int rank) {
+    const uint32_t kind = error_kind(member, rank);
+    const struct quern_kernel_error error = member->segment->rank[rank].error;
+    quern_describe_tag(text, error.tag);
+    switch (kind) {
     case QUERN_KERNEL_ERROR_MISMATCH:
         quern_text_add(text, " on the GPU of rank %d met another call of ", rank);
-        describe_missing(text, segment, error);
+        describe_missing(text, member->roster, &error);
         quern_text_add(text, ": the ranks must make the same calls in the same order, with the same members");
         break;
     case QUERN_KERNEL_ERROR_SLICE:
         quern_text_add(text, ": ");
-        quern_describe_slice(text, &error->slice);
+        quern_describe_slice(text, &error.slice);
         break;
     default:
-        quern_text_add(text, ": rank %d waited %g s on its GPU for ", rank, (double)error->waited * 1e-9);
-        describe_missing(text, segment, error);
+        quern_text_add(text, ": rank %d waited %g s on its GPU for ", rank, (double)error.waited * 1e-9);
+        describe_missing(text, member->roster, &error);
     }
 }
 
 /* The first rank whose kernel has written an error record.  At least one has. */
-static int find_error(const struct quern_segment *segment) {
-    uint32_t rank = 0;
-    while (rank + 1 < segment->ranks && __atomic_load_n(&segment->rank[rank].error.kind, __ATOMIC_ACQUIRE) == QUERN_NO_KERNEL_ERROR)
-        rank++;
-    return (int)rank;
+static int find_error(const struct quern_membership *member) {
+    int rank = 0;
+    while (rank + 1 < member->ranks && error_kind(member, rank) == QUERN_NO_KERNEL_ERROR) rank++;
+    return rank;
 }
 
-static quern_status error_status(const struct quern_kernel_error *error) {
-    uint32_t kind = __atomic_load_n(&error->kind, __ATOMIC_ACQUIRE);
-    return kind == QUERN_KERNEL_ERROR_SLICE      ? quern_slice_status(&error->slice)
+static quern_status error_status(const struct quern_membership *member, int rank) {
+    const struct quern_slice_report slice = member->segment->rank[rank].error.slice;
+    const uint32_t kind = error_kind(member, rank);
+    return kind == QUERN_KERNEL_ERROR_SLICE      ? quern_slice_status(&slice)
            : kind == QUERN_KERNEL_ERROR_MISMATCH ? QUERN_PEER_MISMATCH
                                              : QUERN_PEER_TIMEOUT;
 }
 
 /* ---- the poison itself ---- */
 
-/* Wakes every sleeping rank, so that it checks for poison. */
-static void wake_all(struct quern_segment *segment) {
-    for (uint32_t rank = 0; rank < segment->ranks; rank++) {
+/* Wakes every sleeping rank, so that it checks for poison.  While the group is formed, ranks sleep on its state. */
+static void wake_all(const struct quern_membership *member) {
+    struct quern_segment *segment = member->segment;
+    for (int rank = 0; rank < member->ranks; rank++) {
         __atomic_add_fetch(&segment->rank[rank].arrivals, 1, __ATOMIC_SEQ_CST);
         quern_futex_wake(&segment->rank[rank].arrivals);
     }
@@ -75,69 +83,103 @@ static void wake_all(struct quern_segment *segment) {
 
 static void log_report(const struct quern_membership *member) {
     if (!quern_log_wanted(QUERN_LOG_ERROR)) return;
-    const struct quern_segment *segment = member->segment;
-    for (uint32_t rank = 0; rank < segment->ranks; rank++) {
+    for (int rank = 0; rank < member->ranks; rank++) {
         char line[512];
         struct quern_text text = quern_text_begin(line, sizeof line);
-        quern_describe_rank(&text, segment, (int)rank);
+        quern_describe_rank(&text, member, rank);
         quern_log(member->device, QUERN_LOG_ERROR, "%s: %s", member->label, line);
     }
 }
 
 /* The origin of the reason: a rank's text, a kernel's error record, or the poison itself. */
-enum source { REASON, KERNEL_ERROR, ABORT, OUTSIDER };
+enum source { REASON, KERNEL_ERROR, ABORT, WITH_RANKS, WITH_EPOCH, HAS_ENDED, SOURCES };
 
-/* Not 0, since a poison's status is not. */
-static uint32_t make_poison(enum source source, quern_status status, int rank) {
-    return (uint32_t)source << 24 | (uint32_t)rank << 16 | (uint32_t)status;
+/* The status of a poison that has no other, in the order of the sources; 0: the word has it. */
+static const quern_status status_of_source[SOURCES] = {
+    [ABORT] = QUERN_GROUP_ABORTED, [WITH_RANKS] = QUERN_PEER_MISMATCH, [WITH_EPOCH] = QUERN_PEER_MISMATCH,
+    [HAS_ENDED] = QUERN_PEER_LOST,
+};
+
+/* The low half is a status or, if the source has its own, another number.  The word is not 0. */
+static uint32_t make_poison(enum source source, int rank, uint32_t number) {
+    return (uint32_t)source << 24 | (uint32_t)rank << 16 | (number & 0xffff);
 }
 
-static quern_status status_of(uint32_t poison) { return (quern_status)(poison & 0xffff); }
+static quern_status status_of(uint32_t poison) {
+    const uint32_t source = poison >> 24;
+    const bool has_own = source < SOURCES && status_of_source[source];
+    return has_own ? status_of_source[source] : quern_told_status(poison & 0xffff);
+}
 
-static void describe_poison(struct quern_text *text, const struct quern_segment *segment, uint32_t poison) {
+static void describe_reason(struct quern_text *text, const struct quern_membership *member, int rank) {
+    char reason[QUERN_POISON_TEXT_BYTES];
+    quern_copy_text(reason, member->segment->rank[rank].reason, sizeof reason);
+    quern_text_add(text, "%s", reason);
+}
+
+static void describe_poison(struct quern_text *text, const struct quern_membership *member, uint32_t poison) {
     const int rank = poison >> 16 & 0xff;
-    switch (poison >> 24) {
-    case REASON: quern_text_add(text, "%s", segment->rank[rank].reason); break;
-    case KERNEL_ERROR: describe_error(text, segment, rank); break;
-    case ABORT: quern_text_add(text, "rank %d has aborted the group", rank); break;
-    default: quern_text_add(text, "the group is being formed with %u ranks, and rank %d expects more", segment->ranks, rank);
-    }
+    const uint32_t source = poison >> 24, number = poison & 0xffff;
+    if (source == WITH_RANKS)
+        quern_text_add(text, "the group is being formed with %d ranks, and rank %d expects %u", member->ranks, rank, number);
+    else if (source == WITH_EPOCH)
+        quern_text_add(text, "the group's first_epoch is %u, and rank %d has another", member->first_epoch, rank);
+    else if (source == HAS_ENDED && rank < member->ranks)
+        quern_text_add(text, "rank %d (process %d) has ended while the group was formed", rank,
+                       member->segment->rank[rank].process.pid);
+    else if (source == ABORT)
+        quern_text_add(text, "rank %d has aborted the group", rank);
+    else if (source == REASON && rank < member->ranks)
+        describe_reason(text, member, rank);
+    else if (source == KERNEL_ERROR && rank < member->ranks)
+        describe_error(text, member, rank);
+    else
+        quern_text_add(text, "a process that is no rank writes into the group's shared memory");
 }
 
 /* Makes this the poison, unless there is one already. */
-static void swap_in(const struct quern_membership *member, uint32_t poison) {
-    struct quern_segment *segment = member->segment;
+static bool swap(struct quern_segment *segment, uint32_t poison) {
     uint32_t none = 0;
     QUERN_POINT(POISON_WRITTEN);
     bool first = __atomic_compare_exchange_n(&segment->poison_by, &none, poison, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     QUERN_POINT(POISON_SWAPPED);
     __atomic_store_n(&segment->poison, (uint32_t)status_of(poison), __ATOMIC_SEQ_CST);
     QUERN_POINT(POISON_SET);
-    if (!first) return;
-    wake_all(segment);
+    return first;
+}
+
+static void poison_with(const struct quern_membership *member, uint32_t poison) {
+    if (!swap(member->segment, poison)) return;
+    wake_all(member);
     char words[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(words, sizeof words);
-    describe_poison(&text, segment, poison);
+    describe_poison(&text, member, poison);
     quern_log(member->device, QUERN_LOG_ERROR, "%s: poisoned with %s: %s", member->label, quern_status_string(status_of(poison)),
               words);
     log_report(member);
 }
 
+/* By a rank without a place, for which the segment may be too short: the ranks that form the group sleep on its state. */
+static void poison_from_outside(struct quern_segment *segment, uint32_t poison) {
+    if (swap(segment, poison)) quern_futex_wake(&segment->state);
+}
+
 /* The poison of a poisoned group.  If only a kernel has set it so far, its error record becomes the poison. */
 static uint32_t find_poison(const struct quern_membership *member) {
-    const struct quern_segment *segment = member->segment;
-    uint32_t poison = __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
+    uint32_t poison = __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
     if (poison) return poison;
-    int rank = find_error(segment);
-    swap_in(member, make_poison(KERNEL_ERROR, error_status(&segment->rank[rank].error), rank));
-    return __atomic_load_n(&segment->poison_by, __ATOMIC_ACQUIRE);
+    const int rank = find_error(member);
+    poison = make_poison(KERNEL_ERROR, rank, (uint32_t)error_status(member, rank));
+    poison_with(member, poison);
+    const uint32_t first = __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE);
+    return first ? first : poison;
 }
 
 static quern_status fail_poisoned(const struct quern_membership *member) {
     uint32_t poison = find_poison(member);
     char words[QUERN_POISON_TEXT_BYTES];
     struct quern_text text = quern_text_begin(words, sizeof words);
-    describe_poison(&text, member->segment, poison);
+    describe_poison(&text, member, poison);
     return quern_fail(member->device, status_of(poison), "%s: %s", member->label, words);
 }
 
@@ -150,29 +192,37 @@ void quern_report_poison(struct quern_text *text, const struct quern_membership 
     if (__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) == 0) return;
     uint32_t poison = find_poison(member);
     quern_text_add(text, "poisoned with %s: ", quern_status_string(status_of(poison)));
-    describe_poison(text, member->segment, poison);
+    describe_poison(text, member, poison);
     quern_text_add(text, "\n");
 }
 
 quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...) {
     /* If the group is poisoned already, it may be by this rank, and others may be reading its reason. */
     if (__atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) == 0) {
-        char *reason = member->segment->rank[member->rank].reason;
-        struct quern_text text = quern_text_begin(reason, QUERN_POISON_TEXT_BYTES);
+        char reason[QUERN_POISON_TEXT_BYTES];
+        struct quern_text text = quern_text_begin(reason, sizeof reason);
         va_list list;
         va_start(list, format);
         quern_text_add_list(&text, format, list);
         va_end(list);
+        memcpy(member->segment->rank[member->rank].reason, reason, strlen(reason) + 1);
     }
-    swap_in(member, make_poison(REASON, status, member->rank));
+    poison_with(member, make_poison(REASON, member->rank, (uint32_t)status));
     return fail_poisoned(member);
 }
 
-quern_status quern_poison_by_outsider(const struct quern_membership *member) {
-    swap_in(member, make_poison(OUTSIDER, QUERN_PEER_MISMATCH, member->rank));
-    return fail_poisoned(member);
+void quern_poison_by_ranks(struct quern_segment *segment, int rank, int ranks) {
+    poison_from_outside(segment, make_poison(WITH_RANKS, rank, (uint32_t)ranks));
+}
+
+void quern_poison_by_epoch(struct quern_segment *segment, int rank) {
+    poison_from_outside(segment, make_poison(WITH_EPOCH, rank, 0));
+}
+
+void quern_poison_by_end(struct quern_segment *segment, int rank) {
+    poison_from_outside(segment, make_poison(HAS_ENDED, rank, 0));
 }
 
 void quern_poison_by_abort(const struct quern_membership *member) {
-    swap_in(member, make_poison(ABORT, QUERN_GROUP_ABORTED, member->rank));
+    poison_with(member, make_poison(ABORT, member->rank, 0));
 }

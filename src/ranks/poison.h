@@ -16,10 +16,12 @@ quern_status quern_poison(const struct quern_membership *member, quern_status st
     __attribute__((format(printf, 3, 4)));
 
 /*
- * The same for a rank of a larger number of ranks than the group has: QUERN_PEER_MISMATCH.  The segment has no part for this rank,
- * so nothing but the poison is written.
+ * Poison a group that is being formed, on behalf of a rank that may have no place in it: only words of the segment's head are
+ * written.  A rank expects another number of ranks or another first epoch (QUERN_PEER_MISMATCH); a rank has ended (QUERN_PEER_LOST).
  */
-quern_status quern_poison_by_outsider(const struct quern_membership *member);
+void quern_poison_by_ranks(struct quern_segment *segment, int rank, int ranks);
+void quern_poison_by_epoch(struct quern_segment *segment, int rank);
+void quern_poison_by_end(struct quern_segment *segment, int rank);
 
 /* Poisons the group with QUERN_GROUP_ABORTED; for any thread. */
 void quern_poison_by_abort(const struct quern_membership *member);

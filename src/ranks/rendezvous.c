@@ -4,7 +4,7 @@
  * The first rank makes the file, each rank claims its place in it, and the last one removes the name and marks the segment ready.
  * A rank that gives up marks it refused.  The first mark stands, so that either all ranks have the group or none.
  * Every joining process holds a shared lock on the file, which the system releases when the process ends.  An unlocked file is a
- * remnant of a run that died.  It is replaced.
+ * remnant of a run that died.  It is replaced.  The roster keeps the file open, and so the locks by which ranks are known to live.
  *
  * Called when a group is created or split.  Checked by tests/model/rendezvous.pml.
  */
@@ -13,8 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -31,72 +29,8 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
-static const uint32_t LAYOUT = 1;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
-static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks' processes */
-
-/* ---- one mapping per process, so that all threads use the same addresses ---- */
-
-struct mapping {
-    struct mapping *next;
-    dev_t device;
-    ino_t inode;
-    struct quern_segment *segment;
-    size_t bytes;
-    int users;
-};
-
-static struct {
-    pthread_mutex_t lock;
-    struct mapping *first;
-} mappings = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static struct mapping *find_mapping(const struct stat *file) {
-    for (struct mapping *mapping = mappings.first; mapping; mapping = mapping->next)
-        if (mapping->device == file->st_dev && mapping->inode == file->st_ino) return mapping;
-    return NULL;
-}
-
-static struct mapping *make_mapping(int descriptor, const struct stat *file) {
-    struct mapping *mapping = malloc(sizeof *mapping);
-    if (!mapping) return NULL;
-    void *memory = mmap(NULL, (size_t)file->st_size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    if (memory == MAP_FAILED) {
-        free(mapping);
-        return NULL;
-    }
-    *mapping = (struct mapping){mappings.first, file->st_dev, file->st_ino, memory, (size_t)file->st_size, 0};
-    mappings.first = mapping;
-    return mapping;
-}
-
-static struct quern_segment *map_segment(int descriptor, const struct stat *file) {
-    pthread_mutex_lock(&mappings.lock);
-    struct mapping *mapping = find_mapping(file);
-    if (!mapping) mapping = make_mapping(descriptor, file);
-    if (mapping) mapping->users++;
-    pthread_mutex_unlock(&mappings.lock);
-    return mapping ? mapping->segment : NULL;
-}
-
-void quern_release_segment(struct quern_segment *segment) {
-    pthread_mutex_lock(&mappings.lock);
-    struct mapping **link = &mappings.first;
-    while ((*link)->segment != segment) link = &(*link)->next;
-    struct mapping *mapping = *link;
-    if (--mapping->users == 0) {
-        *link = mapping->next;
-        munmap(mapping->segment, mapping->bytes);
-        free(mapping);
-    }
-    pthread_mutex_unlock(&mappings.lock);
-}
-
-static void add_users(const struct quern_segment *segment, int users) {
-    pthread_mutex_lock(&mappings.lock);
-    for (struct mapping *mapping = mappings.first; mapping; mapping = mapping->next)
-        if (mapping->segment == segment) mapping->users += users;
-    pthread_mutex_unlock(&mappings.lock);
-}
+static const uint32_t LAYOUT = 2;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
+static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */
 
@@ -104,10 +38,10 @@ struct joining {
     const struct quern_membership *parent;
     struct quern_membership *const *members;
     int count;
-    uint32_t first_epoch;
     char name[224];      /* begins with a slash */
     int descriptor;      /* of the file, locked; -1: none yet */
-    struct quern_segment *segment;
+    struct quern_roster *roster;  /* NULL: none yet */
+    struct quern_segment *segment;  /* the roster's */
     int64_t began, limit;
     bool again;          /* the file that was found is about to be removed: begin again */
 };
@@ -121,11 +55,24 @@ static quern_status fail_system(const struct joining *joining, const char *what)
                       joining->name, strerror(errno));
 }
 
-static void let_go(struct joining *joining) {
-    if (joining->segment) quern_release_segment(joining->segment);
-    if (joining->descriptor >= 0) close(joining->descriptor);
-    joining->segment = NULL;
+/* The roster may have the descriptor. */
+static void close_descriptor(struct joining *joining) {
+    const bool is_roster = joining->roster && joining->roster->descriptor == joining->descriptor;
+    if (joining->descriptor >= 0 && !is_roster) close(joining->descriptor);
     joining->descriptor = -1;
+}
+
+static void let_go(struct joining *joining) {
+    close_descriptor(joining);
+    if (joining->roster) quern_release_roster(joining->roster);
+    joining->roster = NULL;
+    joining->segment = NULL;
+}
+
+static bool map_file(struct joining *joining, const struct stat *file) {
+    joining->roster = quern_open_roster(joining->descriptor, file);
+    joining->segment = joining->roster ? joining->roster->segment : NULL;
+    return joining->roster;
 }
 
 static bool name_is_ours(const struct joining *joining) {
@@ -145,7 +92,7 @@ static bool name_is_ours(const struct joining *joining) {
  * No rank waits for a stopped holder; the name is then left to the creator of the next group.
  */
 static void remove_name(const struct joining *joining) {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = QUERN_NAME_BYTE, .l_len = 1};
     for (int attempt = 0; fcntl(joining->descriptor, F_OFD_SETLK, &lock) != 0; attempt++) {
         if (attempt == 100) return;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -156,15 +103,15 @@ static void remove_name(const struct joining *joining) {
 }
 
 static void fill_segment(struct quern_segment *segment, const struct joining *joining, const unsigned char id[16]) {
+    const uint32_t ranks = (uint32_t)joining->members[0]->ranks;
     segment->layout = LAYOUT;
-    segment->ranks = (uint32_t)joining->members[0]->ranks;
-    segment->bytes = (uint32_t)quern_segment_bytes(segment->ranks);
-    segment->first_epoch = joining->first_epoch;
+    segment->ranks = ranks;
+    segment->first_epoch = joining->members[0]->first_epoch;
     segment->state = QUERN_SEGMENT_FORMING;
     memcpy(segment->id, id, sizeof segment->id);
-    for (uint32_t to = 0; to < segment->ranks; to++)
-        for (uint32_t from = 0; from < segment->ranks; from++)
-            quern_segment_pad(segment, (int)to)[from] = quern_make_signal(joining->first_epoch, 0);
+    for (uint32_t to = 0; to < ranks; to++)
+        for (uint32_t from = 0; from < ranks; from++)
+            quern_segment_pad(segment, ranks, (int)to)[from] = quern_make_signal(joining->members[0]->first_epoch, 0);
     __atomic_store_n(&segment->magic, MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -178,7 +125,7 @@ static quern_status make_file(struct joining *joining) {
     if (joining->again) return QUERN_OK;
     if (quern_reserve_file_size(joining->descriptor, (int64_t)quern_segment_bytes((uint32_t)joining->members[0]->ranks)) &&
         fstat(joining->descriptor, &file) == 0 && getrandom(id, sizeof id, 0) == sizeof id)
-        joining->segment = map_segment(joining->descriptor, &file);
+        map_file(joining, &file);
     if (!joining->segment) {
         quern_status status = fail_system(joining, "making the file");
         remove_name(joining);
@@ -236,8 +183,7 @@ static quern_status join_file(struct joining *joining) {
     if (flock(joining->descriptor, LOCK_SH | LOCK_NB) != 0 || fstat(joining->descriptor, &file) != 0 || file.st_nlink == 0 ||
         file.st_size < (off_t)sizeof(struct quern_segment))
         return QUERN_OK;
-    joining->segment = map_segment(joining->descriptor, &file);
-    if (!joining->segment) return fail_system(joining, "mapping the file");
+    if (!map_file(joining, &file)) return fail_system(joining, "mapping the file");
     joining->again = __atomic_load_n(&joining->segment->magic, __ATOMIC_ACQUIRE) != MAGIC ||
                      __atomic_load_n(&joining->segment->poison, __ATOMIC_ACQUIRE) ||
                      state_of(joining->segment) != QUERN_SEGMENT_FORMING;
@@ -259,49 +205,56 @@ static quern_status open_file(struct joining *joining) {
 
 /* ---- claiming the places ---- */
 
-/* Ends the group for all ranks that have joined it. */
-static quern_status end_group(struct joining *joining, quern_status status, const char *reason) {
-    struct quern_membership *member = joining->members[0];
-    member->segment = joining->segment;
-    const bool has_place = (uint32_t)member->rank < member->segment->ranks;
-    status = has_place ? quern_poison(member, status, "%s", reason) : quern_poison_by_outsider(member);
+/* Refuses a group that will never be complete.  False: it has just become complete. */
+static bool refuse(const struct joining *joining) {
+    QUERN_POINT(FORM_REFUSING);
+    bool refused = decide(joining->segment, QUERN_SEGMENT_REFUSED) != QUERN_SEGMENT_READY;
+    QUERN_POINT(FORM_REFUSED);
+    return refused;
+}
+
+/* A rank that has its place ends the group for all ranks.  QUERN_OK: it has just become complete. */
+static quern_status refuse_with(const struct joining *joining, quern_status status, const char *reason) {
+    if (!refuse(joining)) return QUERN_OK;
+    status = quern_poison(joining->members[0], status, "%s", reason);
     remove_name(joining);
     return status;
 }
 
-/* Ends a group that will never be complete.  QUERN_OK: it has just become complete. */
-static quern_status refuse_group(struct joining *joining, quern_status status, const char *reason) {
-    QUERN_POINT(FORM_REFUSING);
-    bool refused = decide(joining->segment, QUERN_SEGMENT_REFUSED) != QUERN_SEGMENT_READY;
-    QUERN_POINT(FORM_REFUSED);
-    return refused ? end_group(joining, status, reason) : QUERN_OK;
+/* A rank has ended, says one that may have no place yet.  False: the group has just become complete. */
+static bool refuse_lost(const struct joining *joining, int rank) {
+    if (!refuse(joining)) return false;
+    quern_poison_by_end(joining->segment, rank);
+    remove_name(joining);
+    return true;
 }
 
-static quern_status refuse_lost(struct joining *joining, int rank) {
-    char reason[96];
-    struct quern_text text = quern_text_begin(reason, sizeof reason);
-    quern_text_add(&text, "rank %d (process %d) has ended while the group was formed", rank,
-                   joining->segment->rank[rank].process.pid);
-    return refuse_group(joining, QUERN_PEER_LOST, reason);
-}
-
+/* Whether the segment is for the group that this rank wants.  If not, nothing is written behind its head, which may be all of it. */
 static quern_status check_header(struct joining *joining) {
-    const struct quern_segment *segment = joining->segment;
     const struct quern_membership *member = joining->members[0];
-    if (segment->layout != LAYOUT)
+    const uint32_t layout = __atomic_load_n(&joining->segment->layout, __ATOMIC_RELAXED);
+    const uint32_t ranks = __atomic_load_n(&joining->segment->ranks, __ATOMIC_RELAXED);
+    const uint32_t first_epoch = __atomic_load_n(&joining->segment->first_epoch, __ATOMIC_RELAXED);
+    const bool same_ranks = ranks == (uint32_t)member->ranks, same_epoch = first_epoch == member->first_epoch;
+    if (layout != LAYOUT)
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "group %s is being formed by another version of Quern",
                           joining->name + 7);
-    char reason[160];
-    struct quern_text text = quern_text_begin(reason, sizeof reason);
-    if (segment->ranks != (uint32_t)member->ranks)
-        quern_text_add(&text, "the group is being formed with %u ranks, and rank %d expects %d", segment->ranks, member->rank,
-                       member->ranks);
-    else if (segment->first_epoch != joining->first_epoch)
-        quern_text_add(&text, "the group's first_epoch is %u, and that of rank %d is %u", segment->first_epoch, member->rank,
-                       joining->first_epoch);
-    quern_status status = text.length ? refuse_group(joining, QUERN_PEER_MISMATCH, reason) : QUERN_OK;
-    joining->again = text.length && status == QUERN_OK;  /* the group has just become complete, so the name is free */
-    return status;
+    if (same_ranks && joining->roster->bytes < quern_segment_bytes(ranks))
+        return quern_fail(member->device, QUERN_PEER_MISMATCH, "/dev/shm%s has %zu bytes: expected at least %llu for %u ranks",
+                          joining->name, joining->roster->bytes, (unsigned long long)quern_segment_bytes(ranks), ranks);
+    if (same_ranks && same_epoch) return QUERN_OK;
+    joining->again = !refuse(joining);  /* the group has just become complete, so the name is free */
+    if (joining->again) return QUERN_OK;
+    if (same_ranks)
+        quern_poison_by_epoch(joining->segment, member->rank);
+    else
+        quern_poison_by_ranks(joining->segment, member->rank, member->ranks);
+    remove_name(joining);
+    if (same_ranks)
+        return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: the group's first_epoch is %u, and that of rank %d is %u",
+                          member->label, first_epoch, member->rank, member->first_epoch);
+    return quern_fail(member->device, QUERN_PEER_MISMATCH, "%s: the group is being formed with %u ranks, and rank %d expects %d",
+                      member->label, ranks, member->rank, member->ranks);
 }
 
 static void describe_device(struct quern_segment_rank *place, const struct quern_membership *member) {
@@ -321,17 +274,43 @@ static uint32_t claim(struct quern_segment_rank *place) {
 
 /* Another process has the place, or had it and has died. */
 static quern_status give_way(struct joining *joining, const struct quern_membership *member, uint32_t state) {
-    const struct quern_process owner = joining->segment->rank[member->rank].process;
     if (state == QUERN_RANK_CLAIMED)
         return quern_fail(member->device, QUERN_PEER_TIMEOUT,
                           "rank %d of group %s is being claimed by a process that makes no progress",
                           member->rank, joining->name + 7);
-    joining->again = state == QUERN_RANK_JOINED && (quern_process_has_ended(owner) || is_ready(joining->segment));
+    joining->again = state == QUERN_RANK_JOINED &&
+                     (!quern_rank_lives(joining->roster, member->rank) || is_ready(joining->segment));
     if (!joining->again)
         return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank %d of group %s has been taken by process %d", member->rank,
-                          joining->name + 7, owner.pid);
+                          joining->name + 7, joining->segment->rank[member->rank].process.pid);
     refuse_lost(joining, member->rank);
     return QUERN_OK;
+}
+
+/* The place is this rank's: fills it in. */
+static quern_status fill_place(struct joining *joining, struct quern_membership *member, struct quern_segment_rank *place) {
+    quern_status status = quern_enter_roster(joining->roster, member->rank, member->ranks, member->device, member->share_gpu);
+    if (status != QUERN_OK) {
+        __atomic_store_n(&place->state, QUERN_RANK_ABSENT, __ATOMIC_RELEASE);
+        return status;
+    }
+    place->process = joining->roster->self;
+    describe_device(place, member);
+    __atomic_store_n(&place->tag, (uint32_t)QUERN_IN_CREATE << 24, __ATOMIC_RELAXED);
+    member->roster = joining->roster;
+    member->segment = joining->segment;
+    __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);
+    QUERN_POINT(FORM_SEATED);
+    return QUERN_OK;
+}
+
+static void declare_ready(const struct joining *joining) {
+    QUERN_POINT(FORM_COMPLETE);
+    remove_name(joining);  /* before any rank returns, so that the name is free for the next group */
+    QUERN_POINT(FORM_NAME_REMOVED);
+    decide(joining->segment, QUERN_SEGMENT_READY);
+    QUERN_POINT(FORM_READY);
+    quern_futex_wake(&joining->segment->state);
 }
 
 static quern_status take_place(struct joining *joining, struct quern_membership *member) {
@@ -343,40 +322,31 @@ static quern_status take_place(struct joining *joining, struct quern_membership 
     }
     if (state != QUERN_RANK_ABSENT) return give_way(joining, member, state);
     QUERN_POINT(FORM_CLAIMED);
-    place->process = quern_this_process();
-    describe_device(place, member);
-    __atomic_store_n(&place->tag, (uint32_t)QUERN_IN_CREATE << 24, __ATOMIC_RELAXED);
-    member->segment = joining->segment;
-    __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);
-    QUERN_POINT(FORM_SEATED);
-    if (__atomic_add_fetch(&joining->segment->joined, 1, __ATOMIC_ACQ_REL) == joining->segment->ranks) {
-        QUERN_POINT(FORM_COMPLETE);
-        remove_name(joining);  /* before any rank returns, so that the name is free for the next group */
-        QUERN_POINT(FORM_NAME_REMOVED);
-        decide(joining->segment, QUERN_SEGMENT_READY);
-        QUERN_POINT(FORM_READY);
-        quern_futex_wake(&joining->segment->state);
-    }
+    quern_status status = fill_place(joining, member, place);
+    if (status != QUERN_OK) return status;
+    if (__atomic_add_fetch(&joining->segment->joined, 1, __ATOMIC_ACQ_REL) == (uint32_t)member->ranks) declare_ready(joining);
     return QUERN_OK;
 }
 
 /* ---- waiting for the other ranks ---- */
 
 /* The next rank in cyclic order that has joined from another process; this rank itself if no other has. */
-static int find_next_joined(const struct quern_segment *segment, int rank) {
-    int next = rank;
-    do next = (next + 1) % (int)segment->ranks;
-    while (next != rank && (__atomic_load_n(&segment->rank[next].state, __ATOMIC_ACQUIRE) != QUERN_RANK_JOINED ||
-                            quern_same_process(segment->rank[next].process, segment->rank[rank].process)));
+static int find_next_joined(const struct quern_membership *member) {
+    int next = member->rank;
+    do next = (next + 1) % member->ranks;
+    while (next != member->rank &&
+           (__atomic_load_n(&member->segment->rank[next].state, __ATOMIC_ACQUIRE) != QUERN_RANK_JOINED ||
+            member->roster->peer[next].is_here));
     return next;
 }
 
 /* Each rank checks only its successor, so that every rank is checked once.  Checking all would take all the time of 128 ranks. */
 static quern_status check_joined(struct joining *joining) {
     for (int i = 0; i < joining->count; i++) {
-        int rank = joining->members[i]->rank, next = find_next_joined(joining->segment, rank);
-        bool gone = next != rank && quern_process_has_ended(joining->segment->rank[next].process);
-        if (gone) return refuse_lost(joining, next);
+        const struct quern_membership *member = joining->members[i];
+        const int next = find_next_joined(member);
+        const bool gone = next != member->rank && !quern_rank_lives(joining->roster, next);
+        if (gone && refuse_lost(joining, next)) return quern_check_poison(member);
     }
     return QUERN_OK;
 }
@@ -387,16 +357,16 @@ static quern_status expire(struct joining *joining) {
     struct quern_text text = quern_text_begin(reason, sizeof reason);
     quern_text_add(&text, "quern_group_create waited %g s for", (double)(quern_now() - joining->began) * 1e-9);
     int listed = 0, more = 0;
-    for (uint32_t rank = 0; rank < joining->segment->ranks; rank++) {
+    for (int rank = 0; rank < joining->members[0]->ranks; rank++) {
         if (__atomic_load_n(&joining->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_JOINED) continue;
         if (listed < 16)
-            quern_text_add(&text, "%s rank %u", listed++ ? "," : "", rank);
+            quern_text_add(&text, "%s rank %d", listed++ ? "," : "", rank);
         else
             more++;
     }
     if (more) quern_text_add(&text, " and %d more", more);
     if (!listed) quern_text_add(&text, " the last rank to say that all have joined");
-    return refuse_group(joining, QUERN_PEER_TIMEOUT, reason);
+    return refuse_with(joining, QUERN_PEER_TIMEOUT, reason);
 }
 
 /* If the parent group is poisoned, this rank will not join, so no other rank must wait for it. */
@@ -405,7 +375,7 @@ static quern_status check_parent(struct joining *joining) {
     quern_status status = joining->parent ? quern_check_poison(joining->parent) : QUERN_OK;
     if (status == QUERN_OK) return QUERN_OK;
     quern_error_detail(reason, sizeof reason);
-    return refuse_group(joining, status, reason);
+    return refuse_with(joining, status, reason);
 }
 
 static quern_status await_others(struct joining *joining) {
@@ -434,7 +404,9 @@ static quern_status give_up_places(struct joining *joining, quern_status status)
     char reason[QUERN_POISON_TEXT_BYTES];
     quern_error_detail(reason, sizeof reason);
     decide(joining->segment, QUERN_SEGMENT_REFUSED);
-    return end_group(joining, status, reason);
+    status = quern_poison(joining->members[0], status, "%s", reason);
+    remove_name(joining);
+    return status;
 }
 
 /* Opens the file and claims the places.  Sets `again` if the file is about to be removed. */
@@ -449,10 +421,25 @@ static quern_status enter(struct joining *joining) {
     return status == QUERN_OK || taken == 0 ? status : give_up_places(joining, status);
 }
 
-quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const struct quern_membership *parent,
-                              struct quern_membership *const *members, int count) {
+/* Every rank of the thread has the roster, which it releases by itself. */
+static void hand_out(const struct joining *joining) {
+    quern_complete_roster(joining->roster, joining->members[0]->first_epoch);
+    quern_keep_roster(joining->roster, joining->count - 1);
+    for (int i = 0; i < joining->count; i++) {
+        struct quern_membership *member = joining->members[i];
+        member->one_process = true;
+        for (int peer = 0; peer < member->ranks; peer++) {
+            member->one_process &= joining->roster->peer[peer].is_here;
+            member->from[peer] = quern_signal_between(joining->roster, peer, member->rank);
+            member->to[peer] = quern_signal_between(joining->roster, member->rank, peer);
+        }
+    }
+}
+
+quern_status quern_rendezvous(const char *name, const struct quern_membership *parent, struct quern_membership *const *members,
+                              int count) {
     double seconds = members[0]->timeout;
-    struct joining joining = {.parent = parent, .members = members, .count = count, .first_epoch = first_epoch, .descriptor = -1,
+    struct joining joining = {.parent = parent, .members = members, .count = count, .descriptor = -1,
                               .began = quern_now(), .limit = seconds < 9e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2};
     struct quern_text text = quern_text_begin(joining.name, sizeof joining.name);
     quern_text_add(&text, "/quern.%s", name);
@@ -472,7 +459,7 @@ quern_status quern_rendezvous(const char *name, uint32_t first_epoch, const stru
         return status;
     }
     QUERN_POINT(FORM_JOINED);
-    close(joining.descriptor);
-    add_users(joining.segment, count - 1);  /* each membership releases the mapping by itself */
+    close_descriptor(&joining);
+    hand_out(&joining);
     return QUERN_OK;
 }

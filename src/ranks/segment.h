@@ -4,6 +4,9 @@
  * It is a file of POSIX shared memory.  Its name is removed when all ranks have joined, and it lives until the last process unmaps
  * it.  It is registered with the CUDA driver, so that kernels can record errors in it and can see that the group is poisoned.
  * Fields marked atomic are accessed with the __atomic builtins only.
+ *
+ * Any process of this user can write here.  A rank uses its own number of ranks, reads a field once into a variable, and checks what
+ * it read before it uses it as anything but text.
  */
 #ifndef QUERN_SEGMENT_H
 #define QUERN_SEGMENT_H
@@ -11,7 +14,6 @@
 #include <stdint.h>
 
 #include "kernels/collective.h"
-#include "os/process.h"
 
 enum {
     QUERN_MAILBOX_BYTES = 1024,
@@ -21,6 +23,12 @@ enum {
 enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2, QUERN_SEGMENT_REFUSED = 3 };
 
 enum quern_rank_state { QUERN_RANK_ABSENT = 0, QUERN_RANK_CLAIMED = 1, QUERN_RANK_JOINED = 2, QUERN_RANK_LEFT = 3 };
+
+/* The process of a rank.  Two name spaces may give one number to two processes; the random numbers differ. */
+struct quern_process {
+    unsigned char id[16];  /* random */
+    int32_t pid;           /* in its own name space: for texts */
+};
 
 /* One rank's part of the segment. */
 struct quern_segment_rank {
@@ -49,7 +57,6 @@ struct quern_segment_rank {
 struct quern_segment {
     uint64_t magic;              /* atomic; written last by the creator */
     uint32_t layout;             /* differs between incompatible versions of the library */
-    uint32_t bytes;
     uint32_t ranks;
     uint32_t first_epoch;
     unsigned char id[16];        /* random: part of the names of sockets and of groups made by a split */
@@ -68,10 +75,10 @@ static inline uint64_t quern_segment_bytes(uint32_t ranks) {
            (uint64_t)ranks * quern_pad_stride(ranks) * sizeof(quern_signal);
 }
 
-/* The pad of one rank: signal [s] is written by rank s. */
-static inline quern_signal *quern_segment_pad(struct quern_segment *segment, int rank) {
-    quern_signal *pads = (quern_signal *)(segment->rank + segment->ranks);
-    return pads + (uint64_t)rank * quern_pad_stride(segment->ranks);
+/* The pad of one of `ranks` ranks: signal [s] is written by rank s. */
+static inline quern_signal *quern_segment_pad(struct quern_segment *segment, uint32_t ranks, int rank) {
+    quern_signal *pads = (quern_signal *)(segment->rank + ranks);
+    return pads + (uint64_t)rank * quern_pad_stride(ranks);
 }
 
 #endif

@@ -35,10 +35,17 @@ static const struct {
     {QUERN_GROUP_ABORTED, "QUERN_GROUP_ABORTED"},
 };
 
-const char *quern_status_string(quern_status status) {
+static const char *name_of(quern_status status) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].status == status) return names[i].name;
-    return "unknown quern_status";
+    return NULL;
+}
+
+bool quern_is_status(quern_status status) { return name_of(status) != NULL; }
+
+const char *quern_status_string(quern_status status) {
+    const char *name = name_of(status);
+    return name ? name : "unknown quern_status";
 }
 
 const char *quern_status_blame(quern_status status) {

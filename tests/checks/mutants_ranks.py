@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-RACES, PAIRS = "faults/races", "faults/pairs"
+RACES, PAIRS, SCRIBBLES = "faults/races", "faults/pairs", "faults/scribbles"
 HOST, MEETING, POISON = "src/ranks/ragged/ragged_host.c", "src/ranks/meeting.c", "src/ranks/poison.c"
 RENDEZVOUS = "src/ranks/rendezvous.c"
 
@@ -27,29 +27,29 @@ RANKS = [
      "    return first ? decision : state;\n",
      "    __atomic_store_n(&segment->state, decision, __ATOMIC_RELEASE);\n    return first ? decision : state;\n", RACES),
     ("ready before the name is removed", RENDEZVOUS,
-     "        QUERN_POINT(FORM_COMPLETE);\n",
-     "        QUERN_POINT(FORM_COMPLETE);\n        decide(joining->segment, QUERN_SEGMENT_READY);\n", RACES),
+     "    QUERN_POINT(FORM_COMPLETE);\n",
+     "    QUERN_POINT(FORM_COMPLETE);\n    decide(joining->segment, QUERN_SEGMENT_READY);\n", RACES),
     ("a place complete before its process is written", RENDEZVOUS,
-     "    place->process = quern_this_process();\n    describe_device(place, member);\n",
+     "    place->process = joining->roster->self;\n    describe_device(place, member);\n",
      "    __atomic_store_n(&place->state, QUERN_RANK_JOINED, __ATOMIC_RELEASE);\n    QUERN_POINT(FORM_SEATED);\n"
-     "    place->process = quern_this_process();\n    describe_device(place, member);\n", PAIRS),
+     "    place->process = joining->roster->self;\n    describe_device(place, member);\n", PAIRS),
     ("poison seen before its reason", POISON,
      "    QUERN_POINT(POISON_WRITTEN);\n",
      "    __atomic_store_n(&segment->poison, (uint32_t)status_of(poison), __ATOMIC_SEQ_CST);\n"
      "    QUERN_POINT(POISON_WRITTEN);\n", PAIRS),
     ("the last poison stands", POISON,
-     "    if (!first) return;\n",
-     "    if (!first) {\n        __atomic_store_n(&segment->poison_by, poison, __ATOMIC_RELEASE);\n        return;\n    }\n",
-     PAIRS),
+     "    return first;\n",
+     "    if (!first) __atomic_store_n(&segment->poison_by, poison, __ATOMIC_RELEASE);\n    return first;\n", PAIRS),
     ("a place counted before it is complete", RENDEZVOUS,
      "    QUERN_POINT(FORM_CLAIMED);\n",
-     "    if (__atomic_load_n(&joining->segment->joined, __ATOMIC_ACQUIRE) + 1 == joining->segment->ranks)\n"
+     "    if (__atomic_load_n(&joining->segment->joined, __ATOMIC_ACQUIRE) + 1 == (uint32_t)member->ranks)\n"
      "        decide(joining->segment, QUERN_SEGMENT_READY);\n    QUERN_POINT(FORM_CLAIMED);\n", PAIRS),
     ("announced before the mailbox is filled", MEETING,
-     "        if (bytes) memcpy(half, (const char *)payloads[i] + offset, bytes);\n    }\n    QUERN_POINT(EXCHANGE_WRITTEN);\n"
-     "    for (int i = 0; i < count; i++) quern_announce(members[i], meeting);\n",
-     "        quern_announce(members[i], meeting);\n        QUERN_POINT(EXCHANGE_WRITTEN);\n"
-     "        if (bytes) memcpy(half, (const char *)payloads[i] + offset, bytes);\n    }\n", PAIRS),
+     "    for (int i = 0; i < count; i++) write_piece(members[i], bytes ? (const char *)payloads[i] + offset : NULL, bytes);\n"
+     "    QUERN_POINT(EXCHANGE_WRITTEN);\n    for (int i = 0; i < count; i++) quern_announce(members[i], meeting);\n",
+     "    for (int i = 0; i < count; i++) quern_announce(members[i], meeting);\n    QUERN_POINT(EXCHANGE_WRITTEN);\n"
+     "    for (int i = 0; i < count; i++) write_piece(members[i], bytes ? (const char *)payloads[i] + offset : NULL, bytes);\n",
+     PAIRS),
     ("a meeting that ends before the last has come", MEETING,
      "        if (!has_come(wait, wait->next)) return false;\n",
      "        if (!has_come(wait, wait->next)) return wait->next > 0;\n", PAIRS),
@@ -57,4 +57,16 @@ RANKS = [
      "    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);\n    if (status != QUERN_OK) return status;\n"
      "    QUERN_POINT(RAGGED_ENTERED);\n    quern_status result",
      "    quern_status status = QUERN_OK;\n    QUERN_POINT(RAGGED_ENTERED);\n    quern_status result", PAIRS),
+    # Bounds against strangers: each alone.
+    ("a status that is none", "src/ranks/describe.c",
+     "return status != QUERN_OK && quern_is_status(status) ? status : QUERN_PEER_MISMATCH;", "return status;", SCRIBBLES),
+    ("a rank that poisons and is none", POISON,
+     "else if (source == REASON && rank < member->ranks)", "else if (source == REASON)", SCRIBBLES),
+    ("the number of ranks of the segment", POISON,
+     "    for (int rank = 0; rank < member->ranks; rank++) {\n        __atomic_add",
+     "    for (int rank = 0; rank < (int)member->segment->ranks; rank++) {\n        __atomic_add", SCRIBBLES),
+    ("rows before the output", "src/ranks/ragged/ragged_check.c",
+     "    if (notice->output_offset < 0) return", "    if (false) return", SCRIBBLES),
+    ("slices from beyond the input", "src/ranks/ragged/ragged_exchange.c",
+     "return lies_within(notice->source, bytes, terms->source_bytes);", "return true;", SCRIBBLES),
 ]

@@ -86,8 +86,10 @@ CROSSED(int, munmap, (void *at, size_t bytes), (at, bytes))
 CROSSED(void *, memcpy, (void *to, const void *from, size_t bytes), (to, from, bytes))
 CROSSED_VOID(quern_futex_wait, (uint32_t *word, uint32_t value, int64_t nanoseconds), (word, value, nanoseconds))
 CROSSED_VOID(quern_futex_wake, (uint32_t *word), (word))
-CROSSED(struct quern_process, quern_this_process, (void), ())
-CROSSED(bool, quern_process_has_ended, (struct quern_process process), (process))
+CROSSED(quern_status, quern_enter_roster,
+        (struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu),
+        (roster, rank, ranks, device, share_gpu))
+CROSSED(bool, quern_rank_lives, (const struct quern_roster *roster, int rank), (roster, rank))
 CROSSED(quern_status, quern_check_poison, (const struct quern_membership *member), (member))
 CROSSED(quern_status, quern_meet, (struct quern_membership *member, const struct quern_meeting *meeting), (member, meeting))
 CROSSED_VOID(quern_announce, (struct quern_membership *member, const struct quern_meeting *meeting), (member, meeting))
@@ -98,9 +100,9 @@ CROSSED(quern_status, quern_exchange,
 CROSSED(quern_status, quern_descriptors_listen, (const struct quern_membership *member, uint64_t call, int *listener),
         (member, call, listener))
 CROSSED(quern_status, quern_descriptors_send,
-        (const struct quern_membership *member, uint64_t call, const struct quern_descriptor *list, int count),
-        (member, call, list, count))
+        (const struct quern_membership *member, uint64_t call, uint64_t digest, const struct quern_descriptor *list, int count),
+        (member, call, digest, list, count))
 CROSSED(quern_status, quern_descriptors_receive,
-        (const struct quern_membership *member, uint64_t call, int listener, int table[QUERN_DESCRIPTOR_TAGS]),
-        (member, call, listener, table))
-CROSSED_VOID(quern_release_segment, (struct quern_segment *segment), (segment))
+        (const struct quern_membership *member, uint64_t call, uint64_t digest, int listener, int table[QUERN_DESCRIPTOR_TAGS]),
+        (member, call, digest, listener, table))
+CROSSED_VOID(quern_release_roster, (struct quern_roster *roster), (roster))

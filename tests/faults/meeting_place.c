@@ -167,7 +167,7 @@ static const char *replace_those_who_died_at(const char *function, int count, in
 static const char *replace_a_file_without_lock(void) { return replace_those_who_died_at("flock", 1, 2); }
 static const char *replace_a_file_without_memory(void) { return replace_those_who_died_at("posix_fallocate", 1, 2); }
 static const char *replace_a_file_that_is_not_filled(void) { return replace_those_who_died_at("mmap", 1, 2); }
-static const char *replace_a_claimed_place(void) { return replace_those_who_died_at("quern_this_process", 1, 2); }
+static const char *replace_a_claimed_place(void) { return replace_those_who_died_at("quern_enter_roster", 1, 2); }
 static const char *replace_a_group_that_waited(void) { return replace_those_who_died_at("quern_futex_wait", 1, 2); }
 static const char *replace_a_group_that_was_complete(void) { return replace_those_who_died_at("shm_unlink", 3, 3); }
 
@@ -176,7 +176,7 @@ static const char *outlast_a_claim(void) {
     int stopped;
     const char *name = a_name();
     struct rank_run *run = start_stopping(&(struct meeting){.name = name, .timeout = 10, .ranks = 2, .deed = CROSSING_STOP,
-                                                            .function = "quern_this_process"}, 1, &stopped);
+                                                            .function = "quern_enter_roster"}, 1, &stopped);
     double began = rank_now();
     const char *wrong = check_alone(&(struct meeting){.name = name, .timeout = 0.3, .ranks = 2}, QUERN_PEER_TIMEOUT,
                                     "is being claimed by a process that makes no progress");
@@ -254,7 +254,7 @@ static quern_status join_while_others_leave(struct rank *rank) {
     quern_group *group = NULL;
     quern_group_args args = rank_group_args(rank, 10);
     rank_line_up(rank);
-    if (rank->rank == 0) crossing_arm_at(CROSSING_DELAY, "quern_process_has_ended", 1);
+    if (rank->rank == 0) crossing_arm_at(CROSSING_DELAY, "quern_rank_lives", 1);
     if (rank->rank != 1) rank_sleep(rank->rank == 0 ? 0.01 : 0.03);
     rank_ok(rank, quern_group_create(&args, 1, &group));
     return quern_group_destroy(group);

@@ -33,13 +33,13 @@ VARIANTS = [
     Variant("signals without release", "src/ranks/meeting.c",
             "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "meet"),
     Variant("looks without acquire", "src/ranks/meeting.c",
-            "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_ACQUIRE);",
-            "quern_signal signal = __atomic_load_n(&wait->pad[rank], __ATOMIC_RELAXED);", "meet"),
+            "quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_ACQUIRE);",
+            "quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_RELAXED);", "meet"),
     Variant("destroy does not wait for visitors", "src/ranks/handles.c",
             "while (__atomic_load_n(&group->visitors, __ATOMIC_SEQ_CST)) sched_yield();", "", "destroy_while_watched"),
     Variant("a call returns before the others have copied", "src/ranks/ragged/ragged_host.c",
-            "most_rounds(call));\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",
-            "most_rounds(call));", "exchange_slices"),
+            "status = copy(&exchange, meeting, rounds);\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",
+            "status = copy(&exchange, meeting, rounds);", "exchange_slices"),
 ]
 
 

@@ -28,7 +28,6 @@
 #include "harness/check.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
-#include "os/process.h"
 #include "ranks/describe.h"
 #include "ranks/handles.h"
 #include "ranks/segment.h"
@@ -369,21 +368,29 @@ static quern_status disagree_on_ranks(struct rank *rank) {
     return disagree(rank, &args, "ranks, and rank ");
 }
 
-/* Rank 0 forms a group that has no place for the other rank. */
+/* Rank 0 forms a group of `ranks`, and the other comes as `other` of `expected`: both learn what was wrong. */
+static void come_as(struct rank *rank, int ranks, int other, int expected) {
+    char detail[96];
+    quern_group *group = UNTOUCHED;
+    quern_group_args args = rank_group_args(rank, 20);
+    args.ranks = rank->rank == 0 ? ranks : expected;
+    args.rank = rank->rank == 0 ? 0 : other;
+    while (rank->rank == 1 && !name_exists(rank->name)) rank_sleep(1e-5);
+    rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
+    rank_check(rank, group == UNTOUCHED, "a failed call wrote a handle");
+    snprintf(detail, sizeof detail, "the group is being formed with %d ranks, and rank %d expects %d", ranks, other, expected);
+    rank_check_detail(rank, detail);
+    rank_line_up(rank);
+}
+
+/* With a rank that has no place: each of them in threads, some in processes.  Then with a rank that has one. */
 static quern_status come_without_a_place(struct rank *rank) {
     for (int ranks = 2; ranks < QUERN_MAX_RANKS; ranks++) {
-        const int others[] = {ranks, (ranks + QUERN_MAX_RANKS) / 2, QUERN_MAX_RANKS - 1};
-        for (size_t i = 0; i < COUNT(others); i++) {
-            quern_group *group = UNTOUCHED;
-            quern_group_args args = rank_group_args(rank, 20);
-            args.ranks = rank->rank == 0 ? ranks : QUERN_MAX_RANKS;
-            args.rank = rank->rank == 0 ? 0 : others[i];
-            while (rank->rank == 1 && !name_exists(rank->name)) rank_sleep(1e-5);
-            rank_status(rank, quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH);
-            rank_check(rank, group == UNTOUCHED, "a failed call wrote a handle");
-            rank_check_detail(rank, " ranks, and rank ");
-            rank_line_up(rank);
-        }
+        const int most = QUERN_MAX_RANKS - 1, step = rank->kind == RANK_THREADS ? 1 : (most - ranks) / 2 + 1;
+        for (int other = ranks; other < most; other += step) come_as(rank, ranks, other, QUERN_MAX_RANKS);
+        come_as(rank, ranks, most, QUERN_MAX_RANKS);
+        come_as(rank, ranks, 1, ranks + 1);
+        come_as(rank, ranks + 1, 1, ranks);
     }
     return QUERN_OK;
 }
@@ -397,7 +404,7 @@ static quern_status disagree_on_epochs(struct rank *rank) {
 Test(group, refuses_ranks_that_disagree) {
     CHECK_BOTH(.count = 2, .function = disagree_on_ranks);
     CHECK_BOTH(.count = 2, .function = disagree_on_epochs);
-    CHECK_BOTH(.count = 2, .function = come_without_a_place);
+    CHECK_BOTH(.count = 2, .function = come_without_a_place, .limit = 240);
 }
 
 /* The file of a group that another version of the library is forming, as its maker holds it. */
@@ -493,92 +500,6 @@ static quern_status try_again_until_all_are_there(struct rank *rank) {
 
 Test(group, comes_about_at_a_later_attempt) {
     CHECK_BOTH(.count = 2, .function = try_again_until_all_are_there);
-}
-
-/* Field 22 of /proc/PID/stat, counted from the state, which is field 3. */
-static unsigned long long read_start(pid_t process) {
-    char path[64], text[1024] = "", *field;
-    unsigned long long start = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-    FILE *file = fopen(path, "r");
-    check(file && fgets(text, sizeof text, file) && (field = strrchr(text, ')')), "%s cannot be read", path);
-    fclose(file);
-    const char *format = ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu";
-    check(sscanf(field, format, &start) == 1 && start, "%s has no start", path);
-    return start;
-}
-
-/* A process that has ended is not confused with a later one that reuses its process id. */
-Test(group, tells_processes_apart) {
-    struct quern_process here = quern_this_process(), other = here;
-    check(here.pid == getpid() && here.start_time && here.namespace, "no identity");
-    check(here.start_time == read_start(getpid()), "it began at %llu", (unsigned long long)here.start_time);
-    struct stat file;
-    check(stat("/proc/self/ns/pid", &file) == 0 && here.namespace == file.st_ino, "its name space is %llu",
-          (unsigned long long)here.namespace);
-    check(quern_same_process(here, other) && !quern_process_has_ended(here), "this process has ended");
-    other.start_time--;
-    check(!quern_same_process(here, other) && quern_process_has_ended(other), "an earlier process of this number lives");
-    pid_t child = fork();
-    if (child == 0) _exit(EXIT_SUCCESS);
-    siginfo_t ended;
-    check(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) == 0, "no child");
-    other = here;
-    other.pid = child;
-    check(quern_process_has_ended(other), "a process that nobody has waited for lives");
-    waitpid(child, NULL, 0);
-    check(quern_process_has_ended(other), "a process that is gone lives");
-    other.namespace++;
-    check(!quern_process_has_ended(other), "a process of another name space, which cannot be seen, has ended");
-    other = here, other.start_time = 0;
-    other.pid = child;
-    check(!quern_process_has_ended(other), "a process of unknown start has ended");
-    other = here, other.namespace = 0;
-    other.pid = child;
-    check(!quern_process_has_ended(other), "a process of an unknown name space has ended");
-    for (int field = 0; field < 3; field++) {
-        other = here;
-        other.pid += field == 0, other.start_time += field == 1, other.namespace += field == 2;
-        check(!quern_same_process(here, other) && !quern_same_process(other, here), "one process is two");
-    }
-    other = here, other.start_time++;
-    check(quern_process_has_ended(other), "a later process of this number lives");
-}
-
-/* At the limit of descriptors the stat file of a process cannot be read.  The process is asked for, and not disturbed. */
-Test(group, a_process_whose_file_cannot_be_read_lives) {
-    struct quern_process other = quern_this_process();
-    struct rlimit before, none;
-    pid_t child = fork();
-    if (child == 0) {
-        for (;;) pause();
-    }
-    check(child > 0 && getrlimit(RLIMIT_NOFILE, &before) == 0, "no child");
-    other.pid = child;
-    other.start_time = read_start(child);
-    none = before;
-    none.rlim_cur = 0;
-    setrlimit(RLIMIT_NOFILE, &none);
-    const bool has_ended = quern_process_has_ended(other);
-    setrlimit(RLIMIT_NOFILE, &before);
-    check(!has_ended && !quern_process_has_ended(other), "a process whose file cannot be read has ended");
-    struct timespec soon = {.tv_nsec = 50000000};
-    nanosleep(&soon, NULL);
-    check(waitpid(child, NULL, WNOHANG) == 0, "the look at a process has ended it");
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-    setrlimit(RLIMIT_NOFILE, &none);
-    const bool is_gone = quern_process_has_ended(other);
-    setrlimit(RLIMIT_NOFILE, &before);
-    check(is_gone, "a process that is gone lives");
-}
-
-/* The name of a process may hold what looks like the end of a name, and the state of an ended process. */
-Test(group, tells_processes_apart_by_any_name) {
-    const struct quern_process before = quern_this_process();
-    check(prctl(PR_SET_NAME, "a) Z 1") == 0, "the process cannot be named");
-    check(quern_same_process(before, quern_this_process()), "with another name it is another process");
-    check(!quern_process_has_ended(before), "with this name it has ended");
 }
 
 /* The ranks of a process share one mapping, which goes with the last of them. */

@@ -737,15 +737,15 @@ Test(ragged, nothing_needs_no_workspace) {
 static int64_t padded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /*
- * Two lists of notices and five of copies have an entry for each slice.  In place the whole input is staged, and a private input
- * passes to other processes through two windows: of half a MiB for each of up to eight threads, or as much as each peer may get.
+ * The notices have an entry for each slice.  In place the whole input is staged, and a private input passes to other processes
+ * through two windows: of half a MiB for each of up to eight threads, or as much as each peer may get.
  */
 static int64_t expected_workspace(const quern_ragged_all_to_all_args *args, int places, int threads, bool in_place, bool has_ring) {
-    enum { NOTICE = 24, COPY = 32, COPIES = 5 };
+    enum { NOTICE = 24 };
     const int64_t entries = places * args->updates, input = args->input_rows * args->row_bytes;
     const int64_t most = (int64_t)(threads < 8 ? threads : 8) << 19, needed = padded(input * (places - 1));
     const int64_t window = places == 1 ? 0 : needed < most ? needed : most;
-    return 2 * padded(NOTICE * entries) + padded(COPIES * COPY * entries) + (in_place ? input : has_ring ? 2 * window : 0);
+    return padded(NOTICE * entries) + (in_place ? input : has_ring ? 2 * window : 0);
 }
 
 static void check_workspace(struct rank *rank, quern_group *group, quern_ragged_all_to_all_args *args, int threads, bool is_private) {
@@ -793,7 +793,7 @@ static quern_status size_workspaces(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
-Test(ragged, workspaces_have_room_for_lists_and_windows) {
+Test(ragged, workspaces_have_room_for_notices_and_windows) {
     for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
         check_ranks(.kind = rank_kinds[kind], .count = MEMBERS, .function = size_workspaces);
 }

@@ -751,23 +751,23 @@ Test(symmetric, any_order_of_frees_will_do) {
 
 /* ---- descriptors ---- */
 
-enum { NOBODY = 65534, TAG = 1 };
+enum { NOBODY = 65534, TAG = 1, DIGEST = 17 };
 
-/* Two ranks of a group, in two processes as far as their segment says. */
+/* Two ranks of a group, in two processes as far as their rosters say. */
 struct pair {
-    struct quern_segment *segment;
+    struct quern_roster roster[2];
     struct quern_membership member[2];
 };
 
 static void open_pair(struct pair *pair, quern_device *device) {
-    const size_t bytes = sizeof *pair->segment + 2 * sizeof *pair->segment->rank;
-    pair->segment = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    check(pair->segment, "no memory");
-    memset(pair->segment, 0, bytes);
-    snprintf((char *)pair->segment->id, sizeof pair->segment->id, "%d", (int)getpid());
+    *pair = (struct pair){.roster = {{.descriptor = -1}, {.descriptor = -1}}};
     for (int rank = 0; rank < 2; rank++) {
-        pair->segment->rank[rank].process.pid = rank + 1;
-        pair->member[rank] = (struct quern_membership){.device = device, .rank = rank, .ranks = 2, .segment = pair->segment};
+        struct quern_roster *roster = &pair->roster[rank];
+        snprintf((char *)roster->id, sizeof roster->id, "%d", (int)getpid());
+        roster->ranks = 2;
+        roster->peer[rank].is_here = true;
+        roster->peer[1].leader = 1;
+        pair->member[rank] = (struct quern_membership){.device = device, .rank = rank, .ranks = 2, .roster = roster};
     }
 }
 
@@ -778,10 +778,10 @@ static bool pass(struct pair *pair, uint64_t call, uid_t sender, uid_t receiver,
     for (int i = 0; i < QUERN_DESCRIPTOR_TAGS; i++) table[i] = -1;
     check_ok(quern_descriptors_listen(&pair->member[1], call, &listener));
     check(seteuid(sender) == 0, "no user %d", (int)sender);
-    const quern_status status = quern_descriptors_send(&pair->member[0], call, &sent, 1);
+    const quern_status status = quern_descriptors_send(&pair->member[0], call, DIGEST, &sent, 1);
     check(seteuid(0) == 0 && seteuid(receiver) == 0, "no user %d", (int)receiver);
     check(status == expected, "%s: %s", quern_status_string(status), error_detail());
-    check_ok(quern_descriptors_receive(&pair->member[1], call, listener, table));
+    check_ok(quern_descriptors_receive(&pair->member[1], call, DIGEST, listener, table));
     check(seteuid(0) == 0, "root is gone");
     const bool arrived = table[TAG] >= 0;
     quern_close_descriptor(&table[TAG]);
@@ -800,6 +800,5 @@ Test(symmetric, descriptors_of_another_user) {
     check(!pass(&pair, 2, 0, NOBODY, QUERN_OK), "a descriptor of another user was received");
     check(!pass(&pair, 3, NOBODY, 0, QUERN_SYSTEM_ERROR), "a descriptor was sent to another user");
     check(strstr(error_detail(), "the socket of rank 1 belongs to another user"), "%s", error_detail());
-    free(pair.segment);
     quern_device_close(device);
 }

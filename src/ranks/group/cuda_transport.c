@@ -18,17 +18,17 @@
 #include "ranks/symmetric/symmetric_lookup.h"
 #include "runtime/status.h"
 
-/* Judged by the segment alone, so that every rank gets the same answer. */
-static bool serves(const struct quern_segment *segment, struct quern_text *why) {
-    for (uint32_t rank = 0; rank < segment->ranks; rank++) {
-        if (segment->rank[rank].device_kind != QUERN_CUDA) {
-            quern_text_add(why, "rank %u is a CPU", rank);
+/* Judged by the roster alone, so that every rank gets the same answer. */
+static bool serves(const struct quern_roster *roster, struct quern_text *why) {
+    for (int rank = 0; rank < roster->ranks; rank++) {
+        if (roster->peer[rank].device_kind != QUERN_CUDA) {
+            quern_text_add(why, "rank %d is a CPU", rank);
             return false;
         }
-        for (uint32_t other = 0; other < rank; other++) {
-            bool may_share = segment->rank[rank].share_gpu && segment->rank[other].share_gpu;
-            if (may_share || !quern_cuda_same_gpu(segment, (int)rank, (int)other)) continue;
-            quern_text_add(why, "ranks %u and %u use one GPU, which both must allow by share_gpu", other, rank);
+        for (int other = 0; other < rank; other++) {
+            bool may_share = roster->peer[rank].share_gpu && roster->peer[other].share_gpu;
+            if (may_share || !quern_cuda_same_gpu(roster, rank, other)) continue;
+            quern_text_add(why, "ranks %d and %d use one GPU, which both must allow by share_gpu", other, rank);
             return false;
         }
     }
@@ -39,7 +39,7 @@ static bool serves(const struct quern_segment *segment, struct quern_text *why) 
 
 /* Signals and counts begin at the group's first epoch. */
 static quern_status write_pad(const struct quern_membership *member, CUdeviceptr pad) {
-    uint32_t stride = quern_pad_stride((uint32_t)member->ranks), first_epoch = member->segment->first_epoch;
+    uint32_t stride = quern_pad_stride((uint32_t)member->ranks), first_epoch = member->first_epoch;
     size_t bytes = (size_t)quern_device_pad_bytes((uint32_t)member->ranks);
     unsigned char *image = calloc(1, bytes);
     if (!image) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a pad");

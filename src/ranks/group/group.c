@@ -107,6 +107,7 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->device = args->device;
     member->rank = args->rank;
     member->ranks = args->ranks;
+    member->first_epoch = args->first_epoch;
     member->timeout = args->timeout > 0 ? args->timeout : DEFAULT_TIMEOUT;
     member->share_gpu = args->share_gpu;
     member->spins = choose_spins(args->ranks);
@@ -127,7 +128,7 @@ static quern_status choose_transport(struct quern_membership *const *members, in
     struct quern_text why = quern_text_begin(reasons, sizeof reasons);
     for (size_t row = 0; row < sizeof transports / sizeof *transports; row++) {
         quern_text_add(&why, "%s%s: ", row ? "; " : "", transports[row]->name);
-        if (!transports[row]->serves(members[0]->segment, &why)) continue;
+        if (!transports[row]->serves(members[0]->roster, &why)) continue;
         for (int i = 0; i < count; i++) members[i]->transport = transports[row];
         return transports[row]->attach(members, count);
     }
@@ -135,26 +136,15 @@ static quern_status choose_transport(struct quern_membership *const *members, in
                       members[0]->label, reasons);
 }
 
-static bool are_one_process(const struct quern_segment *segment) {
-    for (uint32_t rank = 1; rank < segment->ranks; rank++)
-        if (!quern_same_process(segment->rank[rank].process, segment->rank[0].process)) return false;
-    return true;
-}
-
-/* A forked child has a copy of the membership, but the rank is its parent. */
-static bool is_this_process(const struct quern_membership *member) {
-    return member->segment->rank[member->rank].process.pid == getpid();
-}
-
 static void leave(struct quern_membership *member) {
-    struct quern_segment *segment = member->segment;
-    if (segment) {
-        if (is_this_process(member))
-            __atomic_store_n(&segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+    if (member->roster) {
+        __atomic_store_n(&member->segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+        quern_leave_roster(member->roster, member->rank);
         QUERN_POINT(LEAVE_LEFT);
-        quern_release_segment(segment);
+        quern_release_roster(member->roster);
         QUERN_POINT(LEAVE_UNMAPPED);
     }
+    free(member->lists);
     free(member);
 }
 
@@ -165,7 +155,8 @@ static void leave(struct quern_membership *member) {
 static void end_forgotten(void) {
     for (quern_group *group; (group = quern_drop_handle());) {
         struct quern_membership *member = group->member;
-        if (member && (member->transport != &quern_host_transport || !is_this_process(member))) continue;
+        if (member && (member->transport != &quern_host_transport || !quern_is_own_roster(member->roster)))
+            continue;
         if (member) {
             member->transport->detach(member);
             leave(member);
@@ -194,13 +185,12 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
             drop_members(members, count);
             return quern_fail(args[i].device, QUERN_OUT_OF_MEMORY, "no memory for a group");
         }
-    quern_status status = quern_rendezvous(name, args[0].first_epoch, parent, members, count);
+    quern_status status = quern_rendezvous(name, parent, members, count);
     if (status != QUERN_OK) {
-        for (int i = 0; i < count; i++) members[i]->segment = NULL;  /* released already */
+        for (int i = 0; i < count; i++) members[i]->roster = NULL;  /* released already */
         drop_members(members, count);
         return status;
     }
-    for (int i = 0; i < count; i++) members[i]->one_process = are_one_process(members[i]->segment);
     status = choose_transport(members, count);
     if (status != QUERN_OK) drop_members(members, count);
     return status;
@@ -256,8 +246,8 @@ static void name_split(const struct quern_membership *member, int colour, char *
     static const char digits[] = "0123456789abcdef";
     char id[33] = "";
     for (int i = 0; i < 16; i++) {
-        id[2 * i] = digits[member->segment->id[i] >> 4];
-        id[2 * i + 1] = digits[member->segment->id[i] & 15];
+        id[2 * i] = digits[member->roster->id[i] >> 4];
+        id[2 * i + 1] = digits[member->roster->id[i] & 15];
     }
     struct quern_text text = quern_text_begin(buffer, bytes);
     quern_text_add(&text, "split.%s.%u.%d", id, member->splits, colour);
@@ -388,7 +378,7 @@ size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) 
     }
     struct quern_text text = quern_text_begin(buffer, buffer ? bytes : 0);
     for (int rank = 0; rank < member->ranks; rank++) {
-        quern_describe_rank(&text, member->segment, rank);
+        quern_describe_rank(&text, member, rank);
         quern_text_add(&text, "\n");
     }
     quern_report_poison(&text, member);

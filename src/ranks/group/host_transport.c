@@ -6,10 +6,10 @@
 #include "ranks/symmetric/symmetric.h"
 #include "ranks/symmetric/symmetric_host.h"
 
-static bool serves(const struct quern_segment *segment, struct quern_text *why) {
-    for (uint32_t rank = 0; rank < segment->ranks; rank++) {
-        if (segment->rank[rank].device_kind == QUERN_CPU) continue;
-        quern_text_add(why, "rank %u is a GPU", rank);
+static bool serves(const struct quern_roster *roster, struct quern_text *why) {
+    for (int rank = 0; rank < roster->ranks; rank++) {
+        if (roster->peer[rank].device_kind == QUERN_CPU) continue;
+        quern_text_add(why, "rank %d is a GPU", rank);
         return false;
     }
     return true;

@@ -318,7 +318,9 @@ quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream) {
 
 quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan) {
     if (!plan) return QUERN_OK;
+    quern_status status = quern_check_creator(plan->group);
+    if (status != QUERN_OK) return status;
     void *state = __atomic_exchange_n(&plan->state, NULL, __ATOMIC_ACQ_REL);
-    quern_status status = state_of(plan, state);
+    status = state_of(plan, state);
     return status == QUERN_OK ? plan->transport->plan_destroy(state) : status;
 }

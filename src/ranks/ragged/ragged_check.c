@@ -53,6 +53,7 @@ static bool check_receive(const struct quern_ragged_call *call, const struct que
                           struct quern_slice_report *report) {
     int64_t expected = quern_ragged_metadata(call, call->recv_sizes, entry);
     if (notice->size != expected) return fault(report, call, QUERN_SLICE_DISAGREEMENT, entry, notice->size, expected);
+    if (notice->output_offset < 0) return fault(report, call, QUERN_SLICE_OUTPUT_OFFSET, entry, notice->output_offset, 0);
     int64_t end = end_of(notice->output_offset, notice->size);
     if (end > call->output_rows) return fault(report, call, QUERN_SLICE_BEYOND_OUTPUT, entry, end, call->output_rows);
     return true;

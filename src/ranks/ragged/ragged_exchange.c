@@ -13,6 +13,8 @@ enum {
     WINDOW_THREADS = 8
 };
 
+static const int64_t MOST_STREAM = (int64_t)1 << 62;  /* bytes of a stream, so that the end of its last window can be computed */
+
 static int64_t padded(int64_t bytes) { return (int64_t)quern_round_up((size_t)bytes, ALIGNMENT); }
 
 /*
@@ -23,7 +25,7 @@ static char *row_at(const void *buffer, int64_t row, int64_t row_bytes) {
     return (char *)((uintptr_t)buffer + (uint64_t)row * (uint64_t)row_bytes);
 }
 
-/* ---- the workspace: outbox, storage, staging ---- */
+/* ---- the workspace: outbox, staging ---- */
 
 static int64_t input_bytes(const struct quern_ragged_call *call) { return call->input_rows * call->row_bytes; }
 
@@ -42,17 +44,23 @@ static size_t staging_bytes(const struct quern_ragged_call *call) {
     return call->in_place ? (size_t)input_bytes(call) : 2 * (size_t)window_bytes(call);
 }
 
+size_t quern_ragged_exchange_workspace(const struct quern_ragged_call *call) {
+    return (size_t)notices_bytes(call) + staging_bytes(call);
+}
+
+/* ---- the storage: terms, outbox, inbox, copies ---- */
+
 /* For each entry: two direct copies, two slices of streams, and a piece. */
 static int64_t copies_bytes(const struct quern_ragged_call *call) {
     return 5 * quern_ragged_entries(call) * (int64_t)sizeof(struct quern_copy);
 }
 
-size_t quern_ragged_exchange_storage(const struct quern_ragged_call *call) {
-    return (size_t)(notices_bytes(call) + padded(copies_bytes(call)));
+static int64_t terms_bytes(const struct quern_ragged_call *call) {
+    return padded(call->places * (int64_t)sizeof(struct quern_ragged_terms));
 }
 
-size_t quern_ragged_exchange_workspace(const struct quern_ragged_call *call) {
-    return (size_t)notices_bytes(call) + quern_ragged_exchange_storage(call) + staging_bytes(call);
+size_t quern_ragged_exchange_storage(const struct quern_ragged_call *call) {
+    return (size_t)(terms_bytes(call) + 2 * notices_bytes(call) + padded(copies_bytes(call)));
 }
 
 static struct quern_copy *list_at(void *copies, int64_t entries) {
@@ -60,20 +68,55 @@ static struct quern_copy *list_at(void *copies, int64_t entries) {
 }
 
 void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ragged_call *call, void *storage) {
-    const struct quern_segment_rank *ranks = call->member->segment->rank;
     const int64_t entries = quern_ragged_entries(call);
-    void *lists = storage ? storage : row_at(call->workspace, 1, notices_bytes(call));
-    void *copies = row_at(lists, 1, notices_bytes(call));
-    *x = (struct quern_ragged_exchange){.call = call, .kernel = call->ready->kernel->cpu.ragged_all_to_all};
+    void *outbox = row_at(storage, 1, terms_bytes(call)), *inbox = row_at(outbox, 1, notices_bytes(call));
+    void *copies = row_at(inbox, 1, notices_bytes(call));
+    *x = (struct quern_ragged_exchange){.call = call, .kernel = call->ready->kernel->cpu.ragged_all_to_all, .astray = -1};
     for (int place = 0; place < call->places; place++)
-        x->is_here[place] = quern_same_process(ranks[call->rank_at[place]].process, ranks[call->member->rank].process);
-    x->outbox = call->workspace;
-    x->inbox = lists;
-    x->staging = row_at(call->workspace, 1, notices_bytes(call) + (int64_t)quern_ragged_exchange_storage(call));
+        x->is_here[place] = call->member->roster->peer[call->rank_at[place]].is_here;
+    x->terms = storage;
+    x->outbox = outbox;
+    x->inbox = inbox;
+    x->staging = row_at(call->workspace, 1, notices_bytes(call));
     x->direct.copies = copies;
-    x->outgoing = (struct quern_ragged_stream){list_at(copies, 2 * entries), 0, x->staging, window_bytes(call)};
+    x->outgoing = (struct quern_ragged_stream){list_at(copies, 2 * entries), 0, x->staging, window_bytes(call), 0};
     x->incoming_slices = list_at(copies, 3 * entries);
     x->pieces.copies = list_at(copies, 4 * entries);
+}
+
+/* ---- seals ---- */
+
+/* Not against an enemy, who may do anything that this user may, but so that no stray write is taken for what a rank has written. */
+static uint64_t seal_words(const uint64_t *words, size_t count) {
+    uint64_t seal = 0x9e3779b97f4a7c15;
+    for (size_t i = 0; i < count; i++) {
+        seal = (seal ^ words[i]) * 0xd6e8feb86659fd93;
+        seal ^= seal >> 32;
+    }
+    return seal;
+}
+
+static uint64_t seal_of_terms(const struct quern_ragged_terms *terms) {
+    const uint64_t words[] = {
+        terms->output.id, (uint64_t)terms->output.offset, (uint64_t)terms->output.state,
+        terms->outbox.id, (uint64_t)terms->outbox.offset, terms->source.id, (uint64_t)terms->source.offset,
+        (uint64_t)terms->source_bytes, (uint64_t)terms->window,
+    };
+    return seal_words(words, sizeof words / sizeof *words);
+}
+
+static uint64_t seal_of_verdict(const struct quern_ragged_verdict *verdict) {
+    const uint64_t words[] = {(uint64_t)verdict->rounds, (uint64_t)verdict->report.fault};
+    return seal_words(words, sizeof words / sizeof *words);
+}
+
+void quern_ragged_seal_verdict(struct quern_ragged_verdict *verdict) { verdict->seal = seal_of_verdict(verdict); }
+bool quern_ragged_is_sealed(const struct quern_ragged_verdict *verdict) { return verdict->seal == seal_of_verdict(verdict); }
+
+void quern_ragged_clear_record(struct quern_ragged_record *record) {
+    record->terms = (struct quern_ragged_terms){.is_ready = 0};
+    record->verdict = (struct quern_ragged_verdict){.rounds = 0};
+    record->reason[0] = 0;
 }
 
 /* ---- the record ---- */
@@ -120,27 +163,33 @@ static void write_notices(struct quern_ragged_exchange *x, bool has_stream) {
     }
 }
 
+static void write_terms(const struct quern_ragged_exchange *x, struct quern_ragged_terms *terms) {
+    const struct quern_ragged_call *call = x->call;
+    memcpy(terms->members, call->set.words, sizeof terms->members);
+    terms->updates = call->updates;
+    terms->row_bytes = call->row_bytes;
+    terms->window = x->outgoing.window;
+    terms->output = locate(call->output, call->output_state, &call->output_place, 0);
+    terms->outbox = locate(call->workspace, call->workspace_state, &call->workspace_place, 0);
+    if (call->in_place || terms->window) {
+        terms->source = locate(call->workspace, call->workspace_state, &call->workspace_place, notices_bytes(call));
+        terms->source_bytes = (int64_t)staging_bytes(call);
+    } else {
+        terms->source = locate(call->input, call->input_state, &call->input_place, 0);
+        terms->source_bytes = input_bytes(call);
+    }
+    terms->seal = seal_of_terms(terms);
+    terms->is_ready = 1;
+}
+
 quern_status quern_ragged_exchange_announce(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     const struct quern_ragged_call *call = x->call;
-    if (!quern_ragged_check_sends(call, &record->report)) return QUERN_OK;
+    if (!quern_ragged_check_sends(call, &record->verdict.report)) return QUERN_OK;
     quern_status status = check_total(call);
     if (status != QUERN_OK) return status;
-    memcpy(record->members, call->set.words, sizeof record->members);
-    record->updates = call->updates;
-    record->row_bytes = call->row_bytes;
-    record->window = x->outgoing.window;
-    record->output = locate(call->output, call->output_state, &call->output_place, 0);
-    record->outbox = locate(call->workspace, call->workspace_state, &call->workspace_place, 0);
-    if (call->in_place || record->window) {
-        record->source = locate(call->workspace, call->workspace_state, &call->workspace_place,
-                              notices_bytes(call) + (int64_t)quern_ragged_exchange_storage(call));
-        record->source_bytes = (int64_t)staging_bytes(call);
-    } else {
-        record->source = locate(call->input, call->input_state, &call->input_place, 0);
-        record->source_bytes = input_bytes(call);
-    }
-    write_notices(x, record->window != 0);
-    record->is_ready = 1;
+    write_terms(x, &record->terms);
+    write_notices(x, record->terms.window != 0);
+    if (call->updates) memcpy(call->workspace, x->outbox, (size_t)quern_ragged_entries(call) * sizeof *x->outbox);
     return QUERN_OK;
 }
 
@@ -156,21 +205,25 @@ static bool report_difference(const struct quern_ragged_exchange *x, int peer, e
 static bool check_terms(const struct quern_ragged_exchange *x, struct quern_slice_report *report) {
     const struct quern_ragged_call *call = x->call;
     for (int peer = 0; peer < call->places; peer++) {
-        const struct quern_ragged_record *record = x->records[peer];
-        if (record->updates != call->updates)
-            return report_difference(x, peer, QUERN_SLICE_UPDATES, call->updates, record->updates, report);
-        if (record->row_bytes != call->row_bytes)
-            return report_difference(x, peer, QUERN_SLICE_ROW_BYTES, call->row_bytes, record->row_bytes, report);
+        const struct quern_ragged_terms *terms = &x->terms[peer];
+        if (terms->updates != call->updates)
+            return report_difference(x, peer, QUERN_SLICE_UPDATES, call->updates, terms->updates, report);
+        if (terms->row_bytes != call->row_bytes)
+            return report_difference(x, peer, QUERN_SLICE_ROW_BYTES, call->row_bytes, terms->row_bytes, report);
     }
     return true;
 }
 
 /* The ranks of a meeting have the same members.  But the whole group meets to create a plan, so its members are compared. */
 static quern_status check_members(const struct quern_ragged_exchange *x) {
-    for (int peer = 0; peer < x->call->places; peer++)
-        if (memcmp(x->records[peer]->members, x->call->set.words, sizeof x->call->set.words) != 0)
-            return quern_fail(x->call->member->device, QUERN_PEER_MISMATCH,
-                              "args.members differ from those of rank %d: expected the same", x->call->rank_at[peer]);
+    const struct quern_device *device = x->call->member->device;
+    for (int peer = 0; peer < x->call->places; peer++) {
+        if (x->terms[peer].seal != seal_of_terms(&x->terms[peer]))
+            return quern_fail_damaged(device, "the record", x->call->rank_at[peer]);
+        if (memcmp(x->terms[peer].members, x->call->set.words, sizeof x->call->set.words) != 0)
+            return quern_fail(device, QUERN_PEER_MISMATCH, "args.members differ from those of rank %d: expected the same",
+                              x->call->rank_at[peer]);
+    }
     return QUERN_OK;
 }
 
@@ -193,7 +246,7 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
     const size_t bytes = (size_t)call->updates * sizeof *x->inbox;
     for (int peer = 0; peer < call->places && bytes; peer++) {
         const char *outbox;
-        quern_status status = reach(x, peer, "workspace", &x->records[peer]->outbox, notices_bytes(call), &outbox);
+        quern_status status = reach(x, peer, "workspace", &x->terms[peer].outbox, notices_bytes(call), &outbox);
         if (status != QUERN_OK) return status;
         memcpy(x->inbox + peer * call->updates, outbox + (size_t)call->place * bytes, bytes);
     }
@@ -204,52 +257,107 @@ static quern_status gather_notices(struct quern_ragged_exchange *x) {
 
 /* Whether the sender copies into the receiver's output. */
 static bool is_delivered(const struct quern_ragged_exchange *x, int peer, int receiver) {
-    return x->is_here[peer] || x->records[receiver]->output.state == QUERN_MEMORY_SYMMETRIC;
+    return x->is_here[peer] || x->terms[receiver].output.state == QUERN_MEMORY_SYMMETRIC;
 }
 
 static void add_slice(struct quern_ragged_stream *stream, char *to, const char *from, int64_t bytes, int64_t begin) {
     stream->slices[stream->count++] = (struct quern_copy){to, from, bytes, begin};
 }
 
-static quern_status prepare_sends(struct quern_ragged_exchange *x, int peer) {
+static int64_t count_rounds(const struct quern_ragged_stream *stream) {
+    if (!stream->count) return 0;
+    const struct quern_copy *last = &stream->slices[stream->count - 1];
+    return (last->begin + last->bytes - 1) / stream->window + 1;
+}
+
+/* Whether [begin, begin + bytes) lies in [0, limit). */
+static bool lies_within(int64_t begin, int64_t bytes, int64_t limit) {
+    return begin >= 0 && bytes >= 0 && bytes <= limit && begin <= limit - bytes;
+}
+
+/* The end of all slices for a member, in bytes of its output; INT64_MAX: too far. */
+static int64_t end_of_sends(const struct quern_ragged_exchange *x, int peer) {
     const struct quern_ragged_call *call = x->call;
     const struct quern_ragged_notice *notices = x->outbox + peer * call->updates;
-    const char *input = call->in_place ? x->staging : call->input, *output = NULL;
-    const bool delivers = is_delivered(x, peer, peer);
-    for (int64_t update = 0; update < call->updates && (delivers || x->outgoing.window); update++) {
-        const int64_t bytes = notices[update].size * call->row_bytes, entry = peer * call->updates + update;
-        const char *from = row_at(input, quern_ragged_metadata(call, call->input_offsets, entry), call->row_bytes);
+    int64_t most = 0;
+    for (int64_t update = 0; update < call->updates; update++) {
+        int64_t end;
+        if (!notices[update].size) continue;
+        if (__builtin_add_overflow(notices[update].output_offset, notices[update].size, &end) ||
+            __builtin_mul_overflow(end, call->row_bytes, &end))
+            return INT64_MAX;
+        most = quern_larger(most, end);
+    }
+    return most;
+}
+
+/*
+ * The output of a member; NULL: the slices do not lie within what this process has mapped of it.  That is no fault of this rank's:
+ * the receiver knows its output better, and reports it.
+ */
+static quern_status reach_output(struct quern_ragged_exchange *x, int peer, const char **output) {
+    const struct quern_ragged_call *call = x->call;
+    const struct quern_ragged_location *location = &x->terms[peer].output;
+    quern_status status = reach(x, peer, "output", location, 0, output);
+    if (status != QUERN_OK || x->is_here[peer]) return status;
+    *output = quern_symmetric_resolve(call->member, location->id, location->offset, end_of_sends(x, peer), call->rank_at[peer]);
+    if (!*output) x->astray = call->rank_at[peer];
+    return QUERN_OK;
+}
+
+static quern_status prepare_deliveries(struct quern_ragged_exchange *x, int peer, const char *input) {
+    const struct quern_ragged_call *call = x->call;
+    const char *output = NULL;
+    for (int64_t update = 0, entry = peer * call->updates; update < call->updates; update++, entry++) {
+        const int64_t bytes = x->outbox[entry].size * call->row_bytes;
         if (!bytes) continue;
-        if (!delivers) {
-            add_slice(&x->outgoing, NULL, from, bytes, notices[update].source);
-            continue;
-        }
-        quern_status status = output ? QUERN_OK : reach(x, peer, "output", &x->records[peer]->output, 0, &output);
-        if (status != QUERN_OK) return status;
-        quern_copies_add(&x->direct, row_at(output, notices[update].output_offset, call->row_bytes), from, bytes);
+        quern_status status = output ? QUERN_OK : reach_output(x, peer, &output);
+        if (status != QUERN_OK || !output) return status;
+        quern_copies_add(&x->direct, row_at(output, x->outbox[entry].output_offset, call->row_bytes),
+                         row_at(input, quern_ragged_metadata(call, call->input_offsets, entry), call->row_bytes), bytes);
     }
     return QUERN_OK;
+}
+
+static quern_status prepare_sends(struct quern_ragged_exchange *x, int peer) {
+    const struct quern_ragged_call *call = x->call;
+    const char *input = call->in_place ? x->staging : call->input;
+    if (is_delivered(x, peer, peer)) return prepare_deliveries(x, peer, input);
+    for (int64_t update = 0, entry = peer * call->updates; update < call->updates && x->outgoing.window; update++, entry++) {
+        const int64_t bytes = x->outbox[entry].size * call->row_bytes;
+        const char *from = row_at(input, quern_ragged_metadata(call, call->input_offsets, entry), call->row_bytes);
+        if (bytes) add_slice(&x->outgoing, NULL, from, bytes, x->outbox[entry].source);
+    }
+    return QUERN_OK;
+}
+
+static bool is_sound(const struct quern_ragged_terms *terms, const struct quern_ragged_notice *notice, int64_t bytes) {
+    if (!terms->window) return lies_within(notice->source, bytes, terms->source_bytes);
+    return terms->window > 0 && terms->window <= terms->source_bytes / 2 && lies_within(notice->source, bytes, MOST_STREAM);
 }
 
 static quern_status prepare_receives(struct quern_ragged_exchange *x, int peer) {
     const struct quern_ragged_call *call = x->call;
     const struct quern_ragged_notice *notices = x->inbox + peer * call->updates;
-    const struct quern_ragged_record *record = x->records[peer];
+    const struct quern_ragged_terms *terms = &x->terms[peer];
     struct quern_ragged_stream *stream = &x->incoming[peer];
     const char *source = NULL;
     for (int64_t update = 0; update < call->updates && !is_delivered(x, peer, call->place); update++) {
         const int64_t bytes = notices[update].size * call->row_bytes;
         char *to = row_at(call->output, notices[update].output_offset, call->row_bytes);
         if (!bytes) continue;
+        if (!is_sound(terms, &notices[update], bytes))
+            return quern_fail_damaged(call->member->device, "a notice", call->rank_at[peer]);
         if (!source) {
-            quern_status status = reach(x, peer, "input or workspace", &record->source, record->source_bytes, &source);
+            quern_status status = reach(x, peer, "input or workspace", &terms->source, terms->source_bytes, &source);
             if (status != QUERN_OK) return status;
-            *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, record->window};
+            *stream = (struct quern_ragged_stream){x->incoming_slices + peer * call->updates, 0, (char *)source, terms->window, 0};
         }
-        if (record->window) add_slice(stream, to, NULL, bytes, notices[update].source);
+        if (terms->window) add_slice(stream, to, NULL, bytes, notices[update].source);
         else quern_copies_add(&x->direct, to, source + notices[update].source, bytes);
-        x->streamed_in += record->window ? bytes : 0;
+        x->streamed_in += terms->window ? bytes : 0;
     }
+    stream->rounds = count_rounds(stream);
     return QUERN_OK;
 }
 
@@ -276,12 +384,7 @@ static void prepare_image(struct quern_ragged_exchange *x) {
         add_slice(&x->outgoing, NULL, row_at(call->input, 1, first), end - first, first);
     }
     x->outgoing.window = end;
-}
-
-static int64_t count_rounds(const struct quern_ragged_stream *stream) {
-    if (!stream->count) return 0;
-    const struct quern_copy *last = &stream->slices[stream->count - 1];
-    return (last->begin + last->bytes + stream->window - 1) / stream->window;
+    x->outgoing.rounds = 1;
 }
 
 /*
@@ -302,7 +405,7 @@ static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern
         status = prepare_sends(x, (place + step) % places);
         if (status == QUERN_OK) status = prepare_receives(x, (place - step + places) % places);
     }
-    record->rounds = count_rounds(&x->outgoing);
+    record->verdict.rounds = x->outgoing.rounds = count_rounds(&x->outgoing);
     if (x->call->in_place) prepare_image(x);
     x->is_streaming = is_large(x);
     return status;
@@ -311,9 +414,9 @@ static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern
 quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     int64_t *order = (int64_t *)x->direct.copies;  /* not in use yet */
     quern_status status = check_members(x);
-    if (status != QUERN_OK || !check_terms(x, &record->report)) return status;
+    if (status != QUERN_OK || !check_terms(x, &record->verdict.report)) return status;
     status = gather_notices(x);
-    if (status != QUERN_OK || !quern_ragged_check_receives(x->call, x->inbox, order, &record->report)) return status;
+    if (status != QUERN_OK || !quern_ragged_check_receives(x->call, x->inbox, order, &record->verdict.report)) return status;
     return prepare_copies(x, record);
 }
 
@@ -321,6 +424,7 @@ quern_status quern_ragged_exchange_prepare(struct quern_ragged_exchange *x, stru
 
 /* Adds the pieces of a stream's slices that lie in a window. */
 static void cut_window(const struct quern_ragged_stream *stream, int64_t round, struct quern_copy_list *pieces) {
+    if (round >= stream->rounds) return;
     const int64_t first = round * stream->window, end = first + stream->window;
     for (int64_t i = quern_copies_find(stream->slices, stream->count, first); i < stream->count; i++) {
         const struct quern_copy *slice = &stream->slices[i];

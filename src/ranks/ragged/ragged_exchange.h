@@ -9,7 +9,8 @@
  * A sender whose output overlaps its input first copies all slices that it sends into its workspace, and sends from there.
  *
  * A rank writes notices of its slices into its own workspace, where the receivers read them.  So no rank writes into memory whose
- * size only another rank knows.
+ * size only another rank knows.  What another process has written is copied once, and the copy is checked: a sender writes within
+ * the part of the receiver that it has mapped, and a receiver within its own output.
  */
 #ifndef QUERN_RAGGED_EXCHANGE_H
 #define QUERN_RAGGED_EXCHANGE_H
@@ -25,10 +26,9 @@ struct quern_ragged_location {
     int32_t state;  /* enum quern_symmetric_state */
 };
 
-/* A rank's record of its call, in its mailbox. */
-struct quern_ragged_record {
-    /* Complete at the entry. */
-    int32_t is_ready;                     /* 0: there is only a report */
+/* What a rank says about its call before the entry. */
+struct quern_ragged_terms {
+    int32_t is_ready;                     /* 0: there is only a verdict */
     uint32_t members[QUERN_RANK_WORDS];
     int64_t updates, row_bytes;
     struct quern_ragged_location output;
@@ -36,28 +36,46 @@ struct quern_ragged_record {
     struct quern_ragged_location source;  /* its input, its staging or its ring */
     int64_t source_bytes;
     int64_t window;                       /* of the stream, in bytes: the source is a ring of two; 0: no stream */
+    uint64_t seal;                        /* of all above: ranks act on it, so it must be what the rank has written */
+};
 
-    /* Complete at the vote. */
+/* What it says before the vote. */
+struct quern_ragged_verdict {
     int64_t rounds;                       /* the number of windows of its stream */
     struct quern_slice_report report;
+    uint64_t seal;
+};
+
+/* A rank's record of its call, in its mailbox. */
+struct quern_ragged_record {
+    struct quern_ragged_terms terms;
+    struct quern_ragged_verdict verdict;
     char reason[600];                     /* for QUERN_SLICE_ARGUMENTS */
 };
 
 _Static_assert(sizeof(struct quern_ragged_record) <= QUERN_MAILBOX_BYTES, "a record must fit a mailbox");
+
+/* A record without a stream, a report or terms. */
+void quern_ragged_clear_record(struct quern_ragged_record *record);
+
+/* Sets the fault and the rounds of a verdict, and whether another process has got it as it was set. */
+void quern_ragged_seal_verdict(struct quern_ragged_verdict *verdict);
+bool quern_ragged_is_sealed(const struct quern_ragged_verdict *verdict);
 
 /* Slices that pass through a ring; `begin` is their offset in the stream.  The pointer on the ring's side is NULL. */
 struct quern_ragged_stream {
     struct quern_copy *slices;
     int64_t count;
     char *ring;
-    int64_t window;
+    int64_t window, rounds;
 };
 
 struct quern_ragged_exchange {
     struct quern_ragged_call *call;
     quern_ragged_all_to_all_cpu_kernel *kernel;
-    const struct quern_ragged_record *records[QUERN_RANK_LIMIT];     /* [places] */
+    struct quern_ragged_terms *terms;                            /* [places]: of every member, read once */
     bool is_here[QUERN_RANK_LIMIT];                              /* [places]: of this process */
+    int astray;                                                  /* a member whose output this rank cannot reach as asked; -1: none */
     char *staging;                                               /* this rank's */
     struct quern_ragged_notice *outbox, *inbox;                  /* [places, updates] */
     struct quern_copy_list direct;                               /* deliveries and fetches */
@@ -71,10 +89,10 @@ struct quern_ragged_exchange {
 /* The bytes of workspace for a call. */
 size_t quern_ragged_exchange_workspace(const struct quern_ragged_call *call);
 
-/* The bytes of storage for lists, in the workspace or elsewhere. */
+/* The bytes of storage for lists.  It is not in the workspace, which other processes can write. */
 size_t quern_ragged_exchange_storage(const struct quern_ragged_call *call);
 
-/* Begins an exchange: for a call that is not refused.  storage NULL: in the workspace. */
+/* Begins an exchange: for a call that is not refused. */
 void quern_ragged_exchange_open(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage);
 
 /*

@@ -13,6 +13,7 @@
 #include "ranks/ragged/ragged_host.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "ranks/describe.h"
 #include "ranks/meeting.h"
@@ -23,8 +24,31 @@
 #include "runtime/arguments.h"
 #include "runtime/status.h"
 
-static struct quern_ragged_record *record_of(const struct quern_membership *member, int rank) {
-    return (struct quern_ragged_record *)member->segment->rank[rank].mailbox[member->exchanges % 2];
+/* ---- records: written in this process's own memory, and copied to where other processes find them ---- */
+
+/* The record of a rank of this process. */
+static struct quern_ragged_record *record_here(const struct quern_membership *member, int rank) {
+    return (struct quern_ragged_record *)quern_own_mailbox(member->roster, rank, member->exchanges);
+}
+
+/* The record of any rank: only to be copied from. */
+static const struct quern_ragged_record *record_of(const struct quern_membership *member, int rank) {
+    if (member->roster->peer[rank].is_here) return record_here(member, rank);
+    return (const struct quern_ragged_record *)quern_shared_mailbox(member->roster, rank, member->exchanges);
+}
+
+static void publish_terms(const struct quern_membership *member) {
+    struct quern_ragged_record *there = (void *)quern_shared_mailbox(member->roster, member->rank, member->exchanges);
+    if (!member->one_process) there->terms = record_here(member, member->rank)->terms;
+}
+
+static void publish_verdict(const struct quern_membership *member) {
+    struct quern_ragged_record *here = record_here(member, member->rank);
+    struct quern_ragged_record *there = (void *)quern_shared_mailbox(member->roster, member->rank, member->exchanges);
+    quern_ragged_seal_verdict(&here->verdict);
+    if (member->one_process) return;
+    there->verdict = here->verdict;
+    if (here->verdict.report.fault == QUERN_SLICE_ARGUMENTS) memcpy(there->reason, here->reason, sizeof there->reason);
 }
 
 static quern_status meet(struct quern_membership *member, struct quern_meeting meeting, enum quern_phase phase) {
@@ -39,27 +63,35 @@ static struct quern_meeting meeting_of(const struct quern_ragged_call *call, enu
 /* ---- the vote ---- */
 
 static void record_refusal(const struct quern_ragged_call *call, struct quern_ragged_record *record) {
-    record->report = (struct quern_slice_report){.fault = QUERN_SLICE_ARGUMENTS, .rank = call->member->rank};
+    record->verdict.report = (struct quern_slice_report){.fault = QUERN_SLICE_ARGUMENTS, .rank = call->member->rank};
     quern_error_detail(record->reason, sizeof record->reason);
 }
 
-static quern_status fail_with(const struct quern_membership *member, const struct quern_ragged_record *record) {
-    char words[700];
+static quern_status fail_with(const struct quern_membership *member, const struct quern_slice_report *report, int rank) {
+    char words[700], reason[sizeof ((struct quern_ragged_record *)NULL)->reason];
     struct quern_text text = quern_text_begin(words, sizeof words);
-    if (record->report.fault == QUERN_SLICE_ARGUMENTS)
-        quern_text_add(&text, "rank %d refused its own arguments: %s", record->report.rank, record->reason);
-    else
-        quern_describe_slice(&text, &record->report);
-    return quern_fail(member->device, quern_slice_status(&record->report), "%s: %s", member->label, words);
+    if (report->fault == QUERN_SLICE_ARGUMENTS) {
+        quern_copy_text(reason, record_of(member, rank)->reason, sizeof reason);
+        quern_text_add(&text, "rank %d refused its own arguments: %s", rank, reason);
+    } else {
+        quern_describe_slice(&text, report);
+    }
+    return quern_fail(member->device, quern_slice_status(report), "%s: %s", member->label, words);
 }
 
-/* Fails on every rank with the fault of the lowest rank that has one.  A rank that refuses its arguments keeps its own detail. */
-static quern_status find_fault(const struct quern_ragged_call *call, const struct quern_rank_set *set) {
+/*
+ * Fails on every rank with the fault of the lowest rank that has one.  A rank that refuses its arguments keeps its own detail.
+ * *rounds is the largest number of windows of the members' streams.
+ */
+static quern_status count_votes(const struct quern_ragged_call *call, const struct quern_rank_set *set, int64_t *rounds) {
+    *rounds = 0;
     for (int rank = 0; rank < call->member->ranks; rank++) {
         if (!quern_set_has(set, rank)) continue;
-        const struct quern_ragged_record *record = record_of(call->member, rank);
-        if (record->report.fault != QUERN_SLICE_FINE)
-            return call->refused != QUERN_OK ? call->refused : fail_with(call->member, record);
+        const struct quern_ragged_verdict verdict = record_of(call->member, rank)->verdict;
+        if (!quern_ragged_is_sealed(&verdict)) return quern_fail_damaged(call->member->device, "the verdict", rank);
+        if (verdict.report.fault != QUERN_SLICE_FINE)
+            return call->refused != QUERN_OK ? call->refused : fail_with(call->member, &verdict.report, rank);
+        if (quern_set_has(&call->set, rank) && verdict.rounds > *rounds) *rounds = verdict.rounds;
     }
     return QUERN_OK;
 }
@@ -68,26 +100,38 @@ static quern_status find_fault(const struct quern_ragged_call *call, const struc
 
 static void announce(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage,
                      struct quern_ragged_record *record) {
-    *record = (struct quern_ragged_record){.is_ready = 0};
+    quern_ragged_clear_record(record);
     if (call->refused == QUERN_OK) {
         quern_ragged_exchange_open(exchange, call, storage);
         call->refused = quern_ragged_exchange_announce(exchange, record);
     }
     if (call->refused != QUERN_OK) record_refusal(call, record);
+    publish_terms(call->member);
+    publish_verdict(call->member);
 }
 
 static bool all_are_ready(const struct quern_membership *member, const struct quern_rank_set *set) {
     for (int rank = 0; rank < member->ranks; rank++)
-        if (quern_set_has(set, rank) && !record_of(member, rank)->is_ready) return false;
+        if (quern_set_has(set, rank) && !record_of(member, rank)->terms.is_ready) return false;
     return true;
 }
 
 static void examine(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record) {
     struct quern_ragged_call *call = exchange->call;
-    for (int place = 0; place < call->places; place++) exchange->records[place] = record_of(call->member, call->rank_at[place]);
+    for (int place = 0; place < call->places; place++) exchange->terms[place] = record_of(call->member, call->rank_at[place])->terms;
     call->refused = quern_ragged_exchange_prepare(exchange, record);
     if (call->refused != QUERN_OK) record_refusal(call, record);
-    else if (record->report.fault == QUERN_SLICE_FINE) quern_ragged_exchange_stage(exchange, 0);
+    else if (record->verdict.report.fault == QUERN_SLICE_FINE) quern_ragged_exchange_stage(exchange, 0);
+    publish_verdict(call->member);
+}
+
+/* All have agreed, although this rank has not read all terms or cannot deliver its slices: a record is not what its rank has written. */
+static quern_status check_agreed(const struct quern_membership *member, const struct quern_ragged_exchange *exchange, bool examined) {
+    if (!examined) return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d found that not all ranks are ready, and all have agreed: a "
+                                       "process that is no rank writes into the group's shared memory", member->rank);
+    if (exchange->astray < 0) return QUERN_OK;
+    return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d sends slices to rank %d beyond the memory that it has mapped of that rank",
+                        member->rank, exchange->astray);
 }
 
 /*
@@ -95,28 +139,21 @@ static void examine(struct quern_ragged_exchange *exchange, struct quern_ragged_
  * failed meeting is returned at once.
  */
 static quern_status agree(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage,
-                          struct quern_meeting meeting, quern_status *result) {
+                          struct quern_meeting meeting, quern_status *result, int64_t *rounds) {
     struct quern_membership *member = call->member;
-    struct quern_ragged_record *record = record_of(member, member->rank);
+    struct quern_ragged_record *record = record_here(member, member->rank);
     announce(exchange, call, storage, record);
     QUERN_POINT(RAGGED_RECORDED);
     quern_status status = meet(member, meeting, QUERN_PHASE_ENTRY);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_ENTERED);
-    if (all_are_ready(member, meeting.set)) examine(exchange, record);  /* else a rank has a fault already */
+    const bool examined = all_are_ready(member, meeting.set);  /* else a rank has a fault already */
+    if (examined) examine(exchange, record);
     QUERN_POINT(RAGGED_EXAMINED);
     status = meet(member, meeting, QUERN_PHASE_VOTE);
-    if (status == QUERN_OK) *result = find_fault(call, meeting.set);
-    return status;
-}
-
-static int64_t most_rounds(const struct quern_ragged_call *call) {
-    int64_t most = 0;
-    for (int place = 0; place < call->places; place++) {
-        int64_t rounds = record_of(call->member, call->rank_at[place])->rounds;
-        if (rounds > most) most = rounds;
-    }
-    return most;
+    if (status != QUERN_OK) return status;
+    *result = count_votes(call, meeting.set, rounds);
+    return *result == QUERN_OK ? check_agreed(member, exchange, examined) : QUERN_OK;
 }
 
 /*
@@ -145,12 +182,30 @@ static quern_status copy(struct quern_ragged_exchange *exchange, struct quern_me
 
 /* ---- a call ---- */
 
+/* Memory for the lists of an exchange, kept for the next one; NULL: none is left. */
+static void *lists_of(struct quern_membership *member, size_t bytes) {
+    if (bytes > member->lists_bytes) {
+        free(member->lists);
+        member->lists = malloc(bytes);
+        member->lists_bytes = member->lists ? bytes : 0;
+    }
+    return member->lists;
+}
+
+static void *reserve_lists(struct quern_ragged_call *call) {
+    if (call->refused != QUERN_OK) return NULL;
+    void *lists = lists_of(call->member, quern_ragged_exchange_storage(call));
+    if (!lists) call->refused = quern_fail(call->member->device, QUERN_OUT_OF_MEMORY, "no memory for the slices of an exchange");
+    return lists;
+}
+
 static quern_status host_run(struct quern_ragged_call *call, void *stream) {
     (void)stream;
     struct quern_ragged_exchange exchange;
+    int64_t rounds;
     const struct quern_meeting meeting = meeting_of(call, QUERN_IN_RAGGED_ALL_TO_ALL);
-    quern_status result, status = agree(&exchange, call, NULL, meeting, &result);
-    if (status == QUERN_OK && result == QUERN_OK) status = copy(&exchange, meeting, most_rounds(call));
+    quern_status result, status = agree(&exchange, call, reserve_lists(call), meeting, &result, &rounds);
+    if (status == QUERN_OK && result == QUERN_OK) status = copy(&exchange, meeting, rounds);
     if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
     QUERN_POINT(RAGGED_LEAVING);
     return status == QUERN_OK ? result : status;
@@ -175,8 +230,7 @@ static struct plan *make_plan(const struct quern_ragged_call *call) {
 static quern_status agree_on_plan(struct plan *plan) {
     struct quern_membership *member = plan->call.member;
     const struct quern_meeting meeting = {.operation = QUERN_IN_PLAN_CREATE, .set = &member->everyone, .timeout = member->timeout};
-    quern_status result, status = agree(&plan->exchange, &plan->call, plan->storage, meeting, &result);
-    if (status == QUERN_OK && result == QUERN_OK) plan->rounds = most_rounds(&plan->call);
+    quern_status result, status = agree(&plan->exchange, &plan->call, plan->storage, meeting, &result, &plan->rounds);
     if (status == QUERN_OK) status = meet(member, meeting, QUERN_PHASE_EXIT);
     return status == QUERN_OK ? result : status;
 }
@@ -208,21 +262,23 @@ static quern_status check_run(const struct quern_ragged_call *call, void *stream
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the plan's %s is in symmetric memory that was freed", gone);
 }
 
-/* The metadata is known.  The records only say whether a rank refuses its arguments, so the entry is also the vote. */
+/* The metadata is known.  The verdicts only say whether a rank refuses its arguments, so the entry is also the vote. */
 static quern_status plan_run(void *state, void *stream) {
     struct plan *plan = state;
     struct quern_ragged_call *call = &plan->call;
-    struct quern_ragged_record *record = record_of(call->member, call->member->rank);
+    struct quern_ragged_record *record = record_here(call->member, call->member->rank);
     const struct quern_meeting meeting = meeting_of(call, QUERN_IN_PLAN_RUN);
-    record->report.fault = QUERN_SLICE_FINE;
+    int64_t none;
+    record->verdict = (struct quern_ragged_verdict){.rounds = 0};
     call->refused = check_run(call, stream);
     if (call->refused != QUERN_OK) record_refusal(call, record);
     else quern_ragged_exchange_stage(&plan->exchange, 0);
+    publish_verdict(call->member);
     QUERN_POINT(RAGGED_RECORDED);
     quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_ENTERED);
-    quern_status result = find_fault(call, &call->set);
+    quern_status result = count_votes(call, &call->set, &none);
     if (result == QUERN_OK) status = copy(&plan->exchange, meeting, plan->rounds);
     if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
     QUERN_POINT(RAGGED_LEAVING);

@@ -66,8 +66,11 @@ static quern_status exchange_terms(struct creation *creation) {
         payloads[i] = &mine[i];
     }
     quern_status status = exchange(creation, payloads, sizeof *mine, creation->all_terms);
-    for (int rank = 0; rank < creation->members[0]->ranks && status == QUERN_OK; rank++)
-        if (creation->all_terms[rank].entries > creation->entries) creation->entries = creation->all_terms[rank].entries;
+    for (int rank = 0; rank < creation->members[0]->ranks && status == QUERN_OK; rank++) {
+        const int64_t entries = creation->all_terms[rank].entries;
+        if (entries < 0 || entries > INT32_MAX) return quern_fail_damaged(creation->members[0]->device, "a message", rank);
+        if (entries > creation->entries) creation->entries = entries;
+    }
     return status;
 }
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "ranks/descriptors.h"
 #include "runtime/cuda_visit.h"
 #include "runtime/status.h"
 
@@ -28,12 +27,12 @@ static CUresult add_gpu(struct quern_local_gpus *gpus, int ordinal) {
 }
 
 quern_status quern_open_local_gpus(const struct quern_membership *member, struct quern_local_gpus *gpus) {
-    const struct quern_segment *segment = member->segment;
+    const struct quern_peer *peers = member->roster->peer;
     gpus->count = 0;
     quern_status status = quern_cuda_open(&gpus->cuda);
     for (int rank = 0; rank < member->ranks && status == QUERN_OK; rank++) {
-        if (!quern_are_neighbours(segment, rank, member->rank)) continue;
-        CUresult error = add_gpu(gpus, segment->rank[rank].device_ordinal);
+        if (!peers[rank].is_here) continue;
+        CUresult error = add_gpu(gpus, peers[rank].device_ordinal);
         if (error != CUDA_SUCCESS) status = quern_cuda_fail(member->device, error, "cuDevicePrimaryCtxRetain");
     }
     return status;

@@ -24,6 +24,7 @@ struct making {
     const struct quern_symmetric_kind *kind;
     uint64_t id;
     struct quern_symmetric_part *parts;                     /* [ranks] */
+    struct quern_symmetric_part mine[QUERN_RANK_LIMIT];     /* of members[i] */
     struct quern_symmetric_range *fresh[QUERN_RANK_LIMIT];  /* of members[i] */
     struct quern_symmetric_memory *memory;                  /* NULL: not held yet */
     const struct quern_membership *leader;                  /* the lowest rank of the process, if this thread drives it */
@@ -52,10 +53,26 @@ static quern_status prepare_member(struct making *making, int i) {
 }
 
 /* Exchanges the parts of all ranks. */
-static quern_status exchange_parts(struct making *making, const struct quern_symmetric_part *mine) {
+static quern_status exchange_parts(struct making *making) {
     const void *payloads[QUERN_RANK_LIMIT];
-    for (int i = 0; i < making->count; i++) payloads[i] = &mine[i];
-    return quern_exchange(making->members, making->count, making->operation, payloads, sizeof *mine, making->parts);
+    for (int i = 0; i < making->count; i++) payloads[i] = &making->mine[i];
+    return quern_exchange(making->members, making->count, making->operation, payloads, sizeof *making->mine, making->parts);
+}
+
+/* Whether a part lies within its allocation, if it has one. */
+static bool is_sound(const struct quern_symmetric_part *part) {
+    if (part->bytes < 0 || part->bytes > QUERN_MOST_BYTES) return false;
+    if (!part->base_bytes) return true;
+    if (part->base_bytes > 2 * (uint64_t)QUERN_MOST_BYTES || (uint64_t)part->bytes > part->base_bytes) return false;
+    return !part->address || (part->address >= part->base && part->address - part->base <= part->base_bytes - (uint64_t)part->bytes);
+}
+
+/* The parts have come through memory that others can write. */
+static quern_status check_parts(const struct making *making) {
+    const struct quern_membership *first = making->members[0];
+    for (int rank = 0; rank < first->ranks; rank++)
+        if (!is_sound(&making->parts[rank])) return quern_fail_damaged(first->device, "a message", rank);
+    return QUERN_OK;
 }
 
 /*
@@ -64,7 +81,7 @@ static quern_status exchange_parts(struct making *making, const struct quern_sym
  */
 static quern_status begin(struct making *making, quern_status status, void *const *pointers, const size_t *bytes) {
     struct quern_membership *first = making->members[0];
-    struct quern_symmetric_part mine[QUERN_RANK_LIMIT];
+    struct quern_symmetric_part *mine = making->mine;
     int at = 0;
     memset(mine, 0, (size_t)making->count * sizeof *mine);
     making->parts = malloc((size_t)first->ranks * sizeof *making->parts);
@@ -79,7 +96,7 @@ static quern_status begin(struct making *making, quern_status status, void *cons
         if (status == QUERN_OK) status = making->kind->describe(making->members[i], pointers ? pointers[i] : NULL, &mine[i]);
     }
     status = agree_at(making, at, status);
-    return status == QUERN_OK ? exchange_parts(making, mine) : status;
+    return status == QUERN_OK ? exchange_parts(making) : status;
 }
 
 /* Every rank of the thread holds the same record. */
@@ -89,7 +106,9 @@ static quern_status hold(struct making *making) {
         struct quern_symmetric_memory *memory = quern_symmetric_hold(member, making->kind, making->id, making->parts);
         if (!memory) return no_memory(member);  /* only the first rank can fail: later ones find the record */
         making->memory = memory;
-        if (quern_process_leader(member->segment, member->rank) == member->rank) making->leader = member;
+        if (memcmp(memory->part, making->parts, (size_t)member->ranks * sizeof *memory->part) != 0)
+            return quern_fail_damaged(member->device, "a message to the process", member->rank);
+        if (member->roster->peer[member->rank].leader == member->rank) making->leader = member;
     }
     return QUERN_OK;
 }
@@ -175,7 +194,10 @@ static quern_status make(struct making *making, quern_status status, void *const
     quern_symmetric_sweep();
     status = begin(making, status, pointers, bytes);
     for (int i = 0; i < making->count; i++) making->id = ++making->members[i]->symmetric_calls;
-    if (status == QUERN_OK) status = take_steps(making, hold(making));
+    if (status == QUERN_OK) {
+        status = check_parts(making);
+        status = take_steps(making, status == QUERN_OK ? hold(making) : status);
+    }
     free(making->parts);
     if (status == QUERN_OK) QUERN_POINT(MEMORY_MADE);
     if (status == QUERN_OK)

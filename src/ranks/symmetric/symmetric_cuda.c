@@ -18,6 +18,7 @@
 
 #include "os/file_size.h"
 #include "os/integers.h"
+#include "ranks/cuda_rank.h"
 #include "ranks/descriptors.h"
 #include "ranks/symmetric/gpu_mapping.h"
 #include "runtime/cuda_visit.h"
@@ -41,7 +42,7 @@ struct cuda_memory {
     int listener;                                    /* -1: none */
     int received[QUERN_DESCRIPTOR_TAGS];             /* -1: none */
     struct ledger *ledger;                           /* atomic; NULL: all ranks are in one process */
-    struct quern_process process[QUERN_RANK_LIMIT];  /* of each rank: an ended process will not free its part */
+    struct quern_roster *roster;                     /* a rank that has ended will not free its part */
 
     CUmemGenericAllocationHandle multicast;
     bool has_multicast;
@@ -111,7 +112,8 @@ static quern_status make_state(struct quern_symmetric_memory *memory, const stru
     if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
     state->listener = -1;
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) state->received[tag] = -1;
-    for (int rank = 0; rank < memory->ranks; rank++) state->process[rank] = member->segment->rank[rank].process;
+    state->roster = member->roster;
+    quern_keep_roster(state->roster, 1);
     __atomic_store_n((struct cuda_memory **)&memory->state, state, __ATOMIC_RELEASE);
     return quern_open_local_gpus(member, &state->gpus);
 }
@@ -131,7 +133,7 @@ static quern_status make_part(struct quern_symmetric_memory *memory, const struc
     struct cuda_memory *state = state_of(memory);
     struct cuda_part *part = &state->part[rank];
     size_t bytes = (size_t)memory->part[rank].base_bytes;
-    CUresult error = state->gpus.cuda->device_get(&state->device[rank], member->segment->rank[rank].device_ordinal);
+    CUresult error = state->gpus.cuda->device_get(&state->device[rank], member->roster->peer[rank].device_ordinal);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuDeviceGet");
     CUmemAllocationProp properties = properties_on(state->device[rank], handle_types(member));
     error = state->gpus.cuda->vmm_create(&part->handle, bytes, &properties, 0);
@@ -151,7 +153,7 @@ static quern_status make_part(struct quern_symmetric_memory *memory, const struc
 static quern_status make_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     quern_status status = make_state(memory, member);
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++)
-        if (quern_are_neighbours(member->segment, rank, member->rank)) status = make_part(memory, member, rank);
+        if (member->roster->peer[rank].is_here) status = make_part(memory, member, rank);
     return status;
 }
 
@@ -159,6 +161,9 @@ static quern_status make_parts(struct quern_symmetric_memory *memory, const stru
 
 static quern_status map_ledger(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = state_of(memory);
+    if (!quern_file_keeps_size(state->received[LEDGER_TAG], LEDGER_BYTES))
+        return quern_fail(member->device, QUERN_PEER_MISMATCH, "the ledger is another file: expected %d bytes that cannot be cut off",
+                          LEDGER_BYTES);
     struct ledger *ledger = mmap(NULL, LEDGER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, state->received[LEDGER_TAG], 0);
     if (ledger == MAP_FAILED) return quern_fail(member->device, QUERN_SYSTEM_ERROR, "mapping a ledger: %s", strerror(errno));
     __atomic_store_n(&state->ledger, ledger, __ATOMIC_RELEASE);
@@ -167,8 +172,8 @@ static quern_status map_ledger(struct quern_symmetric_memory *memory, const stru
 
 static quern_status make_ledger(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     int *descriptor = &state_of(memory)->received[LEDGER_TAG];
-    *descriptor = memfd_create("quern ledger", MFD_CLOEXEC);
-    if (*descriptor < 0 || !quern_set_file_size(*descriptor, LEDGER_BYTES))
+    *descriptor = memfd_create("quern ledger", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*descriptor < 0 || !quern_set_file_size(*descriptor, LEDGER_BYTES) || !quern_seal_file_size(*descriptor))
         return quern_fail(member->device, QUERN_SYSTEM_ERROR, "making a ledger: %s", strerror(errno));
     return map_ledger(memory, member);
 }
@@ -191,13 +196,13 @@ static quern_status send_parts(struct quern_symmetric_memory *memory, const stru
     int exported = 0;
     quern_status status = QUERN_OK;
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
-        if (!quern_are_neighbours(member->segment, rank, member->rank)) continue;
+        if (!member->roster->peer[rank].is_here) continue;
         list[exported].tag = rank;
         status = export_handle(member, state->gpus.cuda, state->part[rank].handle, &list[exported++]);
     }
     int count = exported;
     if (member->rank == 0) list[count++] = (struct quern_descriptor){LEDGER_TAG, state->received[LEDGER_TAG]};
-    if (status == QUERN_OK) status = quern_descriptors_send(member, memory->id, list, count);
+    if (status == QUERN_OK) status = quern_descriptors_send(member, memory->id, memory->digest, list, count);
     while (exported) quern_close_descriptor(&list[--exported].descriptor);
     return status;
 }
@@ -228,12 +233,12 @@ static quern_status map_foreign_part(struct quern_symmetric_memory *memory, cons
 
 static quern_status receive_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = state_of(memory);
-    quern_status status = quern_descriptors_receive(member, memory->id, state->listener, state->received);
+    quern_status status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
     if (status == QUERN_OK && member->rank != 0)
         status = state->received[LEDGER_TAG] < 0 ? quern_fail(member->device, QUERN_SYSTEM_ERROR, "the ledger did not arrive")
                                                  : map_ledger(memory, member);
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++)
-        if (!quern_are_neighbours(member->segment, rank, member->rank)) status = map_foreign_part(memory, member, rank);
+        if (!member->roster->peer[rank].is_here) status = map_foreign_part(memory, member, rank);
     return status;
 }
 
@@ -248,7 +253,6 @@ static quern_status note_cuda(const struct quern_cuda *cuda, CUresult error, con
 }
 
 static quern_status check_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    const struct quern_segment_rank *ranks = member->segment->rank;
     const quern_device *device = member->device;
     int supported = 0;
     if (memory->ranks == 1) {
@@ -256,7 +260,7 @@ static quern_status check_multicast(struct quern_symmetric_memory *memory, const
         return QUERN_NOT_SUPPORTED;
     }
     for (int rank = 0; rank < memory->ranks; rank++) {
-        if (rank == member->rank || memcmp(ranks[rank].device_uuid, ranks[member->rank].device_uuid, 16) != 0) continue;
+        if (rank == member->rank || !quern_cuda_same_gpu(member->roster, rank, member->rank)) continue;
         quern_note("it needs a GPU for each rank, and rank %d has the same", rank);
         return QUERN_NOT_SUPPORTED;
     }
@@ -292,7 +296,7 @@ static quern_status make_multicast(struct quern_symmetric_memory *memory, const 
     if (member->one_process) return QUERN_OK;
     struct quern_descriptor object = {.tag = MULTICAST_TAG};
     quern_status status = export_handle(member, state->gpus.cuda, state->multicast, &object);
-    if (status == QUERN_OK) status = quern_descriptors_send(member, memory->id, &object, 1);
+    if (status == QUERN_OK) status = quern_descriptors_send(member, memory->id, memory->digest, &object, 1);
     quern_close_descriptor(&object.descriptor);
     return status;
 }
@@ -302,12 +306,12 @@ static quern_status join_multicast(struct quern_symmetric_memory *memory, const 
     struct cuda_memory *state = state_of(memory);
     quern_status status = QUERN_OK;
     if (member->rank != 0) {
-        status = quern_descriptors_receive(member, memory->id, state->listener, state->received);
+        status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
         if (status == QUERN_OK) status = import_handle(member, state, MULTICAST_TAG, "the multicast object", &state->multicast);
         state->has_multicast = status == QUERN_OK;
     }
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
-        if (!quern_are_neighbours(member->segment, rank, member->rank)) continue;
+        if (!member->roster->peer[rank].is_here) continue;
         CUresult error = state->gpus.cuda->multicast_add_device(state->multicast, state->device[rank]);
         if (error != CUDA_SUCCESS) status = note_cuda(state->gpus.cuda, error, "cuMulticastAddDevice");
     }
@@ -318,7 +322,7 @@ static quern_status bind_multicast(struct quern_symmetric_memory *memory, const 
     struct cuda_memory *state = state_of(memory);
     const struct quern_cuda *cuda = state->gpus.cuda;
     for (int rank = 0; rank < memory->ranks; rank++) {
-        if (!quern_are_neighbours(member->segment, rank, member->rank)) continue;
+        if (!member->roster->peer[rank].is_here) continue;
         CUresult error = cuda->multicast_bind(state->multicast, 0, state->part[rank].handle, 0, state->multicast_bytes, 0);
         if (error != CUDA_SUCCESS) return note_cuda(cuda, error, "cuMulticastBindMem");
         state->bound[rank] = true;
@@ -368,7 +372,7 @@ static bool may_close(const struct quern_symmetric_memory *memory) {
     const struct cuda_memory *state = state_of(memory);
     if (!state || !state->ledger || !memory->multicast) return true;
     for (int rank = 0; rank < memory->ranks; rank++)
-        if (!__atomic_load_n(&state->ledger->has_freed[rank], __ATOMIC_ACQUIRE) && !quern_process_has_ended(state->process[rank]))
+        if (!__atomic_load_n(&state->ledger->has_freed[rank], __ATOMIC_ACQUIRE) && quern_rank_lives(state->roster, rank))
             return false;
     return true;
 }
@@ -384,6 +388,7 @@ static void close_memory(struct quern_symmetric_memory *memory) {
     if (state->ledger) munmap(state->ledger, LEDGER_BYTES);
     quern_close_local_gpus(&state->gpus);
     quern_cuda_end_visit(&visit);
+    quern_release_roster(state->roster);
 }
 
 static void discard(struct quern_symmetric_memory *memory) {

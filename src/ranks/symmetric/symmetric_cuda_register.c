@@ -215,7 +215,7 @@ static quern_status open_here(const struct quern_symmetric_memory *memory, const
 static quern_status open_parts_here(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     quern_status status = make_state(memory, member);
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++)
-        if (quern_are_neighbours(member->segment, rank, member->rank)) status = open_here(memory, member, rank);
+        if (member->roster->peer[rank].is_here) status = open_here(memory, member, rank);
     return status;
 }
 
@@ -242,11 +242,11 @@ static quern_status send_parts(struct quern_symmetric_memory *memory, const stru
     int count = 0;
     quern_status status = QUERN_OK;
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
-        if (memory->part[rank].way != BY_DESCRIPTOR || !quern_are_neighbours(member->segment, rank, member->rank)) continue;
+        if (memory->part[rank].way != BY_DESCRIPTOR || !member->roster->peer[rank].is_here) continue;
         list[count].tag = rank;
         status = export_part(memory, member, rank, &list[count++].descriptor);
     }
-    if (status == QUERN_OK && count) status = quern_descriptors_send(member, memory->id, list, count);
+    if (status == QUERN_OK && count) status = quern_descriptors_send(member, memory->id, memory->digest, list, count);
     while (count) quern_close_descriptor(&list[--count].descriptor);
     return status;
 }
@@ -282,9 +282,9 @@ static quern_status open_foreign(struct quern_symmetric_memory *memory, const st
 
 static quern_status receive_parts(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_registration *state = state_of(memory);
-    quern_status status = quern_descriptors_receive(member, memory->id, state->listener, state->received);
+    quern_status status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
-        if (quern_are_neighbours(member->segment, rank, member->rank)) continue;
+        if (member->roster->peer[rank].is_here) continue;
         status = (memory->part[rank].way == BY_DESCRIPTOR ? map_descriptor : open_foreign)(memory, member, rank);
     }
     return status;

@@ -89,8 +89,8 @@ static quern_status check_room(const struct quern_symmetric_memory *memory, cons
 
 static quern_status make_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     size_t bytes = file_bytes(memory);
-    int descriptor = state_of(memory)->descriptor = memfd_create("quern", MFD_CLOEXEC);
-    if (descriptor >= 0 && quern_set_file_size(descriptor, (int64_t)bytes)) return QUERN_OK;
+    int descriptor = state_of(memory)->descriptor = memfd_create("quern", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (descriptor >= 0 && quern_set_file_size(descriptor, (int64_t)bytes) && quern_seal_file_size(descriptor)) return QUERN_OK;
     bool full = errno == ENOMEM || errno == ENOSPC || errno == EFBIG;
     return quern_fail(member->device, full ? QUERN_OUT_OF_MEMORY : QUERN_SYSTEM_ERROR, "making %zu bytes of shared memory: %s",
                       bytes, strerror(errno));
@@ -108,7 +108,7 @@ static quern_status begin(struct quern_symmetric_memory *memory, const struct qu
 
 static quern_status send_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct quern_descriptor file = {0, state_of(memory)->descriptor};
-    return member->rank == 0 ? quern_descriptors_send(member, memory->id, &file, 1) : QUERN_OK;
+    return member->rank == 0 ? quern_descriptors_send(member, memory->id, memory->digest, &file, 1) : QUERN_OK;
 }
 
 static quern_status receive_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
@@ -116,11 +116,14 @@ static quern_status receive_file(struct quern_symmetric_memory *memory, const st
     int table[QUERN_DESCRIPTOR_TAGS];
     if (member->rank == 0) return QUERN_OK;
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) table[tag] = -1;
-    quern_status status = quern_descriptors_receive(member, memory->id, state->listener, table);
+    quern_status status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, table);
     for (int tag = 1; tag < QUERN_DESCRIPTOR_TAGS; tag++) quern_close_descriptor(&table[tag]);
     state->descriptor = table[0];
     if (status == QUERN_OK && state->descriptor < 0)
         status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "the shared memory of rank 0 did not arrive");
+    if (status == QUERN_OK && !quern_file_keeps_size(state->descriptor, (int64_t)file_bytes(memory)))
+        status = quern_fail(member->device, QUERN_PEER_MISMATCH, "the shared memory of rank 0 is another file than rank %d expects: %zu "
+                            "bytes that cannot be cut off", member->rank, file_bytes(memory));
     return status;
 }
 

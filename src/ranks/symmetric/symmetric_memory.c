@@ -23,6 +23,12 @@ static void free_record(struct quern_symmetric_memory *memory) {
     free(memory);
 }
 
+static uint64_t digest_of(const void *bytes, size_t count) {
+    uint64_t digest = 0xcbf29ce484222325;
+    for (size_t i = 0; i < count; i++) digest = (digest ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+    return digest;
+}
+
 static struct quern_symmetric_memory *make_record(const struct quern_membership *member, const struct quern_symmetric_kind *kind,
                                                   uint64_t id, const struct quern_symmetric_part *parts) {
     struct quern_symmetric_memory *memory = calloc(1, sizeof *memory);
@@ -31,7 +37,7 @@ static struct quern_symmetric_memory *make_record(const struct quern_membership 
     memory->kind = kind;
     memory->id = id;
     memory->ranks = member->ranks;
-    memcpy(memory->group, member->segment->id, sizeof memory->group);
+    memcpy(memory->group, member->roster->id, sizeof memory->group);
     memory->part = malloc(ranks * sizeof *memory->part);
     memory->peer = calloc(ranks, sizeof *memory->peer);
     memory->peer_bytes = calloc(ranks, sizeof *memory->peer_bytes);
@@ -40,6 +46,7 @@ static struct quern_symmetric_memory *make_record(const struct quern_membership 
         return NULL;
     }
     memcpy(memory->part, parts, ranks * sizeof *parts);
+    memory->digest = digest_of(parts, ranks * sizeof *parts);
     memory->least_bytes = parts[0].bytes;
     for (size_t rank = 0; rank < ranks; rank++) {
         memory->peer[rank] = (void *)(uintptr_t)parts[rank].address;
@@ -60,7 +67,7 @@ static struct quern_symmetric_memory *find_record(const unsigned char group[16],
 struct quern_symmetric_memory *quern_symmetric_hold(const struct quern_membership *member, const struct quern_symmetric_kind *kind,
                                                     uint64_t id, const struct quern_symmetric_part *parts) {
     pthread_mutex_lock(&memories.lock);
-    struct quern_symmetric_memory *memory = find_record(member->segment->id, id);
+    struct quern_symmetric_memory *memory = find_record(member->roster->id, id);
     if (!memory && (memory = make_record(member, kind, id, parts))) {
         memory->next = memories.first;
         memories.first = memory;

@@ -44,6 +44,7 @@ struct quern_symmetric_memory {
     struct quern_symmetric_use *uses;
 
     struct quern_symmetric_part *part;  /* [ranks] */
+    uint64_t digest;                    /* of the parts: the same in all processes */
     void **peer;                        /* [ranks] */
     int64_t *peer_bytes;                /* [ranks] */
     void *multicast;                    /* NULL: none, for this reason: */

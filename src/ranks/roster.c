@@ -1,0 +1,240 @@
+/* A group as one process knows it: makes and completes rosters, and asks whether ranks live.  Called by the rendezvous and all waits. */
+#define _GNU_SOURCE
+#include "ranks/roster.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/status.h"
+
+/* ---- one roster per process and group, so that all threads use the same addresses ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct quern_roster *first;
+} rosters = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void lock_rosters(void) { pthread_mutex_lock(&rosters.lock); }
+static void unlock_rosters(void) { pthread_mutex_unlock(&rosters.lock); }
+
+/*
+ * A forked child has copies of the descriptors and mappings, with which it would keep the locks of ranks that are its parent.  Memory
+ * of its own takes the place of the mapping.
+ */
+static void disown_rosters(void) {
+    for (struct quern_roster *roster = rosters.first; roster; roster = roster->next) {
+        if (roster->is_inherited) continue;
+        mmap(roster->segment, roster->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        close(roster->descriptor);
+        roster->is_inherited = true;
+    }
+    unlock_rosters();
+}
+
+static void watch_forks(void) { pthread_atfork(lock_rosters, unlock_rosters, disown_rosters); }
+
+static struct quern_roster *find_roster(const struct stat *file) {
+    for (struct quern_roster *roster = rosters.first; roster; roster = roster->next)
+        if (!roster->is_inherited && roster->device == file->st_dev && roster->inode == file->st_ino) return roster;
+    return NULL;
+}
+
+static void free_roster(struct quern_roster *roster) {
+    if (!roster->is_inherited && roster->descriptor >= 0) close(roster->descriptor);
+    if (roster->segment != MAP_FAILED) munmap(roster->segment, roster->bytes);
+    free(roster->pads);
+    free(roster->mailboxes);
+    free(roster);
+}
+
+static struct quern_roster *make_roster(int descriptor, const struct stat *file) {
+    struct quern_roster *roster = calloc(1, sizeof *roster);
+    if (!roster) return NULL;
+    roster->device = file->st_dev;
+    roster->inode = file->st_ino;
+    roster->bytes = (size_t)file->st_size;
+    roster->self.pid = (int32_t)getpid();
+    roster->segment = mmap(NULL, roster->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (roster->segment == MAP_FAILED || getrandom(roster->self.id, sizeof roster->self.id, 0) != sizeof roster->self.id) {
+        int reason = errno;
+        roster->descriptor = -1;
+        free_roster(roster);
+        errno = reason;
+        return NULL;
+    }
+    roster->descriptor = descriptor;
+    roster->next = rosters.first;
+    return rosters.first = roster;
+}
+
+struct quern_roster *quern_open_roster(int descriptor, const struct stat *file) {
+    static pthread_once_t watching = PTHREAD_ONCE_INIT;
+    pthread_once(&watching, watch_forks);
+    lock_rosters();
+    struct quern_roster *roster = find_roster(file);
+    if (!roster) roster = make_roster(descriptor, file);
+    if (roster) roster->users++;
+    unlock_rosters();
+    return roster;
+}
+
+void quern_keep_roster(struct quern_roster *roster, int users) {
+    lock_rosters();
+    roster->users += users;
+    unlock_rosters();
+}
+
+void quern_release_roster(struct quern_roster *roster) {
+    lock_rosters();
+    if (--roster->users == 0) {
+        struct quern_roster **link = &rosters.first;
+        while (*link != roster) link = &(*link)->next;
+        *link = roster->next;
+        free_roster(roster);
+    }
+    unlock_rosters();
+}
+
+bool quern_is_own_roster(const struct quern_roster *roster) {
+    return !roster->is_inherited && roster->self.pid == (int32_t)getpid();
+}
+
+/* ---- locks ---- */
+
+static struct flock lock_of(int rank, short type) {
+    return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = rank, .l_len = 1};
+}
+
+static bool lock_rank(const struct quern_roster *roster, int rank) {
+    struct flock lock = lock_of(rank, F_WRLCK);
+    return fcntl(roster->descriptor, F_OFD_SETLK, &lock) == 0;
+}
+
+void quern_leave_roster(const struct quern_roster *roster, int rank) {
+    struct flock lock = lock_of(rank, F_UNLCK);
+    fcntl(roster->descriptor, F_OFD_SETLK, &lock);
+}
+
+bool quern_rank_lives(const struct quern_roster *roster, int rank) {
+    struct flock lock = lock_of(rank, F_WRLCK);
+    return roster->peer[rank].is_here || fcntl(roster->descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+/* ---- entering ---- */
+
+quern_status quern_fail_damaged(const quern_device *device, const char *what, int rank) {
+    return quern_fail(device, QUERN_PEER_MISMATCH, "%s of rank %d is damaged: a process that is no rank writes into the group's shared "
+                      "memory", what, rank);
+}
+
+/* Memory for the number of ranks, which the first of this process's ranks brings along. */
+static bool make_room(struct quern_roster *roster, int ranks) {
+    enum { LINE = 64 };
+    const size_t pads = (size_t)ranks * quern_pad_stride((uint32_t)ranks) * sizeof *roster->pads;
+    const size_t mailboxes = (size_t)ranks * 2 * QUERN_MAILBOX_BYTES;
+    if (roster->ranks) return true;
+    roster->pads = aligned_alloc(LINE, pads);
+    roster->mailboxes = aligned_alloc(LINE, mailboxes);
+    if (!roster->pads || !roster->mailboxes) {
+        free(roster->pads);
+        free(roster->mailboxes);
+        roster->pads = NULL, roster->mailboxes = NULL;
+        return false;
+    }
+    memset(roster->mailboxes, 0, mailboxes);
+    roster->ranks = ranks;
+    return true;
+}
+
+static void set_up_peer(struct quern_roster *roster, int rank, const quern_device *device, int share_gpu) {
+    struct quern_peer *peer = &roster->peer[rank];
+    peer->is_here = true;
+    peer->process = roster->self;
+    peer->device_kind = (int32_t)device->kind;
+    peer->device_ordinal = device->ordinal;
+    peer->share_gpu = share_gpu;
+    memcpy(peer->device_uuid, device->uuid.bytes, sizeof peer->device_uuid);
+}
+
+/* Under the lock. */
+static quern_status enter(struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu) {
+    if (roster->is_complete || (roster->ranks && roster->ranks != ranks) || roster->peer[rank].is_here ||
+        roster->bytes < quern_segment_bytes((uint32_t)ranks))
+        return quern_fail_damaged(device, "the place", rank);
+    if (!make_room(roster, ranks)) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+    if (!lock_rank(roster, rank)) {
+        if (errno == EAGAIN || errno == EACCES) return quern_fail_damaged(device, "the place", rank);  /* it belongs to a process */
+        return quern_fail(device, QUERN_SYSTEM_ERROR, "locking the place of rank %d: %s", rank, strerror(errno));
+    }
+    set_up_peer(roster, rank, device, share_gpu);
+    return QUERN_OK;
+}
+
+quern_status quern_enter_roster(struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu) {
+    lock_rosters();
+    quern_status status = enter(roster, rank, ranks, device, share_gpu);
+    unlock_rosters();
+    return status;
+}
+
+/* ---- completing ---- */
+
+static void read_peer(struct quern_peer *peer, const struct quern_segment_rank *place) {
+    peer->process = place->process;
+    peer->device_kind = place->device_kind;
+    peer->device_ordinal = place->device_ordinal;
+    peer->share_gpu = place->share_gpu;
+    memcpy(peer->device_uuid, place->device_uuid, sizeof peer->device_uuid);
+}
+
+static bool same_process(const struct quern_peer *a, const struct quern_peer *b) {
+    return a->is_here == b->is_here && memcmp(a->process.id, b->process.id, sizeof a->process.id) == 0;
+}
+
+static int find_leader(const struct quern_roster *roster, int rank) {
+    int leader = 0;
+    while (!same_process(&roster->peer[leader], &roster->peer[rank])) leader++;
+    return leader;
+}
+
+static void clear_pads(struct quern_roster *roster, uint32_t first_epoch) {
+    const size_t signals = (size_t)roster->ranks * quern_pad_stride((uint32_t)roster->ranks);
+    for (size_t i = 0; i < signals; i++) roster->pads[i] = quern_make_signal(first_epoch, 0);
+}
+
+void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
+    lock_rosters();
+    if (!roster->is_complete) {
+        memcpy(roster->id, roster->segment->id, sizeof roster->id);
+        for (int rank = 0; rank < roster->ranks; rank++)
+            if (!roster->peer[rank].is_here) read_peer(&roster->peer[rank], &roster->segment->rank[rank]);
+        for (int rank = 0; rank < roster->ranks; rank++) roster->peer[rank].leader = find_leader(roster, rank);
+        clear_pads(roster, first_epoch);
+        roster->is_complete = true;
+    }
+    unlock_rosters();
+}
+
+/* ---- signals and mailboxes ---- */
+
+quern_signal *quern_signal_between(const struct quern_roster *roster, int from, int to) {
+    const uint32_t ranks = (uint32_t)roster->ranks;
+    const bool here = roster->peer[from].is_here && roster->peer[to].is_here;
+    quern_signal *pad = here ? roster->pads + (size_t)to * quern_pad_stride(ranks) : quern_segment_pad(roster->segment, ranks, to);
+    return pad + from;
+}
+
+unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, uint32_t half) {
+    return roster->mailboxes + ((size_t)rank * 2 + half % 2) * QUERN_MAILBOX_BYTES;
+}
+
+unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank, uint32_t half) {
+    return roster->segment->rank[rank].mailbox[half % 2];
+}

@@ -1,0 +1,93 @@
+/*
+ * A group as one process knows it.  For all of src/ranks.
+ *
+ * Any process of this user can write into the segment, so nothing that lies there is believed.  Whatever a rank acts on is here, in
+ * the process's own memory: its ranks, the facts of the other ranks, which are read once, and the signals and mailboxes by which
+ * ranks of one process meet.  One roster for each group and process; its ranks share it.
+ *
+ * A rank lives while its process holds the rank's byte of the segment's file locked.  The system releases the lock when the process
+ * ends or calls exec, in any name space.
+ */
+#ifndef QUERN_ROSTER_H
+#define QUERN_ROSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ranks/segment.h"
+#include "runtime/device.h"
+
+/* What a process knows of a rank.  The numbers of a rank of another process are what that process says. */
+struct quern_peer {
+    bool is_here;                /* in this process */
+    int leader;                  /* the lowest rank of its process */
+    struct quern_process process;
+    int32_t device_kind;         /* quern_device_kind */
+    int32_t device_ordinal;      /* in its own process */
+    unsigned char device_uuid[16];
+    int32_t share_gpu;
+};
+
+struct quern_roster {
+    struct quern_roster *next;
+    uint64_t device, inode;      /* of the segment's file */
+    int descriptor;              /* holds the locks of this process's ranks */
+    struct quern_segment *segment;
+    size_t bytes;                /* mapped */
+    int users;
+    bool is_inherited;           /* this process is a forked child: its parent is the rank */
+
+    int ranks;                   /* 0: no rank of this process has a place yet */
+    bool is_complete;            /* the facts of all ranks are known */
+    struct quern_process self;
+    unsigned char id[16];        /* of the group */
+    struct quern_peer peer[QUERN_RANK_LIMIT];
+    quern_signal *pads;          /* [ranks][pad stride]: the signals between ranks of this process */
+    unsigned char *mailboxes;    /* [ranks][2][QUERN_MAILBOX_BYTES]: of the ranks of this process */
+};
+
+/*
+ * The roster of the group whose segment is in an open file; NULL: errno says why.  Every caller releases it.  A new roster owns the
+ * descriptor from here on.
+ */
+struct stat;
+struct quern_roster *quern_open_roster(int descriptor, const struct stat *file);
+void quern_keep_roster(struct quern_roster *roster, int users);
+void quern_release_roster(struct quern_roster *roster);
+
+/*
+ * Enters a rank of this process, which has claimed its place: locks its byte and writes its facts.  Fails if the system does, or if
+ * the roster is complete or has another number of ranks, because the segment is damaged.
+ */
+quern_status quern_enter_roster(struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu);
+
+/*
+ * After all ranks have joined: reads the facts of the other processes' ranks, once for all ranks of this process.  Its own signals
+ * begin at the first epoch.
+ */
+void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch);
+
+/* Whether this process is the one whose ranks the roster has, asked of the system: a child may have been forked without handlers. */
+bool quern_is_own_roster(const struct quern_roster *roster);
+
+/* Releases the lock of a rank that leaves. */
+void quern_leave_roster(const struct quern_roster *roster, int rank);
+
+/* Whether a rank's process holds its lock.  True also if this is unknown. */
+bool quern_rank_lives(const struct quern_roster *roster, int rank);
+
+/* Where rank `from` writes its signals for rank `to`: in the process's own memory if both are of this process. */
+quern_signal *quern_signal_between(const struct quern_roster *roster, int from, int to);
+
+/* A half of the mailbox of a rank of this process; of any rank, in the segment. */
+unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, uint32_t half);
+unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank, uint32_t half);
+
+/* The byte of the segment's file whose lock lets one rank at a time remove the name: behind those of the ranks. */
+enum { QUERN_NAME_BYTE = QUERN_RANK_LIMIT };
+
+/* Fails with QUERN_PEER_MISMATCH: what lies in the segment was not written by the ranks. */
+quern_status quern_fail_damaged(const quern_device *device, const char *what, int rank);
+
+#endif

@@ -1,0 +1,524 @@
+/*
+ * A stranger writes into the shared memory of a group while its ranks form it, meet, exchange slices and leave: a byte, a word, a
+ * page or all of it, once or again and again, in processes, threads and both.  However it ends: no rank gets a signal or waits longer than its limits, every
+ * call returns a status of quern.h, and nothing is written but the buffers that the ranks gave.
+ *
+ *   scribbles              2,000 rounds
+ *   scribbles COUNT        that many
+ *   scribbles FIRST END    those of this range: a round's number determines all but the times
+ *
+ * The last line is `N passed, N failed`.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/random.h"
+#include "harness/ranks.h"
+#include "ranks/segment.h"
+
+enum { ROUNDS = 2000, AT_ONCE = 12, MOST_RANKS = 4, TEXT_BYTES = 400, ENOUGH = 20 };
+
+static const double LIMIT = 0.15, ALLOWANCE = 3, ROUND_LIMIT = 30;  /* seconds */
+
+/* ---- a round, by its number ---- */
+
+enum draw { SHAPE, TURNS, LATE, ABORTS, SPLITS, SIZES, BUFFERS, BEGIN, COUNT, PAUSE, WHERE, WHAT, HABIT, FIRST_OF_TURN = 100 };
+
+static uint64_t draw(long round, enum draw what, uint64_t index, uint64_t below) {
+    return (uint64_t)random_below((uint64_t)round * 1000 + (uint64_t)what, index, (int64_t)below);
+}
+
+static const struct shape {
+    int processes, threads;  /* of each */
+} shapes[] = {{2, 1}, {3, 1}, {4, 1}, {1, 2}, {1, 3}, {2, 2}};
+
+/* What the processes of a round share. */
+struct shared {
+    int ended[MOST_RANKS];              /* atomic */
+    char wrong[MOST_RANKS][TEXT_BYTES]; /* "": nothing */
+};
+
+struct round {
+    long number;
+    struct shape shape;
+    int ranks;
+    char name[64];
+    struct shared *shared;
+};
+
+/* ---- buffers: between pages without access, and within canaries ---- */
+
+enum { PAGE = 4096, CANARY = 64 };
+
+struct buffer {
+    unsigned char *pages, *bytes;
+    size_t page_bytes, count;
+};
+
+static unsigned char canary_at(size_t i) { return (unsigned char)(0x5a ^ i * 7); }
+
+/* The buffer ends where the page without access begins. */
+static struct buffer make_buffer(size_t count) {
+    const size_t inner = (count + CANARY + PAGE - 1) / PAGE * PAGE;
+    struct buffer buffer = {.page_bytes = inner + 2 * PAGE, .count = count};
+    buffer.pages = mmap(NULL, buffer.page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (buffer.pages == MAP_FAILED || mprotect(buffer.pages + PAGE, inner, PROT_READ | PROT_WRITE) != 0) _exit(EXIT_FAILURE);
+    buffer.bytes = buffer.pages + PAGE + inner - count;
+    for (unsigned char *at = buffer.pages + PAGE; at < buffer.bytes; at++) *at = canary_at((size_t)(buffer.bytes - at));
+    return buffer;
+}
+
+static bool is_kept(const struct buffer *buffer) {
+    for (const unsigned char *at = buffer->pages + PAGE; at < buffer->bytes; at++)
+        if (*at != canary_at((size_t)(buffer->bytes - at))) return false;
+    return true;
+}
+
+static void free_buffer(const struct buffer *buffer) { munmap(buffer->pages, buffer->page_bytes); }
+
+/* ---- a rank ---- */
+
+struct rank_life {
+    const struct round *round;
+    int rank;
+    quern_device *device;
+    quern_group *group;
+};
+
+static void complain(const struct rank_life *life, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void complain(const struct rank_life *life, const char *format, ...) {
+    char *wrong = life->round->shared->wrong[life->rank];
+    va_list list;
+    if (*wrong) return;
+    va_start(list, format);
+    vsnprintf(wrong, TEXT_BYTES, format, list);
+    va_end(list);
+}
+
+/* Judges a call that has returned. */
+static quern_status judge(const struct rank_life *life, const char *call, quern_status status, double began) {
+    char detail[512] = "";
+    const double took = rank_now() - began;
+    if (strncmp(quern_status_string(status), "QUERN_", 6) != 0) complain(life, "%s returned %d", call, (int)status);
+    if (status != QUERN_OK && (quern_error_detail(detail, sizeof detail) == 0 || strlen(detail) > 255))
+        complain(life, "%s failed with the detail \"%s\"", call, detail);
+    if (took > LIMIT + ALLOWANCE) complain(life, "%s took %.2f s: %s", call, took, quern_status_string(status));
+    return status;
+}
+
+static _Thread_local double call_began;
+#define CALL(life, function, ...) (call_began = rank_now(), judge(life, #function, function(__VA_ARGS__), call_began))
+
+/* The arguments of an exchange: every rank sends `rows` rows or some less to every rank, in two updates. */
+enum { UPDATES = 2 };
+
+struct exchange {
+    quern_ragged_all_to_all_args args;
+    int32_t input_offsets[MOST_RANKS * UPDATES], send_sizes[MOST_RANKS * UPDATES], output_offsets[MOST_RANKS * UPDATES],
+        recv_sizes[MOST_RANKS * UPDATES];
+};
+
+static int rows_between(const struct round *round, int turn, int from, int to, int update, int rows) {
+    return (int)draw(round->number, FIRST_OF_TURN + turn, (uint64_t)((from * MOST_RANKS + to) * UPDATES + update), (uint64_t)rows + 1);
+}
+
+static void fill_exchange(const struct rank_life *life, int turn, int rows, int row_bytes, struct exchange *x) {
+    const int ranks = life->round->ranks;
+    x->args = (quern_ragged_all_to_all_args)QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    for (int i = 0; i < ranks * UPDATES; i++) {
+        x->input_offsets[i] = i * rows;
+        x->send_sizes[i] = rows_between(life->round, turn, life->rank, i / UPDATES, i % UPDATES, rows);
+        x->output_offsets[i] = (life->rank * UPDATES + i % UPDATES) * rows;
+        x->recv_sizes[i] = rows_between(life->round, turn, i / UPDATES, life->rank, i % UPDATES, rows);
+    }
+    x->args.updates = UPDATES, x->args.row_bytes = row_bytes;
+    x->args.input_rows = x->args.output_rows = ranks * UPDATES * rows;
+    x->args.input_offsets = x->input_offsets, x->args.send_sizes = x->send_sizes;
+    x->args.output_offsets = x->output_offsets, x->args.recv_sizes = x->recv_sizes;
+    x->args.check_overlap = (int32_t)draw(life->round->number, BUFFERS, (uint64_t)turn * 10 + 5, 2);
+}
+
+/* Symmetric memory, filled with canaries, of which an exchange gets the middle. */
+static quern_status allocate(struct rank_life *life, size_t bytes, unsigned char **middle) {
+    const size_t whole = bytes + 2 * PAGE;
+    void *pointer = NULL;
+    quern_status status = CALL(life, quern_symmetric_alloc, &life->group, 1, &whole, &pointer);
+    if (status != QUERN_OK) return status;
+    for (size_t i = 0; i < whole; i++) ((unsigned char *)pointer)[i] = canary_at(i);
+    *middle = (unsigned char *)pointer + PAGE;
+    return QUERN_OK;
+}
+
+static void check_middle(const struct rank_life *life, const unsigned char *middle, size_t bytes, const char *what) {
+    const unsigned char *whole = middle - PAGE;
+    for (size_t i = 0; i < bytes + 2 * PAGE; i++)
+        if ((i < PAGE || i >= PAGE + bytes) && whole[i] != canary_at(i)) {
+            complain(life, "byte %lld of the %s of %zu bytes was written", (long long)i - PAGE, what, bytes);
+            return;
+        }
+}
+
+/*
+ * In some rounds a thread writes one value into one rank's own workspace, which begins with its notices for the other ranks.  A notice has three
+ * words: an offset of the output, a size, and an offset of the input or the stream.  One of the offsets alone: a wrong size is found
+ * before the offsets are looked at.
+ */
+enum { NOTICE_WORDS = 3 };
+
+struct vandal {
+    pthread_t thread;
+    const struct rank_life *life;
+    unsigned char *workspace;
+    size_t bytes;
+    int stop;  /* atomic */
+};
+
+static void *write_into_workspace(void *user) {
+    struct vandal *vandal = user;
+    const uint64_t seed = (uint64_t)vandal->life->round->number;
+    const int64_t field = draw((long)seed, HABIT, 2, 2) ? 0 : 2, notices = vandal->life->round->ranks * UPDATES;
+    for (uint64_t i = 0; !__atomic_load_n(&vandal->stop, __ATOMIC_ACQUIRE); i++) {
+        const uint64_t values[] = {0, UINT64_MAX, 7, INT64_MAX - 2, 1 << 20, random_bits(seed, 0), (uint64_t)-1000};
+        const size_t word = (size_t)(random_below(seed, 2 * i + 1, notices) * NOTICE_WORDS + field);
+        if (8 * word + 8 > vandal->bytes) continue;
+        __atomic_store_n((uint64_t *)(void *)vandal->workspace + word, values[seed % (sizeof values / sizeof *values)], __ATOMIC_RELAXED);
+        rank_sleep(1e-5);
+    }
+    return NULL;
+}
+
+static void start_vandal(struct vandal *vandal, const struct rank_life *life, unsigned char *workspace, size_t bytes) {
+    const uint64_t rank = draw(life->round->number, HABIT, 1, 4 * (uint64_t)life->round->ranks);
+    const bool comes = workspace && rank == (uint64_t)life->rank;
+    *vandal = (struct vandal){.life = life, .workspace = comes ? workspace : NULL, .bytes = bytes};
+    if (comes && pthread_create(&vandal->thread, NULL, write_into_workspace, vandal)) _exit(EXIT_FAILURE);
+}
+
+static void stop_vandal(struct vandal *vandal) {
+    if (!vandal->workspace) return;
+    __atomic_store_n(&vandal->stop, 1, __ATOMIC_RELEASE);
+    pthread_join(vandal->thread, NULL);
+}
+
+enum { REPEATS = 12 };
+
+static quern_status exchange_at_once(struct rank_life *life, struct exchange *x, void *workspace, size_t bytes) {
+    quern_status status = QUERN_OK;
+    for (int run = 0; run < REPEATS && status == QUERN_OK; run++)
+        status = CALL(life, quern_ragged_all_to_all, life->group, &x->args, workspace, bytes, NULL);
+    return status;
+}
+
+static quern_status exchange_by_plan(struct rank_life *life, struct exchange *x, void *workspace, size_t bytes) {
+    quern_ragged_plan *plan = NULL;
+    quern_status status = CALL(life, quern_ragged_plan_create, &life->group, 1, &x->args, &workspace, &bytes, &plan);
+    if (status != QUERN_OK) return status;
+    for (int run = 0; run < REPEATS && status == QUERN_OK; run++) status = CALL(life, quern_ragged_plan_run, plan, NULL);
+    quern_status gone = CALL(life, quern_ragged_plan_destroy, plan);
+    return status == QUERN_OK ? gone : status;
+}
+
+/* A part of symmetric memory may be freed only when the others have stopped to write into it. */
+static quern_status exchange_turn(struct rank_life *life, int turn) {
+    const long number = life->round->number;
+    const bool large = draw(number, SIZES, (uint64_t)turn, 40) == 0;
+    const int rows = large ? 30 : 5, row_bytes = large ? 8192 : (int)draw(number, SIZES, (uint64_t)turn + 50, 100);
+    const uint64_t kind = draw(number, BUFFERS, (uint64_t)turn, 6);  /* 0, 1: private; 2, 3: symmetric output; 4: both; 5: in place */
+    const size_t bytes = (size_t)(life->round->ranks * UPDATES * rows * row_bytes);
+    struct exchange x;
+    struct buffer input = make_buffer(bytes), output = make_buffer(bytes);
+    unsigned char *shared = NULL, *workspace = NULL;
+    size_t workspace_bytes = 0;
+    fill_exchange(life, turn, rows, row_bytes, &x);
+    memset(input.bytes, life->rank, bytes);
+    x.args.input = input.bytes;
+    x.args.output = kind == 5 ? input.bytes : output.bytes;
+    quern_status status = kind >= 2 && kind <= 4 ? allocate(life, bytes, &shared) : QUERN_OK;
+    if (shared) x.args.output = shared;
+    if (shared && kind == 4) x.args.input = shared;
+    if (status == QUERN_OK) status = CALL(life, quern_ragged_all_to_all_workspace, life->group, &x.args, &workspace_bytes);
+    if (status == QUERN_OK) status = allocate(life, workspace_bytes, &workspace);
+    struct vandal vandal;
+    start_vandal(&vandal, life, workspace, workspace_bytes);
+    if (status == QUERN_OK) status = (turn % 2 ? exchange_by_plan : exchange_at_once)(life, &x, workspace, workspace_bytes);
+    stop_vandal(&vandal);
+    if (status == QUERN_OK) status = CALL(life, quern_barrier, life->group, NULL, NULL);
+    if (shared) check_middle(life, shared, bytes, "output");
+    if (workspace) check_middle(life, workspace, workspace_bytes, "workspace");
+    if (status == QUERN_OK && shared) status = CALL(life, quern_symmetric_free, life->group, shared - PAGE, NULL);
+    if (status == QUERN_OK && workspace) status = CALL(life, quern_symmetric_free, life->group, workspace - PAGE, NULL);
+    if (!is_kept(&input) || !is_kept(&output)) complain(life, "a byte before a buffer was written");
+    if (status == QUERN_OK) free_buffer(&input), free_buffer(&output);  /* else a late rank may still write there */
+    return status;
+}
+
+/* Which threads register memory together: the address travels through the group. */
+static quern_status register_turn(struct rank_life *life) {
+    const size_t bytes = 1000;
+    struct buffer mine = make_buffer(bytes);
+    void *pointer = mine.bytes, *peer = NULL;
+    quern_status status = CALL(life, quern_symmetric_register, &life->group, 1, &pointer, &bytes);
+    if (status != QUERN_OK) return status;
+    const int next = (life->rank + 1) % life->round->ranks;
+    status = CALL(life, quern_symmetric_peer, life->group, pointer, next, &peer);
+    if (status == QUERN_OK) memset(peer, 1, bytes);
+    if (status == QUERN_OK) status = CALL(life, quern_barrier, life->group, NULL, NULL);
+    if (!is_kept(&mine)) complain(life, "a byte before registered memory was written");
+    return status == QUERN_OK ? CALL(life, quern_symmetric_unregister, life->group, pointer, NULL) : status;
+}
+
+static quern_status split_turn(struct rank_life *life) {
+    quern_group *part = NULL;
+    const int colour = life->rank % 2, key = -life->rank;
+    quern_status status = CALL(life, quern_group_split, &life->group, 1, &colour, &key, &part);
+    if (status != QUERN_OK) return status;
+    quern_status met = CALL(life, quern_barrier, part, NULL, NULL);
+    status = CALL(life, quern_group_destroy, part);
+    return met == QUERN_OK ? status : QUERN_OK;
+}
+
+static void report(const struct rank_life *life) {
+    struct buffer text = make_buffer(700);
+    const double began = rank_now();
+    quern_group_report(life->group, (char *)text.bytes, text.count);
+    if (rank_now() - began > ALLOWANCE) complain(life, "quern_group_report took %.2f s", rank_now() - began);
+    if (!memchr(text.bytes, 0, text.count) || !is_kept(&text)) complain(life, "the report has no end");
+    CALL(life, quern_group_status, life->group);
+    free_buffer(&text);
+}
+
+static quern_status live(struct rank_life *life) {
+    const long number = life->round->number;
+    const int turns = 1 + (int)draw(number, TURNS, 0, 8);
+    quern_status status = QUERN_OK;
+    for (int turn = 0; turn < turns && status == QUERN_OK; turn++) {
+        status = CALL(life, quern_barrier, life->group, NULL, NULL);
+        if (status == QUERN_OK) status = exchange_turn(life, turn);
+        if (status == QUERN_OK && life->round->shape.processes == 1) status = register_turn(life);
+        if (status == QUERN_OK && draw(number, SPLITS, (uint64_t)turn, 8) == 0) status = split_turn(life);
+        report(life);
+    }
+    return status;
+}
+
+static void *live_in_thread(void *user) {
+    struct rank_life *life = user;
+    const long number = life->round->number;
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    if (quern_device_open(QUERN_CPU, 0, &life->device) != QUERN_OK) complain(life, "no device");
+    quern_set_threads(life->device, 1, NULL, NULL);
+    quern_prepare(life->device, QUERN_RAGGED_ALL_TO_ALL);
+    args.rank = life->rank, args.ranks = life->round->ranks, args.name = life->round->name, args.device = life->device;
+    args.timeout = LIMIT;
+    rank_sleep(1e-5 * (double)draw(number, LATE, (uint64_t)life->rank, 400));
+    if (CALL(life, quern_group_create, &args, 1, &life->group) == QUERN_OK) {
+        live(life);
+        report(life);
+        if (draw(number, ABORTS, (uint64_t)life->rank, 8) == 0) CALL(life, quern_group_abort, life->group);
+        CALL(life, quern_barrier, life->group, NULL, NULL);
+        CALL(life, quern_group_destroy, life->group);
+    }
+    /* The device stays open: another thread may still copy into this rank's memory. */
+    __atomic_store_n(&life->round->shared->ended[life->rank], 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void run_process(const struct round *round, int process) {
+    struct rank_life lives[MOST_RANKS];
+    pthread_t threads[MOST_RANKS];
+    for (int i = 0; i < round->shape.threads; i++) {
+        lives[i] = (struct rank_life){.round = round, .rank = process * round->shape.threads + i};
+        if (pthread_create(&threads[i], NULL, live_in_thread, &lives[i])) _exit(EXIT_FAILURE);
+    }
+    for (int i = 0; i < round->shape.threads; i++) pthread_join(threads[i], NULL);
+    rank_end_process(EXIT_SUCCESS);
+}
+
+/* ---- the stranger ---- */
+
+struct target {
+    unsigned char *bytes;
+    size_t count;
+};
+
+static bool all_have_ended(const struct round *round) {
+    for (int rank = 0; rank < round->ranks; rank++)
+        if (!__atomic_load_n(&round->shared->ended[rank], __ATOMIC_ACQUIRE)) return false;
+    return true;
+}
+
+/* The segment, as soon as it has its size. */
+static bool find_segment(const struct round *round, struct target *target) {
+    char path[80];
+    snprintf(path, sizeof path, "/quern.%s", round->name);
+    for (double began = rank_now(); rank_now() - began < 0.2; rank_sleep(2e-5)) {
+        struct stat file;
+        int descriptor = shm_open(path, O_RDWR, 0);
+        const bool has_size = descriptor >= 0 && fstat(descriptor, &file) == 0 && file.st_size > 0;
+        if (has_size) {
+            target->count = (size_t)file.st_size;
+            target->bytes = mmap(NULL, target->count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        }
+        if (descriptor >= 0) close(descriptor);
+        if (has_size) return target->bytes != MAP_FAILED;
+    }
+    return false;
+}
+
+/* A place anywhere, or in what ranks read: the head, a rank's words, its mailbox, its error, its text, the pads. */
+static size_t choose_place(const struct round *round, const struct target *target, uint64_t i) {
+    const size_t head = offsetof(struct quern_segment, rank), each = sizeof(struct quern_segment_rank);
+    const size_t of_rank = head + each * (size_t)draw(round->number, WHERE, 5 * i, (uint64_t)round->ranks);
+    const size_t mailbox = of_rank + offsetof(struct quern_segment_rank, mailbox);
+    const struct {
+        size_t at, bytes;
+    } places[] = {
+        {0, target->count}, {0, head}, {of_rank, 160}, {of_rank, each},
+        {mailbox, 256}, {mailbox + QUERN_MAILBOX_BYTES, 256}, {mailbox, 2 * QUERN_MAILBOX_BYTES},
+        {of_rank + offsetof(struct quern_segment_rank, error), sizeof(struct quern_kernel_error)},
+        {head + each * (size_t)round->ranks, target->count - head - each * (size_t)round->ranks},
+        {offsetof(struct quern_segment, poison), 8}, {offsetof(struct quern_segment, layout), 12},
+    };
+    const size_t place = (size_t)draw(round->number, WHERE, 5 * i + 1, sizeof places / sizeof *places);
+    const size_t at = places[place].at + (size_t)draw(round->number, WHERE, 5 * i + 2, places[place].bytes);
+    return at < target->count ? at : 0;
+}
+
+static void scribble(const struct round *round, const struct target *target, uint64_t i) {
+    static const size_t extents[] = {1, 1, 2, 4, 4, 4, 8, 8, 8, 64, PAGE, SIZE_MAX};
+    const uint64_t value = random_bits((uint64_t)round->number, 4 * i), style = draw(round->number, WHAT, 4 * i + 1, 6);
+    size_t at = choose_place(round, target, i), bytes = extents[draw(round->number, WHAT, 4 * i + 2, sizeof extents / sizeof *extents)];
+    if (bytes == SIZE_MAX) at = 0, bytes = target->count;
+    if (bytes >= 4 && bytes <= 8) at -= at % bytes;
+    if (bytes > target->count - at) bytes = target->count - at;
+    for (size_t byte = 0; byte < bytes; byte++) {
+        const unsigned char old = target->bytes[at + byte];
+        const unsigned char values[] = {0, 0xff, (unsigned char)(value >> 8 * (byte % 8)), (unsigned char)(byte % 8 ? 0 : value),
+                                        (unsigned char)(old ^ 1 << value % 8), (unsigned char)(old + 1)};
+        __atomic_store_n(&target->bytes[at + byte], values[style], __ATOMIC_RELAXED);
+    }
+}
+
+/* One word of a mailbox or a pad, again and again: so that it is written between a rank's write and another rank's read. */
+static void hammer(const struct round *round, const struct target *target, uint64_t i) {
+    enum { TIMES_BETWEEN_LOOKS = 200 };
+    const size_t head = offsetof(struct quern_segment, rank), each = sizeof(struct quern_segment_rank);
+    const size_t mailbox = head + each * (size_t)draw(round->number, WHERE, 5 * i, (uint64_t)round->ranks) +
+                           offsetof(struct quern_segment_rank, mailbox);
+    const size_t half = QUERN_MAILBOX_BYTES * (size_t)draw(round->number, WHERE, 5 * i + 1, 2);
+    const bool locates = draw(round->number, WHERE, 5 * i + 3, 2);  /* a record begins with 10 words of terms, then says where memory is */
+    const size_t at = mailbox + half + 4 * (size_t)(locates ? 10 + draw(round->number, WHERE, 5 * i + 2, 24)
+                                                            : draw(round->number, WHERE, 5 * i + 2, 56));
+    if (at + 4 > target->count) return;
+    uint32_t *word = (uint32_t *)(void *)(target->bytes + at);
+    const uint32_t values[] = {0, 1, 1 << 12, UINT32_MAX, (uint32_t)random_bits((uint64_t)round->number, i), 0x7fff};
+    const uint32_t value = values[draw(round->number, WHAT, i, sizeof values / sizeof *values)];
+    const double end = rank_now() + 1e-3 * (double)(1 + draw(round->number, PAUSE, i, 6));
+    while (rank_now() < end)
+        for (int time = 0; time < TIMES_BETWEEN_LOOKS; time++) __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+static void be_a_stranger(const struct round *round) {
+    struct target target;
+    if (!find_segment(round, &target)) return;
+    const bool hammers = draw(round->number, HABIT, 0, 3) == 0;
+    const uint64_t most = hammers ? 12 : draw(round->number, COUNT, 1, 4) ? 6 : 400;
+    const uint64_t count = 1 + draw(round->number, COUNT, 0, most), patience = draw(round->number, BEGIN, 0, 3);
+    rank_sleep(patience ? 1e-5 * (double)draw(round->number, BEGIN, 1, patience == 1 ? 300 : 1500) : 0);
+    for (uint64_t i = 0; i < count && !all_have_ended(round); i++) {
+        if (hammers) hammer(round, &target, i);
+        else scribble(round, &target, i);
+        rank_sleep(hammers ? 0 : 1e-6 * (double)draw(round->number, PAUSE, i, 500));
+    }
+}
+
+/* ---- rounds ---- */
+
+static void describe_end(struct round *round, int process, int status) {
+    char *wrong = round->shared->wrong[process * round->shape.threads];
+    if (WIFSIGNALED(status)) snprintf(wrong, TEXT_BYTES, "signal %d", WTERMSIG(status));
+    else if (WEXITSTATUS(status) && !*wrong) snprintf(wrong, TEXT_BYTES, "exit status %d", WEXITSTATUS(status));
+}
+
+static void await(struct round *round, const pid_t *processes) {
+    const double began = rank_now();
+    for (int process = 0; process < round->shape.processes; process++) {
+        int status = 0;
+        pid_t ended = 0;
+        while ((ended = waitpid(processes[process], &status, WNOHANG)) == 0 && rank_now() - began < ROUND_LIMIT) rank_sleep(5e-4);
+        if (ended == 0) {
+            kill(processes[process], SIGKILL);
+            waitpid(processes[process], &status, 0);
+            snprintf(round->shared->wrong[process * round->shape.threads], TEXT_BYTES, "still ran after %g s", ROUND_LIMIT);
+        } else {
+            describe_end(round, process, status);
+        }
+    }
+}
+
+/* Plays a round in the calling process, and ends it: with 1 if something was wrong, which is printed as one line. */
+static void play(long number) {
+    char path[80], line[MOST_RANKS * TEXT_BYTES + 100];
+    pid_t processes[MOST_RANKS], parent = getpid();
+    struct round round = {.number = number, .shape = shapes[draw(number, SHAPE, 0, sizeof shapes / sizeof *shapes)]};
+    round.ranks = round.shape.processes * round.shape.threads;
+    snprintf(round.name, sizeof round.name, "scribbles.%d.%ld", (int)parent, number);
+    round.shared = mmap(NULL, sizeof *round.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (round.shared == MAP_FAILED) _exit(2);
+    for (int process = 0; process < round.shape.processes; process++) {
+        processes[process] = fork();
+        if (processes[process] < 0) _exit(2);
+        if (processes[process] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            run_process(&round, process);
+        }
+    }
+    be_a_stranger(&round);
+    await(&round, processes);
+    snprintf(path, sizeof path, "/quern.%s", round.name);
+    shm_unlink(path);
+    int length = snprintf(line, sizeof line, "scribbles: round %ld (%d processes of %d threads):", number, round.shape.processes,
+                          round.shape.threads), before = length;
+    for (int rank = 0; rank < round.ranks; rank++)
+        if (*round.shared->wrong[rank])
+            length += snprintf(line + length, sizeof line - (size_t)length, " rank %d: %s;", rank, round.shared->wrong[rank]);
+    if (length > before) printf("%s\n", line), fflush(stdout);
+    _exit(length > before);
+}
+
+int main(int count, char **arguments) {
+    long next = count > 2 ? atol(arguments[1]) : 0, end = count > 2 ? atol(arguments[2]) : count > 1 ? atol(arguments[1]) : ROUNDS;
+    long passed = 0, failed = 0;
+    for (int running = 0; next < end || running;) {
+        if (next < end && running < AT_ONCE && (count > 1 || failed < ENOUGH)) {
+            fflush(stdout);
+            pid_t process = fork();
+            if (process == 0) play(next);
+            if (process < 0) return perror("fork"), EXIT_FAILURE;
+            next++, running++;
+            continue;
+        }
+        if (!running) break;
+        int status = 0;
+        if (wait(&status) < 0 && errno == EINTR) continue;
+        running--;
+        if (status) failed++;
+        else passed++;
+    }
+    printf("scribbles: %ld passed, %ld failed\n", passed, failed);
+    return failed != 0;
+}

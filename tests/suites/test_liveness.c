@@ -1,0 +1,254 @@
+/*
+ * Which ranks live: whose process has ended, has called exec, is a zombie's or another name space's; and what a forked child may do
+ * with its copies of handles.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/ranks.h"
+
+/* The test is rank 1, and another process is rank 0.  The time until its end is noticed, with an allowance for a busy machine. */
+static const double LIMIT = 20, SOON = 1;
+
+static const char *fresh_name(void) {
+    static char name[64];
+    static int names;
+    snprintf(name, sizeof name, "liveness.%d.%d", (int)getpid(), ++names);
+    return name;
+}
+
+static quern_group *join(const char *name, int rank, int ranks) {
+    quern_device *device;
+    quern_group *group = NULL;
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    if (quern_device_open(QUERN_CPU, 0, &device) != QUERN_OK || quern_prepare(device, QUERN_RAGGED_ALL_TO_ALL) != QUERN_OK) return NULL;
+    args.rank = rank, args.ranks = ranks, args.name = name, args.device = device, args.timeout = LIMIT;
+    return quern_group_create(&args, 1, &group) == QUERN_OK ? group : NULL;
+}
+
+/* A process that lives as rank 0 and does not outlast the test. */
+static pid_t start(void (*life)(const char *name), const char *name) {
+    pid_t process = fork();
+    if (process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        life(name);
+        rank_end_process(EXIT_SUCCESS);
+    }
+    check(process > 0, "no process");
+    return process;
+}
+
+static void end(pid_t process) {
+    kill(process, SIGKILL);
+    while (waitpid(process, NULL, 0) < 0) continue;
+}
+
+static void expect(quern_status status, quern_status expected, const char *detail) {
+    check(status == expected && (!detail || strstr(error_detail(), detail)), "%s: %s", quern_status_string(status), error_detail());
+}
+
+static void expect_lost(quern_group *group, double since) {
+    expect(quern_barrier(group, NULL, NULL), QUERN_PEER_LOST, "has ended");
+    check(rank_now() - since < SOON, "noticed after %g s", rank_now() - since);
+    check_ok(quern_group_destroy(group));
+}
+
+/* ---- the end of a process ---- */
+
+static void *meet_late_and_stop(void *name) {
+    quern_group *group = join(name, 0, 2);
+    rank_sleep(0.3);
+    if (!group || quern_barrier(group, NULL, NULL) != QUERN_OK) _exit(EXIT_FAILURE);
+    pause();
+    return NULL;
+}
+
+/* The process is a zombie as far as /proc says, and its thread goes on. */
+static void end_main_thread(const char *name) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, meet_late_and_stop, (void *)(uintptr_t)name)) _exit(EXIT_FAILURE);
+    pthread_exit(NULL);
+}
+
+Test(liveness, a_rank_outlives_the_main_thread) {
+    const char *name = fresh_name();
+    pid_t process = start(end_main_thread, name);
+    quern_group *group = join(name, 1, 2);
+    expect(quern_barrier(group, NULL, NULL), QUERN_OK, NULL);
+    const double killed = rank_now();
+    kill(process, SIGKILL);
+    expect_lost(group, killed);
+    end(process);
+}
+
+static void call_exec(const char *name) {
+    if (join(name, 0, 2)) execl("/bin/sleep", "sleep", "30", (char *)NULL);
+    _exit(EXIT_FAILURE);
+}
+
+Test(liveness, exec_ends_a_rank) {
+    const char *name = fresh_name();
+    pid_t process = start(call_exec, name);
+    quern_group *group = join(name, 1, 2);
+    expect_lost(group, rank_now());
+    end(process);
+}
+
+/* ---- name spaces ---- */
+
+static void meet_and_share(const char *name, int rank) {
+    const size_t bytes = 4096;
+    void *pointer, *peer;
+    quern_group *group = join(name, rank, 2);
+    if (!group || getpid() != 1) _exit(2);
+    if (quern_barrier(group, NULL, NULL) != QUERN_OK || quern_symmetric_alloc(&group, 1, &bytes, &pointer) != QUERN_OK ||
+        quern_symmetric_peer(group, pointer, 1 - rank, &peer) != QUERN_OK)
+        _exit(3);
+    memset(peer, rank + 1, bytes);
+    if (quern_barrier(group, NULL, NULL) != QUERN_OK || *(char *)pointer != 2 - rank) _exit(4);
+    if (rank == 0) _exit(EXIT_SUCCESS);
+    const double began = rank_now();
+    _exit(quern_barrier(group, NULL, NULL) == QUERN_PEER_LOST && rank_now() - began < SOON ? EXIT_SUCCESS : 5);
+}
+
+/* The first process of a name space of its own, without /proc. */
+static void live_in_name_space(const char *name, int rank) {
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) _exit(EXIT_FAILURE);
+    umount2("/proc", MNT_DETACH);
+    int status = 0;
+    pid_t first = fork();
+    if (first == 0) meet_and_share(name, rank);
+    while (waitpid(first, &status, 0) < 0) continue;
+    rank_end_process(WIFEXITED(status) ? WEXITSTATUS(status) : 6);
+}
+
+static void live_as_first(const char *name) { live_in_name_space(name, 0); }
+static void live_as_second(const char *name) { live_in_name_space(name, 1); }
+
+Test(liveness, processes_of_one_number_in_two_name_spaces) {
+    if (geteuid() != 0) cr_skip_test("only root can make name spaces of processes");
+    const char *name = fresh_name();
+    pid_t processes[] = {start(live_as_first, name), start(live_as_second, name)};
+    for (int rank = 0; rank < 2; rank++) {
+        int status = 0;
+        while (waitpid(processes[rank], &status, 0) < 0) continue;
+        check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "rank %d ended with %d", rank, status);
+    }
+}
+
+/* ---- fork ---- */
+
+/* Every call with a copy of a handle. */
+static void use_copies(quern_group *group, void *memory, quern_ragged_plan *plan) {
+    char detail[64], report[256];
+    size_t bytes = 64;
+    int colour = 0;
+    void *pointer = memory;
+    quern_group *part;
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    snprintf(detail, sizeof detail, "created in process %d", (int)getppid());
+    const struct {
+        const char *call;
+        quern_status status;
+    } calls[] = {
+#define TRY(call) {#call, call}
+        TRY(quern_barrier(group, NULL, NULL)), TRY(quern_group_status(group)), TRY(quern_group_abort(group)),
+        TRY(quern_group_split(&group, 1, &colour, &colour, &part)), TRY(quern_symmetric_alloc(&group, 1, &bytes, &pointer)),
+        TRY(quern_symmetric_free(group, memory, NULL)), TRY(quern_symmetric_peer(group, memory, 0, &pointer)),
+        TRY(quern_ragged_all_to_all(group, &args, NULL, 0, NULL)), TRY(quern_ragged_plan_run(plan, NULL)),
+        TRY(quern_ragged_plan_destroy(plan)), TRY(quern_group_destroy(group)), TRY(quern_group_destroy(group)),
+#undef TRY
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (calls[i].status != QUERN_INVALID_ARGUMENT) _exit(10 + (int)i);
+    if (!strstr(error_detail(), detail)) _exit(2);
+    quern_group_report(group, report, sizeof report);
+    if (!strstr(report, detail) || quern_group_rank(group) != -1 || quern_group_size(group) != -1) _exit(3);
+    quern_group *own = join(fresh_name(), 0, 1);
+    if (!own || quern_barrier(own, NULL, NULL) != QUERN_OK || quern_group_destroy(own) != QUERN_OK) _exit(4);
+}
+
+static void let_child_use_copies(const char *name) {
+    const size_t bytes = 4096;
+    size_t workspace_bytes = 0;
+    void *memory, *workspace;
+    quern_ragged_plan *plan;
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    int32_t none[2] = {0, 0};
+    int status;
+    quern_group *group = join(name, 0, 2);
+    args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
+    if (!group || quern_symmetric_alloc(&group, 1, &bytes, &memory) != QUERN_OK ||
+        quern_ragged_all_to_all_workspace(group, &args, &workspace_bytes) != QUERN_OK ||
+        quern_symmetric_alloc(&group, 1, &workspace_bytes, &workspace) != QUERN_OK ||
+        quern_ragged_plan_create(&group, 1, &args, &workspace, &workspace_bytes, &plan) != QUERN_OK)
+        _exit(EXIT_FAILURE);
+    pid_t child = fork();
+    if (child == 0) {
+        use_copies(group, memory, plan);
+        rank_end_process(EXIT_SUCCESS);
+    }
+    while (waitpid(child, &status, 0) < 0) continue;
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE);
+    if (quern_barrier(group, NULL, NULL) != QUERN_OK || quern_ragged_plan_run(plan, NULL) != QUERN_OK ||
+        quern_group_destroy(group) != QUERN_OK)
+        _exit(EXIT_FAILURE);
+}
+
+Test(liveness, a_forked_child_cannot_touch_its_parents_group) {
+    const char *name = fresh_name();
+    const size_t bytes = 4096;
+    size_t workspace_bytes = 0;
+    void *memory, *workspace;
+    quern_ragged_plan *plan;
+    int32_t none[2] = {0, 0};
+    int status;
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    pid_t process = start(let_child_use_copies, name);
+    quern_group *group = join(name, 1, 2);
+    args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
+    check_ok(quern_symmetric_alloc(&group, 1, &bytes, &memory));
+    check_ok(quern_ragged_all_to_all_workspace(group, &args, &workspace_bytes));
+    check_ok(quern_symmetric_alloc(&group, 1, &workspace_bytes, &workspace));
+    check_ok(quern_ragged_plan_create(&group, 1, &args, &workspace, &workspace_bytes, &plan));
+    check_ok(quern_barrier(group, NULL, NULL));
+    check_ok(quern_ragged_plan_run(plan, NULL));
+    check_ok(quern_ragged_plan_destroy(plan));
+    check_ok(quern_group_destroy(group));
+    while (waitpid(process, &status, 0) < 0) continue;
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "rank 0 ended with %d", status);
+}
+
+/* A child must not keep its parent's locks. */
+static void leave_a_child(const char *name) {
+    if (!join(name, 0, 2)) _exit(EXIT_FAILURE);
+    pid_t child = fork();
+    if (child == 0) {
+        rank_sleep(3);
+        _exit(EXIT_SUCCESS);
+    }
+    pause();
+}
+
+Test(liveness, a_child_does_not_keep_its_parent_alive) {
+    const char *name = fresh_name();
+    pid_t process = start(leave_a_child, name);
+    quern_group *group = join(name, 1, 2);
+    rank_sleep(0.2);
+    const double killed = rank_now();
+    kill(process, SIGKILL);
+    expect_lost(group, killed);
+    end(process);
+}
