@@ -132,7 +132,7 @@ quern_status quern_check_answers(quern_device *device, const struct quern_cuda *
                                  const struct quern_ready_list *list) {
     const struct quern_known_answers *answers = quern_linked_operation(operation)->answers;
     struct examination exam = {.device = device, .cuda = cuda, .answers = answers};
-    if (!answers || !device->checks_answers) return QUERN_OK;
+    if (device->kind == QUERN_CPU || !answers || !device->checks_answers) return QUERN_OK;
     size_t first = 0;
     while (first < list->count && is_asked(&exam, list->kernels[first].kernel)) first++;
     if (first == list->count) return QUERN_OK;  /* nothing to ask: no call of the driver, for a capture may be under way */
