@@ -19,6 +19,8 @@
 #include "runtime/log.h"
 #include "runtime/status.h"
 
+static const char by_stranger[] = "a process that is no rank writes into the group's shared memory";
+
 /* ---- error records of kernels ---- */
 
 static void describe_missing(struct quern_text *text, const struct quern_roster *roster, const struct quern_kernel_error *error) {
@@ -37,6 +39,10 @@ static uint32_t error_kind(const struct quern_membership *member, int rank) {
 static void describe_error(struct quern_text *text, const struct quern_membership *member, int rank) {
     const uint32_t kind = error_kind(member, rank);
     const struct quern_kernel_error error = member->segment->rank[rank].error;
+    if (kind == QUERN_NO_KERNEL_ERROR) {
+        quern_text_add(text, "%s", by_stranger);
+        return;
+    }
     quern_describe_tag(text, error.tag);
     switch (kind) {
     case QUERN_KERNEL_ERROR_MISMATCH:
@@ -54,7 +60,7 @@ static void describe_error(struct quern_text *text, const struct quern_membershi
     }
 }
 
-/* The first rank whose kernel has written an error record.  At least one has. */
+/* The first rank whose kernel has written an error record; the last rank if none has. */
 static int find_error(const struct quern_membership *member) {
     int rank = 0;
     while (rank + 1 < member->ranks && error_kind(member, rank) == QUERN_NO_KERNEL_ERROR) rank++;
@@ -64,9 +70,9 @@ static int find_error(const struct quern_membership *member) {
 static quern_status error_status(const struct quern_membership *member, int rank) {
     const struct quern_slice_report slice = member->segment->rank[rank].error.slice;
     const uint32_t kind = error_kind(member, rank);
-    return kind == QUERN_KERNEL_ERROR_SLICE      ? quern_slice_status(&slice)
-           : kind == QUERN_KERNEL_ERROR_MISMATCH ? QUERN_PEER_MISMATCH
-                                             : QUERN_PEER_TIMEOUT;
+    return kind == QUERN_KERNEL_ERROR_SLICE     ? quern_slice_status(&slice)
+           : kind == QUERN_KERNEL_ERROR_TIMEOUT ? QUERN_PEER_TIMEOUT
+                                                : QUERN_PEER_MISMATCH;
 }
 
 /* ---- the poison itself ---- */
@@ -134,7 +140,7 @@ static void describe_poison(struct quern_text *text, const struct quern_membersh
     else if (source == KERNEL_ERROR && rank < member->ranks)
         describe_error(text, member, rank);
     else
-        quern_text_add(text, "a process that is no rank writes into the group's shared memory");
+        quern_text_add(text, "%s", by_stranger);
 }
 
 /* Makes this the poison, unless there is one already. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -204,6 +205,27 @@ static int find_leader(const struct quern_roster *roster, int rank) {
     return leader;
 }
 
+void quern_write_cores(uint64_t cores[QUERN_CORE_WORDS]) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof set, &set);
+    for (int word = 0; word < QUERN_CORE_WORDS; word++) cores[word] = 0;
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, &set)) cores[core / 64] |= (uint64_t)1 << core % 64;
+}
+
+static int count_cores(const struct quern_roster *roster) {
+    int count = 0;
+    for (int word = 0; word < QUERN_CORE_WORDS; word++) {
+        uint64_t any = 0;
+        for (int rank = 0; rank < roster->ranks; rank++) any |= roster->segment->rank[rank].cores[word];
+        count += __builtin_popcountll(any);
+    }
+    return count;
+}
+
+_Static_assert(CPU_SETSIZE <= 64 * QUERN_CORE_WORDS, "a mask must have a bit for each core");
+
 static void clear_pads(struct quern_roster *roster, uint32_t first_epoch) {
     const size_t signals = (size_t)roster->ranks * quern_pad_stride((uint32_t)roster->ranks);
     for (size_t i = 0; i < signals; i++) roster->pads[i] = quern_make_signal(first_epoch, 0);
@@ -217,6 +239,7 @@ void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
             if (!roster->peer[rank].is_here) read_peer(&roster->peer[rank], &roster->segment->rank[rank]);
         for (int rank = 0; rank < roster->ranks; rank++) roster->peer[rank].leader = find_leader(roster, rank);
         clear_pads(roster, first_epoch);
+        roster->cores = count_cores(roster);
         roster->is_complete = true;
     }
     unlock_rosters();

@@ -42,6 +42,7 @@ struct quern_roster {
     bool is_complete;            /* the facts of all ranks are known */
     struct quern_process self;
     unsigned char id[16];        /* of the group */
+    int cores;                   /* on which one of the ranks or another could run when it joined */
     struct quern_peer peer[QUERN_RANK_LIMIT];
     quern_signal *pads;          /* [ranks][pad stride]: the signals between ranks of this process */
     unsigned char *mailboxes;    /* [ranks][2][QUERN_MAILBOX_BYTES]: of the ranks of this process */
@@ -61,6 +62,9 @@ void quern_release_roster(struct quern_roster *roster);
  * the roster is complete or has another number of ranks, because the segment is damaged.
  */
 quern_status quern_enter_roster(struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu);
+
+/* Writes on which cores the calling thread may run. */
+void quern_write_cores(uint64_t cores[QUERN_CORE_WORDS]);
 
 /*
  * After all ranks have joined: reads the facts of the other processes' ranks, once for all ranks of this process.  Its own signals

@@ -18,6 +18,7 @@
 enum {
     QUERN_MAILBOX_BYTES = 1024,
     QUERN_POISON_TEXT_BYTES = 1024,
+    QUERN_CORE_WORDS = 1024 / 64,  /* as many cores as sched_getaffinity knows */
 };
 
 enum quern_segment_state { QUERN_SEGMENT_FORMING = 1, QUERN_SEGMENT_READY = 2, QUERN_SEGMENT_REFUSED = 3 };
@@ -38,6 +39,7 @@ struct quern_segment_rank {
     int32_t device_ordinal;      /* in its own process */
     unsigned char device_uuid[16];
     int32_t share_gpu;
+    uint64_t cores[QUERN_CORE_WORDS];  /* bit mask: on which its thread could run when it joined */
 
     /* For reports: the call it is in.  Each field is atomic by itself. */
     uint32_t tag;

@@ -1,6 +1,6 @@
 /*
- * Which ranks live: whose process has ended, has called exec, is a zombie's or another name space's; and what a forked child may do
- * with its copies of handles.
+ * Which ranks live: whose process has ended, has called exec, is a zombie's or another name space's; what a forked child may do with
+ * its copies of handles; and where ranks poll.
  *
  * Runs on: ranks.
  */
@@ -18,6 +18,7 @@
 
 #include "harness/check.h"
 #include "harness/ranks.h"
+#include "ranks/handles.h"
 
 /* The test is rank 1, and another process is rank 0.  The time until its end is noticed, with an allowance for a busy machine. */
 static const double LIMIT = 20, SOON = 1;
@@ -251,4 +252,33 @@ Test(liveness, a_child_does_not_keep_its_parent_alive) {
     kill(process, SIGKILL);
     expect_lost(group, killed);
     end(process);
+}
+
+/* ---- polling ---- */
+
+/* Both ranks on one core, or on a core of their own each: they poll only in the second case. */
+static quern_status poll_where_pinned(struct rank *rank) {
+    struct quern_membership *member;
+    for (int apart = 0; apart < 2; apart++) {
+        cpu_set_t cores;
+        CPU_ZERO(&cores);
+        CPU_SET(apart * rank->rank, &cores);
+        rank_check(rank, sched_setaffinity(0, sizeof cores, &cores) == 0, "the rank cannot be pinned");
+        quern_group *group = rank_group(rank, LIMIT);
+        rank_ok(rank, quern_member_of(group, &member));
+        rank_check(rank, (member->spins > 100) == apart, "apart %d: %d looks", apart, member->spins);
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_line_up(rank);
+        rank_ok(rank, quern_group_destroy(group));
+        rank_line_up(rank);
+    }
+    return QUERN_OK;
+}
+
+Test(liveness, ranks_on_one_core_do_not_poll) {
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0 || !CPU_ISSET(0, &cores) || !CPU_ISSET(1, &cores))
+        cr_skip_test("the test may not run on cores 0 and 1");
+    for (size_t i = 0; i < sizeof rank_kinds / sizeof *rank_kinds; i++)
+        check_ranks(.kind = rank_kinds[i], .count = 2, .function = poll_where_pinned);
 }

@@ -90,9 +90,9 @@ static quern_status check_create(const quern_group_args *args, int count, quern_
 /* ---- create ---- */
 
 /* With a core for every rank, polling is faster than sleeping.  Otherwise a polling rank delays the others. */
-static int choose_spins(int ranks) {
+static int choose_spins(const struct quern_roster *roster) {
     enum { PATIENT = 4000, CROWDED = 20 };
-    return ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? PATIENT : CROWDED;
+    return roster->ranks <= roster->cores ? PATIENT : CROWDED;
 }
 
 static struct quern_membership *make_member(const quern_group_args *args, const char *name) {
@@ -110,7 +110,6 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->first_epoch = args->first_epoch;
     member->timeout = args->timeout > 0 ? args->timeout : DEFAULT_TIMEOUT;
     member->share_gpu = args->share_gpu;
-    member->spins = choose_spins(args->ranks);
     for (int rank = 0; rank < args->ranks; rank++) {
         quern_set_add(&member->everyone, rank);
         member->count[rank] = args->first_epoch;
@@ -191,6 +190,7 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
         drop_members(members, count);
         return status;
     }
+    for (int i = 0; i < count; i++) members[i]->spins = choose_spins(members[i]->roster);
     status = choose_transport(members, count);
     if (status != QUERN_OK) drop_members(members, count);
     return status;
