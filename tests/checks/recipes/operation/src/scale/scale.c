@@ -3,7 +3,8 @@
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
 
-static bool refused(const struct quern_kernel *kernel, const void *request, struct quern_text *why) {
+static bool refused(const struct quern_kernel *kernel, int cluster, const void *request, struct quern_text *why) {
+    (void)cluster;
     const quern_dtype *dtype = request;
     if (kernel->key.any.dtypes[0] == *dtype) return false;
     if (why) quern_text_add(why, "dtype is %s", quern_dtype_name(kernel->key.any.dtypes[0]));
