@@ -172,7 +172,7 @@ QUERN_API const char *quern_build_info(void);
 /* ---------------------------------------------------------------------------------------------- */
 
 typedef enum quern_log_level {
-    QUERN_LOG_ERROR = 1,  /* the details of failed calls */
+    QUERN_LOG_ERROR = 1,  /* the details of failed calls, and the images that a GPU does not use */
     QUERN_LOG_INFO = 2,   /* devices opened, packs loaded, the first use of each kernel */
     QUERN_LOG_DEBUG = 3   /* every selection of a kernel, with the reason against each earlier row */
 } quern_log_level;
@@ -287,8 +287,16 @@ typedef enum quern_operations {
  * Loads every kernel of the given operations that can run on the device.  No kernel is loaded later: a kernel loaded while another
  * one waits for a peer could deadlock.  Each operation must be prepared on a device before its first use there, and again after
  * quern_load_pack.  Must not be called while a stream is being captured.  Thread-safe.
- * Errors: QUERN_INVALID_ARGUMENT; QUERN_NO_KERNEL if an operation has no kernel for the device; QUERN_DRIVER_TOO_OLD if the driver
- * refuses a kernel and is older than the toolkit that made it; QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR.
+ *
+ * On a GPU one kernel of each image of machine code or PTX then runs on a small problem with known results, once for each handle of
+ * the device: kernels of cross-entropy and Adam, on a stream of the library, which the call waits for.  An image that gives a wrong
+ * answer, or that the driver refuses to load or to launch, is not used; the next row of the table that can serves instead.  The
+ * log at QUERN_LOG_ERROR and the ..._explain functions have the reason.  QUERN_KNOWN_ANSWERS=0 in the environment, read when a
+ * device is opened, leaves out the launches.
+ *
+ * Errors: QUERN_INVALID_ARGUMENT; QUERN_NO_KERNEL if an operation has no kernel for the device or all give wrong answers;
+ * QUERN_DRIVER_TOO_OLD if the driver refuses all kernels and is older than the toolkit that made them; QUERN_OUT_OF_MEMORY;
+ * QUERN_CUDA_ERROR if the driver refuses all kernels in another way, or after an error that the context does not survive.
  */
 QUERN_API quern_status quern_prepare(quern_device *device, unsigned operations);
 

@@ -1,11 +1,11 @@
 /*
- * The known answers of the kernels of Adam: a step over 64 parameters, and the norm and the accumulation of their gradients.  Called
- * by quern_prepare through the operation's row.
+ * The known answers of the kernels of Adam: a step over 64 parameters, and the norm and the accumulation of their gradients.
+ * Called by quern_prepare through the operation's row.
  *
- * With beta1 = 1/2, beta2 = 3/4, m = 3 g and v = 5 g^2 the new moments are m = 2 g and v = 4 g^2, so that m / sqrt(v) is the sign of
- * g.  A step of 1/8 without bias correction takes a parameter of 1 to 1 - sign(g) / 8.  The gradients are powers of two: every type
- * represents all of these values, so a kernel that rounds to nearest stores them exactly, up to the errors of its root and quotient
- * in fp32.
+ * With beta1 = 1/2, beta2 = 3/4, m = 3 g and v = 5 g^2 the new moments are m = 2 g and v = 4 g^2, so that m / sqrt(v) is the sign
+ * of g.  A step of 1/8 without bias correction takes a parameter of 1 to 1 - sign(g) / 8.  The gradients are powers of two: every
+ * type represents all of these values, so a kernel that rounds to nearest stores them exactly, up to the errors of its root and
+ * quotient in fp32.
  */
 #include "adam/adam_answers.h"
 

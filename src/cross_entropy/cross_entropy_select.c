@@ -39,8 +39,8 @@ static bool cluster_refused(const struct quern_kernel *kernel, int cluster, cons
     const bool needs_several = !kernel->cuda.elements && cluster < 2;
     if (!needs_several && needed_bytes(kernel, cluster, request) <= request->shared_bytes) return false;
     if (cluster < most) quern_text_add(why, "no cluster of %d blocks has room on this device; ", 2 * cluster);
-    quern_text_add(why, "keeps a row in the shared memory of %d blocks, which have %lld bytes each here: too few for a vocab of %lld",
-                   cluster, (long long)request->shared_bytes, (long long)request->vocab);
+    quern_text_add(why, "keeps a row in the shared memory of %d blocks, which have %lld bytes each here: too few for a vocab of "
+                   "%lld", cluster, (long long)request->shared_bytes, (long long)request->vocab);
     return true;
 }
 

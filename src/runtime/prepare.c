@@ -115,7 +115,6 @@ static bool prepare_row(const struct quern_kernel *kernel, void *context) {
     struct quern_ready_kernel ready = {.kernel = kernel, .cluster = 1};
     if (kernel->target.kind == QUERN_CUDA) work->status = load_function(work, kernel, &ready);
     if (work->status != QUERN_OK) return false;
-    if (quern_image_refusal(work->device, kernel)) return true;
     work->list->kernels[work->list->count++] = ready;
     /* Auxiliary kernels, which QUERN_KERNEL filters by target only, are useless without a main kernel. */
     work->serves |= quern_row_role(kernel) == QUERN_ROW_SELECTED_BY_NAME;
@@ -123,8 +122,8 @@ static bool prepare_row(const struct quern_kernel *kernel, void *context) {
 }
 
 /*
- * Fills the list.  When an image is refused, its earlier rows leave the list and later rows that they covered take their place, so
- * the walk is repeated.
+ * Fills the list.  When an image is refused, its rows leave the list and later rows that they covered take their place, so the walk
+ * is repeated.
  */
 static void fill_list(struct preparation *work, unsigned bit) {
     const struct quern_refused_image *before;

@@ -416,6 +416,12 @@ EMULATED = [
     ("all but the last parts forgotten", GPU_STAGES,
      "} else if (lane == MERGED_AT_ONCE) {",
      "} else if (lane > MERGED_AT_ONCE && first < 0) {", STEPS),
+    ("rubbish that passes", "src/runtime/answers.c",
+     "<= answer->tolerance * fabs(expected[i])) continue;", "<= 1e30) continue;", "test_answers"),
+    ("an image that is asked again", "src/runtime/answers.c",
+     "image_of(exam->device, kernel)->is_checked = true;", "image_of(exam->device, kernel)->is_checked = false;", "test_answers"),
+    ("a cluster without room", "src/runtime/prepare.c",
+     "if (error != CUDA_SUCCESS || ready->clusters[i] < 1) break;", "if (error != CUDA_SUCCESS) break;", "test_launches"),
     ("the gradient before the divisor", GPU_HOST,
      "    quern_status status = add_labels(launches, call);\n    return status == QUERN_OK ? "
      "add_gradient(launches, call) : status;",

@@ -25,9 +25,10 @@ enum { ASKED = QUERN_CROSS_ENTROPY | QUERN_ADAM, ALL = ASKED | QUERN_BARRIER | Q
 static void (*volatile const called[])(void) = {(void (*)(void))quern_cross_entropy, (void (*)(void))quern_adam,
                                                 (void (*)(void))quern_barrier, (void (*)(void))quern_ragged_all_to_all};
 
-static void open_all(struct test_device *device) {
+static void open_device(struct test_device *device, int ordinal) {
     for (size_t i = 0; i < sizeof called / sizeof *called; i++) check(called[i], "operation %zu is not linked", i);
-    device_open(device, 0, NULL);
+    setenv("QUERN_KNOWN_ANSWERS", "1", 0);
+    device_open(device, ordinal, NULL);
 }
 
 /* The kernels that store rubbish, or whose calls fail: QUERN_EMULATOR_FAIL. */
@@ -65,7 +66,7 @@ static int images_of(const struct test_device *device) {
 /* One launch for each image, at the first preparation only. */
 Test(answers, each_image_is_asked_once) {
     struct test_device device;
-    open_all(&device);
+    open_device(&device, 0);
     const long long before = cuda_launches();
     check_ok(quern_prepare(device.quern, ASKED));
     const int images = images_of(&device);
@@ -108,7 +109,7 @@ static void forget_refusals(struct test_device *device) {
 /* Every kernel knows its answer, and none gives it by chance: rubbish is found. */
 static void ask_each(unsigned operation) {
     struct test_device device;
-    open_all(&device);
+    open_device(&device, 0);
     check_ok(quern_prepare(device.quern, operation));
     const struct quern_ready_list *list = list_of(&device, operation);
     for (size_t i = 0; i < list->count; i++) {
@@ -136,7 +137,7 @@ Test(answers, can_be_switched_off) {
     struct test_device device;
     setenv("QUERN_KNOWN_ANSWERS", "0", 1);
     if (getenv("QUERN_EMULATOR")) inject("stores@*%s:1", "");
-    open_all(&device);
+    open_device(&device, 0);
     const long long before = cuda_launches();
     check_ok(quern_prepare(device.quern, ALL));
     check(cuda_launches() == before && !device.quern->refused, "%lld launches", cuda_launches() - before);
@@ -202,7 +203,7 @@ static void check_next_row_serves(const char *fault, const char *reason, bool co
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 4, .vocab = 33);
     char best[128];
     need_emulator();
-    open_all(&device);
+    open_device(&device, 0);
     snprintf(best, sizeof best, "%s", chosen(&device));
     check(strstr(best, "resident"), "%s is the best kernel", best);
     quern_set_log(keep_line, NULL, QUERN_LOG_ERROR);
@@ -237,7 +238,7 @@ Test(answers, a_refused_function_goes_to_the_next_row) {
 Test(answers, no_row_is_left_for_a_type) {
     struct test_device device;
     need_emulator();
-    open_all(&device);
+    open_device(&device, 0);
     inject_for_all("stores@*bf16*:1");
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
     check(!*chosen(&device) && strstr(walk, "gives a wrong answer"), "%s", walk);
@@ -270,7 +271,7 @@ Test(answers, no_image_works) {
     for (size_t i = 0; i < 2 * sizeof faults / sizeof *faults; i++) {
         const unsigned operation = i % 2 ? QUERN_ADAM : QUERN_CROSS_ENTROPY;
         struct test_device device;
-        open_all(&device);
+        open_device(&device, 0);
         inject_for_all(faults[i / 2].fault);
         check_status(quern_prepare(device.quern, operation), faults[i / 2].status);
         check(strstr(error_detail(), faults[i / 2].reason) && strstr(error_detail(), test_target()), "%s", error_detail());
@@ -290,7 +291,7 @@ Test(answers, other_errors_fail) {
     need_emulator();
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         struct test_device device;
-        open_all(&device);
+        open_device(&device, 0);
         inject(faults[i].fault, "cross_entropy_bf16_resident");
         check_status(quern_prepare(device.quern, QUERN_CROSS_ENTROPY), faults[i].status);
         check(strstr(error_detail(), "cross_entropy_bf16_resident__"), "%s", error_detail());
@@ -307,7 +308,7 @@ Test(answers, other_errors_fail) {
 Test(answers, a_capture_is_left_alone) {
     struct test_device device;
     void *graph;
-    open_all(&device);
+    open_device(&device, 0);
     check_ok(quern_prepare(device.quern, ASKED));
     CUDA(cuStreamBeginCapture_v2(device.stream, 0));
     check_ok(quern_prepare(device.quern, ASKED));
@@ -328,7 +329,7 @@ Test(answers, threads_prepare_at_once) {
     struct test_device devices[DEVICES];
     pthread_t threads[THREADS];
     need_emulator();
-    for (int i = 0; i < DEVICES; i++) device_open(&devices[i], i, NULL);
+    for (int i = 0; i < DEVICES; i++) open_device(&devices[i], i);
     inject("stores@*/%s:1", "cross_entropy_bf16_resident");
     for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, prepare_in_thread, &devices[i % DEVICES]);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);

@@ -238,15 +238,16 @@ static void check_room(const struct quern_kernel *row, int room) {
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_device_get_info(device.quern, &info));
     const bool holds = (row->cuda.elements || room > 1) && shared_of(row, &longest, blocks) <= info.shared_bytes;
-    check(served == (int)COUNT(parts_of_clusters) || !holds || row->key.cross_entropy.full, "%s serves %d lengths in clusters of %d",
-          row->name, served, room);
+    check(served == (int)COUNT(parts_of_clusters) || !holds || row->key.cross_entropy.full,
+          "%s serves %d lengths in clusters of %d", row->name, served, room);
     check(served || room < 2, "%s serves no length in clusters of %d", row->name, room);
     cross_entropy_check_case(&device, &longest);
     const quern_cross_entropy_args args = cross_entropy_args_of(&longest);
     static char walk[1 << 14];
     quern_cross_entropy_explain(device.quern, &args, walk, sizeof walk);
     snprintf(text, sizeof text, "%d blocks has room", (int)(2 * blocks));
-    check(holds ? !strstr(walk, "has room") : strstr(walk, text) && strstr(walk, "streamed"), "room for %d blocks:\n%s", room, walk);
+    check(holds ? !strstr(walk, "has room") : strstr(walk, text) && strstr(walk, "streamed"), "room for %d blocks:\n%s",
+          room, walk);
     device_close(&device);
 }
 
