@@ -18,7 +18,7 @@ from .machine_code import MachineCode
 
 TOLERANCE = 1.03
 SAME = 0.01  # slots, of code that has not changed
-SAMPLE = ("cross_entropy_bf16_resident", "cross_entropy_bf16_cluster", "cross_entropy_bf16_streamed", "adam_pf32_gf16_mbf16_vbf16",
+SAMPLE = ("cross_entropy_bf16_resident", "cross_entropy_bf16_resident_full", "cross_entropy_bf16_streamed", "adam_pf32_gf16_mbf16_vbf16",
           "adam_gradient_norm_bf16", "adam_gradient_accumulate_bf16")
 AGAIN = "write the table again: ./quern bench --count --json bench/results/gpu-counts.json --markdown bench/results/gpu-counts.md"
 

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from gen.operation import INT64_MAX, Key, Operation, Shared, Target, Task
 from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 
-# "resident" keeps the row in shared memory and so reads it once, "cluster" in that of several blocks; "streamed" reads it twice and
-# takes any vocab; "stats" and "gradient" are its two passes for one part of a row; the others are the stages around them.  All that
-# sum parts of rows have the same number of threads, on which the bits of the sums depend.
-SUMMING_THREADS = 512
-# Without options "resident" and "streamed" divide rows by columns, in vectors of 16 bytes, and their blocks take rows in turns.  Those
-# of "resident" can be clusters; "streamed" keeps as many columns as fit in all the shared memory of a multiprocessor.
+# "resident" keeps the row in shared memory, of one block or a cluster, and so reads it once.  It divides rows by columns, in vectors
+# of 16 bytes; its blocks, or clusters of blocks, take rows in turns.  So does "streamed" without options: it keeps as many columns as
+# fit in all the shared memory of a multiprocessor, and reads the others twice.
 ROWS_THREADS = {"resident": 128, "streamed": 256}
+ROWS_CLUSTER = 8  # blocks: as many as any generation has
+# With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row; the
+# others are the stages around them.  All that sum parts of rows have the same number of threads, on which the bits of the sums depend.
+SUMMING_THREADS = 512
 GEOMETRY = {
-    "resident": Geometry(SUMMING_THREADS, keeps="row"),
-    "cluster": Geometry(SUMMING_THREADS, keeps="parts", cluster=8),  # as many as any generation has
+    "resident": Geometry(ROWS_THREADS["resident"], keeps="columns"),
     "streamed": Geometry(SUMMING_THREADS, keeps="part", sums=8),     # MERGED_AT_ONCE
     "stats": Geometry(SUMMING_THREADS, sums=1),
     "gradient": Geometry(SUMMING_THREADS),
@@ -35,23 +35,25 @@ ROWS = Task("QUERN_STAGE_ROWS", 0)
 
 # Bytes of dynamic shared memory: a row of stats, and the sums of one part, without and with all options.
 MERGED_BYTES = 64
-SUMS_BYTES = 336
-SUMS_BYTES_FULL = 720
-# Beside the columns of a block that takes rows in turns: struct team_memory, and room to read whole vectors at any alignment.
+SUMS_BYTES = 320
+SUMS_BYTES_FULL = 704
+# Beside the columns of a block that takes rows in turns: struct team_memory, with all options full_team_memory as well, and room to
+# read whole vectors at any alignment.
 TEAM_BYTES = {"resident": 336, "streamed": 352}
+TEAM_BYTES_FULL = 1264
 ROOM_BYTES = 32
 
 
 def takes_turns(key: Key) -> bool:
     """Whether the blocks of a GPU kernel take the rows in turns, and the kernel divides a row by columns, not by parts."""
-    return key["variant"] in ROWS_THREADS and not key["options"]
+    return key["variant"] == "resident" or (key["variant"] == "streamed" and not key["options"])
 
 
 class CrossEntropy(Operation):
     name = "cross_entropy"
     bit = 1
     keys = ("logits", "variant", "options")
-    tasks = {"resident": ROWS, "cluster": ROWS, "streamed": ROWS, "rows": ROWS,
+    tasks = {"resident": ROWS, "streamed": ROWS, "rows": ROWS,
              "stats": Task("QUERN_STAGE_STATS", 1), "gradient": Task("QUERN_STAGE_GRADIENT", 2),
              "combine": Task("QUERN_STAGE_COMBINE", 3), "labels": Task("QUERN_STAGE_LABELS", 4),
              "reduce": Task("QUERN_STAGE_REDUCE", 5)}
@@ -67,10 +69,6 @@ class CrossEntropy(Operation):
         variants = CPU_VARIANTS if target.kind == "cpu" else tuple(GEOMETRY)
         if key["variant"] not in variants:
             return f"variant is {key['variant']!r}; a {target.kind} target has {', '.join(variants)}"
-        if key["variant"] == "cluster" and "clusters" not in target.features:
-            return f"{target.name} has no clusters"
-        if key["variant"] == "cluster" and not key["options"]:
-            return "the resident kernel has blocks of a cluster share a row, where there are clusters"
         touches_logits = key["variant"] not in STAGES_WITHOUT_LOGITS
         if key["logits"] not in (None, *FLOATS):
             return f"logits is {key['logits']}: it must be one of {', '.join(FLOATS)}"
@@ -99,7 +97,7 @@ class CrossEntropy(Operation):
             variant = str(key["variant"])
             shares = variant == "resident" and "clusters" in target.features
             return Geometry(ROWS_THREADS[variant], elements=16 // DTYPES[str(key["logits"])].bytes, keeps="columns",
-                            cluster=GEOMETRY["cluster"].cluster if shares else 0)
+                            cluster=ROWS_CLUSTER if shares else 0)
         return GEOMETRY[str(key["variant"])]
 
     def shared(self, key: Key, target: Target) -> Shared:
@@ -108,30 +106,19 @@ class CrossEntropy(Operation):
             return Shared()
         kept = self.geometry(key, target)
         if kept.keeps == "columns":
-            team = TEAM_BYTES[str(key["variant"])]
+            team = TEAM_BYTES_FULL if key["options"] else TEAM_BYTES[str(key["variant"])]
             return Shared(per_column=DTYPES[str(key["logits"])].bytes, fixed=team + ROOM_BYTES, sums=team)
-        # Each part that a block keeps, beside its columns if these are counted one by one.
-        per_part = {"row": sums, "parts": sums + GPU_PART_BYTES}.get(kept.keeps, 0)
         # Of a row that is streamed by copies, one part.
         part = GPU_PART_BYTES if kept.keeps == "part" and "async_copy" in target.features else 0
-        return Shared(per_column=DTYPES[str(key["logits"])].bytes if kept.keeps == "row" else 0,
-                      per_part=per_part,
-                      fixed=MERGED_BYTES + kept.sums * sums + part if kept.keeps or kept.sums else 0,
+        return Shared(fixed=MERGED_BYTES + kept.sums * sums + part if kept.keeps or kept.sums else 0,
                       merged=MERGED_BYTES, sums=sums)
 
     def vocab_max(self, key: Key, target: Target) -> int:
-        shared = self.shared(key, target)
-        if not isinstance(target, GpuTarget) or key["variant"] == "streamed" or not (shared.per_part or shared.per_column):
+        if not isinstance(target, GpuTarget) or key["variant"] != "resident":
             return INT64_MAX
-        room, cluster = target.shared_bytes - shared.fixed, self.geometry(key, target).cluster
-        if takes_turns(key):
-            vector = self.geometry(key, target).elements
-            return max(1, cluster) * (room // shared.per_column // vector * vector)
-        part_columns = GPU_PART_BYTES // DTYPES[str(key["logits"])].bytes
-        if cluster:
-            return cluster * (room // shared.per_part) * part_columns
-        whole, rest = divmod(room, GPU_PART_BYTES + shared.per_part)
-        return whole * part_columns + max(0, rest - shared.per_part) // shared.per_column
+        shared, geometry = self.shared(key, target), self.geometry(key, target)
+        columns = (target.shared_bytes - shared.fixed) // shared.per_column
+        return max(1, geometry.cluster) * (columns // geometry.elements * geometry.elements)
 
     def cpu_member(self, key: Key) -> str:
         return "cross_entropy_rows" if key["variant"] == "rows" else "cross_entropy_part"

@@ -1,7 +1,7 @@
 /*
  * Softmax cross-entropy of bf16 logits with all options.
  *
- * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_ASYNC_COPY, QUERN_WIDE_VECTOR and QUERN_CLUSTERS.
+ * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_ASYNC_COPY and QUERN_WIDE_VECTOR.
  * Rendered by gen/ from templates/cross_entropy/cross_entropy.cu.j2; do not edit.
  */
 #define QUERN_LOGITS bf16
@@ -11,18 +11,8 @@
 #include "kernels/cuda/cross_entropy.cuh"
 
 static_assert(sizeof(quern_row_stats) == 64, "the host sets so much aside for the merged parts, ...");
-static_assert(sizeof(part_sums) == 720, "... and so much for each part");
+static_assert(sizeof(part_sums) == 704, "... and so much for each part");
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-cross_entropy_bf16_resident_full(const __grid_constant__ quern_cross_entropy_problem problem) {
-    run_resident(problem);
-}
-#if QUERN_CLUSTERS
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-cross_entropy_bf16_cluster_full(const __grid_constant__ quern_cross_entropy_problem problem) {
-    run_cluster(problem);
-}
-#endif
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 cross_entropy_bf16_streamed_full(const __grid_constant__ quern_cross_entropy_problem problem) {
     run_streamed(problem);

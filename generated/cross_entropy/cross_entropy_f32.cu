@@ -1,7 +1,7 @@
 /*
  * Softmax cross-entropy of f32 logits.
  *
- * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_ASYNC_COPY, QUERN_WIDE_VECTOR and QUERN_CLUSTERS.
+ * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_ASYNC_COPY and QUERN_WIDE_VECTOR.
  * Rendered by gen/ from templates/cross_entropy/cross_entropy.cu.j2; do not edit.
  */
 #define QUERN_LOGITS f32
@@ -11,7 +11,7 @@
 #include "kernels/cuda/cross_entropy.cuh"
 
 static_assert(sizeof(quern_row_stats) == 64, "the host sets so much aside for the merged parts, ...");
-static_assert(sizeof(part_sums) == 336, "... and so much for each part");
+static_assert(sizeof(part_sums) == 320, "... and so much for each part");
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 cross_entropy_f32_stats(const __grid_constant__ quern_cross_entropy_problem problem) {

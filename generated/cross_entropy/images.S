@@ -76,6 +76,39 @@ quern_image_cross_entropy_bf16_streamed__sm_120f:
     .byte 0
 quern_image_cross_entropy_bf16_streamed__sm_120f_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f32_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full_rows__sm_120f, quern_image_cross_entropy_f32_full_rows__sm_120f_end
+    .hidden quern_image_cross_entropy_f32_full_rows__sm_120f, quern_image_cross_entropy_f32_full_rows__sm_120f_end
+quern_image_cross_entropy_f32_full_rows__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_f32_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full_rows__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full_rows__sm_120f, quern_image_cross_entropy_f16_full_rows__sm_120f_end
+    .hidden quern_image_cross_entropy_f16_full_rows__sm_120f, quern_image_cross_entropy_f16_full_rows__sm_120f_end
+quern_image_cross_entropy_f16_full_rows__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_f16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full_rows__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_bf16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full_rows__sm_120f, quern_image_cross_entropy_bf16_full_rows__sm_120f_end
+    .hidden quern_image_cross_entropy_bf16_full_rows__sm_120f, quern_image_cross_entropy_bf16_full_rows__sm_120f_end
+quern_image_cross_entropy_bf16_full_rows__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_bf16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full_rows__sm_120f_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_120f, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_120f, quern_image_cross_entropy_f32__sm_120f_end
@@ -218,6 +251,39 @@ quern_image_cross_entropy_bf16_streamed__sm_100f:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_streamed__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f32_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full_rows__sm_100f, quern_image_cross_entropy_f32_full_rows__sm_100f_end
+    .hidden quern_image_cross_entropy_f32_full_rows__sm_100f, quern_image_cross_entropy_f32_full_rows__sm_100f_end
+quern_image_cross_entropy_f32_full_rows__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_f32_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full_rows__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full_rows__sm_100f, quern_image_cross_entropy_f16_full_rows__sm_100f_end
+    .hidden quern_image_cross_entropy_f16_full_rows__sm_100f, quern_image_cross_entropy_f16_full_rows__sm_100f_end
+quern_image_cross_entropy_f16_full_rows__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_f16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full_rows__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_bf16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full_rows__sm_100f, quern_image_cross_entropy_bf16_full_rows__sm_100f_end
+    .hidden quern_image_cross_entropy_bf16_full_rows__sm_100f, quern_image_cross_entropy_bf16_full_rows__sm_100f_end
+quern_image_cross_entropy_bf16_full_rows__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_bf16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full_rows__sm_100f_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_100f, cross_entropy_f32)
     .balign 64
@@ -362,6 +428,39 @@ quern_image_cross_entropy_bf16_streamed__sm_90a:
     .byte 0
 quern_image_cross_entropy_bf16_streamed__sm_90a_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f32_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full_rows__sm_90a, quern_image_cross_entropy_f32_full_rows__sm_90a_end
+    .hidden quern_image_cross_entropy_f32_full_rows__sm_90a, quern_image_cross_entropy_f32_full_rows__sm_90a_end
+quern_image_cross_entropy_f32_full_rows__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_f32_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full_rows__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full_rows__sm_90a, quern_image_cross_entropy_f16_full_rows__sm_90a_end
+    .hidden quern_image_cross_entropy_f16_full_rows__sm_90a, quern_image_cross_entropy_f16_full_rows__sm_90a_end
+quern_image_cross_entropy_f16_full_rows__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_f16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full_rows__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_bf16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full_rows__sm_90a, quern_image_cross_entropy_bf16_full_rows__sm_90a_end
+    .hidden quern_image_cross_entropy_bf16_full_rows__sm_90a, quern_image_cross_entropy_bf16_full_rows__sm_90a_end
+quern_image_cross_entropy_bf16_full_rows__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_bf16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full_rows__sm_90a_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_90a, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_90a, quern_image_cross_entropy_f32__sm_90a_end
@@ -504,6 +603,39 @@ quern_image_cross_entropy_bf16_streamed__sm_89:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_streamed__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f32_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full_rows__sm_89, quern_image_cross_entropy_f32_full_rows__sm_89_end
+    .hidden quern_image_cross_entropy_f32_full_rows__sm_89, quern_image_cross_entropy_f32_full_rows__sm_89_end
+quern_image_cross_entropy_f32_full_rows__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f32_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full_rows__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full_rows__sm_89, quern_image_cross_entropy_f16_full_rows__sm_89_end
+    .hidden quern_image_cross_entropy_f16_full_rows__sm_89, quern_image_cross_entropy_f16_full_rows__sm_89_end
+quern_image_cross_entropy_f16_full_rows__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full_rows__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_bf16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full_rows__sm_89, quern_image_cross_entropy_bf16_full_rows__sm_89_end
+    .hidden quern_image_cross_entropy_bf16_full_rows__sm_89, quern_image_cross_entropy_bf16_full_rows__sm_89_end
+quern_image_cross_entropy_bf16_full_rows__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_bf16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full_rows__sm_89_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_89, cross_entropy_f32)
     .balign 64
@@ -648,6 +780,39 @@ quern_image_cross_entropy_bf16_streamed__sm_86:
     .byte 0
 quern_image_cross_entropy_bf16_streamed__sm_86_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f32_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full_rows__sm_86, quern_image_cross_entropy_f32_full_rows__sm_86_end
+    .hidden quern_image_cross_entropy_f32_full_rows__sm_86, quern_image_cross_entropy_f32_full_rows__sm_86_end
+quern_image_cross_entropy_f32_full_rows__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f32_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full_rows__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full_rows__sm_86, quern_image_cross_entropy_f16_full_rows__sm_86_end
+    .hidden quern_image_cross_entropy_f16_full_rows__sm_86, quern_image_cross_entropy_f16_full_rows__sm_86_end
+quern_image_cross_entropy_f16_full_rows__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full_rows__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_bf16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full_rows__sm_86, quern_image_cross_entropy_bf16_full_rows__sm_86_end
+    .hidden quern_image_cross_entropy_bf16_full_rows__sm_86, quern_image_cross_entropy_bf16_full_rows__sm_86_end
+quern_image_cross_entropy_bf16_full_rows__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_bf16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full_rows__sm_86_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_86, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_86, quern_image_cross_entropy_f32__sm_86_end
@@ -790,6 +955,39 @@ quern_image_cross_entropy_bf16_streamed__sm_80:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_streamed__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f32_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full_rows__sm_80, quern_image_cross_entropy_f32_full_rows__sm_80_end
+    .hidden quern_image_cross_entropy_f32_full_rows__sm_80, quern_image_cross_entropy_f32_full_rows__sm_80_end
+quern_image_cross_entropy_f32_full_rows__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f32_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full_rows__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full_rows__sm_80, quern_image_cross_entropy_f16_full_rows__sm_80_end
+    .hidden quern_image_cross_entropy_f16_full_rows__sm_80, quern_image_cross_entropy_f16_full_rows__sm_80_end
+quern_image_cross_entropy_f16_full_rows__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full_rows__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_bf16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full_rows__sm_80, quern_image_cross_entropy_bf16_full_rows__sm_80_end
+    .hidden quern_image_cross_entropy_bf16_full_rows__sm_80, quern_image_cross_entropy_bf16_full_rows__sm_80_end
+quern_image_cross_entropy_bf16_full_rows__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_bf16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full_rows__sm_80_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_80, cross_entropy_f32)
     .balign 64
@@ -934,6 +1132,39 @@ quern_image_cross_entropy_bf16_streamed__sm_75:
     .byte 0
 quern_image_cross_entropy_bf16_streamed__sm_75_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f32_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full_rows__sm_75, quern_image_cross_entropy_f32_full_rows__sm_75_end
+    .hidden quern_image_cross_entropy_f32_full_rows__sm_75, quern_image_cross_entropy_f32_full_rows__sm_75_end
+quern_image_cross_entropy_f32_full_rows__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f32_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full_rows__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full_rows__sm_75, quern_image_cross_entropy_f16_full_rows__sm_75_end
+    .hidden quern_image_cross_entropy_f16_full_rows__sm_75, quern_image_cross_entropy_f16_full_rows__sm_75_end
+quern_image_cross_entropy_f16_full_rows__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full_rows__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_bf16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full_rows__sm_75, quern_image_cross_entropy_bf16_full_rows__sm_75_end
+    .hidden quern_image_cross_entropy_bf16_full_rows__sm_75, quern_image_cross_entropy_bf16_full_rows__sm_75_end
+quern_image_cross_entropy_bf16_full_rows__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_bf16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full_rows__sm_75_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_75, cross_entropy_f32)
     .balign 64
     .global quern_image_cross_entropy_f32__sm_75, quern_image_cross_entropy_f32__sm_75_end
@@ -1076,6 +1307,39 @@ quern_image_cross_entropy_bf16_streamed__compute_90:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_streamed__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f32_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f32_full_rows__compute_90, quern_image_cross_entropy_f32_full_rows__compute_90_end
+    .hidden quern_image_cross_entropy_f32_full_rows__compute_90, quern_image_cross_entropy_f32_full_rows__compute_90_end
+quern_image_cross_entropy_f32_full_rows__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_f32_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_full_rows__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_f16_full_rows__compute_90, quern_image_cross_entropy_f16_full_rows__compute_90_end
+    .hidden quern_image_cross_entropy_f16_full_rows__compute_90, quern_image_cross_entropy_f16_full_rows__compute_90_end
+quern_image_cross_entropy_f16_full_rows__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_f16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_full_rows__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_bf16_full_rows)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_full_rows__compute_90, quern_image_cross_entropy_bf16_full_rows__compute_90_end
+    .hidden quern_image_cross_entropy_bf16_full_rows__compute_90, quern_image_cross_entropy_bf16_full_rows__compute_90_end
+quern_image_cross_entropy_bf16_full_rows__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_bf16_full_rows.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_full_rows__compute_90_end = . - 1
 #endif
 #if QUERN_SELECTED(compute_90, cross_entropy_f32)
     .balign 64

@@ -35,24 +35,39 @@ UNIT(cross_entropy_bf16_streamed)
 ROW(cross_entropy_bf16_streamed, cross_entropy_bf16_streamed, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
     INT64_MAX, 256, 8, 2, 0, 384, 0)
 #endif
+#if SELECTED(cross_entropy_f32_full_rows)
+UNIT(cross_entropy_f32_full_rows)
+ROW(cross_entropy_f32_full_rows, cross_entropy_f32_resident_full, (QUERN_F32), QUERN_STAGE_ROWS, 1,
+    BY_TARGET(200160, 462304, 462304, 25020, 25020, 41404, 16060, 200160), 128, 4, 4, 0, 1296, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8))
+#endif
+#if SELECTED(cross_entropy_f16_full_rows)
+UNIT(cross_entropy_f16_full_rows)
+ROW(cross_entropy_f16_full_rows, cross_entropy_f16_resident_full, (QUERN_F16), QUERN_STAGE_ROWS, 1,
+    BY_TARGET(400320, 924608, 924608, 50040, 50040, 82808, 32120, 400320), 128, 8, 2, 0, 1296, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8))
+#endif
+#if SELECTED(cross_entropy_bf16_full_rows)
+UNIT(cross_entropy_bf16_full_rows)
+ROW(cross_entropy_bf16_full_rows, cross_entropy_bf16_resident_full, (QUERN_BF16), QUERN_STAGE_ROWS, 1,
+    BY_TARGET(400320, 924608, 924608, 50040, 50040, 82808, 32120, 400320), 128, 8, 2, 0, 1296, BY_TARGET(8, 8, 8, 0, 0, 0, 0, 8))
+#endif
 #if SELECTED(cross_entropy_f32)
 UNIT(cross_entropy_f32)
 ROW(cross_entropy_f32, cross_entropy_f32_stats, (QUERN_F32), QUERN_STAGE_STATS, 0,
-    INT64_MAX, 512, 0, 0, 0, 400, 0)
+    INT64_MAX, 512, 0, 0, 0, 384, 0)
 ROW(cross_entropy_f32, cross_entropy_f32_gradient, (QUERN_F32), QUERN_STAGE_GRADIENT, 0,
     INT64_MAX, 512, 0, 0, 0, 0, 0)
 #endif
 #if SELECTED(cross_entropy_f16)
 UNIT(cross_entropy_f16)
 ROW(cross_entropy_f16, cross_entropy_f16_stats, (QUERN_F16), QUERN_STAGE_STATS, 0,
-    INT64_MAX, 512, 0, 0, 0, 400, 0)
+    INT64_MAX, 512, 0, 0, 0, 384, 0)
 ROW(cross_entropy_f16, cross_entropy_f16_gradient, (QUERN_F16), QUERN_STAGE_GRADIENT, 0,
     INT64_MAX, 512, 0, 0, 0, 0, 0)
 #endif
 #if SELECTED(cross_entropy_bf16)
 UNIT(cross_entropy_bf16)
 ROW(cross_entropy_bf16, cross_entropy_bf16_stats, (QUERN_BF16), QUERN_STAGE_STATS, 0,
-    INT64_MAX, 512, 0, 0, 0, 400, 0)
+    INT64_MAX, 512, 0, 0, 0, 384, 0)
 ROW(cross_entropy_bf16, cross_entropy_bf16_gradient, (QUERN_BF16), QUERN_STAGE_GRADIENT, 0,
     INT64_MAX, 512, 0, 0, 0, 0, 0)
 #endif
@@ -67,46 +82,28 @@ ROW(cross_entropy_stages, cross_entropy_reduce, (QUERN_NO_DTYPE), QUERN_STAGE_RE
 #endif
 #if SELECTED(cross_entropy_f32_full)
 UNIT(cross_entropy_f32_full)
-ROW(cross_entropy_f32_full, cross_entropy_f32_resident_full, (QUERN_F32), QUERN_STAGE_ROWS, 1,
-    BY_TARGET(24608, 56836, 56836, 24608, 24608, 40812, 16008, 24608), 512, 0, 4, 720, 64, 0)
-#if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
-ROW(cross_entropy_f32_full, cross_entropy_f32_cluster_full, (QUERN_F32), QUERN_STAGE_ROWS, 1,
-    BY_TARGET(196608, 393216, 393216, 0, 0, 0, 0, 196608), 512, 0, 0, 33488, 64, 8)
-#endif
 ROW(cross_entropy_f32_full, cross_entropy_f32_streamed_full, (QUERN_F32), QUERN_STAGE_ROWS, 1,
-    INT64_MAX, 512, 0, 0, 0, BY_TARGET(38592, 38592, 38592, 38592, 38592, 38592, 5824, 38592), 0)
+    INT64_MAX, 512, 0, 0, 0, BY_TARGET(38464, 38464, 38464, 38464, 38464, 38464, 5696, 38464), 0)
 ROW(cross_entropy_f32_full, cross_entropy_f32_stats_full, (QUERN_F32), QUERN_STAGE_STATS, 1,
-    INT64_MAX, 512, 0, 0, 0, 784, 0)
+    INT64_MAX, 512, 0, 0, 0, 768, 0)
 ROW(cross_entropy_f32_full, cross_entropy_f32_gradient_full, (QUERN_F32), QUERN_STAGE_GRADIENT, 1,
     INT64_MAX, 512, 0, 0, 0, 0, 0)
 #endif
 #if SELECTED(cross_entropy_f16_full)
 UNIT(cross_entropy_f16_full)
-ROW(cross_entropy_f16_full, cross_entropy_f16_resident_full, (QUERN_F16), QUERN_STAGE_ROWS, 1,
-    BY_TARGET(49216, 113672, 113672, 49216, 49216, 81624, 32016, 49216), 512, 0, 2, 720, 64, 0)
-#if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
-ROW(cross_entropy_f16_full, cross_entropy_f16_cluster_full, (QUERN_F16), QUERN_STAGE_ROWS, 1,
-    BY_TARGET(393216, 786432, 786432, 0, 0, 0, 0, 393216), 512, 0, 0, 33488, 64, 8)
-#endif
 ROW(cross_entropy_f16_full, cross_entropy_f16_streamed_full, (QUERN_F16), QUERN_STAGE_ROWS, 1,
-    INT64_MAX, 512, 0, 0, 0, BY_TARGET(38592, 38592, 38592, 38592, 38592, 38592, 5824, 38592), 0)
+    INT64_MAX, 512, 0, 0, 0, BY_TARGET(38464, 38464, 38464, 38464, 38464, 38464, 5696, 38464), 0)
 ROW(cross_entropy_f16_full, cross_entropy_f16_stats_full, (QUERN_F16), QUERN_STAGE_STATS, 1,
-    INT64_MAX, 512, 0, 0, 0, 784, 0)
+    INT64_MAX, 512, 0, 0, 0, 768, 0)
 ROW(cross_entropy_f16_full, cross_entropy_f16_gradient_full, (QUERN_F16), QUERN_STAGE_GRADIENT, 1,
     INT64_MAX, 512, 0, 0, 0, 0, 0)
 #endif
 #if SELECTED(cross_entropy_bf16_full)
 UNIT(cross_entropy_bf16_full)
-ROW(cross_entropy_bf16_full, cross_entropy_bf16_resident_full, (QUERN_BF16), QUERN_STAGE_ROWS, 1,
-    BY_TARGET(49216, 113672, 113672, 49216, 49216, 81624, 32016, 49216), 512, 0, 2, 720, 64, 0)
-#if BY_TARGET(1, 1, 1, 0, 0, 0, 0, 1)
-ROW(cross_entropy_bf16_full, cross_entropy_bf16_cluster_full, (QUERN_BF16), QUERN_STAGE_ROWS, 1,
-    BY_TARGET(393216, 786432, 786432, 0, 0, 0, 0, 393216), 512, 0, 0, 33488, 64, 8)
-#endif
 ROW(cross_entropy_bf16_full, cross_entropy_bf16_streamed_full, (QUERN_BF16), QUERN_STAGE_ROWS, 1,
-    INT64_MAX, 512, 0, 0, 0, BY_TARGET(38592, 38592, 38592, 38592, 38592, 38592, 5824, 38592), 0)
+    INT64_MAX, 512, 0, 0, 0, BY_TARGET(38464, 38464, 38464, 38464, 38464, 38464, 5696, 38464), 0)
 ROW(cross_entropy_bf16_full, cross_entropy_bf16_stats_full, (QUERN_BF16), QUERN_STAGE_STATS, 1,
-    INT64_MAX, 512, 0, 0, 0, 784, 0)
+    INT64_MAX, 512, 0, 0, 0, 768, 0)
 ROW(cross_entropy_bf16_full, cross_entropy_bf16_gradient_full, (QUERN_BF16), QUERN_STAGE_GRADIENT, 1,
     INT64_MAX, 512, 0, 0, 0, 0, 0)
 #endif

@@ -1,10 +1,11 @@
 /*
  * Cross-entropy on a GPU: chooses the stages of a call and launches them.  Called by cross_entropy_run.c.
  *
- *   rows                        enough rows for all multiprocessors: a block or a cluster of blocks for each row
- *   stats, combine, gradient    fewer rows: a block for each part of each row
+ *   rows                        rows that fit on the chip, by blocks or clusters that take them in turns; of longer rows, enough
+ *                               for all multiprocessors: a block for each
+ *   stats, combine, gradient    fewer long rows: a block for each part of each row
  *
- * Both give the same bits.
+ * Long rows have the same bits either way.
  */
 #include "cross_entropy/cross_entropy_cuda.h"
 
@@ -46,18 +47,11 @@ static quern_status add(struct launches *launches, const struct quern_cross_entr
 
 /* ---- rows ---- */
 
-/* The shared memory of each of the blocks that share a row. */
-static int64_t shared_of_each(const struct quern_cross_entropy_call *call, const struct quern_kernel *kernel, int64_t blocks) {
-    if (kernel->cuda.elements) return quern_cross_entropy_share_bytes(kernel, call->problem.vocab, blocks);
-    return quern_cross_entropy_shared_bytes(kernel, 0, quern_divide_up(call->problem.part_count, blocks));
-}
-
 /* The fewest blocks that hold a row in this much shared memory each; 0: the largest cluster that has room is too small. */
 static int64_t fewest_blocks(const struct quern_cross_entropy_call *call, const struct quern_ready_kernel *ready,
                              int64_t shared_bytes) {
-    const struct quern_kernel *kernel = ready->kernel;
-    for (int64_t blocks = kernel->cuda.elements ? 1 : 2; blocks <= ready->cluster; blocks *= 2)
-        if (shared_of_each(call, kernel, blocks) <= shared_bytes) return blocks;
+    for (int64_t blocks = 1; blocks <= ready->cluster; blocks *= 2)
+        if (quern_cross_entropy_share_bytes(ready->kernel, call->problem.vocab, blocks) <= shared_bytes) return blocks;
     return 0;
 }
 
@@ -84,8 +78,8 @@ static int64_t usable_multiprocessors(const struct quern_cross_entropy_call *cal
 static int64_t rows_at_once(const struct quern_cross_entropy_call *call, const struct quern_ready_kernel *ready, int64_t cluster,
                             int64_t shared) {
     const int64_t all = call->device->shared_bytes + RESERVED_SHARED_BYTES, fit = all / (shared + RESERVED_SHARED_BYTES);
-    const int64_t blocks = usable_multiprocessors(call, ready, cluster) *
-                           (fit < QUERN_MOST_BLOCKS_OF_ROWS ? fit : QUERN_MOST_BLOCKS_OF_ROWS);
+    const int64_t most = ready->kernel->key.cross_entropy.full ? QUERN_MOST_BLOCKS_OF_FULL_ROWS : QUERN_MOST_BLOCKS_OF_ROWS;
+    const int64_t blocks = usable_multiprocessors(call, ready, cluster) * (fit < most ? fit : most);
     return blocks > cluster ? blocks / cluster : 1;
 }
 
@@ -98,12 +92,10 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
     const struct quern_kernel *kernel = launch->ready->kernel;
     if (kernel->cuda.elements) {
         const bool keeps_rows = quern_cross_entropy_keeps_rows(kernel);
-        launch->shared = (size_t)(keeps_rows ? shared_of_each(call, kernel, launch->cluster) : call->device->shared_bytes);
+        launch->shared = (size_t)(keeps_rows ? quern_cross_entropy_share_bytes(kernel, call->problem.vocab, launch->cluster)
+                                             : call->device->shared_bytes);
         const int64_t most = rows_at_once(call, launch->ready, launch->cluster, (int64_t)launch->shared);
         launch->blocks = launch->blocks < most ? launch->blocks : most;
-    } else {
-        const int64_t parts = quern_divide_up(call->problem.part_count, launch->cluster);
-        launch->shared = (size_t)quern_cross_entropy_shared_bytes(kernel, call->problem.vocab, parts);
     }
     launch->blocks *= launch->cluster;
     return status;

@@ -18,7 +18,9 @@ GPU_PART = "src/kernels/cuda/cross_entropy_part.cuh"
 GPU_SUMS = "src/kernels/cuda/cross_entropy_sums.cuh"
 GPU_GRADIENT = "src/kernels/cuda/cross_entropy_gradient.cuh"
 GPU_ROW = "src/kernels/cuda/cross_entropy_row.cuh"
-GPU_CLUSTER = "src/kernels/cuda/cross_entropy_cluster.cuh"
+GPU_FULL_SUMS = "src/kernels/cuda/row_full_sums.cuh"
+GPU_FULL_TEAM = "src/kernels/cuda/row_full_team.cuh"
+GPU_SOFTCAP = "src/kernels/cuda/row_softcap.cuh"
 GPU_STEPS = "src/kernels/cuda/cross_entropy_steps.cuh"
 GPU_STAGES = "src/kernels/cuda/cross_entropy_stages.cuh"
 GPU_STATS = "src/kernels/cuda/row_stats.cuh"
@@ -323,18 +325,24 @@ EMULATED = [
     ("a part's gradient at the row's beginning", GPU_STEPS,
      "const row_gradient gradient(problem, options, factors, label, place.first());",
      "const row_gradient gradient(problem, options, factors, label, 0);", STEPS),
-    ("no wait for the other blocks' sums", GPU_CLUSTER,
-     "    cluster_arrive();\n    cluster_wait(); /* for the stats of all parts */\n",
-     "", PLAIN),
-    ("no wait for the bulk copies", GPU_CLUSTER,
-     "            wait_mbarrier(&sums_of(i).arrived);\n",
-     "", PLAIN),
-    ("parts of the wrong block of a cluster", GPU_CLUSTER,
-     "mine = *in_block(&sums_of(first + lane - owner * share.each).stats, owner);",
-     "mine = *in_block(&sums_of(first + lane - owner * share.each).stats, (owner + 1) % blocks_of_cluster());", PLAIN),
-    ("the last columns of a cluster left out", GPU_CLUSTER,
-     "(is_last ? problem.vocab : end) - begin",
-     "(is_last ? problem.vocab - 1 : end) - begin", PLAIN),
+    ("the label in the sums of a full row", GPU_FULL_SUMS,
+     "        totals.sum -= e;\n",
+     "", OPTIONS),
+    ("one more column that fills no vector", GPU_FULL_SUMS,
+     "if (rest < share.columns && rest != share.label) {",
+     "if (rest < share.columns) {", OPTIONS),
+    ("moments of a cluster about their own origins", GPU_FULL_TEAM,
+     "(mine.moment + mine.sum * distance) * factor",
+     "mine.moment * factor", OPTIONS),
+    ("class weights of the first block only", GPU_FULL_TEAM,
+     "some += problem.class_weights[columns.first + i];",
+     "some += problem.class_weights[i];", OPTIONS),
+    ("the softcap's polynomial beyond its end", GPU_SOFTCAP,
+     "element::nearest(0.597f * cap)",
+     "element::nearest(1.2f * cap)", OPTIONS),
+    ("the label's gradient without the softcap", "src/kernels/cuda/cross_entropy_full_rows.cuh",
+     "factors.label * full_team().label_slope;",
+     "factors.label;", OPTIONS),
     ("label beyond the vocabulary", GPU_STATS,
      "(uint64_t)label >= (uint64_t)problem.global_vocab;",
      "(uint64_t)label > (uint64_t)problem.global_vocab;", ROWS),

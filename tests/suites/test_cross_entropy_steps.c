@@ -39,10 +39,9 @@ static bool divides_by_parts(const struct quern_kernel *row) { return !row->cuda
 
 /* Whether a call gets a kernel that divides rows by parts, if the choice is free. */
 static bool gets_parts(const struct cross_entropy_case *c) {
-    const bool is_full = c->label_smoothing != 0 || c->softcap != 0 || c->has_weights || c->outputs & (WANT_ENTROPY | WANT_ARGMAX);
     for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
         const bool serves = row->key.cross_entropy.logits == c->logits_dtype && row->key.cross_entropy.vocab_max >= c->vocab;
-        if (serves && !is_full && !divides_by_parts(row)) return false;
+        if (serves && !divides_by_parts(row)) return false;
     }
     return true;
 }

@@ -91,12 +91,16 @@ static int64_t shared_of(const struct quern_kernel *row, const struct cross_entr
     return row->cuda.shared_fixed + row->cuda.shared_per_column * divide_up(divide_up(c->vocab, vector), blocks) * vector;
 }
 
-/* The rows that the device holds at once, of a kernel whose blocks take them in turns: at most 5 blocks on a multiprocessor. */
+/*
+ * The rows that the device holds at once, of a kernel whose blocks take them in turns: at most 5 blocks on a multiprocessor, or 4 with
+ * all options.
+ */
 static int64_t most_rows(const struct quern_kernel *row, const struct cross_entropy_case *c, const quern_device_info *info,
                          int64_t cluster) {
     if (!row->cuda.elements) return c->rows;
     const int64_t fit = (info->shared_bytes + OWN) / (shared_of(row, c, cluster) + OWN);
-    const int64_t held = info->multiprocessors * (fit < 5 ? fit : 5) / cluster;
+    const int64_t most = row->key.cross_entropy.full ? 4 : 5;
+    const int64_t held = info->multiprocessors * (fit < most ? fit : most) / cluster;
     return held < 1 ? 1 : held < c->rows ? held : c->rows;
 }
 

@@ -31,10 +31,6 @@ SHAPES = (
     Shape("largest", has=("FMNMX", r"LDS.*\.128"), lacks=("MUFU", "SHFL"), inside=("parts",)),
     Shape("sum", has=(EXPONENTIAL, r"LDS.*\.128"), lacks=("STG", "SHFL"), inside=("parts",)),
     Shape("gradient", has=(EXPONENTIAL, "STG"), lacks=("SHFL",)),
-    Shape("mbarriers", has=("SYNCS.EXCH",), lacks=("SHFL",)),
-    Shape("copies", has=("SYNCS.ARRIVE",), lacks=("SHFL",)),
-    Shape("one lane", has=("UBLKCP",), inside=("copies",)),  # of those that have a copy to issue: once
-    Shape("arrival", has=("SYNCS.*TRYWAIT",), lacks=("SHFL",), inside=("", "parts")),
     Shape("gathering", has=("VOTEU?.ANY", "YIELD"), inside=("", "parts"), is_neutral=True),  # until a warp is whole again
 )
 
@@ -45,7 +41,6 @@ class Case:
 
     kernel: plan.Kernel
     vocab: int
-    blocks: int   # that share a row
     by_16: bool   # the row begins at a multiple of 16 bytes, ...
     by_vector: bool  # ... of a vector
 
@@ -93,17 +88,17 @@ class Case:
     @property
     def keeps_parts(self) -> bool:
         """Whether a part is summed from shared memory, else from registers."""
-        return self.variant in ("resident", "cluster") or self.variant == "streamed" and self.copies
+        return self.variant == "streamed" and self.copies
 
 
-def cases(kernel: plan.Kernel, vocab: int, blocks: int) -> list[tuple[float, Case]]:
+def cases(kernel: plan.Kernel, vocab: int) -> list[tuple[float, Case]]:
     """The alignments of rows that follow one another without gaps, with their shares."""
     assert isinstance(kernel.target, GpuTarget)
     step = vocab * DTYPES[str(kernel.key["logits"])].bytes
     wide = kernel.target.vector_bytes
     by_vector, by_16 = math.gcd(step, wide) / wide, math.gcd(step, 16) / 16
     shares = ((by_vector, True, True), (by_16 - by_vector, True, False), (1 - by_16, False, False))
-    return [(share, Case(kernel, vocab, blocks, *aligned)) for share, *aligned in shares if share]
+    return [(share, Case(kernel, vocab, *aligned)) for share, *aligned in shares if share]
 
 
 # ---- the first pass ----
@@ -118,8 +113,6 @@ def _part_inner(case: Case, columns: int) -> dict[str, tuple[Way, ...]]:
         "largest": _filled(full, all_vectors, {FROM_SHARED: 1}),
         "sum": _filled(full, all_vectors, {EXPONENTIAL: 1, r"MUFU\.RCP": -100}),
     }
-    if case.variant == "cluster" and case.by_16:
-        inner["arrival"] = (Way(),)
     if not case.by_16:
         inner["unaligned"] = (Way(full, {"STS": 1}),)
     return inner
@@ -134,8 +127,6 @@ def _filled(full: float, all_vectors: float, want: dict[str, int]) -> tuple[Way,
 def _part_want(case: Case, is_copied: bool) -> dict[str, int]:
     """Of the code around those loops."""
     want = {COPY: 3 if is_copied and case.by_16 else -3}
-    if not case.copies and case.variant == "resident":
-        want[LOAD] = 1 if case.by_16 else -1
     if not case.keeps_parts:
         want |= {LOAD: 5 if case.by_vector else -5, EXPONENTIAL: 20, r"MUFU\.RCP": -100}
         if case.kernel.full:
@@ -156,12 +147,11 @@ def _merge_want(case: Case, count: int, warp: int) -> dict[str, int]:
 
 def _parts(case: Case, warp: int) -> tuple[Way, ...]:
     """The trips of the loop over the parts of a row, equal ones together; first the last one, which leaves the loop."""
-    ahead = 2 if case.variant == "resident" else 1
     found: Counter[tuple] = Counter()
     for part in range(case.parts):
         slot = part % MERGED_AT_ONCE
         ends = slot == MERGED_AT_ONCE - 1 or part + 1 == case.parts
-        found[case.columns(part), part + ahead < case.parts, slot + 1 if ends else 0] += 1
+        found[case.columns(part), part + 1 < case.parts, slot + 1 if ends else 0] += 1
     ways = []
     for (columns, is_copied, count), trips in found.items():
         want = _part_want(case, is_copied)
@@ -174,10 +164,8 @@ def _parts(case: Case, warp: int) -> tuple[Way, ...]:
 
 
 def _gradient(case: Case, columns: int) -> tuple[Way, ...]:
-    """From shared memory, or from global memory.  An unaligned row in shared memory is shifted."""
+    """From global memory."""
     want = {STORE: 1, r"MUFU\.RCP": -100}
-    if case.variant in ("resident", "cluster"):
-        want[FROM_SHARED] = 5 if case.by_vector else -50
     return (Way(case.trips(columns), want, must=(STORE,), unit=STORE),)
 
 
@@ -185,7 +173,7 @@ def _gradient(case: Case, columns: int) -> tuple[Way, ...]:
 
 
 def _whole_row(case: Case) -> list[Role]:
-    """resident, streamed: a block has a row."""
+    """streamed: a block has a row."""
     ways: dict[tuple, list[int]] = {}
     for warp in range(case.warps):
         key = (_parts_key(case, warp), warp == 0)
@@ -210,34 +198,6 @@ def _name(warp: int) -> str:
     return "first warp" if warp == 0 else f"warps from {warp} on"
 
 
-def _cluster(case: Case) -> list[Role]:
-    """A cluster has a row, and each block some of its parts."""
-    each = -(-case.parts // case.blocks)
-    found: Counter[tuple] = Counter()
-    for block in range(case.blocks):
-        mine = range(min(block * each, case.parts), min(block * each + each, case.parts))
-        for warp in range(case.warps):
-            found[tuple(case.columns(part) for part in mine), min(warp, 1), warp < len(mine), block == 0] += 1
-    return [_in_cluster(case, *key, warps=warps) for key, warps in found.items()]
-
-
-def _in_cluster(case: Case, columns: tuple[int, ...], warp: int, sums: bool, is_first: bool, warps: int) -> Role:
-    count = float(len(columns))
-    parts = tuple(Way(float(trips), _part_want(case, False), inner=_part_inner(case, each))
-                  for each, trips in reversed(Counter(columns).items()))
-    inner = {"parts": parts, "gradient": _gradient(case, sum(columns))}
-    if not columns:
-        inner = {}
-    want = {"DFMA": 1, "SHFL": 1} if sums else {"DFMA": -1, "SHFL": -1}
-    want["STG"] = 1 if warp == 0 and is_first else -100
-    if warp == 0:
-        inner["merge"] = (Way(math.ceil(case.parts / MERGED_AT_ONCE), {"DFMA": 1, "SHFL": 1}),)
-        if case.by_16 and columns:
-            inner["mbarriers"] = (Way(count, unit="SYNCS.EXCH"),)
-            inner["copies"] = (Way(count, {"SYNCS.ARRIVE": 1}, inner={"one lane": (Way(),)}, unit="SYNCS.ARRIVE"),)
-    return Role(f"{'first' if is_first else 'other'} block, {_name(warp)}", warps, Way(1.0, want, inner=inner))
-
-
 def _one_part(case: Case) -> list[Role]:
     """stats, gradient: a block has a part."""
     roles = []
@@ -256,16 +216,16 @@ def _one_part(case: Case) -> list[Role]:
     return roles
 
 
-VARIANTS = {"resident": _whole_row, "streamed": _whole_row, "cluster": _cluster, "stats": _one_part, "gradient": _one_part}
+BY_PARTS = {"streamed": _whole_row, "stats": _one_part, "gradient": _one_part}
+VARIANTS = ("resident", *BY_PARTS)
 
 
 def _in_flight(case: Case) -> float:
-    """Bytes that a block has requested while it loads.  Bulk and asynchronous copies run ahead of the sums; other loads do not."""
+    """Bytes that a block has requested while it loads.  Asynchronous copies run ahead of the sums; other loads do not."""
     by_registers = float(case.kernel.threads * case.vector_bytes)
-    ahead = {"resident": 2 if case.copies else 1, "cluster": -(-case.parts // case.blocks), "streamed": 1}.get(case.variant, 0)
-    if ahead:
-        row = case.vocab * case.element_bytes / case.blocks
-        return min(ahead * GPU_PART_BYTES, row) if case.by_16 or not case.keeps_parts else by_registers
+    if case.variant == "streamed":
+        row = case.vocab * case.element_bytes
+        return min(GPU_PART_BYTES, row) if case.by_16 or not case.keeps_parts else by_registers
     return float(GPU_PART_BYTES) if case.variant == "stats" else by_registers * case.vectors_of_thread
 
 
@@ -278,7 +238,7 @@ def items(kernel: plan.Kernel, vocab: int, blocks: int, shared: int) -> list[Ite
     """What the warps of a kernel do for a row, by the alignments of rows."""
     if takes_turns(kernel.key):
         return rows.items(kernel, vocab, blocks) if keeps_rows(kernel) else streamed.items(kernel, vocab, shared)
-    return [Item(share, VARIANTS[case.variant](case), vocab, _in_flight(case)) for share, case in cases(kernel, vocab, blocks)]
+    return [Item(share, BY_PARTS[case.variant](case), vocab, _in_flight(case)) for share, case in cases(kernel, vocab)]
 
 
 def keeps_rows(kernel: plan.Kernel) -> bool:
@@ -287,7 +247,9 @@ def keeps_rows(kernel: plan.Kernel) -> bool:
 
 def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
     if takes_turns(kernel.key):
-        return rows.SHAPES if keeps_rows(kernel) else streamed.SHAPES
+        if not keeps_rows(kernel):
+            return streamed.SHAPES
+        return rows.SHAPES_FULL if kernel.full else rows.SHAPES
     return SHAPES
 
 

@@ -1,4 +1,5 @@
-"""How the warps walk of the cross-entropy kernels whose blocks take rows in turns: src/kernels/cuda/cross_entropy_rows.cuh.
+"""How the warps walk of the cross-entropy kernels whose blocks take rows in turns: src/kernels/cuda/cross_entropy_rows.cuh and
+cross_entropy_full_rows.cuh.
 
 Called by cross_entropy.py.  The case is that of the other kernels: the loss and the gradient in place, no option in use, labels that
 count, finite rows, and a sample whose origin serves.  Left out: what a block does before its first row.
@@ -37,7 +38,27 @@ SHAPES = (
     Shape("gradient", has=(EXPONENTIAL, "STG"), lacks=(SHIFTED,), inside=_INSIDE),
     Shape("shifted gradient", has=(EXPONENTIAL, "STG", SHIFTED), inside=_INSIDE),
 )
-OVER = ("copy", "sum", "shifted sum", "gradient", "shifted gradient")
+# With all options: the loops of options that are not in use have names of their own.  SEL: a row that is not aligned.
+_LARGEST = r"V?HMNMX2?|FMNMX"
+SHAPES_FULL = (
+    Shape("rows", has=("BAR", "SHFL"), inside=("",), holds=True),
+    Shape("before the rows", has=(f"UBLKCP|{COPY}",), lacks=("BAR",), inside=("",)),
+    Shape("weights", has=("FADD",), lacks=("MUFU", "STG", "BAR"), inside=("", "weights")),
+    Shape("one lane", has=("UBLKCP",), inside=_INSIDE),
+    Shape("copy", has=(COPY,), lacks=("MUFU",), inside=_INSIDE),
+    Shape("wait", has=(r"SYNCS.*TRYWAIT",), inside=_INSIDE, is_neutral=True),
+    Shape("sample", has=("FMNMX", "LDS"), lacks=(EXPONENTIAL, r"LDS\.(64|128)"), inside=_INSIDE),
+    Shape("zeros", has=("STG",), lacks=("LDS",), inside=_INSIDE),
+    Shape("largest", has=(_LARGEST, r"LDS\.128"), lacks=(EXPONENTIAL, "SEL"), inside=_INSIDE),
+    Shape("shifted largest", has=(_LARGEST, r"LDS\.128", "SEL"), lacks=(EXPONENTIAL,), inside=_INSIDE),
+    Shape("capped sum", has=(EXPONENTIAL, _LARGEST), lacks=("STG",), inside=_INSIDE),
+    Shape("sum", has=(EXPONENTIAL,), lacks=("STG", "SEL", _LARGEST), inside=_INSIDE),
+    Shape("shifted sum", has=(EXPONENTIAL, "SEL"), lacks=("STG", _LARGEST), inside=_INSIDE),
+    Shape("capped gradient", has=(EXPONENTIAL, "STG", _LARGEST), inside=_INSIDE),
+    Shape("gradient", has=(EXPONENTIAL, "STG"), lacks=("SEL", _LARGEST), inside=_INSIDE),
+    Shape("shifted gradient", has=(EXPONENTIAL, "STG", "SEL"), lacks=(_LARGEST,), inside=_INSIDE),
+)
+OVER = ("copy", "largest", "shifted largest", "sum", "shifted sum", "gradient", "shifted gradient")
 
 
 @dataclass(frozen=True)
@@ -68,6 +89,9 @@ def shares(kernel: plan.Kernel, vocab: int, blocks: int, aligned: bool) -> Count
 def _role(share: Share, warp: int, warps: int) -> Role:
     vectors = Way(float(share.trips(warp) * share.vector), unit=EXPONENTIAL)
     inner = {"sum" if share.aligned else "shifted sum": (vectors,), "gradient": (vectors,)}
+    if share.kernel.full:
+        reads = Way(float(share.trips(warp)), unit=r"LDS\.128" if share.aligned else "")
+        inner["largest" if share.aligned else "shifted largest"] = (reads,)
     want = {"SHFL": 1, MERGE: 100 if share.blocks > 1 else -100}
     want |= NO_ZEROS
     is_bulk = "clusters" in share.kernel.target.features

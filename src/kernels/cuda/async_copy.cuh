@@ -1,5 +1,5 @@
 /*
- * Asynchronous copies from global to shared memory without registers (sm_80 and later).  Included by cross_entropy_resident.cuh and
+ * Asynchronous copies from global to shared memory without registers (sm_80 and later).  Included by cross_entropy_copied.cuh and
  * row_share.cuh.
  */
 #ifndef QUERN_DEVICE_ASYNC_COPY_CUH

@@ -1,6 +1,6 @@
 /*
  * Copies of any size from global to shared memory by one instruction, whose completion an mbarrier signals (sm_90 and later).
- * Included by cross_entropy_cluster.cuh and row_team.cuh.
+ * Included by row_team.cuh.
  */
 #ifndef QUERN_DEVICE_BULK_COPY_CUH
 #define QUERN_DEVICE_BULK_COPY_CUH

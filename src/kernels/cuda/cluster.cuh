@@ -1,6 +1,6 @@
 /*
- * The blocks of a cluster: their ranks, their barrier, and access to each other's shared memory (sm_90 and later).  Without clusters
- * a block is alone.  Included by cross_entropy_cluster.cuh and row_team.cuh.
+ * The blocks of a cluster: their ranks and their barrier (sm_90 and later).  Without clusters
+ * a block is alone.  Included by row_team.cuh.
  */
 #ifndef QUERN_DEVICE_CLUSTER_CUH
 #define QUERN_DEVICE_CLUSTER_CUH
@@ -33,13 +33,6 @@ __device__ __forceinline__ void cluster_arrive() {
 
 __device__ __forceinline__ void cluster_wait() {
     asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-}
-
-/* Translates a pointer into this block's shared memory to the same place in another block's. */
-template <class T> __device__ __forceinline__ const T *in_block(const T *own, uint32_t rank) {
-    const T *there;
-    asm volatile("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(own), "r"(rank));
-    return there;
 }
 
 #endif

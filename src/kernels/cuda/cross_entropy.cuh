@@ -1,15 +1,12 @@
 /*
  * Softmax cross-entropy of logits of one type, with all options or without (see cross_entropy_layout.cuh).  Included by the sources
- * in generated/cross_entropy/, whose kernels call run_<variant>.  Rows that fit on the chip and have no options are left to
- * cross_entropy_rows.cuh.
+ * in generated/cross_entropy/, whose kernels call run_<variant>.  Rows that fit on the chip are left to cross_entropy_rows.cuh and
+ * cross_entropy_full_rows.cuh.
  *
  * A row is read twice: the first pass computes the sums of its columns, the second the gradient of each logit.
  *
- *   resident   one block per row; keeps the row in shared memory between the passes, so that each logit is read once from DRAM and
- *              each gradient written once;
- *   streamed   one block per row; for rows that do not fit there.  It reads them twice, the second time backwards, to begin with
- *              the bytes that the L2 cache saw last;
- *   cluster    the blocks of a cluster per row, each of which keeps some parts: like resident, for far longer rows;
+ *   streamed   one block per row; for rows that do not fit on the chip.  It reads them twice, the second time backwards, to begin
+ *              with the bytes that the L2 cache saw last;
  *   stats      the first pass for one part of a row;
  *   gradient   the second pass for one part of a row.
  *
@@ -19,8 +16,7 @@
  * time and assembled in registers.  A warp first finds the largest of its columns of a part and then the sum of the exponentials
  * relative to it.  The sums of the warps, and those of the parts, are rescaled to one origin (row_stats.cuh).
  *
- * The second pass treats columns independently, so it uses the vectors that are aligned in memory: those of the gradient if the row
- * is in shared memory, otherwise those of the logits.  The columns before the first vector and after the last are the edge, again
+ * The second pass treats columns independently, so it uses the vectors that are aligned in the logits.  The columns before the first vector and after the last are the edge, again
  * one column for each of the first threads.
  *
  * The label's column is left out of the sums.  Its gradient comes from the other columns: -(sum of the others) / (sum of all) keeps
@@ -29,9 +25,6 @@
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_CUH
 
-#if QUERN_CLUSTERS
-#include "kernels/cuda/cross_entropy_cluster.cuh"
-#endif
 #include "kernels/cuda/cross_entropy_row.cuh"
 #include "kernels/cuda/cross_entropy_steps.cuh"
 
@@ -39,27 +32,13 @@
 
 static __device__ __forceinline__ int64_t block_of_grid() { return blockIdx.x + blockIdx.y * (int64_t)gridDim.x; }
 
-template <bool RESIDENT> static __device__ __forceinline__ void run_row(const quern_cross_entropy_problem &problem) {
+static __device__ __forceinline__ void run_streamed(const quern_cross_entropy_problem &problem) {
     const row_options options(problem);
     const int64_t row = block_of_grid();
     if (row < problem.rows) {
-        cross_entropy_row<RESIDENT>(problem, options, row);
+        cross_entropy_row(problem, options, row);
     }
 }
-
-static __device__ __forceinline__ void run_resident(const quern_cross_entropy_problem &problem) { run_row<true>(problem); }
-
-static __device__ __forceinline__ void run_streamed(const quern_cross_entropy_problem &problem) { run_row<false>(problem); }
-
-#if QUERN_CLUSTERS
-static __device__ __forceinline__ void run_cluster(const quern_cross_entropy_problem &problem) {
-    const row_options options(problem);
-    const int64_t row = block_of_grid() / blocks_of_cluster();
-    if (row < problem.rows) {
-        cross_entropy_row_in_cluster(problem, options, row);
-    }
-}
-#endif
 
 static __device__ __forceinline__ void run_stats(const quern_cross_entropy_problem &problem) {
     const row_options options(problem);

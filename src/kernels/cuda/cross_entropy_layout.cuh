@@ -6,7 +6,6 @@
  *   QUERN_FULL          1 for kernels with all options, 0 for kernels without
  *   QUERN_THREADS       the threads of a block
  *   QUERN_ASYNC_COPY    1 if copies from global to shared memory need no registers, else 0
- *   QUERN_CLUSTERS      1 if blocks can access each other's shared memory, else 0
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_LAYOUT_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_LAYOUT_CUH
@@ -15,8 +14,8 @@
 #include "kernels/cuda/vector.cuh"
 #include "kernels/problem.h"
 
-#if !defined QUERN_LOGITS || !defined QUERN_FULL || !defined QUERN_THREADS || !defined QUERN_ASYNC_COPY || !defined QUERN_CLUSTERS
-#error QUERN_LOGITS, QUERN_FULL, QUERN_THREADS, QUERN_ASYNC_COPY and QUERN_CLUSTERS must be defined
+#if !defined QUERN_LOGITS || !defined QUERN_FULL || !defined QUERN_THREADS || !defined QUERN_ASYNC_COPY
+#error QUERN_LOGITS, QUERN_FULL, QUERN_THREADS and QUERN_ASYNC_COPY must be defined
 #endif
 
 typedef QUERN_LOGITS element;
@@ -32,8 +31,7 @@ enum {
     /* Vectors are taken in pieces of so many elements, which bounds the registers that the options cost. */
     LARGEST_PIECE = QUERN_FULL ? 4 : 8,
     PIECE = VECTOR < LARGEST_PIECE ? VECTOR : LARGEST_PIECE,
-    /* Per multiprocessor.  Three plain resident kernels hide each other's waits if there is room for their threads. */
-    BLOCKS = 2,
+    BLOCKS = 2,  /* per multiprocessor */
 };
 
 /* Whether exponentials are computed directly from stored logits: 16-bit ones, in kernels without a softcap. */

@@ -1,12 +1,16 @@
 /*
  * A whole row by one block: the loop over its parts, the merging of their sums, the row's outputs and gradient.  Included by
- * cross_entropy.cuh, cross_entropy_cluster.cuh and cross_entropy_steps.cuh.  The sums of the parts are merged eight at a time in a
+ * cross_entropy.cuh and cross_entropy_steps.cuh.  The sums of the parts are merged eight at a time in a
  * fixed tree, which all kernels share, so that every path gives the same bits.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_ROW_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_ROW_CUH
 
-#include "kernels/cuda/cross_entropy_resident.cuh"
+#if QUERN_ASYNC_COPY
+#include "kernels/cuda/cross_entropy_copied.cuh"
+#else
+#include "kernels/cuda/cross_entropy_gradient.cuh"
+#endif
 
 static __device__ __forceinline__ void store_warp_sums(int place, const warp_sums &sums) {
     if (threadIdx.x % 32 == 0) {
@@ -49,8 +53,7 @@ static __device__ __forceinline__ void merge_parts(const quern_cross_entropy_pro
     }
 }
 
-/* The stats of a row, the same in all threads.  kept receives the row's parts; a streamed row puts them all in one place. */
-template <bool RESIDENT>
+/* The stats of a row, the same in all threads.  kept receives one part after the other. */
 static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entropy_problem &problem, const row_options &options,
                                                           int64_t row, uint4 *kept) {
     const char *logits = row_of(problem, row);
@@ -59,14 +62,11 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
     auto copy = [&](unsigned index) {
         if (can_be_copied(logits) && index < problem.part_count) {
             const row_part part(problem, index, -1);
-            copy_part(part_place(kept, RESIDENT ? index : 0), logits + part.first() * element::bytes, part);
+            copy_part(kept, logits + part.first() * element::bytes, part);
         }
         async_commit();
     };
     copy(0);
-    if (RESIDENT) {
-        copy(1);
-    }
 #endif
 #pragma unroll 1
     for (unsigned index = 0; index < problem.part_count; index++) {
@@ -74,21 +74,11 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
         const char *place = logits + part.first() * element::bytes;
         const int slot = index % MERGED_AT_ONCE;
 #if QUERN_ASYNC_COPY
-        if (RESIDENT) {
-            copy(index + 2);
-        }
-        async_wait<RESIDENT ? 2 : 0>();
-        uint4 *to = part_place(kept, RESIDENT ? index : 0);
-        store_warp_sums(slot, sum_warp(problem, options, part, keep_part<RESIDENT>(to, place, part)));
-        if (!RESIDENT) {
-            copy(index + 1); /* overwrites a part that this thread itself has finished reading */
-        }
+        async_wait<0>();
+        store_warp_sums(slot, sum_warp(problem, options, part, keep_part(kept, place, part)));
+        copy(index + 1); /* overwrites a part that this thread itself has finished reading */
 #else
-        if (RESIDENT) {
-            store_warp_sums(slot, sum_warp(problem, options, part, keep_part<true>(part_place(kept, index), place, part)));
-        } else {
-            store_warp_sums(slot, sum_warp(problem, options, part, load_part(place, part)));
-        }
+        store_warp_sums(slot, sum_warp(problem, options, part, load_part(place, part)));
 #endif
         if (slot == MERGED_AT_ONCE - 1 || index + 1 == problem.part_count) {
             sum_warps(problem, options, logits, index - slot, slot + 1, label);
@@ -103,35 +93,24 @@ static __device__ __forceinline__ quern_row_stats sum_row(const quern_cross_entr
 
 /* ---- the end of a row ---- */
 
-/*
- * The columns of a row that one block writes.  The first share of a row writes its outputs, the last the padding of its gradient.
- */
-struct row_share {
-    int64_t first, columns;
-    bool is_first, is_last;
-};
-
 static __device__ __forceinline__ void store_padding(const quern_cross_entropy_problem &problem, char *grad) {
     if (problem.padded_vocab > problem.vocab) {
         store_zeros(grad + problem.vocab * element::bytes, problem.padded_vocab - problem.vocab);
     }
 }
 
-static __device__ __forceinline__ void skip_row(const quern_cross_entropy_problem &problem, int64_t row, const row_share &share) {
+static __device__ __forceinline__ void skip_row(const quern_cross_entropy_problem &problem, int64_t row) {
     if (problem.grad && !(kept_of_skipped_row(problem, row) & QUERN_KEPT_GRAD)) {
-        char *grad = gradient_row_of(problem, row);
-        store_zeros(grad + share.first * element::bytes, (share.is_last ? problem.padded_vocab - share.first : share.columns));
+        store_zeros(gradient_row_of(problem, row), problem.padded_vocab);
     }
-    if (share.is_first && threadIdx.x == 0) {
+    if (threadIdx.x == 0) {
         write_skipped_row(problem, row, true);
     }
 }
 
-/* STORE writes the gradient of the share's columns, from the address that it is given. */
-template <class STORE>
 static __device__ __forceinline__ void finish_row(const quern_cross_entropy_problem &problem, const row_options &options,
-                                                  int64_t row, const quern_row_stats &stats, const row_share &share, STORE store) {
-    if (share.is_first && threadIdx.x == 0) {
+                                                  int64_t row, const quern_row_stats &stats) {
+    if (threadIdx.x == 0) {
         if (problem.stats) {
             problem.stats[row] = stats;
         }
@@ -141,35 +120,23 @@ static __device__ __forceinline__ void finish_row(const quern_cross_entropy_prob
         return;
     }
     char *grad = gradient_row_of(problem, row);
-    if (share.is_last) {
-        store_padding(problem, grad);
-    }
-    grad += share.first * element::bytes;
+    store_padding(problem, grad);
     if (is_all_infinite(stats)) {
-        store_zeros(grad, share.columns);
+        store_zeros(grad, problem.vocab);
         return;
     }
     const row_factors factors(problem, stats, gradient_scale(problem, row), QUERN_FULL);
-    store(row_gradient(problem, options, factors, label_column(problem, row), share.first), grad);
+    const row_gradient gradient(problem, options, factors, label_column(problem, row), 0);
+    store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
 }
 
-template <bool RESIDENT>
 static __device__ __forceinline__ void cross_entropy_row(const quern_cross_entropy_problem &problem, const row_options &options,
                                                          int64_t row) {
-    const row_share share = {0, problem.vocab, true, true};
     if (is_skipped(problem, label_of(problem, row))) {
-        skip_row(problem, row, share);
-        return;
+        skip_row(problem, row);
+    } else {
+        finish_row(problem, options, row, sum_row(problem, options, row, after_sums(MERGED_AT_ONCE)));
     }
-    uint4 *kept = after_sums(RESIDENT ? (int)problem.part_count : MERGED_AT_ONCE);
-    const quern_row_stats stats = sum_row<RESIDENT>(problem, options, row, kept);
-    finish_row(problem, options, row, stats, share, [&](const row_gradient &gradient, char *grad) {
-        if (RESIDENT) {
-            store_resident_gradient(gradient, kept, grad, problem.vocab);
-        } else {
-            store_streamed_gradient(gradient, row_of(problem, row), grad, problem.vocab);
-        }
-    });
 }
 
 #endif

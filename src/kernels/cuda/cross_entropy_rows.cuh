@@ -15,7 +15,7 @@
 #define QUERN_DEVICE_CROSS_ENTROPY_ROWS_CUH
 
 #include "kernels/cuda/row_gradient.cuh"
-#include "kernels/cuda/row_share.cuh"
+#include "kernels/cuda/row_turns.cuh"
 
 /* The leader's part before the sums.  label: the row's column in the share; elsewhere it may be any other number. */
 static __device__ __forceinline__ void prepare_row(const quern_cross_entropy_problem &problem, const row_share &share, int64_t row,
@@ -48,13 +48,6 @@ static __device__ __forceinline__ void prepare_row(const quern_cross_entropy_pro
     __syncwarp();
     if (leads) {
         tell_ready();
-    }
-}
-
-static __device__ __forceinline__ void store_row_padding(const quern_cross_entropy_problem &problem, const row_columns &columns,
-                                                         char *grad) {
-    if (columns.is_last && problem.padded_vocab > problem.vocab) {
-        store_zero_columns(grad + columns.count * element::bytes, problem.padded_vocab - problem.vocab);
     }
 }
 
@@ -104,46 +97,21 @@ static __device__ __forceinline__ void end_row(const quern_cross_entropy_problem
     }
 }
 
-static __device__ __forceinline__ void run_rows(const quern_cross_entropy_problem &problem) {
-    const int64_t blocks = blocks_of_cluster(), step = gridDim.x / blocks;
-    const row_columns columns(problem);
-    int64_t row = blockIdx.x / blocks;
-    row_share share = {(const char *)problem.logits + (row * problem.logits_stride + columns.first) * element::bytes, columns.count};
-    char *grad = (char *)problem.grad + (row * problem.grad_stride + columns.first) * element::bytes;
-    make_signals();
-    if (blocks > 1) {
-        cluster_arrive();
-        cluster_wait(); /* the others' mbarriers exist */
-    } else {
-        __syncthreads();
+struct plain_rows {
+    typedef row_end end;
+
+    static __device__ __forceinline__ void begin(const quern_cross_entropy_problem &, const row_columns &) {}
+    template <class... ARGUMENTS> static __device__ __forceinline__ void prepare(const ARGUMENTS &...arguments) {
+        prepare_row(arguments...);
     }
-    if (starts_copies() && row < problem.rows) {
-        share.start_copy(is_skipped(problem, label_of(problem, row)));
+    template <class... ARGUMENTS> static __device__ __forceinline__ end take(ARGUMENTS &...arguments) {
+        return take_row(arguments...);
     }
-    exchanges made;
-    for (uint32_t parity = 0; row < problem.rows; parity ^= 1) {
-        const int64_t next = row + step;
-        if (!QUERN_CLUSTERS) {
-            wait_copied(parity);
-        }
-        if (threadIdx.x < 32) {
-            const int64_t label = label_of(problem, row);
-            const bool skips_next = next >= problem.rows || is_skipped(problem, label_of(problem, next));
-            prepare_row(problem, share, row, label - columns.first, is_skipped(problem, label), skips_next, parity);
-        }
-        const row_end end = take_row(problem, share, columns, row, grad, parity, made);
-        const row_share next_share = {share.logits + step * problem.logits_stride * element::bytes, share.columns};
-        __syncthreads(); /* all have read the image and written the gradient */
-        if (starts_copies() && next < problem.rows) {
-            next_share.start_copy(team().skips_next);
-        }
-        if (threadIdx.x == 0) {
-            end_row(problem, columns, row, grad, end);
-        }
-        row = next;
-        share = next_share;
-        grad += step * problem.grad_stride * element::bytes;
+    template <class... ARGUMENTS> static __device__ __forceinline__ void finish(const ARGUMENTS &...arguments) {
+        end_row(arguments...);
     }
-}
+};
+
+static __device__ __forceinline__ void run_rows(const quern_cross_entropy_problem &problem) { run_in_turns<plain_rows>(problem); }
 
 #endif

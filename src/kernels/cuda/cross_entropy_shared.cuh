@@ -1,7 +1,6 @@
 /*
- * The shared memory of a block of a cross-entropy kernel: for each part of its row the sums of its warps and the part's stats and,
- * if the kernel keeps the row between its passes, the row itself after them.  Included by cross_entropy_sums.cuh.  The size depends
- * on the row's parts, so that a short row leaves room for a second block and a row as long as the chip allows still fits.
+ * The shared memory of a block of a cross-entropy kernel that divides rows by parts: for some parts the sums of its warps and the
+ * part's stats, and room for one part after them.  Included by cross_entropy_sums.cuh.
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_SHARED_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_SHARED_CUH
@@ -26,10 +25,9 @@ struct warp_sums {
 struct alignas(16) part_sums {
     warp_sums of_warp[WARPS];
     quern_row_stats stats;
-    uint64_t arrived;  /* an mbarrier, if bulk copies load the part */
 };
 
-/* The stats of merged parts, the sums of some parts, and the data kept of the row between the passes. */
+/* The stats of merged parts, the sums of some parts, and one part. */
 extern __shared__ uint4 shared_memory[];
 
 static __device__ __forceinline__ quern_row_stats &merged_stats() { return *(quern_row_stats *)shared_memory; }
@@ -38,7 +36,7 @@ static __device__ __forceinline__ part_sums &sums_of(int place) {
     return ((part_sums *)(&merged_stats() + 1))[place];
 }
 
-/* The beginning of the row, after the sums of `parts` parts. */
+/* The place of a part, after the sums of `parts` parts. */
 static __device__ __forceinline__ uint4 *after_sums(int parts) { return (uint4 *)&sums_of(parts); }
 
 #endif

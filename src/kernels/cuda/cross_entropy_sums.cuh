@@ -127,7 +127,7 @@ struct lane_sums {
         }
         if (problem.label_smoothing != 0) {
             float weight[COUNT];
-            load_weights<COUNT>(problem, part.first() + column, weight);
+            load_weights<COUNT>(problem.class_weights, part.first() + column, weight);
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
                 const float own = column + i == part.label ? 0.0f : weight[i];

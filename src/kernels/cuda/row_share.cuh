@@ -97,7 +97,7 @@ struct row_share {
     int columns;
 
     __device__ __forceinline__ uint32_t image() const {
-        return shared_address(block_memory) + (uint32_t)sizeof(team_memory) + ((uint32_t)(uintptr_t)logits & 15);
+        return shared_address(block_memory) + (uint32_t)QUERN_TEAM_BYTES + ((uint32_t)(uintptr_t)logits & 15);
     }
     /* The columns at either end that no bulk copy can move. */
     __device__ __forceinline__ int head() const {

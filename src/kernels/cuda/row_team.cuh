@@ -16,7 +16,7 @@ struct alignas(16) share_sums {
     float sum, origin, label, has_label;
 };
 
-/* Before the image in shared memory. */
+/* In shared memory. */
 struct team_memory {
     uint64_t copied, ready, merged[2]; /* mbarriers */
     float origin, grad_scale, label;   /* of the row: written by the leader before tell_ready() */
@@ -27,6 +27,11 @@ struct team_memory {
 };
 
 extern __shared__ __align__(16) unsigned char block_memory[];
+
+/* Before the image; kernels with all options have more there. */
+#ifndef QUERN_TEAM_BYTES
+#define QUERN_TEAM_BYTES sizeof(team_memory)
+#endif
 
 static __device__ __forceinline__ team_memory &team() { return *(team_memory *)block_memory; }
 

@@ -1,5 +1,6 @@
 /*
- * The softcap of logits: y = cap * tanh(x / cap) and its derivative, 1 - (y / cap)^2.  Included by cross_entropy_options.cuh.
+ * The softcap of logits: y = cap * tanh(x / cap) and its derivative, 1 - (y / cap)^2.  Included by cross_entropy_options.cuh and
+ * row_softcap.cuh.
  *
  * With q = exp(-2 |x / cap|) these are cap * (1 - q) / (1 + q) and 4 q / (1 + q)^2.  The latter does not cancel where tanh
  * saturates.  The former is computed as cap - 2 cap q / (1 + q), whose error is relative to the small part.  Near 0, where 1 - q

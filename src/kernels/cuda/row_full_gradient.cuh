@@ -1,0 +1,206 @@
+/*
+ * The last pass with all options: the gradient of each logit, from the row's image to global memory.  Included by
+ * cross_entropy_full_rows.cuh.  Vectors and edge are those of row_gradient.cuh.
+ */
+#ifndef QUERN_DEVICE_ROW_FULL_GRADIENT_CUH
+#define QUERN_DEVICE_ROW_FULL_GRADIENT_CUH
+
+#include "kernels/cuda/row_full_team.cuh"
+#include "kernels/cuda/row_gradient.cuh"
+
+/* The factors of a column's gradient with respect to y: coefficient * exponential - smoothing * class weight. */
+struct column_factors {
+    row_scale scale;
+    float coefficient, smoothing;
+
+    /* As gradient_factors::needs_roots.  Under most softcaps no exponential is below 2^-125. */
+    __device__ __forceinline__ bool needs_roots(float cap) const {
+        constexpr float visible = is_same<element, f16> ? 0x1p101f : 0x1p-8f;
+        const bool vanishes = cap == 0.0f || scale.origin + cap * LOG2_E > 125.0f;
+        return element::bytes == 2 && vanishes && fabsf(coefficient) >= visible;
+    }
+};
+
+/* Those of a row, and the label's gradient with respect to y. */
+struct full_factors : column_factors {
+    float label;
+
+    __device__ __forceinline__ full_factors(const quern_cross_entropy_problem &problem, const full_total &full, float label_weight,
+                                            float grad_scale) {
+        const row_whole whole(full.total);
+        const float confidence = (1.0f - problem.label_smoothing) * label_weight;
+        float share = 0.0f, rest = 0.0f; /* rest: the factor of the exponentials without the confidence term */
+        if (problem.label_smoothing != 0.0f && !full.total.is_infinite()) {
+            share = __fdiv_rn(problem.label_smoothing, (float)problem.global_vocab);
+            rest = share * full.weights;
+        }
+        if (problem.z_loss != 0.0f) {
+            const float sum = whole.others + whole.own;
+            rest += 2.0f * problem.z_loss * (float)(whole.origin * full.total.unit() + log_of_sum(sum));
+        }
+        scale = {full.total.scale.slope, whole.origin};
+        coefficient = (confidence + rest) * grad_scale * whole.inverse * (whole.label_alone ? 0.0f : 1.0f);
+        smoothing = share * grad_scale;
+        label = ((rest * whole.own - confidence * whole.others) * whole.inverse - share * label_weight) * grad_scale;
+    }
+};
+
+/* Gradients with respect to y, from exponents or, if ROOTS, from halves of them: the squares of roots are not flushed. */
+template <bool ROOTS> struct gradient_of_y {
+    row_scale scale; /* of the exponential or root */
+    float coefficient, smoothing;
+
+    __device__ __forceinline__ explicit gradient_of_y(const column_factors &factors, float sign = 1.0f)
+        : scale{factors.scale.slope * (ROOTS ? 0.5f : 1.0f), factors.scale.origin * (ROOTS ? 0.5f : 1.0f)},
+          coefficient(factors.coefficient * sign), smoothing(-factors.smoothing * sign) {}
+    __device__ __forceinline__ pair of_exponents(pair exponent, pair weight) const {
+        const pair e = {exp2_flushed(exponent.low), exp2_flushed(exponent.high)}, other = multiply(weight, twice(smoothing));
+        return ROOTS ? multiply_add(multiply(e, twice(coefficient)), e, other) : multiply_add(e, twice(coefficient), other);
+    }
+};
+
+template <bool CAPPED, bool ROOTS> struct full_gradient : gradient_of_y<ROOTS> {
+    __device__ __forceinline__ full_gradient(const column_factors &factors, float) : gradient_of_y<ROOTS>(factors) {}
+    __device__ __forceinline__ pair operator()(pair x, pair weight) const {
+        return this->of_exponents(multiply_add(x, twice(this->scale.slope), twice(-this->scale.origin)), weight);
+    }
+    __device__ __forceinline__ float any(float x, float weight) const { return (*this)(twice(x), twice(weight)).low; }
+};
+
+/* The operator is for logits near 0 in the softcap; any() is for all.  Gradients of y are negative, for (y / cap)^2 - 1. */
+template <bool ROOTS> struct full_gradient<true, ROOTS> : gradient_of_y<ROOTS> {
+    softcap far;
+    near_softcap near;
+
+    __device__ __forceinline__ full_gradient(const column_factors &factors, float cap)
+        : gradient_of_y<ROOTS>(factors, -1.0f), far(cap), near(far.inverse, 1.0f) {}
+    __device__ __forceinline__ pair operator()(pair x, pair weight) const {
+        const pair tanh = multiply(x, near.factor(x));
+        const pair exponent = multiply_add(tanh, twice(far.cap * this->scale.slope), twice(-this->scale.origin));
+        return multiply(this->of_exponents(exponent, weight), multiply_add(tanh, tanh, twice(-1.0f)));
+    }
+    __device__ __forceinline__ float any(float x, float weight) const {
+        float slope;
+        const float y = far(x, &slope), close = (*this)(twice(x), twice(weight)).low;
+        const float exponent = __fmaf_rn(y, this->scale.slope, -this->scale.origin);
+        const float distant = this->of_exponents(twice(exponent), twice(weight)).low * -slope;
+        return fabsf(x) <= nearest_of(far.cap) ? close : distant;
+    }
+};
+
+/* A thread's vectors, in batches that have a logit far into the softcap, to global memory. */
+template <bool ROOTS>
+static __device__ __noinline__ void store_far_vectors(const quern_cross_entropy_problem &problem, column_factors factors,
+                                                      summed_share share, char *grad, int batch) {
+    const full_gradient<true, ROOTS> gradient(factors, problem.softcap);
+    const float *class_weights = problem.label_smoothing != 0.0f ? problem.class_weights : NULL;
+    const gradient_layout layout(grad, share.columns);
+    const uint32_t first = share.image + layout.head * element::bytes, base = first & ~15u;
+    const turned_reader read(first - base);
+    visit_far_batches(read, base + threadIdx.x * 16, base + layout.vectors * 16, batch, nearest_of(problem.softcap),
+                      [&](int vector, uint32_t at) {
+        uint32_t word[4];
+        float x[VECTOR], weights[VECTOR];
+        const int column = layout.head + vector * VECTOR;
+        read(at, word);
+        load_weights<VECTOR>(class_weights, share.first + column, weights);
+        packing<element, VECTOR>::widen(word, x);
+#pragma unroll
+        for (int i = 0; i < VECTOR; i++) {
+            x[i] = gradient.any(x[i], weights[i]);
+        }
+        packing<element, VECTOR>::nearest(x, word);
+        store_vector_once<16>(grad + column * element::bytes, word);
+    });
+}
+
+/*
+ * COUNT vectors from `at` on to global memory, unless a logit is far into the softcap: then it returns false.  The distance of two
+ * vectors is STEP.
+ */
+template <int COUNT, bool CLASS_WEIGHTS, bool CAPPED, bool ROOTS, class READER>
+static __device__ __forceinline__ bool store_full_vectors(const quern_cross_entropy_problem &problem,
+                                                          const full_gradient<CAPPED, ROOTS> &gradient, bool is_near, int column,
+                                                          READER read, uint32_t at, char *to) {
+    uint32_t word[COUNT][4];
+    float weights[COUNT * VECTOR];
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        read(at + i * STEP, word[i]);
+        load_weights<VECTOR>(CLASS_WEIGHTS ? problem.class_weights : NULL, column + i * THREADS * VECTOR, weights + i * VECTOR);
+    }
+    if (CAPPED && __builtin_expect(!is_near && !are_near(word, nearest_of(problem.softcap)), 0)) {
+        return false;
+    }
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        float x[VECTOR];
+#pragma unroll
+        for (int j = 0; j < VECTOR / 2; j++) {
+            const pair weight = {weights[i * VECTOR + 2 * j], weights[i * VECTOR + 2 * j + 1]};
+            const pair both = gradient(widen_pair(word[i], j), weight);
+            x[2 * j] = both.low, x[2 * j + 1] = both.high;
+        }
+        packing<element, VECTOR>::nearest(x, word[i]);
+        store_vector_once<16>(to + i * STEP, word[i]);
+    }
+    return true;
+}
+
+template <bool CAPPED, bool CLASS_WEIGHTS, bool ROOTS>
+static __device__ __forceinline__ void store_full_share(const quern_cross_entropy_problem &problem, const column_factors &factors,
+                                                        const summed_share &share, char *grad) {
+    constexpr int batch = full_batch<CLASS_WEIGHTS>;
+    const full_gradient<CAPPED, ROOTS> gradient(factors, problem.softcap);
+    const gradient_layout layout(grad, share.columns);
+    if ((int)threadIdx.x < layout.edge) {
+        const int column = layout.edge_column(threadIdx.x);
+        const float x = element::widen(load_shared_element(share.image + column * element::bytes));
+        const float weight = CLASS_WEIGHTS ? __ldg(problem.class_weights + share.first + column) : 1.0f;
+        store_element<element>(grad, column, element::nearest(gradient.any(x, weight)));
+    }
+    bool near = true;
+    read_turned_from(share.image + layout.head * element::bytes, [&](uint32_t base, auto read) {
+        uint32_t at = base + threadIdx.x * 16;
+        const uint32_t end = base + layout.vectors * 16;
+        char *to = grad + layout.head * element::bytes + threadIdx.x * 16;
+        int column = share.first + layout.head + threadIdx.x * VECTOR;
+#pragma unroll 1
+        for (; batch > 1 && at + (batch - 1) * STEP < end; at += batch * STEP, to += batch * STEP) {
+            near &= store_full_vectors<batch, CLASS_WEIGHTS>(problem, gradient, share.is_near, column, read, at, to);
+            column += batch * THREADS * VECTOR;
+        }
+#pragma unroll 1
+        for (; at < end; at += STEP, to += STEP, column += THREADS * VECTOR) {
+            near &= store_full_vectors<1, CLASS_WEIGHTS>(problem, gradient, share.is_near, column, read, at, to);
+        }
+    });
+    if (CAPPED && __builtin_expect(!near, 0)) {
+        store_far_vectors<ROOTS>(problem, factors, share, grad, batch);
+    }
+}
+
+template <bool CAPPED, bool CLASS_WEIGHTS>
+static __device__ __forceinline__ void store_full_columns(const quern_cross_entropy_problem &problem, const column_factors &factors,
+                                                          const summed_share &share, char *grad) {
+    if (element::bytes == 2 && factors.needs_roots(problem.softcap)) {
+        store_full_share<CAPPED, CLASS_WEIGHTS, true>(problem, factors, share, grad);
+    } else {
+        store_full_share<CAPPED, CLASS_WEIGHTS, false>(problem, factors, share, grad);
+    }
+}
+
+/* All columns; that of the label has no gradient yet. */
+static __device__ __forceinline__ void store_full_gradient(const quern_cross_entropy_problem &problem, const column_factors &factors,
+                                                           const summed_share &share, char *grad) {
+    const bool class_weights = problem.class_weights && factors.smoothing != 0.0f;
+    if (problem.softcap != 0.0f) {
+        class_weights ? store_full_columns<true, true>(problem, factors, share, grad)
+                      : store_full_columns<true, false>(problem, factors, share, grad);
+    } else {
+        class_weights ? store_full_columns<false, true>(problem, factors, share, grad)
+                      : store_full_columns<false, false>(problem, factors, share, grad);
+    }
+}
+
+#endif
