@@ -129,6 +129,29 @@ static __device__ __forceinline__ float2 reduce_largest(float largest, float mag
     return all;
 }
 
+/* 2^x for |x| up to a half, good to a unit in the last place. */
+static __device__ __forceinline__ float exp2_of_fraction(float x) {
+    const float series[8] = {1.52527338e-5f, 1.54035304e-4f, 1.33335581e-3f, 9.61812911e-3f, 5.55041087e-2f, 0.240226507f,
+                             0.693147181f,   1.0f};
+    float sum = series[0];
+#pragma unroll
+    for (int i = 1; i < 8; i++) {
+        sum = __fmaf_rn(sum, x, series[i]);
+    }
+    return sum;
+}
+
+/*
+ * What the sum of the exponentials lacks because that of the largest logit is approximate.  Where one column has nearly all of the
+ * probability, this would be the error of a small entropy.
+ */
+template <bool CAPPED>
+static __device__ __forceinline__ float error_of_largest(const quern_cross_entropy_problem &problem, row_scale scale, float largest,
+                                                         float *exponent) {
+    *exponent = row_exponents<CAPPED>(scale, problem.softcap).any(largest);
+    return fabsf(*exponent) <= 1.0f ? exp2_of_fraction(*exponent) - exp2_flushed(*exponent) : 0.0f;
+}
+
 /* The sums of the share of this block, the same in all threads. */
 template <bool CAPPED>
 static __device__ __forceinline__ full_share_sums sum_full_share(const quern_cross_entropy_problem &problem, summed_share &share) {
@@ -142,7 +165,13 @@ static __device__ __forceinline__ full_share_sums sum_full_share(const quern_cro
     const row_scale scale = sums.scale();
     const int column = problem.argmax ? column_of_largest(share, largest, mine, rest) : NO_COLUMN;
     const bool further = problem.label_smoothing != 0.0f || problem.entropy;
-    const warp_totals totals = reduce_totals(sum_what_is_needed<CAPPED>(problem, scale, share), column, further, problem.argmax);
+    warp_totals totals = reduce_totals(sum_what_is_needed<CAPPED>(problem, scale, share), column, further, problem.argmax);
+    if (totals.sum != 0.0f) {
+        float exponent;
+        const float error = error_of_largest<CAPPED>(problem, scale, largest, &exponent);
+        totals.sum += error;
+        totals.moment += error * exponent;
+    }
     const float unit = scale.slope == 1.0f ? 1.0f : 1.0f / LOG2_E;
     sums.sum = totals.sum;
     sums.label = team().label;

@@ -1,6 +1,6 @@
 /*
- * The largest logit of a share, the largest magnitude, and the first column that has the largest logit.  Included by row_softcap.cuh and row_full_sums.cuh.  Pairs of
- * 16-bit logits are compared where they are, without widening, if the target can.  A NaN is passed over.
+ * The largest logit of a share, the largest magnitude, and the first column that has the largest logit.  Included by
+ * row_softcap.cuh.  Pairs of 16-bit logits are compared where they are, without widening, if the target can.  A NaN is passed over.
  */
 #ifndef QUERN_DEVICE_ROW_LARGEST_CUH
 #define QUERN_DEVICE_ROW_LARGEST_CUH
