@@ -87,8 +87,8 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
 /* ---- seals ---- */
 
 /*
- * Not against an enemy, who may do anything that this user may, but so that no stray write is taken for what a rank has written.  An
- * odd factor maps no two values of a word to one; the products do not wait for each other.
+ * Not against an enemy, who may do anything that this user may, but so that no stray write is taken for what a rank has written.
+ * An odd factor maps no two values of a word to one; the products do not wait for each other.
  */
 static uint64_t seal_words(const uint64_t *words, size_t count) {
     uint64_t seal = 0;

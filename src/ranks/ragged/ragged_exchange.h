@@ -75,7 +75,7 @@ struct quern_ragged_exchange {
     quern_ragged_all_to_all_cpu_kernel *kernel;
     struct quern_ragged_terms *terms;                            /* [places]: of every member, read once */
     bool is_here[QUERN_RANK_LIMIT];                              /* [places]: of this process */
-    int astray;                                                  /* a member whose output this rank cannot reach as asked; -1: none */
+    int astray;                                                  /* a member whose output is out of reach; -1: none */
     char *staging;                                               /* this rank's */
     struct quern_ragged_notice *outbox, *inbox;                  /* [places, updates] */
     struct quern_copy_list direct;                               /* deliveries and fetches */

@@ -118,18 +118,21 @@ static bool all_are_ready(const struct quern_membership *member, const struct qu
 
 static void examine(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record) {
     struct quern_ragged_call *call = exchange->call;
-    for (int place = 0; place < call->places; place++) exchange->terms[place] = record_of(call->member, call->rank_at[place])->terms;
+    for (int place = 0; place < call->places; place++)
+        exchange->terms[place] = record_of(call->member, call->rank_at[place])->terms;
     call->refused = quern_ragged_exchange_prepare(exchange, record);
     if (call->refused != QUERN_OK) record_refusal(call, record);
     else if (record->verdict.report.fault == QUERN_SLICE_FINE) quern_ragged_exchange_stage(exchange, 0);
 }
 
-/* All have agreed, although this rank has not read all terms or cannot deliver its slices: a record is not what its rank has written. */
-static quern_status check_agreed(const struct quern_membership *member, const struct quern_ragged_exchange *exchange, bool examined) {
-    if (!examined) return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d found that not all ranks are ready, and all have agreed: a "
-                                       "process that is no rank writes into the group's shared memory", member->rank);
+/* All have agreed, although this rank has not read all terms or cannot deliver its slices: a record is not its rank's. */
+static quern_status check_agreed(const struct quern_membership *member, const struct quern_ragged_exchange *exchange,
+                                 bool examined) {
+    if (!examined)
+        return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d found that not all ranks are ready, and all have agreed: a "
+                            "process that is no rank writes into the group's shared memory", member->rank);
     if (exchange->astray < 0) return QUERN_OK;
-    return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d sends slices to rank %d beyond the memory that it has mapped of that rank",
+    return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d sends slices to rank %d beyond the memory that it has mapped of it",
                         member->rank, exchange->astray);
 }
 
