@@ -964,6 +964,10 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
  *   - On GPUs a barrier or all-to-all is enqueued and returns.  If its wait expires on the device, the kernel records an error
  *     and exits normally; the next call on the group, or quern_group_status, returns the error.
  *   - Any function below can return the status of a poisoned group (4xxx).
+ *   - A rank is lost when its process ends or calls exec; a thread that returns without quern_group_destroy is missed only when a
+ *     limit ends.  In a child of fork the copies of handles do nothing: QUERN_INVALID_ARGUMENT names the process that created them.
+ *   - What other processes write into the group's shared memory is checked before it is used: stray writes of a process of the
+ *     same user give a status.
  */
 
 enum { QUERN_MAX_RANKS = 128 };
@@ -996,7 +1000,7 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
  * cannot access another one's memory; one GPU for two ranks without share_gpu; several GPUs driven by one thread under
  * CUDA_LAUNCH_BLOCKING=1); QUERN_SYSTEM_ERROR (no space in or no access to /dev/shm, a name that belongs to another user);
  * QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks; QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another
- * number of ranks).
+ * number of ranks or another first_epoch).
  */
 QUERN_API quern_status quern_group_create(const quern_group_args *args, int count, quern_group **groups);
 

@@ -23,8 +23,8 @@ quern_status quern_agree(struct quern_membership *const *members, int count, enu
         char reason[sizeof all[rank].reason];
         if (all[rank].status == QUERN_OK) continue;
         quern_copy_text(reason, all[rank].reason, sizeof reason);
-        return quern_fail(members[0]->device, quern_told_status((uint32_t)all[rank].status), "%s: rank %d: %s", members[0]->label, rank,
-                          reason);
+        return quern_fail(members[0]->device, quern_told_status((uint32_t)all[rank].status), "%s: rank %d: %s",
+                          members[0]->label, rank, reason);
     }
     return QUERN_OK;
 }

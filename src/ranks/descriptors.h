@@ -25,8 +25,8 @@ struct quern_descriptor {
 quern_status quern_descriptors_listen(const struct quern_membership *member, uint64_t call, int *listener);
 
 /*
- * Sends copies of descriptors to every other process of the group.  All of them listen already.  The digest is of what the descriptors
- * are for: a receiver with another one takes none, since one of the two has read what no rank has written.
+ * Sends copies of descriptors to every other process of the group.  All of them listen already.  The digest is of what the
+ * descriptors are for: a receiver with another one takes none, since one of the two has read what no rank has written.
  */
 quern_status quern_descriptors_send(const struct quern_membership *member, uint64_t call, uint64_t digest,
                                     const struct quern_descriptor *list, int count);

@@ -159,7 +159,7 @@ static int find_lost(struct wait *wait, bool *left) {
         if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
         looks++;
         QUERN_POINT(MEET_CHECKING);
-        bool lives = quern_rank_lives(wait->member->roster, rank);  /* first: a rank that leaves says so before it lets its lock go */
+        bool lives = quern_rank_lives(wait->member->roster, rank);  /* first: a rank says that it leaves, then lets its lock go */
         *left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
         bool gone = *left || !lives;
         if (gone && !has_come(wait, rank)) return rank;  /* checked last: it may have arrived before it ended */

@@ -17,7 +17,7 @@ quern_status quern_poison(const struct quern_membership *member, quern_status st
 
 /*
  * Poison a group that is being formed, on behalf of a rank that may have no place in it: only words of the segment's head are
- * written.  A rank expects another number of ranks or another first epoch (QUERN_PEER_MISMATCH); a rank has ended (QUERN_PEER_LOST).
+ * written.  A rank expects another number of ranks or another first epoch: QUERN_PEER_MISMATCH.  A rank has ended: QUERN_PEER_LOST.
  */
 void quern_poison_by_ranks(struct quern_segment *segment, int rank, int ranks);
 void quern_poison_by_epoch(struct quern_segment *segment, int rank);

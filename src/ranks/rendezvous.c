@@ -229,7 +229,7 @@ static bool refuse_lost(const struct joining *joining, int rank) {
     return true;
 }
 
-/* Whether the segment is for the group that this rank wants.  If not, nothing is written behind its head, which may be all of it. */
+/* Whether the segment is for the group that this rank wants.  If not, only its head is written, which may be all of it. */
 static quern_status check_header(struct joining *joining) {
     const struct quern_membership *member = joining->members[0];
     const uint32_t layout = __atomic_load_n(&joining->segment->layout, __ATOMIC_RELAXED);

@@ -1,4 +1,4 @@
-/* A group as one process knows it: makes and completes rosters, and asks whether ranks live.  Called by the rendezvous and all waits. */
+/* Rosters: makes and completes them, and asks whether ranks live.  Called by the rendezvous and by all waits. */
 #define _GNU_SOURCE
 #include "ranks/roster.h"
 
@@ -26,8 +26,8 @@ static void lock_rosters(void) { pthread_mutex_lock(&rosters.lock); }
 static void unlock_rosters(void) { pthread_mutex_unlock(&rosters.lock); }
 
 /*
- * A forked child has copies of the descriptors and mappings, with which it would keep the locks of ranks that are its parent.  Memory
- * of its own takes the place of the mapping.
+ * A forked child has copies of the descriptors and mappings, with which it would keep the locks of ranks that are its parent.
+ * Memory of its own takes the place of the mapping.
  */
 static void disown_rosters(void) {
     for (struct quern_roster *roster = rosters.first; roster; roster = roster->next) {
@@ -131,8 +131,8 @@ bool quern_rank_lives(const struct quern_roster *roster, int rank) {
 /* ---- entering ---- */
 
 quern_status quern_fail_damaged(const quern_device *device, const char *what, int rank) {
-    return quern_fail(device, QUERN_PEER_MISMATCH, "%s of rank %d is damaged: a process that is no rank writes into the group's shared "
-                      "memory", what, rank);
+    return quern_fail(device, QUERN_PEER_MISMATCH, "%s of rank %d is damaged: a process that is no rank writes into the group's "
+                      "shared memory", what, rank);
 }
 
 /* Memory for the number of ranks, which the first of this process's ranks brings along. */

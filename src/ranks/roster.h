@@ -72,7 +72,7 @@ void quern_write_cores(uint64_t cores[QUERN_CORE_WORDS]);
  */
 void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch);
 
-/* Whether this process is the one whose ranks the roster has, asked of the system: a child may have been forked without handlers. */
+/* Whether the roster is of this process, by its number: a child may have been forked without handlers. */
 bool quern_is_own_roster(const struct quern_roster *roster);
 
 /* Releases the lock of a rank that leaves. */

@@ -5,8 +5,8 @@
  * it.  It is registered with the CUDA driver, so that kernels can record errors in it and can see that the group is poisoned.
  * Fields marked atomic are accessed with the __atomic builtins only.
  *
- * Any process of this user can write here.  A rank uses its own number of ranks, reads a field once into a variable, and checks what
- * it read before it uses it as anything but text.
+ * Any process of this user can write here.  A rank uses its own number of ranks, reads a field once into a variable, and checks
+ * what it read before it uses it as anything but text.
  */
 #ifndef QUERN_SEGMENT_H
 #define QUERN_SEGMENT_H

@@ -1,7 +1,7 @@
 /*
  * A stranger writes into the shared memory of a group while its ranks form it, meet, exchange slices and leave: a byte, a word, a
- * page or all of it, once or again and again, in processes, threads and both.  However it ends: no rank gets a signal or waits longer than its limits, every
- * call returns a status of quern.h, and nothing is written but the buffers that the ranks gave.
+ * page or all of it, once or again and again, in processes, threads and both.  However it ends: no rank gets a signal or waits
+ * longer than its limits, every call returns a status of quern.h, and nothing is written but the buffers that the ranks gave.
  *
  *   scribbles              2,000 rounds
  *   scribbles COUNT        that many
@@ -133,7 +133,8 @@ struct exchange {
 };
 
 static int rows_between(const struct round *round, int turn, int from, int to, int update, int rows) {
-    return (int)draw(round->number, FIRST_OF_TURN + turn, (uint64_t)((from * MOST_RANKS + to) * UPDATES + update), (uint64_t)rows + 1);
+    const uint64_t slice = (uint64_t)((from * MOST_RANKS + to) * UPDATES + update);
+    return (int)draw(round->number, FIRST_OF_TURN + turn, slice, (uint64_t)rows + 1);
 }
 
 static void fill_exchange(const struct rank_life *life, int turn, int rows, int row_bytes, struct exchange *x) {
@@ -173,9 +174,9 @@ static void check_middle(const struct rank_life *life, const unsigned char *midd
 }
 
 /*
- * In some rounds a thread writes one value into one rank's own workspace, which begins with its notices for the other ranks.  A notice has three
- * words: an offset of the output, a size, and an offset of the input or the stream.  One of the offsets alone: a wrong size is found
- * before the offsets are looked at.
+ * In some rounds a thread writes one value into one rank's own workspace, which begins with its notices for the other ranks.  A
+ * notice has three words: an offset of the output, a size, and an offset of the input or the stream.  One of the offsets alone: a
+ * wrong size is found before the offsets are looked at.
  */
 enum { NOTICE_WORDS = 3 };
 
@@ -195,7 +196,8 @@ static void *write_into_workspace(void *user) {
         const uint64_t values[] = {0, UINT64_MAX, 7, INT64_MAX - 2, 1 << 20, random_bits(seed, 0), (uint64_t)-1000};
         const size_t word = (size_t)(random_below(seed, 2 * i + 1, notices) * NOTICE_WORDS + field);
         if (8 * word + 8 > vandal->bytes) continue;
-        __atomic_store_n((uint64_t *)(void *)vandal->workspace + word, values[seed % (sizeof values / sizeof *values)], __ATOMIC_RELAXED);
+        const uint64_t value = values[seed % (sizeof values / sizeof *values)];
+        __atomic_store_n((uint64_t *)(void *)vandal->workspace + word, value, __ATOMIC_RELAXED);
         rank_sleep(1e-5);
     }
     return NULL;
@@ -237,7 +239,7 @@ static quern_status exchange_turn(struct rank_life *life, int turn) {
     const long number = life->round->number;
     const bool large = draw(number, SIZES, (uint64_t)turn, 40) == 0;
     const int rows = large ? 30 : 5, row_bytes = large ? 8192 : (int)draw(number, SIZES, (uint64_t)turn + 50, 100);
-    const uint64_t kind = draw(number, BUFFERS, (uint64_t)turn, 6);  /* 0, 1: private; 2, 3: symmetric output; 4: both; 5: in place */
+    const uint64_t kind = draw(number, BUFFERS, (uint64_t)turn, 6);  /* 0, 1: private; 2, 3: output shared; 4: both; 5: in place */
     const size_t bytes = (size_t)(life->round->ranks * UPDATES * rows * row_bytes);
     struct exchange x;
     struct buffer input = make_buffer(bytes), output = make_buffer(bytes);
@@ -401,7 +403,8 @@ static size_t choose_place(const struct round *round, const struct target *targe
 static void scribble(const struct round *round, const struct target *target, uint64_t i) {
     static const size_t extents[] = {1, 1, 2, 4, 4, 4, 8, 8, 8, 64, PAGE, SIZE_MAX};
     const uint64_t value = random_bits((uint64_t)round->number, 4 * i), style = draw(round->number, WHAT, 4 * i + 1, 6);
-    size_t at = choose_place(round, target, i), bytes = extents[draw(round->number, WHAT, 4 * i + 2, sizeof extents / sizeof *extents)];
+    size_t at = choose_place(round, target, i);
+    size_t bytes = extents[draw(round->number, WHAT, 4 * i + 2, sizeof extents / sizeof *extents)];
     if (bytes == SIZE_MAX) at = 0, bytes = target->count;
     if (bytes >= 4 && bytes <= 8) at -= at % bytes;
     if (bytes > target->count - at) bytes = target->count - at;
@@ -420,7 +423,7 @@ static void hammer(const struct round *round, const struct target *target, uint6
     const size_t mailbox = head + each * (size_t)draw(round->number, WHERE, 5 * i, (uint64_t)round->ranks) +
                            offsetof(struct quern_segment_rank, mailbox);
     const size_t half = QUERN_MAILBOX_BYTES * (size_t)draw(round->number, WHERE, 5 * i + 1, 2);
-    const bool locates = draw(round->number, WHERE, 5 * i + 3, 2);  /* a record begins with 10 words of terms, then says where memory is */
+    const bool locates = draw(round->number, WHERE, 5 * i + 3, 2);  /* words of a record that say where memory is */
     const size_t at = mailbox + half + 4 * (size_t)(locates ? 10 + draw(round->number, WHERE, 5 * i + 2, 24)
                                                             : draw(round->number, WHERE, 5 * i + 2, 56));
     if (at + 4 > target->count) return;

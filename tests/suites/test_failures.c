@@ -688,7 +688,7 @@ Test(failures, single_ranks) {
         {.name = "quern_barrier", .begin = make_groups, .run = run_barrier, .finish = destroy_groups, .spoils = true,
          .driver_calls = 4},
         {.name = "quern_ragged_all_to_all", .begin = make_exchange, .run = exchange, .finish = destroy_groups, .spoils = true,
-         .driver_calls = 4},
+         .keeps_some = true, .allocations = 1, .driver_calls = 4},
         {.name = "quern_ragged_plan_run", .begin = make_plans, .run = run_plans, .finish = finish_plans, .spoils = true,
          .driver_calls = 4},
     };

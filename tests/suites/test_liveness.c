@@ -1,6 +1,6 @@
 /*
- * Which ranks live: whose process has ended, has called exec, is a zombie's or another name space's; what a forked child may do with
- * its copies of handles; and where ranks poll.
+ * Which ranks live: whose process has ended, has called exec, is a zombie's or another name space's; what a forked child may do
+ * with its copies of handles; and where ranks poll.
  *
  * Runs on: ranks.
  */
@@ -34,7 +34,8 @@ static quern_group *join(const char *name, int rank, int ranks) {
     quern_device *device;
     quern_group *group = NULL;
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    if (quern_device_open(QUERN_CPU, 0, &device) != QUERN_OK || quern_prepare(device, QUERN_RAGGED_ALL_TO_ALL) != QUERN_OK) return NULL;
+    if (quern_device_open(QUERN_CPU, 0, &device) != QUERN_OK) return NULL;
+    if (quern_prepare(device, QUERN_RAGGED_ALL_TO_ALL) != QUERN_OK) return NULL;
     args.rank = rank, args.ranks = ranks, args.name = name, args.device = device, args.timeout = LIMIT;
     return quern_group_create(&args, 1, &group) == QUERN_OK ? group : NULL;
 }

@@ -49,7 +49,7 @@ struct quern_ragged_verdict {
 /* A rank's record of its call, in its mailbox. */
 struct quern_ragged_record {
     struct quern_ragged_terms terms;
-    struct quern_ragged_verdict verdict;
+    _Alignas(64) struct quern_ragged_verdict verdict;  /* a line of its own: all that a plan's run writes */
     char reason[600];                     /* for QUERN_SLICE_ARGUMENTS */
 };
 
@@ -58,7 +58,7 @@ _Static_assert(sizeof(struct quern_ragged_record) <= QUERN_MAILBOX_BYTES, "a rec
 /* A record without a stream, a report or terms. */
 void quern_ragged_clear_record(struct quern_ragged_record *record);
 
-/* Sets the fault and the rounds of a verdict, and whether another process has got it as it was set. */
+/* Seals a verdict; whether another process has got it as it was sealed. */
 void quern_ragged_seal_verdict(struct quern_ragged_verdict *verdict);
 bool quern_ragged_is_sealed(const struct quern_ragged_verdict *verdict);
 
@@ -75,7 +75,7 @@ struct quern_ragged_exchange {
     quern_ragged_all_to_all_cpu_kernel *kernel;
     struct quern_ragged_terms *terms;                            /* [places]: of every member, read once */
     bool is_here[QUERN_RANK_LIMIT];                              /* [places]: of this process */
-    int astray;                                                  /* a member whose output this rank cannot reach as asked; -1: none */
+    int astray;                                                  /* a member whose output is out of reach; -1: none */
     char *staging;                                               /* this rank's */
     struct quern_ragged_notice *outbox, *inbox;                  /* [places, updates] */
     struct quern_copy_list direct;                               /* deliveries and fetches */

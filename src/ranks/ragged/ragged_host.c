@@ -45,8 +45,8 @@ static void publish_terms(const struct quern_membership *member) {
 static void publish_verdict(const struct quern_membership *member) {
     struct quern_ragged_record *here = record_here(member, member->rank);
     struct quern_ragged_record *there = (void *)quern_shared_mailbox(member->roster, member->rank, member->exchanges);
-    quern_ragged_seal_verdict(&here->verdict);
     if (member->one_process) return;
+    quern_ragged_seal_verdict(&here->verdict);
     there->verdict = here->verdict;
     if (here->verdict.report.fault == QUERN_SLICE_ARGUMENTS) memcpy(there->reason, here->reason, sizeof there->reason);
 }
@@ -88,7 +88,8 @@ static quern_status count_votes(const struct quern_ragged_call *call, const stru
     for (int rank = 0; rank < call->member->ranks; rank++) {
         if (!quern_set_has(set, rank)) continue;
         const struct quern_ragged_verdict verdict = record_of(call->member, rank)->verdict;
-        if (!quern_ragged_is_sealed(&verdict)) return quern_fail_damaged(call->member->device, "the verdict", rank);
+        if (!call->member->roster->peer[rank].is_here && !quern_ragged_is_sealed(&verdict))
+            return quern_fail_damaged(call->member->device, "the verdict", rank);
         if (verdict.report.fault != QUERN_SLICE_FINE)
             return call->refused != QUERN_OK ? call->refused : fail_with(call->member, &verdict.report, rank);
         if (quern_set_has(&call->set, rank) && verdict.rounds > *rounds) *rounds = verdict.rounds;
@@ -107,7 +108,6 @@ static void announce(struct quern_ragged_exchange *exchange, struct quern_ragged
     }
     if (call->refused != QUERN_OK) record_refusal(call, record);
     publish_terms(call->member);
-    publish_verdict(call->member);
 }
 
 static bool all_are_ready(const struct quern_membership *member, const struct quern_rank_set *set) {
@@ -118,19 +118,21 @@ static bool all_are_ready(const struct quern_membership *member, const struct qu
 
 static void examine(struct quern_ragged_exchange *exchange, struct quern_ragged_record *record) {
     struct quern_ragged_call *call = exchange->call;
-    for (int place = 0; place < call->places; place++) exchange->terms[place] = record_of(call->member, call->rank_at[place])->terms;
+    for (int place = 0; place < call->places; place++)
+        exchange->terms[place] = record_of(call->member, call->rank_at[place])->terms;
     call->refused = quern_ragged_exchange_prepare(exchange, record);
     if (call->refused != QUERN_OK) record_refusal(call, record);
     else if (record->verdict.report.fault == QUERN_SLICE_FINE) quern_ragged_exchange_stage(exchange, 0);
-    publish_verdict(call->member);
 }
 
-/* All have agreed, although this rank has not read all terms or cannot deliver its slices: a record is not what its rank has written. */
-static quern_status check_agreed(const struct quern_membership *member, const struct quern_ragged_exchange *exchange, bool examined) {
-    if (!examined) return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d found that not all ranks are ready, and all have agreed: a "
-                                       "process that is no rank writes into the group's shared memory", member->rank);
+/* All have agreed, although this rank has not read all terms or cannot deliver its slices: a record is not its rank's. */
+static quern_status check_agreed(const struct quern_membership *member, const struct quern_ragged_exchange *exchange,
+                                 bool examined) {
+    if (!examined)
+        return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d found that not all ranks are ready, and all have agreed: a "
+                            "process that is no rank writes into the group's shared memory", member->rank);
     if (exchange->astray < 0) return QUERN_OK;
-    return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d sends slices to rank %d beyond the memory that it has mapped of that rank",
+    return quern_poison(member, QUERN_PEER_MISMATCH, "rank %d sends slices to rank %d beyond the memory that it has mapped of it",
                         member->rank, exchange->astray);
 }
 
@@ -149,6 +151,7 @@ static quern_status agree(struct quern_ragged_exchange *exchange, struct quern_r
     QUERN_POINT(RAGGED_ENTERED);
     const bool examined = all_are_ready(member, meeting.set);  /* else a rank has a fault already */
     if (examined) examine(exchange, record);
+    publish_verdict(member);
     QUERN_POINT(RAGGED_EXAMINED);
     status = meet(member, meeting, QUERN_PHASE_VOTE);
     if (status != QUERN_OK) return status;

@@ -64,7 +64,8 @@ static bool is_sound(const struct quern_symmetric_part *part) {
     if (part->bytes < 0 || part->bytes > QUERN_MOST_BYTES) return false;
     if (!part->base_bytes) return true;
     if (part->base_bytes > 2 * (uint64_t)QUERN_MOST_BYTES || (uint64_t)part->bytes > part->base_bytes) return false;
-    return !part->address || (part->address >= part->base && part->address - part->base <= part->base_bytes - (uint64_t)part->bytes);
+    const uint64_t most = part->base_bytes - (uint64_t)part->bytes;
+    return !part->address || (part->address >= part->base && part->address - part->base <= most);
 }
 
 /* The parts have come through memory that others can write. */

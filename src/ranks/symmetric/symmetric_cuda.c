@@ -162,8 +162,8 @@ static quern_status make_parts(struct quern_symmetric_memory *memory, const stru
 static quern_status map_ledger(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = state_of(memory);
     if (!quern_file_keeps_size(state->received[LEDGER_TAG], LEDGER_BYTES))
-        return quern_fail(member->device, QUERN_PEER_MISMATCH, "the ledger is another file: expected %d bytes that cannot be cut off",
-                          LEDGER_BYTES);
+        return quern_fail(member->device, QUERN_PEER_MISMATCH, "the ledger is another file: expected %d bytes that cannot be cut "
+                          "off", LEDGER_BYTES);
     struct ledger *ledger = mmap(NULL, LEDGER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, state->received[LEDGER_TAG], 0);
     if (ledger == MAP_FAILED) return quern_fail(member->device, QUERN_SYSTEM_ERROR, "mapping a ledger: %s", strerror(errno));
     __atomic_store_n(&state->ledger, ledger, __ATOMIC_RELEASE);

@@ -122,8 +122,8 @@ static quern_status receive_file(struct quern_symmetric_memory *memory, const st
     if (status == QUERN_OK && state->descriptor < 0)
         status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "the shared memory of rank 0 did not arrive");
     if (status == QUERN_OK && !quern_file_keeps_size(state->descriptor, (int64_t)file_bytes(memory)))
-        status = quern_fail(member->device, QUERN_PEER_MISMATCH, "the shared memory of rank 0 is another file than rank %d expects: %zu "
-                            "bytes that cannot be cut off", member->rank, file_bytes(memory));
+        status = quern_fail(member->device, QUERN_PEER_MISMATCH, "the shared memory of rank 0 is another file than rank %d "
+                            "expects: %zu bytes that cannot be cut off", member->rank, file_bytes(memory));
     return status;
 }
 
