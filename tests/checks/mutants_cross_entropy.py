@@ -20,7 +20,8 @@ GPU_GRADIENT = "src/kernels/cuda/cross_entropy_gradient.cuh"
 GPU_ROW = "src/kernels/cuda/cross_entropy_row.cuh"
 GPU_FULL_SUMS = "src/kernels/cuda/row_full_sums.cuh"
 GPU_FULL_TEAM = "src/kernels/cuda/row_full_team.cuh"
-GPU_SOFTCAP = "src/kernels/cuda/row_softcap.cuh"
+GPU_ROW_SOFTCAP = "src/kernels/cuda/row_softcap.cuh"
+GPU_STREAM = "src/kernels/cuda/row_stream.cuh"
 GPU_STEPS = "src/kernels/cuda/cross_entropy_steps.cuh"
 GPU_STAGES = "src/kernels/cuda/cross_entropy_stages.cuh"
 GPU_STATS = "src/kernels/cuda/row_stats.cuh"
@@ -32,6 +33,7 @@ ROWS = "test_cross_entropy_rows"
 OPTIONS = "test_cross_entropy_options"
 STEPS = "test_cross_entropy_steps"
 STRICT = "test_strict_labels"
+STREAMED = "test_cross_entropy_streamed"
 
 CPU = [
     ("outputs not compared with the inputs", "src/runtime/ranges.c",
@@ -254,7 +256,7 @@ EMULATED = [
      "    __syncthreads();\n    return problem.part_count > 1 ?",
      "    return problem.part_count > 1 ?", PLAIN),
     ("no wait for the copies", GPU_ROW,
-     "        async_wait<RESIDENT ? 2 : 0>();\n",
+     "        async_wait<0>();\n",
      "", PLAIN),
     ("rest of a part left out", GPU_SUMS,
      "    if (part.rest_column() < part.columns) {\n",
@@ -275,11 +277,11 @@ EMULATED = [
      "stats.label_value = options.capped(label_logit);",
      "stats.label_value = label_logit;", OPTIONS),
     ("weights of the wrong columns", GPU_GRADIENT,
-     "load_weights<COUNT>(problem, first + column, smoothed);",
-     "load_weights<COUNT>(problem, first, smoothed);", OPTIONS),
+     "load_weights<COUNT>(problem.class_weights, first + column, smoothed);",
+     "load_weights<COUNT>(problem.class_weights, first, smoothed);", OPTIONS),
     ("weights of another part", GPU_SUMS,
-     "load_weights<COUNT>(problem, part.first() + column, weight);",
-     "load_weights<COUNT>(problem, column, weight);", STEPS),
+     "load_weights<COUNT>(problem.class_weights, part.first() + column, weight);",
+     "load_weights<COUNT>(problem.class_weights, column, weight);", STEPS),
     ("the label's own weight twice", GPU_SUMS,
      "const float own = column + i == part.label ? 0.0f : weight[i];",
      "const float own = weight[i];", OPTIONS),
@@ -337,7 +339,16 @@ EMULATED = [
     ("class weights of the first block only", GPU_FULL_TEAM,
      "some += problem.class_weights[columns.first + i];",
      "some += problem.class_weights[i];", OPTIONS),
-    ("the softcap's polynomial beyond its end", GPU_SOFTCAP,
+    ("the label among the sums of streamed columns", GPU_STREAM,
+     "if (__builtin_expect(at == vector, 0))",
+     "if (__builtin_expect(at == vector, 0) && place > VECTOR)", STREAMED),
+    ("kept columns left out of the sums", GPU_STREAM,
+     "    sum += row.kept_vectors(label_column).sum(total.scale);\n",
+     "", STREAMED),
+    ("batches of streamed columns without a gradient", GPU_STREAM,
+     "for (int64_t i = after - BATCH; i >= 0; i -= BATCH) {",
+     "for (int64_t i = after - BATCH; i > 0; i -= BATCH) {", STREAMED),
+    ("the softcap's polynomial beyond its end", GPU_ROW_SOFTCAP,
      "element::nearest(0.597f * cap)",
      "element::nearest(1.2f * cap)", OPTIONS),
     ("the label's gradient without the softcap", "src/kernels/cuda/cross_entropy_full_rows.cuh",
