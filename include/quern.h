@@ -47,7 +47,8 @@
  *                  stream must be NULL.
  *   Determinism    The same call gives the same bits from run to run and for any number of threads.  A row or element has the
  *                  same bits whatever else is in the call.
- *   Threads        "Thread-safe" means that several threads may call the function at the same time, also on one device.
+ *   Threads        "Thread-safe" means that several threads may call the function at the same time, also on one device.  A call
+ *                  needs at most 64 KiB of the calling thread's stack.
  *   Selection      Each operation has a table of kernels, best first.  The first row whose target, data types and limits fit
  *                  serves a request.  The environment variable QUERN_KERNEL=GLOB, read when a device is opened, keeps only the
  *                  rows whose names match, "*__avx2" or "cross_entropy_bf16_streamed__*" for instance.  The ..._explain functions

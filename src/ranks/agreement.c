@@ -5,19 +5,16 @@
 #include "ranks/meeting.h"
 #include "runtime/status.h"
 
-struct quern_vote quern_make_vote(quern_status status) {
-    struct quern_vote vote = {.status = (int32_t)status};
-    if (status != QUERN_OK) quern_error_detail(vote.reason, sizeof vote.reason);
-    return vote;
+void quern_cast_vote(struct quern_membership *member, quern_status status, uint64_t value) {
+    member->vote = (struct quern_vote){.status = (int32_t)status, .value = value};
+    if (status != QUERN_OK) quern_error_detail(member->vote.reason, sizeof member->vote.reason);
 }
 
-quern_status quern_agree(struct quern_membership *const *members, int count, enum quern_collective operation,
-                         const struct quern_vote *votes, struct quern_vote *all) {
-    struct quern_vote here[QUERN_RANK_LIMIT];
+quern_status quern_agree(struct quern_membership *const *members, int count, enum quern_collective operation) {
+    struct quern_vote *all = members[0]->heard;
     const void *payloads[QUERN_RANK_LIMIT];
-    if (!all) all = here;
-    for (int i = 0; i < count; i++) payloads[i] = &votes[i];
-    quern_status status = quern_exchange(members, count, operation, payloads, sizeof *votes, all);
+    for (int i = 0; i < count; i++) payloads[i] = &members[i]->vote;
+    quern_status status = quern_exchange(members, count, operation, payloads, sizeof *all, all);
     if (status != QUERN_OK) return status;
     for (int rank = 0; rank < members[0]->ranks; rank++) {
         char reason[sizeof all[rank].reason];
@@ -27,4 +24,10 @@ quern_status quern_agree(struct quern_membership *const *members, int count, enu
                           members[0]->label, rank, reason);
     }
     return QUERN_OK;
+}
+
+quern_status quern_agree_at(struct quern_membership *const *members, int count, enum quern_collective operation, int at,
+                            quern_status status) {
+    for (int i = 0; i < count; i++) quern_cast_vote(members[i], i == at ? status : QUERN_OK, 0);
+    return quern_agree(members, count, operation);
 }

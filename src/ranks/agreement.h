@@ -4,23 +4,18 @@
 
 #include "ranks/membership.h"
 
-/* The vote of one rank. */
-struct quern_vote {
-    int32_t status;     /* quern_status */
-    int32_t unused;
-    uint64_t value;     /* for the caller */
-    char reason[240];   /* why it failed */
-};
-
-/* A vote, with the calling thread's detail as its reason. */
-struct quern_vote quern_make_vote(quern_status status);
+/* Makes the next vote of the rank: whether its step succeeded, the calling thread's detail if not, and a value for the caller. */
+void quern_cast_vote(struct quern_membership *member, quern_status status, uint64_t value);
 
 /*
- * Collective over the group.  votes[i] is the vote of members[i].  If any rank has failed, every rank fails with the status of the
- * lowest failed rank and the detail "rank 2: REASON".  The group stays usable.  all (may be NULL): [ranks] the votes of all.
- * Other errors: those of quern_exchange.
+ * Collective over the group.  Every one of the members has cast its vote.  If any rank has failed, every rank fails with the status
+ * of the lowest failed rank and the detail "rank 2: REASON".  The group stays usable.  members[0]->heard then holds the votes of
+ * all ranks.  Other errors: those of quern_exchange.
  */
-quern_status quern_agree(struct quern_membership *const *members, int count, enum quern_collective operation,
-                         const struct quern_vote *votes, struct quern_vote *all);
+quern_status quern_agree(struct quern_membership *const *members, int count, enum quern_collective operation);
+
+/* Agrees after a step that stops at the first failure of a thread: members[at] votes with `status`, the others with QUERN_OK. */
+quern_status quern_agree_at(struct quern_membership *const *members, int count, enum quern_collective operation, int at,
+                            quern_status status);
 
 #endif

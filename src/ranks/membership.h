@@ -28,6 +28,14 @@ static inline void quern_set_add(struct quern_rank_set *set, int rank) {
     set->words[rank / 32] |= 1u << rank % 32;
 }
 
+/* Whether a step succeeded on one rank: see src/ranks/agreement.h. */
+struct quern_vote {
+    int32_t status;     /* quern_status */
+    int32_t unused;
+    uint64_t value;     /* for the caller */
+    char reason[240];   /* why it failed */
+};
+
 struct quern_membership;
 
 /*
@@ -78,6 +86,8 @@ struct quern_membership {
     void *lists;                         /* of the last exchange without a plan, for the next one */
     size_t lists_bytes;
     void *attached;                      /* the transport's data */
+    struct quern_vote vote;              /* of the next agreement */
+    struct quern_vote heard[];           /* [ranks]: all votes of the last agreement.  128 would be half of a small stack. */
 };
 
 /* The public handle.  It is never freed, so that a use after destroy is an error and not a crash. */

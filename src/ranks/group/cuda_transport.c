@@ -65,9 +65,7 @@ static quern_status set_up_pad(struct quern_membership *member, void *pad) {
 }
 
 static quern_status agree(struct quern_membership *const *members, int count, int at, quern_status status) {
-    struct quern_vote votes[QUERN_RANK_LIMIT];
-    for (int i = 0; i < count; i++) votes[i] = quern_make_vote(i == at ? status : QUERN_OK);
-    return quern_agree(members, count, QUERN_IN_CREATE, votes, NULL);
+    return quern_agree_at(members, count, QUERN_IN_CREATE, at, status);
 }
 
 static quern_status make_pads(struct quern_membership *const *members, int count) {

@@ -96,7 +96,7 @@ static int choose_spins(const struct quern_roster *roster) {
 }
 
 static struct quern_membership *make_member(const quern_group_args *args, const char *name) {
-    struct quern_membership *member = calloc(1, sizeof *member);
+    struct quern_membership *member = calloc(1, sizeof *member + (size_t)args->ranks * sizeof *member->heard);
     struct quern_group *handle = malloc(sizeof *handle);
     if (!member || !handle) {
         free(handle);

@@ -256,9 +256,8 @@ static quern_status prepare(struct plan *plan, const struct quern_ragged_call *c
 
 /* One step of all ranks of the thread.  Then all ranks of the group agree whether it has succeeded. */
 static quern_status step(struct creation *creation, quern_status (*of_rank)(struct creation *creation, int i)) {
-    struct quern_vote votes[QUERN_RANK_LIMIT];
-    for (int i = 0; i < creation->count; i++) votes[i] = quern_make_vote(of_rank(creation, i));
-    return quern_agree(creation->members, creation->count, QUERN_IN_PLAN_CREATE, votes, NULL);
+    for (int i = 0; i < creation->count; i++) quern_cast_vote(creation->members[i], of_rank(creation, i), 0);
+    return quern_agree(creation->members, creation->count, QUERN_IN_PLAN_CREATE);
 }
 
 /* Checks that need no other rank. */
@@ -279,13 +278,12 @@ static quern_status finish(struct creation *creation, int i) {
 /* The first step of a thread without memory: its peers must not wait for it. */
 static quern_status refuse(const struct quern_ragged_call *calls, int count) {
     struct quern_membership *members[QUERN_RANK_LIMIT];
-    struct quern_vote votes[QUERN_RANK_LIMIT];
     quern_status status = quern_fail(calls->member->device, QUERN_OUT_OF_MEMORY, "no memory to create plans");
     for (int i = 0; i < count; i++) {
         members[i] = calls[i].member;
-        votes[i] = quern_make_vote(status);
+        quern_cast_vote(members[i], status, 0);
     }
-    return quern_agree(members, count, QUERN_IN_PLAN_CREATE, votes, NULL);
+    return quern_agree(members, count, QUERN_IN_PLAN_CREATE);
 }
 
 quern_status quern_cuda_plan_create(struct quern_ragged_call *calls, int count, void **states) {

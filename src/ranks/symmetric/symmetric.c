@@ -34,11 +34,8 @@ static quern_status no_memory(const struct quern_membership *member) {
     return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
 }
 
-/* Agrees for all ranks of this thread: members[at] votes with `status`, the others with QUERN_OK. */
 static quern_status agree_at(const struct making *making, int at, quern_status status) {
-    struct quern_vote votes[QUERN_RANK_LIMIT];
-    for (int i = 0; i < making->count; i++) votes[i] = quern_make_vote(i == at ? status : QUERN_OK);
-    return quern_agree(making->members, making->count, making->operation, votes, NULL);
+    return quern_agree_at(making->members, making->count, making->operation, at, status);
 }
 
 /* ---- before the first step ---- */
@@ -270,17 +267,16 @@ static quern_status cast_vote(struct quern_membership *member, int i, const char
 /* Whether all ranks have registered exactly these ranges together before. */
 static quern_status vote(struct quern_membership *const *members, int count, void *const *pointers, const size_t *bytes,
                          bool *hit) {
-    struct quern_vote mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
     for (int i = 0; i < count; i++) {
         uint64_t id = MISS;
         quern_status status = pointers && bytes ? cast_vote(members[i], i, pointers[i], bytes[i], &id)
                                                 : quern_fail(members[i]->device, QUERN_NULL_POINTER, "%s is NULL",
                                                              bytes ? "pointers" : "bytes");
-        mine[i] = quern_make_vote(status);
-        mine[i].value = id;
+        quern_cast_vote(members[i], status, id);
     }
-    quern_status status = quern_agree(members, count, QUERN_IN_SYMMETRIC_REGISTER, mine, all);
+    quern_status status = quern_agree(members, count, QUERN_IN_SYMMETRIC_REGISTER);
     if (status != QUERN_OK) return status;
+    const struct quern_vote *all = members[0]->heard;
     *hit = all[0].value != MISS;
     for (int rank = 1; rank < members[0]->ranks; rank++) *hit &= all[rank].value == all[0].value;
     return QUERN_OK;
