@@ -18,6 +18,7 @@
 
 #include "os/file_size.h"
 #include "os/integers.h"
+#include "os/memory_room.h"
 #include "ranks/descriptors.h"
 #include "runtime/status.h"
 
@@ -59,32 +60,37 @@ static quern_status make_state(struct quern_symmetric_memory *memory, const stru
     return QUERN_OK;
 }
 
+static struct quern_control_group own_control_group(void) {
+    return quern_control_group_of("/proc/self/cgroup", "/sys/fs/cgroup");
+}
+
 static quern_status describe(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
-    (void)member, (void)pointer, (void)part;
+    (void)member, (void)pointer;
+    part->control_group = own_control_group().number;
     return QUERN_OK;
 }
 
 /* ---- making the file ---- */
 
-/* Bytes that are available without swapping; INT64_MAX: unknown. */
-static int64_t available_memory(void) {
-    static const char key[] = "MemAvailable:";
-    char text[2048];
-    int file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    quern_close_descriptor(&file);
-    text[length < 0 ? 0 : length] = 0;
-    const char *line = strstr(text, key);
-    return line ? strtoll(line + sizeof key - 1, NULL, 10) * 1024 : INT64_MAX;
+/* What the ranks ask for: all of them, or those of one control group. */
+static int64_t wanted_bytes(const struct quern_symmetric_memory *memory, bool all, uint64_t control_group) {
+    int64_t wanted = 0;
+    for (int rank = 0; rank < memory->ranks; rank++)
+        if (all || memory->part[rank].control_group == control_group) wanted += memory->part[rank].bytes;
+    return wanted;
 }
 
-/* The system overcommits and kills processes when memory runs out, so the available memory is checked first. */
+/* The system overcommits and kills processes when memory runs out, so the memory that is left is checked first. */
 static quern_status check_room(const struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    int64_t wanted = 0, available = available_memory();
-    for (int rank = 0; rank < memory->ranks; rank++) wanted += memory->part[rank].bytes;
-    if (wanted <= available) return QUERN_OK;
-    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "the ranks ask for %lld bytes together and the machine has %lld left",
-                      (long long)wanted, (long long)available);
+    const int64_t wanted = wanted_bytes(memory, true, 0), left = quern_machine_room();
+    if (wanted > left)
+        return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "the ranks ask for %lld bytes together and the machine has %lld "
+                          "left", (long long)wanted, (long long)left);
+    const struct quern_control_group group = own_control_group();
+    const int64_t of_group = group.number ? wanted_bytes(memory, false, group.number) : 0;
+    if (of_group <= group.room) return QUERN_OK;
+    return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "the ranks of a control group ask for %lld bytes together and its memory "
+                      "limit leaves %lld", (long long)of_group, (long long)group.room);
 }
 
 static quern_status make_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
@@ -151,16 +157,18 @@ static quern_status map_file(struct quern_symmetric_memory *memory, const struct
     return QUERN_OK;
 }
 
-/* In pieces, since after a signal the system begins a piece again. */
+/* In pieces, since after a signal the system begins a piece again.  With a frequent signal only small ones end. */
 static quern_status set_aside(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    static const int64_t PIECE = 64 << 20;
-    int64_t bytes = memory->part[member->rank].bytes;
+    enum { MOST = 64 << 20, LEAST = 64 << 10 };
+    int64_t most = MOST, bytes = memory->part[member->rank].bytes;
     off_t offset = (off_t)offset_of(memory->part, memory->ranks, member->rank);
     for (int64_t done = 0; done < bytes;) {
-        int64_t piece = bytes - done < PIECE ? bytes - done : PIECE;
+        int64_t piece = bytes - done < most ? bytes - done : most;
         if (fallocate(state_of(memory)->descriptor, 0, offset + done, piece) == 0)
             done += piece;
-        else if (errno != EINTR)
+        else if (errno == EINTR)
+            most = most > LEAST ? most / 2 : LEAST;
+        else
             return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "setting aside %lld bytes of shared memory, of which %lld were "
                               "there: %s", (long long)bytes, (long long)done, strerror(errno));
     }

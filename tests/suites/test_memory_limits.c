@@ -1,0 +1,255 @@
+/*
+ * Symmetric memory under the memory limit of a control group: a status, and no signal.  The numbers are read from trees of files
+ * that the test makes, and from a control group of 48 MiB where the test may make one.  A frequent signal only delays the call.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/ranks.h"
+#include "os/memory_room.h"
+
+/* ---- trees of files ---- */
+
+static char tree[64];
+
+static bool write_file(const char *path, const char *text) {
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    bool written = file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text);
+    if (file >= 0) close(file);
+    return written;
+}
+
+/* Writes a file below the tree, and makes the directories that lead to it. */
+static void put(const char *name, const char *text) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", tree, name);
+    for (char *slash = path + strlen(tree) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+        *slash = 0;
+        mkdir(path, 0700);
+    }
+    check(write_file(path, text), "%s was not written", path);
+}
+
+static void begin_tree(void) {
+    strcpy(tree, "/tmp/quern.limits.XXXXXX");
+    check(mkdtemp(tree), "no directory");
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where) {
+    (void)status, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void end_tree(void) { nftw(tree, remove_one, 16, FTW_DEPTH | FTW_PHYS); }
+
+static uint64_t number_of(const char *directory) {
+    char path[512];
+    struct stat status = {0};
+    snprintf(path, sizeof path, "%s/%s", tree, directory);
+    check(stat(path, &status) == 0, "no %s", path);
+    return (uint64_t)status.st_ino;
+}
+
+/* `directory` NULL: no group has a limit. */
+static void expect_group(int64_t room, const char *directory) {
+    char membership[128];
+    snprintf(membership, sizeof membership, "%s/membership", tree);
+    const struct quern_control_group group = quern_control_group_of(membership, tree);
+    check(group.room == room, "room %lld: expected %lld", (long long)group.room, (long long)room);
+    check(group.number == (directory ? number_of(directory) : 0), "another group than %s", directory ? directory : "none");
+}
+
+Test(memory_limits, of_version_2) {
+    begin_tree();
+    put("membership", "0::/a/b\n");
+    expect_group(INT64_MAX, NULL);
+    put("a/b/memory.max", "max\n");
+    put("a/b/memory.current", "1000\n");
+    expect_group(INT64_MAX, NULL);
+    put("a/b/memory.max", "5000\n");
+    expect_group(4000, "a/b");
+    put("a/b/memory.stat", "anon 700\nactive_file 1\ninactive_file 300\nworkingset_x 9\n");
+    expect_group(4300, "a/b");
+    put("a/memory.max", "9000\n");
+    put("a/memory.current", "8000\n");
+    expect_group(1000, "a");
+    put("memory.max", "500\n");
+    put("memory.current", "600\n");
+    expect_group(0, ".");
+    end_tree();
+}
+
+Test(memory_limits, of_version_2_beside_version_1) {
+    begin_tree();
+    put("membership", "1:name=systemd:/x\n0::/a\n");
+    put("unified/a/memory.max", "5000\n");
+    put("unified/a/memory.current", "1\n");
+    expect_group(4999, "unified/a");
+    end_tree();
+}
+
+Test(memory_limits, of_version_1) {
+    begin_tree();
+    put("membership", "9:name=systemd:/a/b\n5:cpu,cpuacct:/c\n4:hugetlb,memory:/a/b\n3:memoryx:/d\n0::/\n");
+    put("memory/d/memory.limit_in_bytes", "1\n");
+    put("memory/d/memory.usage_in_bytes", "1\n");
+    put("memory/memory.limit_in_bytes", "9223372036854771712\n");
+    put("memory/memory.usage_in_bytes", "1024\n");
+    expect_group(9223372036854771712 - 1024, "memory");
+    put("memory/a/memory.limit_in_bytes", "8192\n");
+    put("memory/a/memory.usage_in_bytes", "4096\n");
+    expect_group(4096, "memory/a");
+    put("memory/a/memory.stat", "inactive_file 4000\ntotal_inactive_file 1000\n");
+    expect_group(5096, "memory/a");
+    put("memory/a/b/memory.limit_in_bytes", "100\n");
+    put("memory/a/b/memory.usage_in_bytes", "60\n");
+    put("memory/a/b/memory.stat", "total_inactive_file 100\n");
+    expect_group(100, "memory/a/b");
+    end_tree();
+}
+
+/* In a container the directory of the group may be out of sight: its mount is the group. */
+Test(memory_limits, of_a_container) {
+    begin_tree();
+    put("membership", "4:memory:/docker/0123\n0::/../../elsewhere\n");
+    put("memory/memory.limit_in_bytes", "8192\n");
+    put("memory/memory.usage_in_bytes", "4096\n");
+    expect_group(4096, "memory");
+    put("memory.max", "4000\n");
+    put("memory.current", "0\n");
+    expect_group(4000, ".");
+    end_tree();
+}
+
+Test(memory_limits, of_files_that_say_nothing) {
+    static const char *const memberships[] = {"", "\n\n", ":", "0:", "0::", "4:memory", "4:memory:", "0::relative\n", ":::::\n"};
+    begin_tree();
+    expect_group(INT64_MAX, NULL);
+    put("memory.max", "-5\n");
+    put("memory.current", "x\n");
+    for (size_t i = 0; i < sizeof memberships / sizeof *memberships; i++) {
+        put("membership", memberships[i]);
+        expect_group(INT64_MAX, NULL);
+    }
+    char longest[3000] = "0::/";
+    memset(longest + 4, 'a', sizeof longest - 5);
+    longest[sizeof longest - 1] = 0;
+    put("membership", longest);
+    expect_group(INT64_MAX, NULL);
+    end_tree();
+}
+
+/* ---- a control group ---- */
+
+enum { LIMIT_MIB = 48 };
+
+static char group[128];
+
+/* Makes a group below `mount` with a limit.  False: the test may not, or the directory is no controller of memory. */
+static bool make_group(const char *mount, const char *limit) {
+    char path[192], bytes[32];
+    snprintf(group, sizeof group, "%s/quern.%d", mount, (int)getpid());
+    if (access(mount, W_OK) != 0 || mkdir(group, 0700) != 0) return false;
+    snprintf(path, sizeof path, "%s/%s", group, limit);
+    snprintf(bytes, sizeof bytes, "%d", LIMIT_MIB << 20);
+    if (access(path, W_OK) == 0 && write_file(path, bytes)) return true;
+    rmdir(group);
+    return false;
+}
+
+static bool enter_group(void) {
+    char path[192], process[32];
+    snprintf(path, sizeof path, "%s/cgroup.procs", group);
+    snprintf(process, sizeof process, "%d", (int)getpid());
+    return write_file(path, process);
+}
+
+static void remove_group(void) {
+    for (int attempt = 0; attempt < 100 && rmdir(group) != 0; attempt++) rank_sleep(0.02);
+}
+
+static quern_status allocate(quern_group *group_of, size_t mib, char **memory) {
+    const size_t bytes = mib << 20;
+    return quern_symmetric_alloc(&group_of, 1, &bytes, (void **)memory);
+}
+
+/* The system would kill a rank that fills more than the limit. */
+static quern_status ask_for_too_much(struct rank *rank) {
+    char *memory;
+    rank_check(rank, enter_group(), "the control group was not entered");
+    quern_group *ranks = rank_group(rank, 20);
+    rank_status(rank, allocate(ranks, 300, &memory), QUERN_OUT_OF_MEMORY);
+    rank_check_detail(rank, "its memory limit leaves");
+    rank_status(rank, allocate(ranks, 30, &memory), QUERN_OUT_OF_MEMORY);  /* 60 together */
+    rank_check_detail(rank, "ask for 62914560 bytes together");
+    rank_ok(rank, allocate(ranks, 8, &memory));
+    memset(memory, 1, 8 << 20);
+    rank_ok(rank, quern_barrier(ranks, NULL, NULL));
+    rank_status(rank, allocate(ranks, 20, &memory), QUERN_OUT_OF_MEMORY);  /* what is in use counts */
+    rank_ok(rank, quern_group_destroy(ranks));
+    return QUERN_OK;
+}
+
+/* The limit of one rank's group is not that of the others. */
+static quern_status ask_beside_a_limit(struct rank *rank) {
+    char *memory;
+    rank_check(rank, rank->rank || enter_group(), "the control group was not entered");
+    quern_group *ranks = rank_group(rank, 20);
+    const size_t much = (size_t)90 << 20, little = 1 << 20;
+    rank_ok(rank, quern_symmetric_alloc(&ranks, 1, rank->rank ? &much : &little, (void **)&memory));
+    memset(memory, 1, rank->rank ? much : little);
+    rank_ok(rank, quern_barrier(ranks, NULL, NULL));
+    rank_status(rank, quern_symmetric_alloc(&ranks, 1, rank->rank ? &little : &much, (void **)&memory), QUERN_OUT_OF_MEMORY);
+    rank_check_detail(rank, "its memory limit leaves");
+    rank_ok(rank, quern_group_destroy(ranks));
+    return QUERN_OK;
+}
+
+Test(memory_limits, of_ranks) {
+    if (!make_group("/sys/fs/cgroup/memory", "memory.limit_in_bytes") && !make_group("/sys/fs/cgroup", "memory.max"))
+        cr_skip_test("no control group of memory can be made here");
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = ask_for_too_much, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = ask_beside_a_limit, .shared_bytes = 4096);
+    remove_group();
+}
+
+/* ---- signals ---- */
+
+static off_t interrupted_above = INT64_MAX;
+static int interruptions;
+
+int fallocate(int file, int mode, off_t offset, off_t bytes);
+
+/* Takes the place of the C library's.  A signal arrives whenever the system works on more than some bytes at a time. */
+int fallocate(int file, int mode, off_t offset, off_t bytes) {
+    if (bytes <= interrupted_above) return (int)syscall(SYS_fallocate, file, mode, offset, bytes);
+    interruptions++;
+    errno = EINTR;
+    return -1;
+}
+
+static quern_status allocate_under_signals(struct rank *rank) {
+    char *memory;
+    quern_group *ranks = rank_group(rank, 20);
+    interrupted_above = 1 << 20;
+    rank_ok(rank, allocate(ranks, 100, &memory));
+    rank_check(rank, interruptions > 0 && interruptions < 20, "%d interruptions", interruptions);
+    rank_ok(rank, quern_group_destroy(ranks));
+    return QUERN_OK;
+}
+
+/* It takes smaller pieces until one ends between two signals. */
+Test(memory_limits, frequent_signals_only_delay) {
+    check_ranks(.kind = RANK_PROCESSES, .count = 1, .function = allocate_under_signals, .shared_bytes = 4096);
+}
