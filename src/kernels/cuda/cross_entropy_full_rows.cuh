@@ -114,6 +114,7 @@ private:
         }
         __syncwarp();
         const float largest = share.sample();
+        __syncwarp();  /* the other lanes have read the place: a shuffle alone orders no memory */
         if (threadIdx.x == 0 && is_here) {
             store_shared_element(place, element::nearest(largest));
         }
