@@ -182,7 +182,7 @@ void make_threads(Block &b) {
   b.thread.resize(b.threads);
   b.warp.resize(b.warp_count);
   if (under_tsan()) {  // no allocation inside a fiber: it would look like an access
-    b.deliveries.reserve(4096);
+    b.deliveries.reserve(256 * 1024 / 16);  // the smallest copies of a whole shared memory
     b.mbarriers.reserve(256);
     for (Warp &w : b.warp) w.groups.reserve(warp_size);
   }
