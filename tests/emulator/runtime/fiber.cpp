@@ -11,7 +11,8 @@ namespace emulator {
 
 namespace {
 constexpr size_t guard_bytes = 4096;
-constexpr size_t stack_bytes = 65 * guard_bytes;  // odd, so that not all stacks share the same cache sets
+// Odd, so that not all stacks share the same cache sets.  Kernels that are instrumented and not optimized use up to 230 KB.
+const size_t stack_bytes = (under_asan() ? 321 : 65) * guard_bytes;
 constexpr size_t stacks_at_once = 64;
 constexpr size_t renewed_bytes = 8 * guard_bytes;  // the top of a stack; kernels use less than 11 KB of it
 std::vector<Stack> free_stacks;
