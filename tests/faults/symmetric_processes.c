@@ -1111,7 +1111,7 @@ static void run_once(struct rank *rank, bool is_alone) {
     if (!is_alone) rank_line_up(rank);  /* what is bound to a multicast object stays until all have freed it */
     quern_symmetric_sweep();
     drop_handles(rank);
-    const struct alive after = failing_count();
+    const struct alive after = failing_count_again(&before);
     for (int i = 0; i < ALIVE_COUNT; i++)
         rank_check(rank, after.count[i] == before.count[i], "%ld %s are left, %ld before", after.count[i], alive_names[i],
                    before.count[i]);

@@ -343,6 +343,15 @@ static void *symmetric_pointer(struct call *call, quern_group *group) {
     return live->symmetric[input_below(live->symmetric_count)];
 }
 
+static void *registered_pointer(struct call *call, quern_group *group) {
+    static char memory[64];
+    struct live *live = state_find(group);
+    void *pointer = memory;
+    if (live && !live->registered && quern_symmetric_register(&group, 1, &pointer, &(size_t){sizeof memory}) == QUERN_OK)
+        live->registered = memory;
+    return live && live->registered && !call_fault(call, CONTENTS) ? live->registered : symmetric_pointer(call, group);
+}
+
 static void *symmetric_workspace(struct call *call, quern_group *group, const quern_ragged_all_to_all_args *args, size_t *bytes) {
     struct live *live = state_find(group);
     void *memory = NULL;
@@ -372,8 +381,7 @@ static void ranks(struct call *call, const struct record *record, void *self) {
     POINTER(quern_symmetric_free, pointer);
     if (is(record, "quern_symmetric_unregister__parameters")) {
         quern_symmetric_unregister__parameters *p = self;
-        const struct live *live = state_find(p->group);
-        p->pointer = live && live->registered && !call_fault(call, CONTENTS) ? live->registered : symmetric_pointer(call, p->group);
+        p->pointer = registered_pointer(call, p->group);
     }
     POINTER(quern_symmetric_peer, pointer);
     POINTER(quern_symmetric_multicast, pointer);

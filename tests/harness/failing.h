@@ -28,6 +28,8 @@ enum {
 extern const char *const alive_names[ALIVE_COUNT];
 struct alive { long count[ALIVE_COUNT]; };
 struct alive failing_count(void);
+/* Counts again.  The system may list a joined thread for a moment: waits up to a second until there are no more than before. */
+struct alive failing_count_again(const struct alive *before);
 
 /* A block that the library keeps for good is no longer counted. */
 void failing_forget(const void *block);

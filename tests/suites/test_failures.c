@@ -86,7 +86,7 @@ static const struct {
 
 static void check_alive(const struct operation *o, long number, const char *failed, const struct alive *before, bool keeps_some,
                         int leaves) {
-    const struct alive now = failing_count();
+    const struct alive now = failing_count_again(before);
     for (int i = 0; i < ALIVE_COUNT; i++) {
         const bool may_grow = i == leaves || (leaves == ALIVE_HANDLES && i == ALIVE_DESCRIPTORS) ||
                               (keeps_some && now.count[i] >= before->count[i]);
