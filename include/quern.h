@@ -957,11 +957,13 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
  *     quern_group_size, which any thread may call at any time.  Calls on different handles are thread-safe.
  *   - A thread that drives several GPUs has a handle for each.  The collective calls that wait on the host (create, split,
  *     symmetric memory, plans) therefore take arrays: the thread passes all its handles in one call.  A CPU rank passes one.
- *   - Every wait has a time limit in seconds: that of the call, else of the group, else 60.  After it, or when a rank is lost,
- *     the group is poisoned: this call and every later call on any rank returns the same status at once, with a detail that names
- *     the first missing ranks, their last epoch and phase, and the time waited; quern_group_report has all ranks.  The process,
- *     its CUDA contexts and other groups stay usable.  Destroy the group and create another.  A rank that has not yet seen the
- *     error may still read this rank's input and write its output until that rank's call has returned.
+ *   - Every wait has a time limit in seconds: that of the call, else of the group.  INFINITY is no limit: the wait ends when the
+ *     ranks arrive, one of them is lost or another rank poisons the group.  After the limit, or when a rank is lost, the group is
+ *     poisoned: this call and every later call on any rank returns the same status at once, with a detail that names the first
+ *     missing ranks, their last epoch and phase, and the time waited; quern_group_report has all ranks and quern_group_missing
+ *     has them as a mask.  The process, its CUDA contexts and other groups stay usable.  Destroy the group and create another.  A
+ *     rank that has not yet seen the error may still read this rank's input and write its output until that rank's call has
+ *     returned.
  *   - On GPUs a barrier or all-to-all is enqueued and returns.  If its wait expires on the device, the kernel records an error
  *     and exits normally; the next call on the group, or quern_group_status, returns the error.
  *   - Any function below can return the status of a poisoned group (4xxx).
@@ -979,13 +981,18 @@ typedef struct quern_group_args {
     uint32_t size;
     int rank;                /* in [0, ranks) */
     int ranks;               /* 1 to QUERN_MAX_RANKS */
-    const char *name;        /* where the ranks meet: 1 to 200 letters, digits, '.', '_' or '-'.  The name is free again when all
-                                have met.  NULL is allowed for a single rank */
+    const char *name;        /* where the ranks meet: 1 to 200 letters, digits, '.', '_' or '-'.  Each user has names of their own.
+                                The name is free again when all have met.  NULL is allowed for a single rank */
     quern_device *device;    /* must stay open as long as the group; a GPU needs quern_prepare(device, QUERN_BARRIER) first */
-    double timeout;          /* seconds, the limit of every wait including creation; INFINITY is allowed; 0: 60 */
+    double timeout;          /* seconds, the limit of every wait; 0: 60 for CPU ranks, 1,800 for GPU ranks */
     int32_t share_gpu;       /* 1: several ranks may use one GPU; without MPS only ranks of one process run there at once.  0: one
                                 rank per GPU */
     uint32_t first_epoch;    /* the first value of the barriers' counters, the same on every rank; for tests of their wrap-around */
+    double first_timeout;    /* seconds, in place of timeout for the creation and for all waits until the rank's first barrier or
+                                all-to-all has succeeded (GPU: has been enqueued): other ranks may still load or compile.  The runs
+                                of a plan have timeout.  0: the same as timeout */
+    uint64_t job;            /* a number of this attempt at the job, the same on every rank: ranks of another attempt, which may
+                                still be ending, are not met under the name.  0: none */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
@@ -995,8 +1002,9 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
 
 /*
  * Creates a group and writes its handles to groups[0..count).  Collective.  args and groups are arrays of the `count` ranks that
- * the calling thread drives: 1, or several GPUs.  Processes meet in POSIX shared memory, /dev/shm/quern.NAME, with permissions
- * 0600.  Remains of an ended run are replaced.  The name is removed when the call returns.  The caller destroys each handle.
+ * the calling thread drives: 1, or several GPUs.  Processes meet in POSIX shared memory, /dev/shm/quern.USER.JOB.NAME (decimal
+ * numbers), with permissions 0600.  Remains of an ended run are replaced.  The name is removed when the call returns.  While another
+ * process has the place of the rank, the call waits for its end, up to the limit.  The caller destroys each handle.
  * Errors: 1xxx about the arguments (a rank that is taken); QUERN_NOT_PREPARED; QUERN_NOT_SUPPORTED (CPUs and GPUs mixed; a GPU that
  * cannot access another one's memory; one GPU for two ranks without share_gpu; several GPUs driven by one thread under
  * CUDA_LAUNCH_BLOCKING=1); QUERN_SYSTEM_ERROR (no space in or no access to /dev/shm, a name that belongs to another user);
@@ -1011,7 +1019,7 @@ QUERN_API int quern_group_size(const quern_group *group);
 
 /*
  * Splits a group into new ones.  Collective; the thread passes all its handles.  Ranks of one colour form a new group, ordered by
- * key and then by their old rank.  A negative colour joins no group and gets NULL.  The new groups have the time limit and
+ * key and then by their old rank.  A negative colour joins no group and gets NULL.  The new groups have the time limits and
  * devices of the old one.  The caller destroys each new handle.
  * Errors: 1xxx about the arguments, and those of quern_group_create.
  */
@@ -1025,11 +1033,23 @@ QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, 
  */
 QUERN_API quern_status quern_group_destroy(quern_group *group);
 
-/* Ends all waits of all ranks at once and poisons the group with QUERN_GROUP_ABORTED.  Thread-safe. */
-QUERN_API quern_status quern_group_abort(quern_group *group);
+/*
+ * Ends all waits of all ranks at once and poisons the group with QUERN_GROUP_ABORTED.  The details of all ranks contain the first
+ * 160 characters of the reason.  NULL: no reason.  Thread-safe.
+ */
+QUERN_API quern_status quern_group_abort(quern_group *group, const char *reason);
 
 /* Returns QUERN_OK, or the status with which the group is poisoned.  Reads the errors that GPUs have recorded; does not wait. */
 QUERN_API quern_status quern_group_status(quern_group *group);
+
+/*
+ * Writes which ranks are missing: bit r % 64 of mask[r / 64] is 1 if rank r's process has ended, if it has destroyed its handle, or
+ * if the group is poisoned because it had not arrived when a limit ended.  Also of a group that is not poisoned, and does not wait.
+ * words: the length of mask, at least (ranks + 63) / 64; QUERN_MAX_RANKS / 64 words are always enough.  All words are written.
+ * Thread-safe.
+ * Errors: QUERN_INVALID_ARGUMENT, QUERN_NULL_POINTER; never the status of a poisoned group.
+ */
+QUERN_API quern_status quern_group_missing(const quern_group *group, uint64_t *mask, int words);
 
 /*
  * Writes one line for each rank: its process, device, last operation, phase and epoch, and the time it has spent there.  Use it

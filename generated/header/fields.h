@@ -160,7 +160,9 @@
     ROW(quern_group_args, device) \
     ROW(quern_group_args, timeout) \
     ROW(quern_group_args, share_gpu) \
-    ROW(quern_group_args, first_epoch)
+    ROW(quern_group_args, first_epoch) \
+    ROW(quern_group_args, first_timeout) \
+    ROW(quern_group_args, job)
 
 #define FIELDS_OF_quern_barrier_args(ROW) \
     ROW(quern_barrier_args, members) \

@@ -237,10 +237,16 @@ typedef struct {
 } quern_group_destroy__parameters;
 typedef struct {
     quern_group *group;
+    char *reason;
 } quern_group_abort__parameters;
 typedef struct {
     quern_group *group;
 } quern_group_status__parameters;
+typedef struct {
+    quern_group *group;
+    uint64_t *mask;
+    int words;
+} quern_group_missing__parameters;
 typedef struct {
     quern_group *group;
     char *buffer;

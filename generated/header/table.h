@@ -252,8 +252,10 @@ static const struct field fields_of_quern_group_args[] = {
     {.name = "timeout", .kind = REAL, .offset = offsetof(quern_group_args, timeout), .bytes = sizeof((quern_group_args *)0)->timeout},
     {.name = "share_gpu", .kind = FLAG, .offset = offsetof(quern_group_args, share_gpu), .bytes = sizeof((quern_group_args *)0)->share_gpu},
     {.name = "first_epoch", .kind = INTEGER, .offset = offsetof(quern_group_args, first_epoch), .bytes = sizeof((quern_group_args *)0)->first_epoch},
+    {.name = "first_timeout", .kind = REAL, .offset = offsetof(quern_group_args, first_timeout), .bytes = sizeof((quern_group_args *)0)->first_timeout},
+    {.name = "job", .kind = INTEGER, .offset = offsetof(quern_group_args, job), .bytes = sizeof((quern_group_args *)0)->job},
 };
-static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 8};
+static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 10};
 DECLARE_EXTENT(quern_barrier_args, members)
 static const struct field fields_of_quern_barrier_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_barrier_args, size), .bytes = sizeof((quern_barrier_args *)0)->size},
@@ -640,12 +642,20 @@ static const struct field fields_of_quern_group_destroy__parameters[] = {
 static const struct record record_of_quern_group_destroy__parameters = {"quern_group_destroy__parameters", sizeof(quern_group_destroy__parameters), fields_of_quern_group_destroy__parameters, 1};
 static const struct field fields_of_quern_group_abort__parameters[] = {
     {.name = "group", .kind = HANDLE, .offset = offsetof(quern_group_abort__parameters, group), .bytes = sizeof((quern_group_abort__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
+    {.name = "reason", .kind = TEXT, .offset = offsetof(quern_group_abort__parameters, reason), .bytes = sizeof((quern_group_abort__parameters *)0)->reason, .is_const = 1},
 };
-static const struct record record_of_quern_group_abort__parameters = {"quern_group_abort__parameters", sizeof(quern_group_abort__parameters), fields_of_quern_group_abort__parameters, 1};
+static const struct record record_of_quern_group_abort__parameters = {"quern_group_abort__parameters", sizeof(quern_group_abort__parameters), fields_of_quern_group_abort__parameters, 2};
 static const struct field fields_of_quern_group_status__parameters[] = {
     {.name = "group", .kind = HANDLE, .offset = offsetof(quern_group_status__parameters, group), .bytes = sizeof((quern_group_status__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
 };
 static const struct record record_of_quern_group_status__parameters = {"quern_group_status__parameters", sizeof(quern_group_status__parameters), fields_of_quern_group_status__parameters, 1};
+DECLARE_EXTENT(quern_group_missing__parameters, mask)
+static const struct field fields_of_quern_group_missing__parameters[] = {
+    {.name = "group", .kind = HANDLE, .offset = offsetof(quern_group_missing__parameters, group), .bytes = sizeof((quern_group_missing__parameters *)0)->group, .is_const = 1, .handle = HANDLE_OF_quern_group},
+    {.name = "mask", .kind = MEMORY, .offset = offsetof(quern_group_missing__parameters, mask), .bytes = sizeof((quern_group_missing__parameters *)0)->mask, .extent = extent_of_quern_group_missing__parameters__mask},
+    {.name = "words", .kind = INTEGER, .offset = offsetof(quern_group_missing__parameters, words), .bytes = sizeof((quern_group_missing__parameters *)0)->words},
+};
+static const struct record record_of_quern_group_missing__parameters = {"quern_group_missing__parameters", sizeof(quern_group_missing__parameters), fields_of_quern_group_missing__parameters, 3};
 DECLARE_EXTENT(quern_group_report__parameters, buffer)
 static const struct field fields_of_quern_group_report__parameters[] = {
     {.name = "group", .kind = HANDLE, .offset = offsetof(quern_group_report__parameters, group), .bytes = sizeof((quern_group_report__parameters *)0)->group, .is_const = 1, .handle = HANDLE_OF_quern_group},
@@ -991,11 +1001,15 @@ static uint64_t call_quern_group_destroy(const void *parameters) {
 }
 static uint64_t call_quern_group_abort(const void *parameters) {
     const quern_group_abort__parameters *p = parameters;
-    return (uint64_t)quern_group_abort(p->group);
+    return (uint64_t)quern_group_abort(p->group, p->reason);
 }
 static uint64_t call_quern_group_status(const void *parameters) {
     const quern_group_status__parameters *p = parameters;
     return (uint64_t)quern_group_status(p->group);
+}
+static uint64_t call_quern_group_missing(const void *parameters) {
+    const quern_group_missing__parameters *p = parameters;
+    return (uint64_t)quern_group_missing(p->group, p->mask, p->words);
 }
 static uint64_t call_quern_group_report(const void *parameters) {
     const quern_group_report__parameters *p = parameters;
@@ -1117,6 +1131,7 @@ static const struct function functions[] = {
     {"quern_group_destroy", &record_of_quern_group_destroy__parameters, call_quern_group_destroy, STATUS},
     {"quern_group_abort", &record_of_quern_group_abort__parameters, call_quern_group_abort, STATUS},
     {"quern_group_status", &record_of_quern_group_status__parameters, call_quern_group_status, STATUS},
+    {"quern_group_missing", &record_of_quern_group_missing__parameters, call_quern_group_missing, STATUS},
     {"quern_group_report", &record_of_quern_group_report__parameters, call_quern_group_report, LENGTH},
     {"quern_barrier_args_init", &record_of_quern_barrier_args_init__parameters, call_quern_barrier_args_init, NOTHING},
     {"quern_barrier", &record_of_quern_barrier__parameters, call_quern_barrier, STATUS},

@@ -20,11 +20,11 @@ quern_status quern_barrier(quern_group *group, const quern_barrier_args *args, v
     if (status != QUERN_OK) return status;
     status = quern_check_poison(member);
     if (status == QUERN_OK && !args && !stream)  /* the most frequent call has nothing to check */
-        return member->transport->barrier(member, &member->everyone, member->timeout, NULL);
+        return quern_end_call(member, member->transport->barrier(member, &member->everyone, member->timeout, NULL));
     if (!args) args = &everyone;
     if (status == QUERN_OK) status = quern_check_struct(member->device, "quern_barrier_args", args, sizeof *args);
     if (status == QUERN_OK) status = quern_check_members(member, args->members, args->member_count, &set);
     if (status == QUERN_OK) status = quern_check_timeout(member, args->timeout, &timeout);
     if (status == QUERN_OK) status = quern_check_stream(member->device, stream);
-    return status == QUERN_OK ? member->transport->barrier(member, &set, timeout, stream) : status;
+    return status == QUERN_OK ? quern_end_call(member, member->transport->barrier(member, &set, timeout, stream)) : status;
 }

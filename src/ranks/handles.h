@@ -38,4 +38,10 @@ quern_status quern_check_members(const struct quern_membership *member, const in
 /* The timeout of a call, which must not be negative or NaN; 0: the group's. */
 quern_status quern_check_timeout(const struct quern_membership *member, double timeout, double *limit);
 
+/* Returns the status of a barrier or all-to-all.  After the first that has succeeded, the waits have their steady limit. */
+static inline quern_status quern_end_call(struct quern_membership *member, quern_status status) {
+    if (status == QUERN_OK) member->timeout = member->steady_timeout;
+    return status;
+}
+
 #endif

@@ -121,13 +121,14 @@ static quern_status report_other_call(const struct wait *wait) {
                         strcmp(here, there) == 0 ? " of other members" : "");
 }
 
-/* Appends the missing ranks and their last signals. */
+/* Appends the missing ranks and their last signals, and notes them for quern_poison. */
 static void list_missing(const struct wait *wait, struct quern_text *text) {
     const struct quern_membership *member = wait->member;
     struct quern_missing_list list = {text, member->roster, 0};
     for (int rank = 0; rank < member->ranks; rank++) {
         if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
         const quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_RELAXED);
+        wait->member->missing[rank / 32] |= 1u << rank % 32;
         quern_list_missing(&list, rank, quern_signal_epoch(signal), member->count[rank],
                            __atomic_load_n(&member->segment->rank[rank].tag, __ATOMIC_RELAXED));
     }
@@ -175,6 +176,7 @@ static quern_status check_lost(struct wait *wait) {
     char where[64];
     struct quern_text text = quern_text_begin(where, sizeof where);
     quern_describe_tag(&text, wait->tag);
+    wait->member->missing[rank / 32] |= 1u << rank % 32;
     return quern_poison(wait->member, QUERN_PEER_LOST, "%s: rank %d (process %d) %s; rank %d waited for it", where, rank,
                         wait->member->roster->peer[rank].process.pid, left ? "has destroyed its group" : "has ended",
                         wait->member->rank);

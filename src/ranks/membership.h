@@ -67,7 +67,8 @@ struct quern_membership {
     quern_device *device;
     const struct quern_transport *transport;
     int rank, ranks;
-    double timeout;                      /* seconds */
+    double timeout;                      /* seconds: of a wait at present ... */
+    double first_timeout, steady_timeout;  /* ... until the first barrier or all-to-all has succeeded, and after it */
     int share_gpu;
     char label[64];                      /* "group NAME, rank 3": prefix of details */
     uint32_t first_epoch;
@@ -78,6 +79,7 @@ struct quern_membership {
     struct quern_rank_set everyone;
     uint32_t everyones_digest;           /* quern_members_digest */
     uint32_t count[QUERN_RANK_LIMIT];    /* host meetings with each rank so far */
+    uint32_t missing[QUERN_RANK_WORDS];  /* the ranks of the wait that failed */
     uint32_t exchanges;                  /* so far; its parity selects the half of the mailbox */
     int spins;                           /* how often a wait polls before it sleeps */
     uint32_t splits;                     /* so far */

@@ -11,6 +11,7 @@
  */
 #include "ranks/poison.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "os/futex.h"
@@ -123,6 +124,12 @@ static void describe_reason(struct quern_text *text, const struct quern_membersh
     quern_text_add(text, "%s", reason);
 }
 
+static void describe_abort(struct quern_text *text, const struct quern_membership *member, int rank) {
+    char reason[QUERN_ABORT_TEXT_BYTES];
+    quern_copy_text(reason, member->segment->rank[rank].abort_reason, sizeof reason);
+    quern_text_add(text, "rank %d has aborted the group%s%s", rank, reason[0] ? ": " : "", reason);
+}
+
 static void describe_poison(struct quern_text *text, const struct quern_membership *member, uint32_t poison) {
     const int rank = poison >> 16 & 0xff;
     const uint32_t source = poison >> 24, number = poison & 0xffff;
@@ -133,8 +140,8 @@ static void describe_poison(struct quern_text *text, const struct quern_membersh
     else if (source == HAS_ENDED && rank < member->ranks)
         quern_text_add(text, "rank %d (process %d) has ended while the group was formed", rank,
                        member->segment->rank[rank].process.pid);
-    else if (source == ABORT)
-        quern_text_add(text, "rank %d has aborted the group", rank);
+    else if (source == ABORT && rank < member->ranks)
+        describe_abort(text, member, rank);
     else if (source == REASON && rank < member->ranks)
         describe_reason(text, member, rank);
     else if (source == KERNEL_ERROR && rank < member->ranks)
@@ -212,6 +219,7 @@ quern_status quern_poison(const struct quern_membership *member, quern_status st
         quern_text_add_list(&text, format, list);
         va_end(list);
         memcpy(member->segment->rank[member->rank].reason, reason, strlen(reason) + 1);
+        memcpy(member->segment->rank[member->rank].missing, member->missing, sizeof member->missing);
     }
     poison_with(member, make_poison(REASON, member->rank, (uint32_t)status));
     return fail_poisoned(member);
@@ -229,6 +237,40 @@ void quern_poison_by_end(struct quern_segment *segment, int rank) {
     poison_from_outside(segment, make_poison(HAS_ENDED, rank, 0));
 }
 
-void quern_poison_by_abort(const struct quern_membership *member) {
+/* Several threads may abort with one handle.  A text stays as it is once the group is poisoned: other ranks may be reading it. */
+void quern_poison_by_abort(const struct quern_membership *member, const char *reason) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (reason && __atomic_load_n(&member->segment->poison_by, __ATOMIC_ACQUIRE) == 0)
+        quern_copy_text(member->segment->rank[member->rank].abort_reason, reason, QUERN_ABORT_TEXT_BYTES);
     poison_with(member, make_poison(ABORT, member->rank, 0));
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- the missing ranks ---- */
+
+/* Those of the poison's text, from memory that others can write. */
+static void copy_missing(const struct quern_membership *member, uint32_t missing[QUERN_RANK_WORDS]) {
+    if (__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) == 0) return;
+    const uint32_t poison = find_poison(member), source = poison >> 24;
+    const int rank = poison >> 16 & 0xff;
+    if (rank >= member->ranks) return;
+    const struct quern_segment_rank *by = &member->segment->rank[rank];
+    if (source == REASON)
+        memcpy(missing, by->missing, sizeof by->missing);
+    else if (source == KERNEL_ERROR && error_kind(member, rank) == QUERN_KERNEL_ERROR_TIMEOUT)
+        memcpy(missing, by->error.missing, sizeof by->error.missing);
+}
+
+void quern_find_missing(const struct quern_membership *member, uint32_t missing[QUERN_RANK_WORDS]) {
+    memset(missing, 0, QUERN_RANK_WORDS * sizeof *missing);
+    copy_missing(member, missing);
+    for (int rank = 0; rank < QUERN_RANK_LIMIT; rank++) {
+        const uint32_t bit = 1u << rank % 32;
+        if (rank >= member->ranks || rank == member->rank)
+            missing[rank / 32] &= ~bit;
+        else if (!quern_rank_lives(member->roster, rank) ||
+                 __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT)
+            missing[rank / 32] |= bit;
+    }
 }

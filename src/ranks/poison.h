@@ -10,7 +10,7 @@ quern_status quern_check_poison(const struct quern_membership *member);
 
 /*
  * Poisons the group unless it is poisoned already, wakes every waiting rank, logs the report, and fails as quern_check_poison does.
- * Only for the thread that owns the membership.
+ * The ranks in member->missing become known to all.  Only for the thread that owns the membership.
  */
 quern_status quern_poison(const struct quern_membership *member, quern_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -23,8 +23,11 @@ void quern_poison_by_ranks(struct quern_segment *segment, int rank, int ranks);
 void quern_poison_by_epoch(struct quern_segment *segment, int rank);
 void quern_poison_by_end(struct quern_segment *segment, int rank);
 
-/* Poisons the group with QUERN_GROUP_ABORTED; for any thread. */
-void quern_poison_by_abort(const struct quern_membership *member);
+/* Poisons the group with QUERN_GROUP_ABORTED and a reason (NULL: none); for any thread. */
+void quern_poison_by_abort(const struct quern_membership *member, const char *reason);
+
+/* The ranks for which a rank waited in vain when it poisoned the group, and those that have ended or left since; for any thread. */
+void quern_find_missing(const struct quern_membership *member, uint32_t missing[QUERN_RANK_WORDS]);
 
 /* Appends a line about the poison, if there is any; for any thread. */
 void quern_report_poison(struct quern_text *text, const struct quern_membership *member);

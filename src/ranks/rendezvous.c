@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #include "ranks/rendezvous.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -29,7 +30,7 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
-static const uint32_t LAYOUT = 2;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
+static const uint32_t LAYOUT = 3;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */
@@ -38,12 +39,15 @@ struct joining {
     const struct quern_membership *parent;
     struct quern_membership *const *members;
     int count;
-    char name[224];      /* begins with a slash */
+    const char *called;  /* the group, by the engine */
+    uint64_t job;
+    char name[256];      /* of the file; begins with a slash */
     int descriptor;      /* of the file, locked; -1: none yet */
     struct quern_roster *roster;  /* NULL: none yet */
     struct quern_segment *segment;  /* the roster's */
     int64_t began, limit;
     bool again;          /* the file that was found is about to be removed: begin again */
+    int32_t taker;       /* the process that has this rank's place, which may be ending; 0: none */
 };
 
 static bool is_in_time(const struct joining *joining) { return quern_now() - joining->began < joining->limit; }
@@ -115,6 +119,42 @@ static void fill_segment(struct quern_segment *segment, const struct joining *jo
     __atomic_store_n(&segment->magic, MAGIC, __ATOMIC_RELEASE);
 }
 
+/* Whether a file is so new that its maker may not have locked it yet. */
+static bool is_being_made(const struct stat *file) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return file->st_size == 0 && now.tv_sec - file->st_ctim.tv_sec <= 1 && now.tv_sec >= file->st_ctim.tv_sec;
+}
+
+/* Whether a file of this name is of another attempt: quern.USER.JOB.NAME with another number of a job. */
+static bool is_of_other_attempt(const struct joining *joining, const char *file) {
+    char prefix[32];
+    struct quern_text text = quern_text_begin(prefix, sizeof prefix);
+    quern_text_add(&text, "quern.%u.", (unsigned)geteuid());
+    if (strncmp(file, prefix, text.length) != 0 || strcmp(file, joining->name + 1) == 0) return false;
+    const char *job = file + text.length, *name = job + strspn(job, "0123456789");
+    return name > job && *name == '.' && strcmp(name + 1, joining->called) == 0;
+}
+
+/* Removes what other attempts have left whose processes have died.  No later attempt has their names. */
+static void remove_remnants(const struct joining *joining) {
+    DIR *directory = opendir("/dev/shm");
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        struct joining other;
+        struct stat file;
+        if (!is_of_other_attempt(joining, entry->d_name)) continue;
+        struct quern_text text = quern_text_begin(other.name, sizeof other.name);
+        quern_text_add(&text, "/%s", entry->d_name);
+        other.descriptor = shm_open(other.name, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+        if (other.descriptor < 0) continue;
+        if (fstat(other.descriptor, &file) == 0 && file.st_uid == geteuid() && !is_being_made(&file) &&
+            flock(other.descriptor, LOCK_EX | LOCK_NB) == 0)
+            remove_name(&other);
+        close(other.descriptor);
+    }
+    if (directory) closedir(directory);
+}
+
 /* Reserves the memory now: a full /dev/shm would otherwise be a signal at the first write, not a status. */
 static quern_status make_file(struct joining *joining) {
     struct stat file;
@@ -133,6 +173,7 @@ static quern_status make_file(struct joining *joining) {
     }
     joining->again = file.st_nlink == 0;  /* another rank took it for a remnant and has removed it */
     if (!joining->again) fill_segment(joining->segment, joining, id);
+    if (!joining->again && joining->job) remove_remnants(joining);
     QUERN_POINT(FORM_FILLED);
     return QUERN_OK;
 }
@@ -146,13 +187,6 @@ static quern_status check_owner(const struct joining *joining, const struct stat
         return quern_fail(device_of(joining), QUERN_SYSTEM_ERROR,
                           "/dev/shm%s may be used by others than its owner: expected permissions 0600", joining->name);
     return QUERN_OK;
-}
-
-/* Whether a file is so new that its maker may not have locked it yet. */
-static bool is_being_made(const struct stat *file) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return file->st_size == 0 && now.tv_sec - file->st_ctim.tv_sec <= 1 && now.tv_sec >= file->st_ctim.tv_sec;
 }
 
 static uint32_t state_of(const struct quern_segment *segment) { return __atomic_load_n(&segment->state, __ATOMIC_ACQUIRE); }
@@ -193,6 +227,7 @@ static quern_status join_file(struct joining *joining) {
 
 static quern_status open_file(struct joining *joining) {
     joining->again = false;
+    joining->taker = 0;
     joining->descriptor = shm_open(joining->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (joining->descriptor >= 0) return make_file(joining);
     if (errno != EEXIST) return fail_system(joining, "making the file");
@@ -238,7 +273,7 @@ static quern_status check_header(struct joining *joining) {
     const bool same_ranks = ranks == (uint32_t)member->ranks, same_epoch = first_epoch == member->first_epoch;
     if (layout != LAYOUT)
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "group %s is being formed by another version of Quern",
-                          joining->name + 7);
+                          joining->called);
     if (same_ranks && joining->roster->bytes < quern_segment_bytes(ranks))
         return quern_fail(member->device, QUERN_PEER_MISMATCH, "/dev/shm%s has %zu bytes: expected at least %llu for %u ranks",
                           joining->name, joining->roster->bytes, (unsigned long long)quern_segment_bytes(ranks), ranks);
@@ -272,18 +307,28 @@ static uint32_t claim(struct quern_segment_rank *place) {
     return state;
 }
 
-/* Another process has the place, or had it and has died. */
+static quern_status fail_taken(const struct joining *joining, const struct quern_membership *member, int32_t taker) {
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank %d of group %s has been taken by process %d", member->rank,
+                      joining->called, taker);
+}
+
+/* Another process has the place, or had it and has died.  It may be about to end, unless it is this one. */
 static quern_status give_way(struct joining *joining, const struct quern_membership *member, uint32_t state) {
     if (state == QUERN_RANK_CLAIMED)
         return quern_fail(member->device, QUERN_PEER_TIMEOUT,
                           "rank %d of group %s is being claimed by a process that makes no progress",
-                          member->rank, joining->name + 7);
+                          member->rank, joining->called);
+    const int32_t taker = joining->segment->rank[member->rank].process.pid;
     joining->again = state == QUERN_RANK_JOINED &&
                      (!quern_rank_lives(joining->roster, member->rank) || is_ready(joining->segment));
-    if (!joining->again)
-        return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "rank %d of group %s has been taken by process %d", member->rank,
-                          joining->name + 7, joining->segment->rank[member->rank].process.pid);
-    refuse_lost(joining, member->rank);
+    if (joining->again) {
+        refuse_lost(joining, member->rank);
+        return QUERN_OK;
+    }
+    const bool may_wait = state == QUERN_RANK_JOINED && joining->roster->ranks == 0 && member == joining->members[0];
+    if (!may_wait) return fail_taken(joining, member, taker);
+    joining->again = true;
+    joining->taker = taker;
     return QUERN_OK;
 }
 
@@ -437,23 +482,27 @@ static void hand_out(const struct joining *joining) {
     }
 }
 
-quern_status quern_rendezvous(const char *name, const struct quern_membership *parent, struct quern_membership *const *members,
-                              int count) {
+static quern_status give_up_entering(const struct joining *joining) {
+    const struct quern_membership *member = joining->members[0];
+    if (joining->taker) return fail_taken(joining, member, joining->taker);
+    return quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: /dev/shm%s is being made by a process that makes no progress",
+                      member->label, joining->name);
+}
+
+quern_status quern_rendezvous(const char *name, uint64_t job, const struct quern_membership *parent,
+                              struct quern_membership *const *members, int count) {
     double seconds = members[0]->timeout;
-    struct joining joining = {.parent = parent, .members = members, .count = count, .descriptor = -1,
+    struct joining joining = {.called = name, .job = job, .parent = parent, .members = members, .count = count, .descriptor = -1,
                               .began = quern_now(), .limit = seconds < 9e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2};
     struct quern_text text = quern_text_begin(joining.name, sizeof joining.name);
-    quern_text_add(&text, "/quern.%s", name);
+    quern_text_add(&text, "/quern.%u.%llu.%s", (unsigned)geteuid(), (unsigned long long)job, name);
     quern_status status = enter(&joining);
     while (status == QUERN_OK && joining.again && is_in_time(&joining)) {
         let_go(&joining);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         status = enter(&joining);
     }
-    if (status == QUERN_OK && joining.again)
-        status = quern_fail(device_of(&joining), QUERN_PEER_TIMEOUT,
-                            "%s: /dev/shm%s is being made by a process that makes no progress",
-                            members[0]->label, joining.name);
+    if (status == QUERN_OK && joining.again) status = give_up_entering(&joining);
     if (status == QUERN_OK) status = await_others(&joining);
     if (status != QUERN_OK) {
         let_go(&joining);

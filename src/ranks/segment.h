@@ -18,6 +18,7 @@
 enum {
     QUERN_MAILBOX_BYTES = 1024,
     QUERN_POISON_TEXT_BYTES = 1024,
+    QUERN_ABORT_TEXT_BYTES = 161,
     QUERN_CORE_WORDS = 1024 / 64,  /* as many cores as sched_getaffinity knows */
 };
 
@@ -51,7 +52,9 @@ struct quern_segment_rank {
     _Alignas(64) uint32_t arrivals;  /* atomic; a futex: counts the signals put into its pad */
     uint32_t wake_at;                /* atomic: wake it when arrivals reaches this */
 
-    char reason[QUERN_POISON_TEXT_BYTES];  /* the text of a poison by its own thread */
+    char reason[QUERN_POISON_TEXT_BYTES];  /* the text of a poison by its own thread, ... */
+    uint32_t missing[QUERN_RANK_WORDS];    /* ... and the ranks that it waited for in vain */
+    char abort_reason[QUERN_ABORT_TEXT_BYTES];  /* the text of an abort by its process */
     _Alignas(64) struct quern_kernel_error error;  /* atomic kind */
     _Alignas(64) unsigned char mailbox[2][QUERN_MAILBOX_BYTES];
 };

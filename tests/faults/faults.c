@@ -301,7 +301,7 @@ static const char *judge(const struct plan *plan, struct rank_run *run) {
         died_in[shared->step[rank]] += result->end == RANK_RUNS;
         failed_others_in[shared->step[rank]] += result->end == RANK_RETURNED && result->status != QUERN_OK;
     }
-    snprintf(path, sizeof path, "/dev/shm/quern.%s", ranks_name(run));
+    rank_meeting_place(path, sizeof path, ranks_name(run));
     return lstat(path, &file) == 0 ? "the name is still there" : NULL;
 }
 

@@ -40,7 +40,7 @@ static const char *because(const char *format, ...) {
 
 static const char *path_of(const char *name) {
     static char path[128];
-    snprintf(path, sizeof path, "/dev/shm/quern.%s", name);
+    rank_meeting_place(path, sizeof path, name);
     return path;
 }
 
@@ -446,7 +446,7 @@ static quern_status stand_on_two(struct rank *rank) {
         if (!private_shm_enter(NULL)) return QUERN_NOT_SUPPORTED;
         rank_ok(rank, quern_group_create(&args, 1, &groups[i]));
     }
-    rank_ok(rank, quern_group_abort(groups[0]));
+    rank_ok(rank, quern_group_abort(groups[0], NULL));
     rank_ok(rank, quern_barrier(groups[1], NULL, NULL));
     rank_status(rank, quern_barrier(groups[0], NULL, NULL), QUERN_GROUP_ABORTED);
     const unsigned long first = inode_of(names[0]), second = inode_of(names[1]);

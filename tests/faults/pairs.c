@@ -439,7 +439,7 @@ static const char *judge(const struct plan *plan, struct rank_run *run) {
     if (victim >= 0) struck[stop->point][stop->fault]++;
     if (!wrong) wrong = compare_ranks(plan, run);
     if (wrong) return wrong;
-    snprintf(path, sizeof path, "/dev/shm/quern.%s", ranks_name(run));
+    rank_meeting_place(path, sizeof path, ranks_name(run));
     return lstat(path, &file) == 0 ? "the name is still there" : NULL;
 }
 

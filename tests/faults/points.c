@@ -177,7 +177,7 @@ static void *abort_for_the_victim(void *user) {
         int victim = get(&points->victim[0]) - 1;
         quern_group *group = __atomic_load_n(&points->offered[aborter->rank], __ATOMIC_ACQUIRE);
         if (victim >= 0 && (victim + 1) % aborter->plan->ranks == aborter->rank && group) {
-            quern_group_abort(group);
+            quern_group_abort(group, NULL);
             points_release(points, 0);
             break;
         }

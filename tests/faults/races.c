@@ -243,7 +243,7 @@ static const char *direct_expiring_meeting(struct shared *shared) {
 static bool name_is_there(const struct rank *rank) {
     char path[128];
     struct stat file;
-    snprintf(path, sizeof path, "/dev/shm/quern.%s", rank->name);
+    rank_meeting_place(path, sizeof path, rank->name);
     return lstat(path, &file) == 0;
 }
 

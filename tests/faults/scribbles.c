@@ -330,7 +330,7 @@ static void *live_in_thread(void *user) {
     if (CALL(life, quern_group_create, &args, 1, &life->group) == QUERN_OK) {
         live(life);
         report(life);
-        if (draw(number, ABORTS, (uint64_t)life->rank, 8) == 0) CALL(life, quern_group_abort, life->group);
+        if (draw(number, ABORTS, (uint64_t)life->rank, 8) == 0) CALL(life, quern_group_abort, life->group, draw(number, ABORTS, (uint64_t)life->rank, 2) ? "a reason" : NULL);
         CALL(life, quern_barrier, life->group, NULL, NULL);
         CALL(life, quern_group_destroy, life->group);
     }
@@ -365,11 +365,11 @@ static bool all_have_ended(const struct round *round) {
 
 /* The segment, as soon as it has its size. */
 static bool find_segment(const struct round *round, struct target *target) {
-    char path[80];
-    snprintf(path, sizeof path, "/quern.%s", round->name);
+    char path[128];
+    rank_meeting_place(path, sizeof path, round->name);
     for (double began = rank_now(); rank_now() - began < 0.2; rank_sleep(2e-5)) {
         struct stat file;
-        int descriptor = shm_open(path, O_RDWR, 0);
+        int descriptor = open(path, O_RDWR | O_CLOEXEC);
         const bool has_size = descriptor >= 0 && fstat(descriptor, &file) == 0 && file.st_size > 0;
         if (has_size) {
             target->count = (size_t)file.st_size;
@@ -475,7 +475,7 @@ static void await(struct round *round, const pid_t *processes) {
 
 /* Plays a round in the calling process, and ends it: with 1 if something was wrong, which is printed as one line. */
 static void play(long number) {
-    char path[80], line[MOST_RANKS * TEXT_BYTES + 100];
+    char path[128], line[MOST_RANKS * TEXT_BYTES + 100];
     pid_t processes[MOST_RANKS], parent = getpid();
     struct round round = {.number = number, .shape = shapes[draw(number, SHAPE, 0, sizeof shapes / sizeof *shapes)]};
     round.ranks = round.shape.processes * round.shape.threads;
@@ -492,8 +492,8 @@ static void play(long number) {
     }
     be_a_stranger(&round);
     await(&round, processes);
-    snprintf(path, sizeof path, "/quern.%s", round.name);
-    shm_unlink(path);
+    rank_meeting_place(path, sizeof path, round.name);
+    unlink(path);
     int length = snprintf(line, sizeof line, "scribbles: round %ld (%d processes of %d threads):", number, round.shape.processes,
                           round.shape.threads), before = length;
     for (int rank = 0; rank < round.ranks; rank++)

@@ -20,6 +20,8 @@ PLAIN(quern_group_args, device, "R")
 RULE(quern_group_args, timeout, "c", NO_TIME)
 PLAIN(quern_group_args, share_gpu, "c")
 PLAIN(quern_group_args, first_epoch, ".")
+RULE(quern_group_args, first_timeout, "c", NO_TIME)
+PLAIN(quern_group_args, job, ".")
 RULES_OF(quern_group_args)
 
 /* The columns: all ranks, or some members. */

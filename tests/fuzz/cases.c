@@ -240,7 +240,10 @@ static double short_time(double timeout) {
 void case_tame(const struct record *record, void *self) {
     quern_group_args *group = self;
     quern_set_threads__parameters *threads = self;
-    if (is(record, "quern_group_args") && group->ranks > 1) group->timeout = short_time(group->timeout);
+    if (is(record, "quern_group_args") && group->ranks > 1) {
+        group->timeout = short_time(group->timeout);
+        group->first_timeout = short_time(group->first_timeout);
+    }
     if (is(record, "quern_set_threads__parameters") && threads->threads > 4 && threads->threads <= 1024) threads->threads = 4;
 }
 

@@ -149,7 +149,7 @@ static quern_status create(struct rank *rank) {
 }
 
 static quern_status abort_group(struct rank *rank) {
-    if (quern_group_abort(rank->group) != QUERN_OK) fuzz_fail("quern_group_abort fails");
+    if (quern_group_abort(rank->group, NULL) != QUERN_OK) fuzz_fail("quern_group_abort fails");
     const quern_status status = quern_group_status(rank->group);
     if (status == QUERN_OK) fuzz_fail("an aborted group is not poisoned");
     return status;
@@ -236,7 +236,7 @@ static void check_poison(const struct meeting *meeting) {
 
 static void check_name(const struct meeting *meeting) {
     char path[100];
-    snprintf(path, sizeof path, "/dev/shm/quern.%s", meeting->name);
+    rank_meeting_place(path, sizeof path, meeting->name);
     if (access(path, F_OK) == 0) fuzz_fail("%s is left", path);
 }
 

@@ -99,7 +99,7 @@ static quern_status end_badly(struct rank *rank) {
         if (rank->rank != odd)
             status = quern_barrier(group, NULL, NULL);
         else if (round % 4 == 0)
-            status = quern_group_abort(group);
+            status = quern_group_abort(group, NULL);
         else if (round % 4 == 1)
             for (int look = 0; look < 30; look++) quern_group_report(group, report, sizeof report);
         else if (round % 4 == 2)
@@ -123,7 +123,7 @@ static void *watch(void *user) {
         quern_group_report(group, report, sizeof report);
         quern_group_rank(group);
         quern_group_size(group);
-        if (quern_group_rank(group) == 0) quern_group_abort(group);
+        if (quern_group_rank(group) == 0) quern_group_abort(group, NULL);
         atomic_store_explicit(&seen, group, memory_order_relaxed);
     }
     return user;

@@ -21,6 +21,7 @@
 #include "harness/cuda.h"
 #include "harness/gpu_group.h"
 #include "harness/random.h"
+#include "harness/ranks.h"
 #include "runtime/device.h"
 
 TestSuite(barrier_cuda, .timeout = 300);
@@ -387,7 +388,7 @@ static void *watch(void *user) {
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
         quern_group_report(watcher->group->group[0], watcher->report, sizeof watcher->report);
     }
-    quern_group_abort(watcher->group->group[0]);
+    quern_group_abort(watcher->group->group[0], NULL);
     return NULL;
 }
 
@@ -457,7 +458,9 @@ Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
     pthread_t thread;
     double before = now();
     pthread_create(&thread, NULL, wait_as_rank_1, &waiting);
-    while (!name_exists("/dev/shm/quern.half")) sched_yield();
+    char path[96];
+    rank_meeting_place(path, sizeof path, "half");
+    while (!name_exists(path)) sched_yield();
     nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     quern_group *handles[2] = {NULL, NULL};
     quern_group_args args[2] = {next_args(&group, 0), next_args(&group, 1)};
@@ -467,7 +470,7 @@ Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
     check(now() - before < 20, "rank 1 waited %g s", now() - before);
     check(waiting.status == QUERN_INVALID_ARGUMENT && strstr(waiting.detail, "rank 1 of group half has been taken"),
           "rank 1 ended with \"%s\"", waiting.detail);
-    check(!handles[0] && !handles[1] && !name_exists("/dev/shm/quern.half"), "something is left");
+    check(!handles[0] && !handles[1] && !name_exists(path), "something is left");
     gpu_group_close(&group);
 }
 
@@ -476,12 +479,12 @@ Test(barrier_cuda, places_are_taken_together_or_not_at_all) {
 enum { PAIR = 2, LINE_BYTES = 512 };
 
 /* Other tests may run at the same time. */
-static char pair_name[32], pair_path[64];
+static char pair_name[32], pair_path[96];
 
 /* Two ranks of one group, on devices that are prepared. */
 static void pair_args(const struct gpu_group *group, quern_group_args *args) {
     snprintf(pair_name, sizeof pair_name, "pair.%d", (int)getpid());
-    snprintf(pair_path, sizeof pair_path, "/dev/shm/quern.%s", pair_name);
+    rank_meeting_place(pair_path, sizeof pair_path, pair_name);
     for (int rank = 0; rank < PAIR; rank++) {
         args[rank] = next_args(group, rank);
         args[rank].ranks = PAIR;

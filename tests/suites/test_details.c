@@ -133,7 +133,7 @@ Test(details, null_handles) {
         quern_accumulate(NULL, &sum, NULL), quern_adam_saved_bytes(NULL, &adam, &bytes),
         quern_adam_save(NULL, &adam, buffer, sizeof buffer), quern_adam_load(NULL, &adam, buffer, sizeof buffer, &step, NULL),
         quern_group_create(NULL, 1, &group), quern_group_split(NULL, 1, NULL, NULL, &group),
-        quern_group_split(&group, 1, NULL, NULL, &group), quern_group_abort(NULL), quern_group_status(NULL),
+        quern_group_split(&group, 1, NULL, NULL, &group), quern_group_abort(NULL, NULL), quern_group_status(NULL),
         quern_barrier(NULL, NULL, NULL), quern_symmetric_alloc(NULL, 1, &bytes, &pointer),
         quern_symmetric_alloc(&group, 1, &bytes, &pointer), quern_symmetric_free(NULL, buffer, NULL),
         quern_symmetric_register(&group, 1, &pointer, &bytes), quern_symmetric_unregister(NULL, buffer, NULL),

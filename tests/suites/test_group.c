@@ -70,7 +70,7 @@ static void check_refused(quern_status status, quern_status expected, const char
 
 static bool name_exists(const char *name) {
     char path[256];
-    snprintf(path, sizeof path, "/dev/shm/quern.%s", name);
+    rank_meeting_place(path, sizeof path, name);
     struct stat file;
     return lstat(path, &file) == 0;
 }
@@ -154,8 +154,8 @@ Test(group, allows_names_of_all_letters_and_lengths) {
             continue;
         }
         check_ok(quern_group_create(&args, 1, &group));
-        check(!name_exists(names[i]), "/dev/shm/quern.%s is still there", names[i]);
-        check_ok(quern_group_abort(group));
+        check(!name_exists(names[i]), "the file of %s is still there", names[i]);
+        check_ok(quern_group_abort(group, NULL));
         check(quern_group_status(group) == QUERN_GROUP_ABORTED, "not aborted");
         char expected[96];
         snprintf(expected, sizeof expected, "group %.34s, rank 0: rank 0 has aborted the group", names[i]);
@@ -171,7 +171,7 @@ static void check_every_call(quern_group *group, quern_status expected, const ch
     char text[256];
     check_refused(quern_barrier(group, NULL, NULL), expected, detail);
     check_refused(quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &made), expected, detail);
-    check_refused(quern_group_abort(group), expected, detail);
+    check_refused(quern_group_abort(group, NULL), expected, detail);
     check_refused(quern_group_status(group), expected, detail);
     check(made == UNTOUCHED, "a failed split wrote a handle");
     size_t length = quern_group_report(group, text, sizeof text);
@@ -308,7 +308,7 @@ static quern_status look_at_the_file(struct rank *rank) {
     char path[128];
     struct stat file;
     umask(0);
-    snprintf(path, sizeof path, "/dev/shm/quern.%s", rank->name);
+    rank_meeting_place(path, sizeof path, rank->name);
     while (rank->rank == 0 && lstat(path, &file) != 0) rank_sleep(1e-3);
     if (rank->rank == 0)
         rank_check(rank, S_ISREG(file.st_mode) && (file.st_mode & 07777) == 0600, "permissions are %o", file.st_mode & 07777);
@@ -410,7 +410,7 @@ Test(group, refuses_ranks_that_disagree) {
 /* The file of a group that another version of the library is forming, as its maker holds it. */
 static struct quern_segment *make_foreign_file(const char *path, int *descriptor) {
     const off_t bytes = (off_t)quern_segment_bytes(2);
-    *descriptor = shm_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    *descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     check(*descriptor >= 0 && ftruncate(*descriptor, bytes) == 0 && flock(*descriptor, LOCK_SH) == 0, "no file %s", path);
     struct quern_segment *segment = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *descriptor, 0);
     check(segment != MAP_FAILED, "no memory");
@@ -420,14 +420,15 @@ static struct quern_segment *make_foreign_file(const char *path, int *descriptor
 }
 
 Test(group, refuses_one_of_another_version) {
-    char path[64];
+    char path[96], name[32];
     int descriptor;
-    snprintf(path, sizeof path, "/quern.version.%d", (int)getpid());
+    snprintf(name, sizeof name, "version.%d", (int)getpid());
+    rank_meeting_place(path, sizeof path, name);
     struct quern_segment *segment = make_foreign_file(path, &descriptor), before = *segment;
     quern_group *group = UNTOUCHED;
     quern_device *device = open_cpu();
     quern_group_args args = QUERN_GROUP_ARGS_INIT;
-    args.name = path + strlen("/quern."), args.ranks = 2, args.device = device, args.timeout = 5;
+    args.name = name, args.ranks = 2, args.device = device, args.timeout = 5;
     char expected[128];
     snprintf(expected, sizeof expected, "group %s is being formed by another version of Quern", args.name);
     check_refused(quern_group_create(&args, 1, &group), QUERN_PEER_MISMATCH, expected);
@@ -435,7 +436,7 @@ Test(group, refuses_one_of_another_version) {
     check(!memcmp(segment, &before, sizeof before) && segment->rank[0].state == QUERN_RANK_ABSENT, "the file was written");
     munmap(segment, quern_segment_bytes(2));
     close(descriptor);
-    shm_unlink(path);
+    unlink(path);
     quern_device_close(device);
 }
 
@@ -639,7 +640,7 @@ static quern_status use_several_groups(struct rank *rank) {
         for (int other = 0; other < rank->ranks; other++) rank_check(rank, round_of[other] == round, "rank %d is not there", other);
         rank_ok(rank, quern_barrier(groups[round % GROUPS], NULL, NULL));
     }
-    if (rank->rank == 0) rank_ok(rank, quern_group_abort(groups[1]));
+    if (rank->rank == 0) rank_ok(rank, quern_group_abort(groups[1], NULL));
     rank_line_up(rank);
     rank_status(rank, quern_barrier(groups[1], NULL, NULL), QUERN_GROUP_ABORTED);
     rank_ok(rank, quern_barrier(groups[0], NULL, NULL));
@@ -666,7 +667,7 @@ static quern_status abort_one_wait(struct rank *rank, bool in_split) {
     if (rank->rank == rank->ranks - 1) {
         rank_sleep(0.15);
         moments->aborted = rank_now();
-        rank_ok(rank, quern_group_abort(group));
+        rank_ok(rank, quern_group_abort(group, NULL));
         rank_status(rank, quern_group_status(group), QUERN_GROUP_ABORTED);
     } else {
         quern_status status = in_split ? quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part)
@@ -678,7 +679,7 @@ static quern_status abort_one_wait(struct rank *rank, bool in_split) {
         rank_check(rank, late < 2, "the wait ended %g s late", late);
     }
     rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
-    rank_ok(rank, quern_group_abort(group));
+    rank_ok(rank, quern_group_abort(group, NULL));
     rank_line_up(rank);
     return quern_group_destroy(group);
 }
@@ -708,7 +709,7 @@ static quern_status wake_at_once(struct rank *rank) {
             do quern_group_report(group, report, sizeof report);
             while (!strstr(report, "waits in quern_barrier"));
             moments->aborted = rank_now();
-            rank_ok(rank, quern_group_abort(group));
+            rank_ok(rank, quern_group_abort(group, NULL));
         } else {
             rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
             double late = rank_now() - moments->aborted;
@@ -727,7 +728,7 @@ Test(group, wakes_sleepers_when_it_is_aborted) {
 
 static void *abort_soon(void *user) {
     rank_sleep(0.15);
-    quern_status status = quern_group_abort(user);
+    quern_status status = quern_group_abort(user, NULL);
     return status == QUERN_OK ? NULL : user;
 }
 
@@ -761,7 +762,7 @@ static void *look_and_abort(void *user) {
         bool known = quern_group_rank(group) == 0 && quern_group_size(group) == 1;
         quern_group_report(group, report, sizeof report);
         if (known && !strstr(report, "rank 0: ") && !strstr(report, "destroyed before")) return user;
-        if (known) quern_group_abort(group);
+        if (known) quern_group_abort(group, NULL);
         seen = group;
     }
     return NULL;

@@ -170,7 +170,7 @@ static void use_copies(quern_group *group, void *memory, quern_ragged_plan *plan
         quern_status status;
     } calls[] = {
 #define TRY(call) {#call, call}
-        TRY(quern_barrier(group, NULL, NULL)), TRY(quern_group_status(group)), TRY(quern_group_abort(group)),
+        TRY(quern_barrier(group, NULL, NULL)), TRY(quern_group_status(group)), TRY(quern_group_abort(group, NULL)),
         TRY(quern_group_split(&group, 1, &colour, &colour, &part)), TRY(quern_symmetric_alloc(&group, 1, &bytes, &pointer)),
         TRY(quern_symmetric_free(group, memory, NULL)), TRY(quern_symmetric_peer(group, memory, 0, &pointer)),
         TRY(quern_ragged_all_to_all(group, &args, NULL, 0, NULL)), TRY(quern_ragged_plan_run(plan, NULL)),

@@ -20,7 +20,8 @@
 
 static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_cuda_transport};
 
-static const double DEFAULT_TIMEOUT = 60;
+/* Seconds.  A rank on a GPU may compile kernels, or write a checkpoint. */
+static const double DEFAULT_CPU_TIMEOUT = 60, DEFAULT_GPU_TIMEOUT = 1800;
 
 /* ---- the arguments of create ---- */
 
@@ -45,6 +46,8 @@ static quern_status check_args(const quern_group_args *args) {
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "name is not 1 to 200 letters, digits, '.', '_' or '-'");
     if (!(args->timeout >= 0))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "timeout is %g: expected seconds, 0 or more", args->timeout);
+    if (!(args->first_timeout >= 0))
+        return quern_fail(device, QUERN_INVALID_ARGUMENT, "first_timeout is %g: expected seconds, 0 or more", args->first_timeout);
     status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
     if (status != QUERN_OK) return status;
     if (device->kind == QUERN_CUDA && !quern_is_prepared(device, QUERN_BARRIER))
@@ -59,11 +62,13 @@ static quern_status check_together(const quern_group_args *args, int count) {
         if (count > 1 && device->kind == QUERN_CPU)
             return quern_fail(device, QUERN_INVALID_ARGUMENT, "count is %d: a thread is one CPU rank", count);
         bool same = args[i].ranks == args[0].ranks && args[i].timeout == args[0].timeout &&
+                    args[i].first_timeout == args[0].first_timeout && args[i].job == args[0].job &&
                     args[i].first_epoch == args[0].first_epoch && !args[i].name == !args[0].name &&
                     (!args[i].name || strcmp(args[i].name, args[0].name) == 0);
         if (!same)
             return quern_fail(device, QUERN_INVALID_ARGUMENT,
-                              "args[%d] differs from args[0] in name, ranks, timeout or first_epoch: expected one group", i);
+                              "args[%d] differs from args[0] in name, job, ranks, time limits or first_epoch: expected one group",
+                              i);
         for (int j = 0; j < i; j++)
             if (args[j].rank == args[i].rank)
                 return quern_fail(device, QUERN_INVALID_ARGUMENT, "args[%d] and args[%d] both are rank %d", j, i, args[i].rank);
@@ -108,7 +113,10 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     member->rank = args->rank;
     member->ranks = args->ranks;
     member->first_epoch = args->first_epoch;
-    member->timeout = args->timeout > 0 ? args->timeout : DEFAULT_TIMEOUT;
+    member->steady_timeout = args->timeout > 0                 ? args->timeout
+                             : args->device->kind == QUERN_CUDA ? DEFAULT_GPU_TIMEOUT
+                                                                : DEFAULT_CPU_TIMEOUT;
+    member->timeout = member->first_timeout = args->first_timeout > 0 ? args->first_timeout : member->steady_timeout;
     member->share_gpu = args->share_gpu;
     for (int rank = 0; rank < args->ranks; rank++) {
         quern_set_add(&member->everyone, rank);
@@ -184,7 +192,7 @@ static quern_status form_group(const quern_group_args *args, int count, const ch
             drop_members(members, count);
             return quern_fail(args[i].device, QUERN_OUT_OF_MEMORY, "no memory for a group");
         }
-    quern_status status = quern_rendezvous(name, parent, members, count);
+    quern_status status = quern_rendezvous(name, args->job, parent, members, count);
     if (status != QUERN_OK) {
         for (int i = 0; i < count; i++) members[i]->roster = NULL;  /* released already */
         drop_members(members, count);
@@ -266,7 +274,8 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
         args[mine] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
         args[mine].rank = place_in_colour(wishes, members[i]->ranks, members[i]->rank, &args[mine].ranks);
         args[mine].device = members[i]->device;
-        args[mine].timeout = members[i]->timeout;
+        args[mine].timeout = members[i]->steady_timeout;
+        args[mine].first_timeout = members[i]->first_timeout;
         args[mine].share_gpu = members[i]->share_gpu;
         index[mine++] = i;
     }
@@ -338,10 +347,10 @@ quern_status quern_group_destroy(quern_group *group) {
     return QUERN_OK;
 }
 
-quern_status quern_group_abort(quern_group *group) {
+quern_status quern_group_abort(quern_group *group, const char *reason) {
     const struct quern_membership *member = quern_begin_visit(group);
     if (!member) return quern_fail_no_group(group);
-    quern_poison_by_abort(member);
+    quern_poison_by_abort(member, reason);
     quern_end_visit(group);
     return QUERN_OK;
 }
@@ -350,6 +359,26 @@ quern_status quern_group_status(quern_group *group) {
     struct quern_membership *member;
     quern_status status = quern_member_of(group, &member);
     return status == QUERN_OK ? quern_check_poison(member) : status;
+}
+
+quern_status quern_group_missing(const quern_group *group, uint64_t *mask, int words) {
+    const struct quern_membership *member = quern_begin_visit(group);
+    if (!member) return quern_fail_no_group(group);
+    quern_status status = QUERN_OK;
+    const int needed = (member->ranks + 63) / 64;
+    if (!mask)
+        status = quern_fail(member->device, QUERN_NULL_POINTER, "mask is NULL");
+    else if (words < needed)
+        status = quern_fail(member->device, QUERN_INVALID_ARGUMENT, "words is %d: expected at least %d for %d ranks", words, needed,
+                            member->ranks);
+    if (status == QUERN_OK) {
+        uint32_t missing[QUERN_RANK_WORDS];
+        quern_find_missing(member, missing);
+        memset(mask, 0, (size_t)words * sizeof *mask);
+        for (int word = 0; word < 2 * needed; word++) mask[word / 2] |= (uint64_t)missing[word] << word % 2 * 32;
+    }
+    quern_end_visit(group);
+    return status;
 }
 
 int quern_group_rank(const quern_group *group) {

@@ -216,7 +216,7 @@ quern_status quern_ragged_all_to_all(quern_group *group, const quern_ragged_all_
     if (status != QUERN_OK) return status;
     call.refused = fill_rest(&call, args, workspace, workspace_bytes);
     if (call.refused == QUERN_OK) call.refused = quern_check_stream(member->device, stream);
-    return member->transport->ragged->run(&call, stream);
+    return quern_end_call(member, member->transport->ragged->run(&call, stream));
 }
 
 /* ---- plans ---- */
@@ -263,7 +263,9 @@ static quern_status fill_plan(struct quern_ragged_call *call, struct quern_membe
     if (status == QUERN_OK && !workspace_bytes) status = quern_fail(device, QUERN_NULL_POINTER, "workspace_bytes is NULL");
     if (status == QUERN_OK && args->metadata_on_device && device->kind == QUERN_CUDA)
         status = quern_fail(device, QUERN_INVALID_ARGUMENT, "args.metadata_on_device is set: a plan takes metadata in host memory");
-    return status == QUERN_OK ? fill_rest(call, args, *workspace, *workspace_bytes) : status;
+    if (status == QUERN_OK) status = fill_rest(call, args, *workspace, *workspace_bytes);
+    if (status == QUERN_OK && !(args->timeout > 0)) call->timeout = member->steady_timeout;
+    return status;
 }
 
 static quern_status create_plans(struct quern_membership *const *members, int count, struct quern_ragged_call *calls,
@@ -313,7 +315,7 @@ quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream) {
     quern_status status = state_of(plan, state);
     if (status == QUERN_OK) status = quern_member_of(plan->group, &member);
     if (status == QUERN_OK) status = quern_check_poison(member);
-    return status == QUERN_OK ? plan->transport->plan_run(state, stream) : status;
+    return status == QUERN_OK ? quern_end_call(member, plan->transport->plan_run(state, stream)) : status;
 }
 
 quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan) {

@@ -311,6 +311,8 @@ pub struct quern_group_args {
     pub timeout: f64,
     pub share_gpu: i32,
     pub first_epoch: u32,
+    pub first_timeout: f64,
+    pub job: u64,
 }
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -394,8 +396,9 @@ extern "C" {
     pub fn quern_group_size(group: *const quern_group) -> c_int;
     pub fn quern_group_split(groups: *const *mut quern_group, count: c_int, colours: *const c_int, keys: *const c_int, new_groups: *mut *mut quern_group) -> quern_status;
     pub fn quern_group_destroy(group: *mut quern_group) -> quern_status;
-    pub fn quern_group_abort(group: *mut quern_group) -> quern_status;
+    pub fn quern_group_abort(group: *mut quern_group, reason: *const c_char) -> quern_status;
     pub fn quern_group_status(group: *mut quern_group) -> quern_status;
+    pub fn quern_group_missing(group: *const quern_group, mask: *mut u64, words: c_int) -> quern_status;
     pub fn quern_group_report(group: *const quern_group, buffer: *mut c_char, bytes: usize) -> usize;
     pub fn quern_barrier_args_init(args: *mut quern_barrier_args);
     pub fn quern_barrier(group: *mut quern_group, args: *const quern_barrier_args, stream: *mut c_void) -> quern_status;
@@ -431,7 +434,7 @@ macro_rules! for_each_struct {
         $call!(quern_gradient: grad, main_grad, count);
         $call!(quern_gradient_norm_args: size, gradient_size, grad_dtype, gradients, gradient_count, plan, max_norm, grad_scale, grad_scale_pointer, norm, clip, found_inf);
         $call!(quern_accumulate_args: size, gradient_size, grad_dtype, zero_grads, gradients, gradient_count, scale);
-        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch);
+        $call!(quern_group_args: size, rank, ranks, name, device, timeout, share_gpu, first_epoch, first_timeout, job);
         $call!(quern_barrier_args: size, members, member_count, timeout);
         $call!(quern_ragged_all_to_all_args: size, metadata_dtype, input, input_rows, output, output_rows, row_bytes, updates, input_offsets, send_sizes, output_offsets, recv_sizes, metadata_on_device, check_overlap, members, member_count, multiprocessors, timeout);
     };

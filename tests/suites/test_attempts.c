@@ -1,0 +1,179 @@
+/*
+ * A job that starts again under the same name while ranks of an earlier attempt still form a group, or end.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+
+/* ---- the number of the job ---- */
+
+static quern_status create(struct rank *rank, uint64_t job, double timeout, quern_group **group) {
+    quern_group_args args = rank_group_args(rank, timeout);
+    args.job = job;
+    return quern_group_create(&args, 1, group);
+}
+
+/* Even and odd ranks are of two attempts: each has the places that the other needs. */
+static quern_status join_one_of_two(struct rank *rank) {
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, 20);
+    args.job = rank->rank % 2 ? UINT64_MAX : UINT64_MAX - 1;
+    args.rank = rank->rank / 2, args.ranks = rank->ranks / 2;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_check(rank, quern_group_rank(group) == rank->rank / 2, "another rank");
+    for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+static quern_status miss_each_other(struct rank *rank) {
+    quern_group *group = NULL;
+    rank_status(rank, create(rank, (uint64_t)rank->rank, 0.3, &group), QUERN_PEER_TIMEOUT);
+    rank_line_up(rank);
+    rank_ok(rank, create(rank, 7, 20, &group));
+    return quern_group_destroy(group);
+}
+
+Test(attempts, ranks_of_two_numbers_do_not_meet) {
+    for (size_t i = 0; i < sizeof rank_kinds / sizeof *rank_kinds; i++) {
+        check_ranks(.kind = rank_kinds[i], .count = 6, .function = join_one_of_two, .shared_bytes = 4096);
+        check_ranks(.kind = rank_kinds[i], .count = 2, .function = miss_each_other, .shared_bytes = 4096);
+    }
+}
+
+/* ---- a rank that is taken ---- */
+
+/* Rank 0 has a place that rank 1 asks for, too; it is killed, and then rank 2 comes. */
+static quern_status wait_for_an_end(struct rank *rank) {
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, 20);
+    args.ranks = 2, args.rank = rank->rank == 2;
+    if (rank->rank == 2) rank_sleep(0.8);
+    if (rank->rank == 1) rank_sleep(0.2);
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(attempts, a_place_is_free_when_its_process_has_ended) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .function = wait_for_an_end,
+                                                       .shared_bytes = 4096});
+    rank_sleep(0.5);
+    kill(ranks_process(run, 0), SIGKILL);
+    const char *wrong = ranks_wait(run, (bool[]){true, false, false});
+    check(!wrong, "%s", wrong);
+    ranks_close(run);
+}
+
+/* ---- attempts without a pause ---- */
+
+enum { RANKS = 3, ATTEMPTS = 60 };
+static const double LIMIT = 30;
+
+struct attempt {
+    const char *name;
+    uint64_t job;
+    unsigned *arrived;             /* ranks that have met, shared with them */
+    char (*failure)[256];          /* of a rank; shared with them */
+    pid_t process[RANKS];
+};
+
+/* A rank of a job: it works until it is killed. */
+static void work(const struct attempt *attempt, int rank) {
+    quern_device *device;
+    quern_group *group = NULL;
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (quern_device_open(QUERN_CPU, 0, &device) != QUERN_OK || quern_prepare(device, QUERN_BARRIER) != QUERN_OK) _exit(2);
+    args.rank = rank, args.ranks = RANKS, args.name = attempt->name, args.device = device, args.timeout = LIMIT;
+    args.job = attempt->job;
+    if (quern_group_create(&args, 1, &group) != QUERN_OK || quern_barrier(group, NULL, NULL) != QUERN_OK) {
+        quern_error_detail(attempt->failure[rank], sizeof *attempt->failure);
+        _exit(3);
+    }
+    __atomic_add_fetch(attempt->arrived, 1, __ATOMIC_RELEASE);
+    while (quern_barrier(group, NULL, NULL) == QUERN_OK) continue;
+    _exit(EXIT_SUCCESS);
+}
+
+static void begin(struct attempt *attempt) {
+    *attempt->arrived = 0;
+    memset(attempt->failure, 0, RANKS * sizeof *attempt->failure);
+    for (int rank = 0; rank < RANKS; rank++) {
+        attempt->process[rank] = fork();
+        if (attempt->process[rank] == 0) work(attempt, rank);
+        check(attempt->process[rank] > 0, "no process");
+    }
+}
+
+static void kill_all(const struct attempt *attempt) {
+    for (int rank = 0; rank < RANKS; rank++) kill(attempt->process[rank], SIGKILL);
+}
+
+static void expect_success(const struct attempt *attempt, int number) {
+    for (double began = rank_now(); __atomic_load_n(attempt->arrived, __ATOMIC_ACQUIRE) < RANKS; rank_sleep(1e-4)) {
+        for (int rank = 0; rank < RANKS; rank++)
+            check(!attempt->failure[rank][0], "attempt %d, rank %d: %s", number, rank, attempt->failure[rank]);
+        check(rank_now() - began < LIMIT, "attempt %d has not begun", number);
+    }
+}
+
+static void end_all(void) {
+    while (waitpid(-1, NULL, 0) > 0) continue;
+}
+
+static int count_files(const char *name) {
+    int count = 0;
+    DIR *directory = opendir("/dev/shm");
+    check(directory, "no /dev/shm");
+    for (struct dirent *entry; (entry = readdir(directory));) count += strstr(entry->d_name, name) != NULL;
+    closedir(directory);
+    return count;
+}
+
+/*
+ * Half of the attempts are killed within five milliseconds, on their way into the group, and no attempt waits for the end of
+ * another.  What they leave is removed by those that follow.
+ */
+Test(attempts, a_job_starts_again_without_a_pause) {
+    char name[48];
+    snprintf(name, sizeof name, "attempts.%d", (int)getpid());
+    void *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    check(shared != MAP_FAILED, "no memory");
+    const char *wanted = getenv("QUERN_TEST_RESTARTS");
+    const int attempts = wanted ? atoi(wanted) : ATTEMPTS;
+    for (int number = 0; number < attempts; number++) {
+        static unsigned none;
+        char lost[RANKS][256];
+        struct attempt doomed = {.name = name, .job = 2 * (uint64_t)number + 1, .arrived = &none, .failure = lost};
+        struct attempt good = {.name = name, .job = 2 * (uint64_t)number + 2, .arrived = shared,
+                               .failure = (char (*)[256])((char *)shared + 64)};
+        begin(&doomed);
+        rank_sleep(5e-3 * random_uniform(2026, (uint64_t)number));
+        kill_all(&doomed);
+        begin(&good);
+        expect_success(&good, number);
+        kill_all(&good);
+        while (waitpid(-1, NULL, WNOHANG) > 0) continue;
+    }
+    end_all();
+    struct attempt last = {.name = name, .job = 1, .arrived = shared, .failure = (char (*)[256])((char *)shared + 64)};
+    begin(&last);
+    expect_success(&last, attempts);
+    kill_all(&last);
+    end_all();
+    check(count_files(name) == 0, "%d files are left", count_files(name));
+    munmap(shared, 4096);
+}

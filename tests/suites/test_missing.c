@@ -1,0 +1,293 @@
+/*
+ * How a group ends: which ranks are missing, why a rank has aborted it, and after which time.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/ranks.h"
+#include "ranks/handles.h"
+
+#define CHECK_BOTH(...) do { \
+        check_ranks(.kind = RANK_THREADS, .shared_bytes = 4096, __VA_ARGS__); \
+        check_ranks(.kind = RANK_PROCESSES, .shared_bytes = 4096, __VA_ARGS__); \
+    } while (0)
+
+enum { WORDS = QUERN_MAX_RANKS / 64 };
+
+static bool is_in(const uint64_t *mask, int rank) { return mask[rank / 64] >> rank % 64 & 1; }
+
+/* Exactly the ranks from `first` to `last` are missing; last < first: none. */
+static void expect_missing(struct rank *rank, const quern_group *group, int first, int last) {
+    uint64_t mask[WORDS + 1] = {~(uint64_t)0, ~(uint64_t)0, ~(uint64_t)0};
+    rank_ok(rank, quern_group_missing(group, mask, WORDS + 1));
+    rank_check(rank, mask[WORDS] == 0, "not all words are written");
+    for (int other = 0; other < QUERN_MAX_RANKS; other++) {
+        const bool missing = other >= first && other <= last && other < rank->ranks && other != rank->rank;
+        rank_check(rank, is_in(mask, other) == missing, "rank %d: %s", other, missing ? "not missing" : "missing");
+    }
+}
+
+/* ---- limits that end ---- */
+
+/* The upper half of the ranks does not come. */
+static quern_status come_by_half(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    const int first = rank->ranks / 2;
+    expect_missing(rank, group, 1, 0);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_line_up(rank);
+    if (rank->rank < first) {
+        quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+        args.timeout = 0.2;
+        rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
+        expect_missing(rank, group, first, rank->ranks - 1);
+    }
+    rank_line_up(rank);
+    expect_missing(rank, group, first, rank->ranks - 1);
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(missing, ranks_that_do_not_come) {
+    CHECK_BOTH(.count = 2, .function = come_by_half);
+    CHECK_BOTH(.count = 5, .function = come_by_half);
+    check_ranks(.kind = RANK_THREADS, .shared_bytes = 4096, .count = 100, .function = come_by_half);
+}
+
+/* What a rank has written there, another process may overwrite. */
+static quern_status scribble(struct rank *rank) {
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, 30);
+    quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
+    args.timeout = 0.1;
+    rank_line_up(rank);
+    if (rank->rank == 0) {
+        rank_ok(rank, quern_member_of(group, &member));
+        rank_status(rank, quern_barrier(group, &args, NULL), QUERN_PEER_TIMEOUT);
+        memset(member->segment->rank[0].missing, 0xff, sizeof member->segment->rank[0].missing);
+    }
+    rank_line_up(rank);
+    expect_missing(rank, group, 0, rank->ranks - 1);
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(missing, never_the_rank_itself_or_more_than_there_are) {
+    CHECK_BOTH(.count = 3, .function = scribble);
+}
+
+/* ---- ranks that end or leave ---- */
+
+static quern_status end_or_leave(struct rank *rank) {
+    const bool *by_signal = rank->user;
+    quern_group *group = rank_group(rank, 30);
+    const int last = rank->ranks - 1;
+    rank_line_up(rank);
+    if (rank->rank == last) {
+        if (*by_signal) kill(getpid(), SIGKILL);
+        return quern_group_destroy(group);
+    }
+    uint64_t mask[WORDS] = {0};
+    for (double began = rank_now(); !is_in(mask, last) && rank_now() - began < 20; rank_sleep(1e-3))
+        rank_ok(rank, quern_group_missing(group, mask, WORDS));
+    rank_ok(rank, quern_group_status(group));  /* nobody has waited for it */
+    expect_missing(rank, group, last, last);
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
+    uint64_t word = 0;
+    rank_ok(rank, quern_group_missing(group, &word, 1));
+    rank_check(rank, word == (uint64_t)1 << last || (word & (uint64_t)1 << last), "%llx is missing", (unsigned long long)word);
+    return quern_group_destroy(group);
+}
+
+Test(missing, a_rank_that_leaves) {
+    CHECK_BOTH(.count = 3, .function = end_or_leave, .user = &(bool){false});
+}
+
+Test(missing, a_rank_that_is_killed) {
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 3, .function = end_or_leave,
+                                                       .user = &(bool){true}, .shared_bytes = 4096});
+    const char *wrong = ranks_wait(run, (bool[]){false, false, true});
+    check(!wrong, "%s", wrong);
+    ranks_close(run);
+}
+
+static void check_refused(quern_status status, quern_status expected, const char *detail) {
+    check(status == expected && strstr(error_detail(), detail), "%s: %s", quern_status_string(status), error_detail());
+}
+
+static quern_status ask_wrongly(struct rank *rank) {
+    quern_group *group = rank_group(rank, 30);
+    uint64_t mask[2] = {5, 5};
+    rank_status(rank, quern_group_missing(group, NULL, 2), QUERN_NULL_POINTER);
+    rank_check_detail(rank, "mask is NULL");
+    rank_status(rank, quern_group_missing(group, mask, 1), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "words is 1: expected at least 2 for 65 ranks");
+    rank_status(rank, quern_group_missing(group, mask, -1), QUERN_INVALID_ARGUMENT);
+    rank_check(rank, mask[0] == 5 && mask[1] == 5, "a refused call wrote the mask");
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    return quern_group_destroy(group);
+}
+
+Test(missing, refuses_short_masks) {
+    uint64_t mask[2];
+    check_refused(quern_group_missing(NULL, mask, 2), QUERN_NULL_POINTER, "group is NULL");
+    check_ranks(.kind = RANK_THREADS, .count = 65, .function = ask_wrongly);
+}
+
+/* ---- reasons of an abort ---- */
+
+static const struct reason {
+    const char *given, *told;  /* `told` is how the detail ends */
+} reasons[] = {
+    {NULL, "rank 1 has aborted the group"},
+    {"", "rank 1 has aborted the group"},
+    {"the loss is NaN at step 17", "rank 1 has aborted the group: the loss is NaN at step 17"},
+    {"two\nlines\x7f", "rank 1 has aborted the group: two?lines?"},
+    {"%s%n%d", "rank 1 has aborted the group: %s%n%d"},
+};
+
+static bool ends_with(const char *text, const char *end) {
+    return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
+}
+
+static quern_status abort_with_reasons(struct rank *rank) {
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        char detail[512];
+        quern_group *group = rank_group(rank, 30);
+        if (rank->rank == 1) {
+            rank_ok(rank, quern_group_abort(group, reasons[i].given));
+            rank_ok(rank, quern_group_abort(group, "a second reason"));
+        }
+        rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
+        quern_error_detail(detail, sizeof detail);
+        rank_check(rank, ends_with(detail, reasons[i].told), "\"%s\" instead of \"%s\"", detail, reasons[i].told);
+        rank_line_up(rank);
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    return QUERN_OK;
+}
+
+Test(missing, an_abort_has_a_reason) {
+    CHECK_BOTH(.count = 3, .function = abort_with_reasons);
+}
+
+static quern_status abort_at_length(struct rank *rank) {
+    char reason[1000], kept[161], detail[512];
+    memset(reason, 'x', sizeof reason - 1);
+    memset(kept, 'x', sizeof kept - 1);
+    reason[sizeof reason - 1] = kept[sizeof kept - 1] = 0;
+    quern_group *group = rank_group(rank, 30);
+    if (rank->rank == 1) rank_ok(rank, quern_group_abort(group, reason));
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
+    quern_error_detail(detail, sizeof detail);
+    rank_check(rank, ends_with(detail, kept) && strlen(strstr(detail, ": x")) == sizeof kept + 1, "\"%s\"", detail);
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(missing, a_long_reason_is_cut) {
+    CHECK_BOTH(.count = 2, .function = abort_at_length);
+}
+
+static const char *const rival_reasons[] = {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"};
+
+struct rival {
+    quern_group *group;
+    int which;
+};
+
+static void *abort_as_rival(void *user) {
+    const struct rival *rival = user;
+    return quern_group_abort(rival->group, rival_reasons[rival->which]) == QUERN_OK ? NULL : user;
+}
+
+/* Two threads abort with one handle: the reason is that of one of them, whole. */
+static quern_status abort_in_two_threads(struct rank *rank) {
+    for (int round = 0; round < 50; round++) {
+        quern_group *group = rank_group(rank, 30);
+        struct rival rivals[2] = {{group, 0}, {group, 1}};
+        pthread_t threads[2];
+        char detail[512];
+        for (int i = 0; rank->rank == 0 && i < 2; i++)
+            rank_check(rank, pthread_create(&threads[i], NULL, abort_as_rival, &rivals[i]) == 0, "no thread");
+        rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
+        quern_error_detail(detail, sizeof detail);
+        rank_check(rank, ends_with(detail, rival_reasons[0]) || ends_with(detail, rival_reasons[1]), "\"%s\"", detail);
+        for (int i = 0; rank->rank == 0 && i < 2; i++) {
+            void *failed;
+            pthread_join(threads[i], &failed);
+            rank_check(rank, !failed, "an abort failed");
+        }
+        rank_line_up(rank);
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    return QUERN_OK;
+}
+
+Test(missing, two_threads_abort_at_once) {
+    CHECK_BOTH(.count = 2, .function = abort_in_two_threads);
+}
+
+/* ---- the limits ---- */
+
+static quern_group *group_with_limits(struct rank *rank, double timeout, double first_timeout) {
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, timeout);
+    args.first_timeout = first_timeout;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    return group;
+}
+
+/* Rank 1 is late for the creation, for memory and for the first barrier; and then for a second one, which is not awaited so long. */
+static quern_status be_late(struct rank *rank) {
+    const size_t bytes = 64;
+    void *memory;
+    if (rank->rank) rank_sleep(0.4);
+    quern_group *group = group_with_limits(rank, 0.1, 30), *part;
+    if (rank->rank) rank_sleep(0.4);
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &memory));
+    if (rank->rank) rank_sleep(0.4);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_ok(rank, quern_group_split(&group, 1, (int[]){0}, (int[]){0}, &part));
+    if (rank->rank) rank_sleep(0.4);
+    rank_ok(rank, quern_barrier(part, NULL, NULL));  /* the part has a first call of its own */
+    rank_ok(rank, quern_group_destroy(part));
+    rank_line_up(rank);
+    if (rank->rank) rank_sleep(1);
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_TIMEOUT);
+    return quern_group_destroy(group);
+}
+
+Test(missing, the_first_call_has_a_limit_of_its_own) {
+    CHECK_BOTH(.count = 2, .function = be_late);
+}
+
+static quern_status look_at_limits(struct rank *rank) {
+    static const double limits[][4] = {  /* timeout, first_timeout, and those that result */
+        {0, 0, 60, 60}, {5, 0, 5, 5}, {5, 9, 5, 9}, {0, 9, 60, 9}, {INFINITY, 0, INFINITY, INFINITY}, {5, INFINITY, 5, INFINITY},
+        {9, 1, 9, 1},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct quern_membership *member;
+        quern_group *group = group_with_limits(rank, limits[i][0], limits[i][1]);
+        rank_ok(rank, quern_member_of(group, &member));
+        rank_check(rank, member->timeout == limits[i][3], "limits %zu: %g s at first", i, member->timeout);
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        rank_check(rank, member->timeout == limits[i][2], "limits %zu: %g s after the first call", i, member->timeout);
+        rank_ok(rank, quern_group_destroy(group));
+    }
+    return QUERN_OK;
+}
+
+Test(missing, limits_that_are_not_given) {
+    check_ranks(.kind = RANK_THREADS, .count = 1, .function = look_at_limits);
+}
