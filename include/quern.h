@@ -1044,7 +1044,8 @@ QUERN_API quern_status quern_group_status(quern_group *group);
 
 /*
  * Writes which ranks are missing: bit r % 64 of mask[r / 64] is 1 if rank r's process has ended, if it has destroyed its handle, or
- * if the group is poisoned because it had not arrived when a limit ended.  Also of a group that is not poisoned, and does not wait.
+ * if the group is poisoned because it had not arrived when a limit ended.  The rank of the handle is never missing.  Also of a group
+ * that is not poisoned, and does not wait.
  * words: the length of mask, at least (ranks + 63) / 64; QUERN_MAX_RANKS / 64 words are always enough.  All words are written.
  * Thread-safe.
  * Errors: QUERN_INVALID_ARGUMENT, QUERN_NULL_POINTER; never the status of a poisoned group.

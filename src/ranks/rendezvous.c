@@ -140,7 +140,7 @@ static bool is_of_other_attempt(const struct joining *joining, const char *file)
 static void remove_remnants(const struct joining *joining) {
     DIR *directory = opendir("/dev/shm");
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        struct joining other;
+        struct joining other = {0};
         struct stat file;
         if (!is_of_other_attempt(joining, entry->d_name)) continue;
         struct quern_text text = quern_text_begin(other.name, sizeof other.name);

@@ -5,8 +5,8 @@
 #include "ranks/membership.h"
 
 /*
- * Joins `count` ranks of one thread and waits for all others, under the name and the number of a job.  The memberships have all but their roster and segment, which this
- * fills in.  A poisoned parent (NULL: none) ends the wait.
+ * Joins `count` ranks of one thread and waits for all others, under the name and the number of a job.  The memberships have all but
+ * their roster and segment, which this fills in.  A poisoned parent (NULL: none) ends the wait.
  */
 quern_status quern_rendezvous(const char *name, uint64_t job, const struct quern_membership *parent,
                               struct quern_membership *const *members, int count);

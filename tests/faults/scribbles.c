@@ -330,7 +330,8 @@ static void *live_in_thread(void *user) {
     if (CALL(life, quern_group_create, &args, 1, &life->group) == QUERN_OK) {
         live(life);
         report(life);
-        if (draw(number, ABORTS, (uint64_t)life->rank, 8) == 0) CALL(life, quern_group_abort, life->group, draw(number, ABORTS, (uint64_t)life->rank, 2) ? "a reason" : NULL);
+        const uint64_t aborts = draw(number, ABORTS, (uint64_t)life->rank, 16);
+        if (aborts < 2) CALL(life, quern_group_abort, life->group, aborts ? "a reason" : NULL);
         CALL(life, quern_barrier, life->group, NULL, NULL);
         CALL(life, quern_group_destroy, life->group);
     }

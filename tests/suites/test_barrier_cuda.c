@@ -238,6 +238,15 @@ static void expect_poison(const struct gpu_group *group, quern_status status, co
     gpu_group_synchronize(group);
 }
 
+/* A rank never counts itself. */
+static void expect_missing(const struct gpu_group *group, uint64_t expected) {
+    for (int rank = 0; rank < group->ranks; rank++) {
+        uint64_t mask = 0;
+        check_ok(quern_group_missing(group->group[rank], &mask, 1));
+        check(mask == (expected & ~((uint64_t)1 << rank)), "rank %d: ranks %#llx are missing", rank, (unsigned long long)mask);
+    }
+}
+
 /* The process, its contexts and its devices remain usable. */
 static void expect_health(struct gpu_group *group) {
     gpu_group_synchronize(group);
@@ -258,6 +267,7 @@ static void run_expiry(bool multicast) {
     check(took >= 0.3 && took < 10, "the wait of 0.3 s took %g s", took);
     expect_poison(&group, QUERN_PEER_TIMEOUT, "quern_barrier: rank [02] waited * s on its GPU for rank 1 (process *, last epoch 41, "
                   "expected 42, last in quern_barrier), rank 3 (last epoch 41)");
+    expect_missing(&group, 1 << 1 | 1 << 3);
     double waited = strtod(strstr(error_detail(), " waited ") + strlen(" waited "), NULL);
     check(waited >= 0.3 && waited <= took, "the record says that it waited %g s, and it took %g", waited, took);
     expect_health(&group);
@@ -523,19 +533,21 @@ static void other_name(quern_group_args *args) { args[1].name = "other"; }
 static void name_of_one(quern_group_args *args) { args[0].ranks = args[1].ranks = 1, args[1].rank = 0, args[0].name = NULL; }
 static void name_of_the_first(quern_group_args *args) { name_of_one(args), args[0].name = pair_name, args[1].name = NULL; }
 static void other_ranks(quern_group_args *args) { args[1].ranks = 3; }
+static void other_job(quern_group_args *args) { args[0].job = 1; }
 static void other_timeout(quern_group_args *args) { args[1].timeout = 31; }
+static void other_first(quern_group_args *args) { args[1].first_timeout = 31; }
 static void other_epoch(quern_group_args *args) { args[1].first_epoch = 8; }
 static void one_rank(quern_group_args *args) { args[0].rank = 1; }
 static void one_rank_no_name(quern_group_args *args) { name_of_one(args), args[1].name = NULL; }
 
 Test(barrier_cuda, the_ranks_of_one_call_are_of_one_group) {
-    static const char differ[] = "args[1] differs from args[0] in name, ranks, timeout or first_epoch: expected one group";
+    static const char differ[] = "args[1] differs from args[0] in name, job, ranks, time limits or first_epoch: expected one group";
     static const struct {
         void (*make)(quern_group_args *args);
         const char *text;
     } mistakes[] = {
-        {other_name, differ}, {name_of_one, differ}, {name_of_the_first, differ}, {other_ranks, differ}, {other_timeout, differ},
-        {other_epoch, differ}, {one_rank, "args[0] and args[1] both are rank 1"},
+        {other_name, differ}, {name_of_one, differ}, {name_of_the_first, differ}, {other_ranks, differ}, {other_job, differ},
+        {other_timeout, differ}, {other_first, differ}, {other_epoch, differ}, {one_rank, "args[0] and args[1] both are rank 1"},
         {one_rank_no_name, "args[0] and args[1] both are rank 0"},
     };
     struct gpu_group group;

@@ -219,7 +219,9 @@ static quern_status abort_in_two_threads(struct rank *rank) {
         char detail[512];
         for (int i = 0; rank->rank == 0 && i < 2; i++)
             rank_check(rank, pthread_create(&threads[i], NULL, abort_as_rival, &rivals[i]) == 0, "no thread");
-        rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
+        quern_status status = QUERN_OK;
+        while (status == QUERN_OK) status = quern_barrier(group, NULL, NULL);
+        rank_status(rank, status, QUERN_GROUP_ABORTED);
         quern_error_detail(detail, sizeof detail);
         rank_check(rank, ends_with(detail, rival_reasons[0]) || ends_with(detail, rival_reasons[1]), "\"%s\"", detail);
         for (int i = 0; rank->rank == 0 && i < 2; i++) {
