@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../harness/meeting_place.h"
 #include "calls.h"
 #include "input.h"
 #include "rank_calls.h"

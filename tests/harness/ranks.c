@@ -94,10 +94,6 @@ void rank_line_up(struct rank *rank) {
     while (__atomic_load_n(rank->arrivals, __ATOMIC_ACQUIRE) < all) rank_sleep(1e-4);
 }
 
-void rank_meeting_place(char *path, size_t bytes, const char *name) {
-    snprintf(path, bytes, "/dev/shm/quern.%u.0.%s", (unsigned)geteuid(), name);
-}
-
 int count_mappings(const char *text) {
     int count = 0;
     char line[512];

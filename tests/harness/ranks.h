@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "harness/meeting_place.h"
 #include "quern.h"
 
 enum rank_kind { RANK_THREADS, RANK_PROCESSES };
@@ -62,9 +63,6 @@ quern_group_args rank_group_args(const struct rank *rank, double timeout);
 
 /* Waits until every rank has made the same number of these calls; does not use the library. */
 void rank_line_up(struct rank *rank);
-
-/* Writes the path of the file in which the ranks of a group meet under a name, with no number of a job. */
-void rank_meeting_place(char *path, size_t bytes, const char *name);
 
 double rank_now(void);              /* seconds */
 int count_mappings(const char *text);  /* of this process, that have the text in their line of /proc/self/maps */
