@@ -573,7 +573,7 @@ static void check_names(void) {
         char path[300];
         struct stat file;
         snprintf(path, sizeof path, "/dev/shm/%s", entry->d_name);
-        bool unmade = strncmp(entry->d_name, "quern.split.", 12) == 0 && lstat(path, &file) == 0 && file.st_size == 0;
+        bool unmade = strstr(entry->d_name, ".split.") && lstat(path, &file) == 0 && file.st_size == 0;
         if (entry->d_name[0] == '.' || unmade) continue;
         printf("%s is left in /dev/shm\n", entry->d_name);
         failed++;
