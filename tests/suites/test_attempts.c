@@ -5,12 +5,15 @@
  */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +78,83 @@ Test(attempts, a_place_is_free_when_its_process_has_ended) {
     const char *wrong = ranks_wait(run, (bool[]){true, false, false});
     check(!wrong, "%s", wrong);
     ranks_close(run);
+}
+
+/* ---- remnants of other attempts ---- */
+
+/* Files beside that of attempt 7 at one name, and whether the maker of that file removes them. */
+static const struct remnant {
+    const char *form;  /* of the name, for the user and the name of the group */
+    enum { OLD, NEW, HELD, LINK, FOREIGN } kind;
+    bool is_removed;
+} remnants[] = {
+    {"quern.%u.6.%s", OLD, true},        {"quern.%u.18446744073709551615.%s", OLD, true}, {"quern.%u.0.%s", OLD, true},
+    {"quern.%u.5.%s", NEW, false},       {"quern.%u.4.%s", HELD, false},                  {"quern.%u.3.%s", LINK, false},
+    {"quern.%u.2.%s", FOREIGN, false},   {"quern.%u..%s", OLD, false},                    {"quern.%u.6-%s", OLD, false},
+    {"quern.%u.6x.%s", OLD, false},      {"quern.%u.6.%s.a", OLD, false},                 {"quern.%u.6.a.%s", OLD, false},
+    {"quern.%u7.6.%s", OLD, false},      {"quern.%u.6.%s ", HELD, false},
+};
+
+enum { REMNANTS = sizeof remnants / sizeof *remnants };
+
+static void name_remnant(char path[128], const struct remnant *remnant, const char *name) {
+    char form[64];
+    snprintf(form, sizeof form, "/dev/shm/%s", remnant->form);
+    snprintf(path, 128, form, (unsigned)geteuid(), name);
+}
+
+/* Returns the descriptor of a file that is held, else -1. */
+static int make_remnant(const char *path, const struct remnant *remnant) {
+    if (remnant->kind == LINK) {
+        check(symlink("/dev/shm/quern.nowhere", path) == 0, "no link %s", path);
+        return -1;
+    }
+    const int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    check(descriptor >= 0 && (remnant->kind == NEW || ftruncate(descriptor, 4096) == 0), "no file %s", path);
+    check(remnant->kind != FOREIGN || fchown(descriptor, 12345, (gid_t)-1) == 0, "no other owner of %s", path);
+    if (remnant->kind == HELD && flock(descriptor, LOCK_SH) == 0) return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+/* Only root can make a file of another user. */
+static bool is_possible(const struct remnant *remnant) { return remnant->kind != FOREIGN || geteuid() == 0; }
+
+static void create_alone(const char *name, uint64_t job) {
+    quern_device *device;
+    quern_group *group;
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    check_ok(quern_device_open(QUERN_CPU, 0, &device));
+    args.ranks = 1, args.name = name, args.device = device, args.job = job;
+    check_ok(quern_group_create(&args, 1, &group));
+    check_ok(quern_group_destroy(group));
+    quern_device_close(device);
+}
+
+static void check_remnants(uint64_t job) {
+    char name[48], path[128];
+    int held[REMNANTS];
+    struct stat file;
+    snprintf(name, sizeof name, "remnants.%d.%d", (int)getpid(), (int)job);
+    for (int i = 0; i < REMNANTS; i++) {
+        name_remnant(path, &remnants[i], name);
+        held[i] = is_possible(&remnants[i]) ? make_remnant(path, &remnants[i]) : -1;
+    }
+    create_alone(name, job);
+    for (int i = 0; i < REMNANTS; i++) {
+        name_remnant(path, &remnants[i], name);
+        const bool may_go = job ? remnants[i].is_removed : strstr(remnants[i].form, ".0.") != NULL;  /* 0: its own name */
+        const bool remains = lstat(path, &file) == 0, expected = is_possible(&remnants[i]) && !may_go;
+        if (remains) unlink(path);
+        if (held[i] >= 0) close(held[i]);
+        check(remains == expected, "job %d: %s %s", (int)job, path, remains ? "remains" : "was removed");
+    }
+}
+
+/* An attempt without a number does not know that others at its name are over. */
+Test(attempts, remove_what_dead_ones_have_left) {
+    check_remnants(7);
+    check_remnants(0);
 }
 
 /* ---- attempts without a pause ---- */

@@ -81,6 +81,29 @@ static quern_status scribble(struct rank *rank) {
     return quern_group_destroy(group);
 }
 
+/* A poison of a rank that the group does not have. */
+static quern_status scribble_a_rank(struct rank *rank) {
+    struct quern_membership *member;
+    quern_group *group = rank_group(rank, 30);
+    rank_ok(rank, quern_member_of(group, &member));
+    rank_line_up(rank);
+    if (rank->rank == 0) {
+        memset(member->segment->rank[0].missing, 0xff, sizeof member->segment->rank[0].missing);
+        member->segment->poison_by = 0x00ff0000 | QUERN_PEER_TIMEOUT;
+        __atomic_store_n(&member->segment->poison, QUERN_PEER_TIMEOUT, __ATOMIC_SEQ_CST);
+    }
+    rank_line_up(rank);
+    expect_missing(rank, group, 1, 0);
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_TIMEOUT);
+    rank_check_detail(rank, "a process that is no rank writes into the group's shared memory");
+    rank_line_up(rank);
+    return quern_group_destroy(group);
+}
+
+Test(missing, none_by_a_rank_that_does_not_exist) {
+    CHECK_BOTH(.count = 3, .function = scribble_a_rank);
+}
+
 Test(missing, never_the_rank_itself_or_more_than_there_are) {
     CHECK_BOTH(.count = 3, .function = scribble);
 }
@@ -170,6 +193,7 @@ static quern_status abort_with_reasons(struct rank *rank) {
         rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
         quern_error_detail(detail, sizeof detail);
         rank_check(rank, ends_with(detail, reasons[i].told), "\"%s\" instead of \"%s\"", detail, reasons[i].told);
+        expect_missing(rank, group, 1, 0);
         rank_line_up(rank);
         rank_ok(rank, quern_group_destroy(group));
     }
@@ -271,6 +295,35 @@ static quern_status be_late(struct rank *rank) {
 
 Test(missing, the_first_call_has_a_limit_of_its_own) {
     CHECK_BOTH(.count = 2, .function = be_late);
+}
+
+/* Rank 1 comes so late to the run of a plan that only a limit of the plan's own lets it come. */
+static quern_status be_late_to_a_plan(struct rank *rank) {
+    const bool has_limit = *(const bool *)rank->user;
+    const int32_t none[2] = {0, 0};
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    quern_ragged_plan *plan;
+    size_t bytes;
+    void *workspace;
+    args.row_bytes = 4;
+    args.input_offsets = args.send_sizes = args.recv_sizes = args.output_offsets = none;
+    args.timeout = has_limit ? 30 : 0;
+    quern_group *group = group_with_limits(rank, 0.1, 30);
+    rank_ok(rank, quern_prepare(rank->device, QUERN_RAGGED_ALL_TO_ALL));
+    rank_ok(rank, quern_ragged_all_to_all_workspace(group, &args, &bytes));
+    rank_ok(rank, quern_symmetric_alloc(&group, 1, &bytes, &workspace));
+    rank_ok(rank, quern_ragged_plan_create(&group, 1, &args, &workspace, &bytes, &plan));
+    rank_line_up(rank);
+    if (rank->rank) rank_sleep(0.6);
+    rank_status(rank, quern_ragged_plan_run(plan, NULL), has_limit ? QUERN_OK : QUERN_PEER_TIMEOUT);
+    rank_line_up(rank);
+    rank_ok(rank, quern_ragged_plan_destroy(plan));
+    return quern_group_destroy(group);
+}
+
+Test(missing, a_plan_has_the_steady_limit_or_its_own) {
+    for (int has_limit = 0; has_limit < 2; has_limit++)
+        CHECK_BOTH(.count = 2, .function = be_late_to_a_plan, .user = &(bool){has_limit});
 }
 
 static quern_status look_at_limits(struct rank *rank) {
