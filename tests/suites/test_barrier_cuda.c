@@ -332,6 +332,7 @@ static void run_other_members(bool multicast) {
     check(now() - before < 5, "two different calls were noticed after %g s", now() - before);
     expect_poison(&group, QUERN_PEER_MISMATCH, "quern_barrier on the GPU of rank ? met another call of rank ? (process *, last epoch "
                   "*, expected *, last in quern_barrier): the ranks must make the same calls in the same order, with the same members");
+    expect_missing(&group, 0);
     expect_health(&group);
     gpu_group_close(&group);
 }
