@@ -39,7 +39,7 @@ struct quern_vote {
 struct quern_membership;
 
 /*
- * How ranks reach each other.  A group uses the first row of the table in src/ranks/group/group.c that serves all its ranks.
+ * How ranks reach each other.  A group uses the first row of the table in src/ranks/group/form.c that serves all its ranks.
  * Every function takes memberships of its own transport only.
  */
 struct quern_transport {

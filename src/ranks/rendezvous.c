@@ -36,7 +36,7 @@ static const int64_t SLICE = 50000000;             /* nanoseconds between two ch
 /* ---- making or finding the file ---- */
 
 struct joining {
-    const struct quern_membership *parent;
+    struct quern_veto veto;
     struct quern_membership *const *members;
     int count;
     const char *called;  /* the group, by the engine */
@@ -415,10 +415,9 @@ static quern_status expire(struct joining *joining) {
     return refuse_with(joining, QUERN_PEER_TIMEOUT, reason);
 }
 
-/* If the parent group is poisoned, this rank will not join, so no other rank must wait for it. */
-static quern_status check_parent(struct joining *joining) {
+static quern_status check_veto(struct joining *joining) {
     char reason[QUERN_POISON_TEXT_BYTES];
-    quern_status status = joining->parent ? quern_check_poison(joining->parent) : QUERN_OK;
+    quern_status status = joining->veto.ask ? joining->veto.ask(joining->veto.user) : QUERN_OK;
     if (status == QUERN_OK) return QUERN_OK;
     quern_error_detail(reason, sizeof reason);
     return refuse_with(joining, status, reason);
@@ -431,7 +430,7 @@ static quern_status await_others(struct joining *joining) {
         uint32_t state = state_of(segment);
         if (state == QUERN_SEGMENT_READY) return QUERN_OK;
         status = quern_check_poison(joining->members[0]);
-        if (status == QUERN_OK) status = check_parent(joining);
+        if (status == QUERN_OK) status = check_veto(joining);
         if (status == QUERN_OK) status = check_joined(joining);
         int64_t left = joining->limit - (quern_now() - joining->began);
         if (status == QUERN_OK && left <= 0) status = expire(joining);
@@ -489,10 +488,10 @@ static quern_status give_up_entering(const struct joining *joining) {
                       member->label, joining->name);
 }
 
-quern_status quern_rendezvous(const char *name, uint64_t job, const struct quern_membership *parent,
+quern_status quern_rendezvous(const char *name, uint64_t job, struct quern_veto veto,
                               struct quern_membership *const *members, int count) {
     double seconds = members[0]->timeout;
-    struct joining joining = {.called = name, .job = job, .parent = parent, .members = members, .count = count, .descriptor = -1,
+    struct joining joining = {.called = name, .job = job, .veto = veto, .members = members, .count = count, .descriptor = -1,
                               .began = quern_now(), .limit = seconds < 9e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 2};
     struct quern_text text = quern_text_begin(joining.name, sizeof joining.name);
     quern_text_add(&text, "/quern.%u.%llu.%s", (unsigned)geteuid(), (unsigned long long)job, name);

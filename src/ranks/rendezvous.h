@@ -1,14 +1,20 @@
-/* The ranks of a group find each other under a name, and make the segment that they share.  For group.c. */
+/* The ranks of a group find each other under a name, and make the segment that they share.  For form.c. */
 #ifndef QUERN_RENDEZVOUS_H
 #define QUERN_RENDEZVOUS_H
 
 #include "ranks/membership.h"
 
+/* Asked while ranks wait for others, unless `ask` is NULL: a failure ends the wait of all ranks with its status and detail. */
+struct quern_veto {
+    quern_status (*ask)(const void *user);
+    const void *user;
+};
+
 /*
  * Joins `count` ranks of one thread and waits for all others, under the name and the number of a job.  The memberships have all but
- * their roster and segment, which this fills in.  A poisoned parent (NULL: none) ends the wait.
+ * their roster and segment, which this fills in.
  */
-quern_status quern_rendezvous(const char *name, uint64_t job, const struct quern_membership *parent,
+quern_status quern_rendezvous(const char *name, uint64_t job, struct quern_veto veto,
                               struct quern_membership *const *members, int count);
 
 #endif

@@ -26,7 +26,7 @@ KINDS = ("oracle", "cpu", "ranks", "driver", "emulated")
 FURTHER = (
     ("src/ranks/*", "data races of ranks"), ("src/ranks/*", "races of ranks"), ("src/ranks/*", "faults of ranks"),
     ("src/ranks/*", "meeting place of ranks"), ("src/ranks/*", "symmetric memory of ranks"), ("src/os/*", "faults of ranks"),
-    ("src/os/unload.c", "unloading"), ("src/ranks/group/group.c", "unloading"), ("src/ranks/handles.c", "unloading"),
+    ("src/os/unload.c", "unloading"), ("src/ranks/group/form.c", "unloading"), ("src/ranks/handles.c", "unloading"),
     ("src/ranks/ragged/ragged_all_to_all.c", "unloading"), ("src/runtime/device_open.c", "unloading"),
     ("src/runtime/log.c", "unloading"), ("src/runtime/threads.c", "unloading"), ("src/runtime/pack.c", "unloading"),
     ("src/runtime/pack*", "kernel pack"), ("src/*_select.c", "kernel pack"), ("src/adam/adam_legality.c", "kernel pack"),

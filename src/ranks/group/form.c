@@ -1,0 +1,144 @@
+/*
+ * Forms a group: makes the memberships of a thread's ranks, lets them meet the others, and chooses how they reach each other.
+ * Called when a group is created, split or shrunk.
+ */
+#include "ranks/group/form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "os/unload.h"
+#include "ranks/group/cuda_transport.h"
+#include "ranks/group/host_transport.h"
+#include "ranks/handles.h"
+#include "ranks/points.h"
+#include "runtime/log.h"
+#include "runtime/status.h"
+
+static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_cuda_transport};
+
+/* Seconds.  A rank on a GPU may compile kernels, or write a checkpoint. */
+static const double DEFAULT_CPU_TIMEOUT = 60, DEFAULT_GPU_TIMEOUT = 1800;
+
+/* With a core for every rank, polling is faster than sleeping.  Otherwise a polling rank delays the others. */
+static int choose_spins(const struct quern_roster *roster) {
+    enum { PATIENT = 4000, CROWDED = 20 };
+    return roster->ranks <= roster->cores ? PATIENT : CROWDED;
+}
+
+static struct quern_membership *make_member(const quern_group_args *args, const char *name) {
+    struct quern_membership *member = calloc(1, sizeof *member + (size_t)args->ranks * sizeof *member->heard);
+    struct quern_group *handle = malloc(sizeof *handle);
+    if (!member || !handle) {
+        free(handle);
+        free(member);
+        return NULL;
+    }
+    member->handle = handle;
+    member->device = args->device;
+    member->rank = args->rank;
+    member->ranks = args->ranks;
+    member->first_epoch = args->first_epoch;
+    member->steady_timeout = args->timeout > 0                 ? args->timeout
+                             : args->device->kind == QUERN_CUDA ? DEFAULT_GPU_TIMEOUT
+                                                                : DEFAULT_CPU_TIMEOUT;
+    member->timeout = member->first_timeout = args->first_timeout > 0 ? args->first_timeout : member->steady_timeout;
+    member->share_gpu = args->share_gpu;
+    for (int rank = 0; rank < args->ranks; rank++) {
+        quern_set_add(&member->everyone, rank);
+        member->count[rank] = args->first_epoch;
+    }
+    member->everyones_digest = quern_members_digest(member->everyone.words);
+    struct quern_text text = quern_text_begin(member->label, sizeof member->label);
+    quern_text_add(&text, "group %s", name);
+    if (text.length > 40) text.length = 40;  /* leaves room for the rank */
+    quern_text_add(&text, ", rank %d", args->rank);
+    return member;
+}
+
+static quern_status choose_transport(struct quern_membership *const *members, int count) {
+    char reasons[700];
+    struct quern_text why = quern_text_begin(reasons, sizeof reasons);
+    for (size_t row = 0; row < sizeof transports / sizeof *transports; row++) {
+        quern_text_add(&why, "%s%s: ", row ? "; " : "", transports[row]->name);
+        if (!transports[row]->serves(members[0]->roster, &why)) continue;
+        for (int i = 0; i < count; i++) members[i]->transport = transports[row];
+        return transports[row]->attach(members, count);
+    }
+    return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED, "%s: no way for these ranks to reach each other: %s",
+                      members[0]->label, reasons);
+}
+
+void quern_leave_group(struct quern_membership *member) {
+    if (member->roster) {
+        __atomic_store_n(&member->segment->rank[member->rank].state, QUERN_RANK_LEFT, __ATOMIC_RELEASE);
+        quern_leave_roster(member->roster, member->rank);
+        QUERN_POINT(LEAVE_LEFT);
+        quern_release_roster(member->roster);
+        QUERN_POINT(LEAVE_UNMAPPED);
+    }
+    free(member->lists);
+    free(member);
+}
+
+/*
+ * Ends the forgotten groups of CPU ranks, whose devices may be closed already.  GPU ranks keep theirs: ending those waits for the
+ * GPU.  A forked child keeps its copies, since a lock may be held for ever there.
+ */
+static void end_forgotten(void) {
+    for (quern_group *group; (group = quern_drop_handle());) {
+        struct quern_membership *member = group->member;
+        if (member && (member->transport != &quern_host_transport || !quern_is_own_roster(member->roster)))
+            continue;
+        if (member) {
+            member->transport->detach(member);
+            quern_leave_group(member);
+        }
+        free(group);
+    }
+}
+
+void quern_drop_members(struct quern_membership **members, int count) {
+    for (int i = 0; i < count && members[i]; i++) {
+        free(members[i]->handle);
+        quern_leave_group(members[i]);
+    }
+}
+
+quern_status quern_join_group(const quern_group_args *args, int count, const char *name, struct quern_veto veto,
+                              struct quern_membership **members) {
+    memset(members, 0, (size_t)count * sizeof *members);
+    for (int i = 0; i < count; i++)
+        if (!(members[i] = make_member(&args[i], name))) {
+            quern_drop_members(members, count);
+            return quern_fail(args[i].device, QUERN_OUT_OF_MEMORY, "no memory for a group");
+        }
+    quern_status status = quern_rendezvous(name, args->job, veto, members, count);
+    if (status == QUERN_OK) return QUERN_OK;
+    for (int i = 0; i < count; i++) members[i]->roster = NULL;  /* released already */
+    quern_drop_members(members, count);
+    return status;
+}
+
+quern_status quern_attach_group(struct quern_membership **members, int count) {
+    for (int i = 0; i < count; i++) members[i]->spins = choose_spins(members[i]->roster);
+    quern_status status = choose_transport(members, count);
+    if (status != QUERN_OK) quern_drop_members(members, count);
+    return status;
+}
+
+quern_status quern_form_group(const quern_group_args *args, int count, const char *name, struct quern_veto veto,
+                              struct quern_membership **members) {
+    quern_status status = quern_join_group(args, count, name, veto, members);
+    return status == QUERN_OK ? quern_attach_group(members, count) : status;
+}
+
+void quern_publish_group(struct quern_membership *const *members, int count, quern_group **groups) {
+    quern_on_unload(QUERN_UNLOAD_GROUPS, end_forgotten);
+    for (int i = 0; i < count; i++) {
+        groups[i] = members[i] ? quern_publish_handle(members[i]) : NULL;
+        if (members[i])
+            quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s", members[i]->label, members[i]->ranks,
+                      members[i]->transport->name);
+    }
+}

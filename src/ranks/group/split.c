@@ -1,0 +1,109 @@
+/* Splits a group into groups of its ranks.  Called by engines. */
+#include "ranks/group/form.h"
+#include "ranks/handles.h"
+#include "ranks/meeting.h"
+#include "ranks/poison.h"
+#include "runtime/status.h"
+
+struct split_wish {
+    int32_t colour, key;
+};
+
+/* The place of a rank among the ranks of its colour, ordered by key and old rank.  *ranks: their number. */
+static int place_in_colour(const struct split_wish *wishes, int ranks_before, int rank, int *ranks) {
+    int place = *ranks = 0;
+    for (int other = 0; other < ranks_before; other++) {
+        if (wishes[other].colour != wishes[rank].colour) continue;
+        ++*ranks;
+        place += wishes[other].key < wishes[rank].key || (wishes[other].key == wishes[rank].key && other < rank);
+    }
+    return place;
+}
+
+static void name_split(const struct quern_membership *member, int colour, char *buffer, size_t bytes) {
+    static const char digits[] = "0123456789abcdef";
+    char id[33] = "";
+    for (int i = 0; i < 16; i++) {
+        id[2 * i] = digits[member->roster->id[i] >> 4];
+        id[2 * i + 1] = digits[member->roster->id[i] & 15];
+    }
+    struct quern_text text = quern_text_begin(buffer, bytes);
+    quern_text_add(&text, "split.%s.%u.%d", id, member->splits, colour);
+}
+
+/* If the parent group is poisoned, a rank of it will not come, so no other may wait for it. */
+static quern_status check_parent(const void *parent) { return quern_check_poison(parent); }
+
+/* Forms the group of one colour with the calling thread's ranks of that colour. */
+static quern_status form_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int colour,
+                                struct quern_membership **formed) {
+    quern_group_args args[QUERN_RANK_LIMIT];
+    struct quern_membership *of_colour[QUERN_RANK_LIMIT];
+    int index[QUERN_RANK_LIMIT], mine = 0;
+    char name[96];
+    name_split(members[0], colour, name, sizeof name);
+    for (int i = 0; i < count; i++) {
+        if (wishes[members[i]->rank].colour != colour) continue;
+        args[mine] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+        args[mine].rank = place_in_colour(wishes, members[i]->ranks, members[i]->rank, &args[mine].ranks);
+        args[mine].device = members[i]->device;
+        args[mine].timeout = members[i]->steady_timeout;
+        args[mine].first_timeout = members[i]->first_timeout;
+        args[mine].share_gpu = members[i]->share_gpu;
+        index[mine++] = i;
+    }
+    const struct quern_veto veto = {check_parent, members[0]};
+    quern_status status = quern_form_group(args, mine, name, veto, of_colour);
+    for (int i = 0; i < mine && status == QUERN_OK; i++) formed[index[i]] = of_colour[i];
+    return status;
+}
+
+/* The next colour above `last` among the thread's ranks; -1: none.  The same order in all threads prevents a deadlock. */
+static int next_colour(struct quern_membership *const *members, int count, const struct split_wish *wishes, int last) {
+    int next = -1;
+    for (int i = 0; i < count; i++) {
+        int colour = wishes[members[i]->rank].colour;
+        if (colour > last && (next < 0 || colour < next)) next = colour;
+    }
+    return next;
+}
+
+/* A failed split poisons the parent group: other ranks may be waiting in it for this one.  Nobody has the new handles yet. */
+static quern_status give_up_split(const struct quern_membership *member, quern_status status, struct quern_membership **formed,
+                                  int count) {
+    char reason[900];
+    quern_error_detail(reason, sizeof reason);
+    status = quern_poison(member, status, "quern_group_split: %s", reason);
+    for (int i = 0; i < count; i++)
+        if (formed[i]) {
+            formed[i]->transport->detach(formed[i]);
+            quern_drop_members(&formed[i], 1);
+        }
+    return status;
+}
+
+quern_status quern_group_split(quern_group *const *groups, int count, const int *colours, const int *keys,
+                               quern_group **new_groups) {
+    struct quern_membership *members[QUERN_RANK_LIMIT];
+    quern_status status = quern_members_of(groups, count, members);
+    if (status != QUERN_OK) return status;
+    if (!colours || !keys || !new_groups)
+        return quern_fail(members[0]->device, QUERN_NULL_POINTER, "%s is NULL",
+                          !colours ? "colours" : !keys ? "keys" : "new_groups");
+    struct split_wish mine[QUERN_RANK_LIMIT], all[QUERN_RANK_LIMIT];
+    const void *payloads[QUERN_RANK_LIMIT];
+    struct quern_membership *formed[QUERN_RANK_LIMIT] = {NULL};
+    for (int i = 0; i < count; i++) {
+        mine[i] = (struct split_wish){colours[i] < 0 ? -1 : colours[i], keys[i]};
+        payloads[i] = &mine[i];
+    }
+    status = quern_exchange(members, count, QUERN_IN_SPLIT, payloads, sizeof *mine, all);
+    if (status != QUERN_OK) return status;
+    for (int colour = next_colour(members, count, all, -1); colour >= 0 && status == QUERN_OK;
+         colour = next_colour(members, count, all, colour))
+        status = form_colour(members, count, all, colour, formed);
+    for (int i = 0; i < count; i++) members[i]->splits++;
+    if (status != QUERN_OK) return give_up_split(members[0], status, formed, count);
+    quern_publish_group(formed, count, new_groups);
+    return QUERN_OK;
+}
