@@ -77,6 +77,12 @@ CORRECT = {
         "RANKS=2 FAILURES=1 HASTE=0 KILL",
         "RANKS=3 FAILURES=0 HASTE=0 KILL",
     ],
+    "shrink": [
+        "RANKS=2 DEATHS=1 EXPIRIES=1 FAILURES=1",
+        "RANKS=3 DEATHS=2 EXPIRIES=0 FAILURES=0",
+        "RANKS=3 DEATHS=1 EXPIRIES=1 FAILURES=0",
+        "RANKS=3 DEATHS=1 EXPIRIES=0 FAILURES=1",
+    ],
 }
 
 # The broken variants: model, size, the one thing that is wrong, and how it fails: by a deadlock, or an assertion with this in it.
@@ -125,6 +131,12 @@ BROKEN = [
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=0", "NAME_COMPARED_WITHOUT_LOCK", "name=="),
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=0", "POISONED_FILE_JOINED", "has_dead_rank"),
     ("rendezvous", "RANKS=2 FAILURES=1 HASTE=0", "REFUSED_WHEN_READY", "poison"),
+    ("shrink", "RANKS=3 DEATHS=1 EXPIRIES=1 FAILURES=0", "COME_WITHOUT_COMPARING", "round_of["),
+    ("shrink", "RANKS=3 DEATHS=1 EXPIRIES=1 FAILURES=0", "EXCLUDE_WITHOUT_COMPARING", "round_of["),
+    ("shrink", "RANKS=3 DEATHS=1 EXPIRIES=0 FAILURES=1", "EXCLUDED_FROM_ITS_ROUND", DEADLOCK),
+    ("shrink", "RANKS=3 DEATHS=1 EXPIRIES=0 FAILURES=0", "ROUND_NEVER_OVER", DEADLOCK),
+    ("shrink", "RANKS=3 DEATHS=1 EXPIRIES=0 FAILURES=0", "LEFT_WITHOUT_REFUSING", DEADLOCK),
+    ("shrink", "RANKS=3 DEATHS=1 EXPIRIES=0 FAILURES=1", "FAILED_WITHOUT_EXCLUSION", DEADLOCK),
 ]
 
 
