@@ -1027,6 +1027,18 @@ QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, 
                                          quern_group **new_groups);
 
 /*
+ * Forms a new group of the ranks that live, after a failure or before a change.  Collective among the living; the thread passes all
+ * its handles.  A group that has not failed is aborted with the reason "it is being shrunk", so that the other ranks come, too.
+ * Ranks that have ended or destroyed their handles are left out, even if they end during the call, and so are those that have not
+ * come when the group's first limit has ended.  All ranks that get a group get the same one.  They keep their order.  It has the time
+ * limits and devices of the old one, and no symmetric memory.  The caller destroys each new handle, and the old ones.  A group can be
+ * shrunk once.  The call ends within twice the limit.
+ * Errors: QUERN_PEER_TIMEOUT if the others have left this rank out, or if a process makes no progress; QUERN_INVALID_ARGUMENT if the
+ * group was shrunk before; those of quern_group_create.  A rank that gets an error is left out by the others.
+ */
+QUERN_API quern_status quern_group_shrink(quern_group *const *groups, int count, quern_group **new_groups);
+
+/*
  * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  A rank that still waits for this
  * one gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
  * Errors: QUERN_INVALID_ARGUMENT for a handle that is already destroyed, as in every other call.

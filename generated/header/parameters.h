@@ -233,6 +233,11 @@ typedef struct {
     quern_group **new_groups;
 } quern_group_split__parameters;
 typedef struct {
+    quern_group **groups;
+    int count;
+    quern_group **new_groups;
+} quern_group_shrink__parameters;
+typedef struct {
     quern_group *group;
 } quern_group_destroy__parameters;
 typedef struct {

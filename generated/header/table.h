@@ -636,6 +636,14 @@ static const struct field fields_of_quern_group_split__parameters[] = {
     {.name = "new_groups", .kind = MEMORY, .offset = offsetof(quern_group_split__parameters, new_groups), .bytes = sizeof((quern_group_split__parameters *)0)->new_groups, .extent = extent_of_quern_group_split__parameters__new_groups},
 };
 static const struct record record_of_quern_group_split__parameters = {"quern_group_split__parameters", sizeof(quern_group_split__parameters), fields_of_quern_group_split__parameters, 5};
+DECLARE_EXTENT(quern_group_shrink__parameters, groups)
+DECLARE_EXTENT(quern_group_shrink__parameters, new_groups)
+static const struct field fields_of_quern_group_shrink__parameters[] = {
+    {.name = "groups", .kind = HANDLES, .offset = offsetof(quern_group_shrink__parameters, groups), .bytes = sizeof((quern_group_shrink__parameters *)0)->groups, .is_const = 1, .handle = HANDLE_OF_quern_group, .extent = extent_of_quern_group_shrink__parameters__groups},
+    {.name = "count", .kind = INTEGER, .offset = offsetof(quern_group_shrink__parameters, count), .bytes = sizeof((quern_group_shrink__parameters *)0)->count},
+    {.name = "new_groups", .kind = MEMORY, .offset = offsetof(quern_group_shrink__parameters, new_groups), .bytes = sizeof((quern_group_shrink__parameters *)0)->new_groups, .extent = extent_of_quern_group_shrink__parameters__new_groups},
+};
+static const struct record record_of_quern_group_shrink__parameters = {"quern_group_shrink__parameters", sizeof(quern_group_shrink__parameters), fields_of_quern_group_shrink__parameters, 3};
 static const struct field fields_of_quern_group_destroy__parameters[] = {
     {.name = "group", .kind = HANDLE, .offset = offsetof(quern_group_destroy__parameters, group), .bytes = sizeof((quern_group_destroy__parameters *)0)->group, .handle = HANDLE_OF_quern_group},
 };
@@ -995,6 +1003,10 @@ static uint64_t call_quern_group_split(const void *parameters) {
     const quern_group_split__parameters *p = parameters;
     return (uint64_t)quern_group_split(p->groups, p->count, p->colours, p->keys, p->new_groups);
 }
+static uint64_t call_quern_group_shrink(const void *parameters) {
+    const quern_group_shrink__parameters *p = parameters;
+    return (uint64_t)quern_group_shrink(p->groups, p->count, p->new_groups);
+}
 static uint64_t call_quern_group_destroy(const void *parameters) {
     const quern_group_destroy__parameters *p = parameters;
     return (uint64_t)quern_group_destroy(p->group);
@@ -1128,6 +1140,7 @@ static const struct function functions[] = {
     {"quern_group_rank", &record_of_quern_group_rank__parameters, call_quern_group_rank, NUMBER},
     {"quern_group_size", &record_of_quern_group_size__parameters, call_quern_group_size, NUMBER},
     {"quern_group_split", &record_of_quern_group_split__parameters, call_quern_group_split, STATUS},
+    {"quern_group_shrink", &record_of_quern_group_shrink__parameters, call_quern_group_shrink, STATUS},
     {"quern_group_destroy", &record_of_quern_group_destroy__parameters, call_quern_group_destroy, STATUS},
     {"quern_group_abort", &record_of_quern_group_abort__parameters, call_quern_group_abort, STATUS},
     {"quern_group_status", &record_of_quern_group_status__parameters, call_quern_group_status, STATUS},

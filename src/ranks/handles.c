@@ -86,7 +86,8 @@ struct quern_membership *quern_take_member(quern_group *group) {
     return member;
 }
 
-quern_status quern_members_of(quern_group *const *groups, int count, struct quern_membership *members[QUERN_RANK_LIMIT]) {
+quern_status quern_members_even_poisoned(quern_group *const *groups, int count,
+                                         struct quern_membership *members[QUERN_RANK_LIMIT]) {
     if (!groups) return quern_fail(NULL, QUERN_NULL_POINTER, "groups is NULL");
     if (count < 1 || count > QUERN_RANK_LIMIT)
         return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: expected 1 to %d handles", count, QUERN_RANK_LIMIT);
@@ -101,7 +102,12 @@ quern_status quern_members_of(quern_group *const *groups, int count, struct quer
     }
     if (count > 1 && members[0]->device->kind == QUERN_CPU)
         return quern_fail(NULL, QUERN_INVALID_ARGUMENT, "count is %d: a thread is one CPU rank, so pass its one handle", count);
-    return quern_check_poison(members[0]);
+    return QUERN_OK;
+}
+
+quern_status quern_members_of(quern_group *const *groups, int count, struct quern_membership *members[QUERN_RANK_LIMIT]) {
+    quern_status status = quern_members_even_poisoned(groups, count, members);
+    return status == QUERN_OK ? quern_check_poison(members[0]) : status;
 }
 
 /* ---- checks that calls on groups share ---- */

@@ -29,8 +29,10 @@ quern_status quern_check_creator(const quern_group *group);
 /* The membership behind a handle.  Fails for NULL and for a destroyed handle. */
 quern_status quern_member_of(const quern_group *group, struct quern_membership **member);
 
-/* The memberships behind the handles of a collective call: of one group, each rank once. */
+/* The memberships behind the handles of a collective call: of one group, each rank once; fails if the group is poisoned, or not. */
 quern_status quern_members_of(quern_group *const *groups, int count, struct quern_membership *members[QUERN_RANK_LIMIT]);
+quern_status quern_members_even_poisoned(quern_group *const *groups, int count,
+                                         struct quern_membership *members[QUERN_RANK_LIMIT]);
 
 /* The members argument of a call (NULL: all ranks): ascending ranks of the group, with the calling rank. */
 quern_status quern_check_members(const struct quern_membership *member, const int *members, int count, struct quern_rank_set *set);

@@ -83,6 +83,7 @@ struct quern_membership {
     uint32_t exchanges;                  /* so far; its parity selects the half of the mailbox */
     int spins;                           /* how often a wait polls before it sleeps */
     uint32_t splits;                     /* so far */
+    bool is_shrunk;                      /* quern_group_shrink was called */
     uint64_t symmetric_calls;            /* collective calls about symmetric memory so far */
     struct quern_symmetric_ranges *symmetric;  /* the rank's symmetric memory; NULL: none so far */
     void *lists;                         /* of the last exchange without a plan, for the next one */

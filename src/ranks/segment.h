@@ -42,6 +42,8 @@ struct quern_segment_rank {
     int32_t share_gpu;
     uint64_t cores[QUERN_CORE_WORDS];  /* bit mask: on which its thread could run when it joined */
 
+    uint32_t shrink;             /* atomic: see src/ranks/group/shrink.c */
+
     /* For reports: the call it is in.  Each field is atomic by itself. */
     uint32_t tag;
     uint32_t meetings;           /* on the host so far */

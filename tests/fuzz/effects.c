@@ -94,6 +94,11 @@ static void after_group_split(struct call *call) {
         if (p->new_groups[i]) state_add(HANDLE_OF_quern_group, p->new_groups[i], state_find(p->groups[i])->device);
 }
 
+static void after_group_shrink(struct call *call) {
+    const quern_group_shrink__parameters *p = (const void *)call->parameters;
+    for (int i = 0; i < p->count; i++) state_add(HANDLE_OF_quern_group, p->new_groups[i], state_find(p->groups[i])->device);
+}
+
 static void after_group_destroy(struct call *call) {
     struct live *live = state_find(((quern_group_destroy__parameters *)call->parameters)->group);
     if (live) state_remove(live);
@@ -146,6 +151,7 @@ static const struct effect {
     {"quern_adam_plan_destroy", NULL, after_plan_destroy},
     {"quern_group_create", before_group_create, after_group_create},
     {"quern_group_split", before_group_create, after_group_split},
+    {"quern_group_shrink", before_group_create, after_group_shrink},
     {"quern_group_destroy", before_group_destroy, after_group_destroy},
     {"quern_symmetric_alloc", before_symmetric_alloc, after_symmetric_alloc},
     {"quern_symmetric_register", NULL, after_symmetric_register},

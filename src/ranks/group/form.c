@@ -133,6 +133,16 @@ quern_status quern_form_group(const quern_group_args *args, int count, const cha
     return status == QUERN_OK ? quern_attach_group(members, count) : status;
 }
 
+void quern_add_group_id(struct quern_text *text, const struct quern_membership *member) {
+    static const char digits[] = "0123456789abcdef";
+    char id[33] = "";
+    for (int i = 0; i < 16; i++) {
+        id[2 * i] = digits[member->roster->id[i] >> 4];
+        id[2 * i + 1] = digits[member->roster->id[i] & 15];
+    }
+    quern_text_add(text, "%s", id);
+}
+
 void quern_publish_group(struct quern_membership *const *members, int count, quern_group **groups) {
     quern_on_unload(QUERN_UNLOAD_GROUPS, end_forgotten);
     for (int i = 0; i < count; i++) {

@@ -14,6 +14,9 @@ quern_status quern_attach_group(struct quern_membership **members, int count);
 quern_status quern_form_group(const quern_group_args *args, int count, const char *name, struct quern_veto veto,
                               struct quern_membership **members);
 
+/* Appends the random number of a group, for the names of those that are made of it. */
+void quern_add_group_id(struct quern_text *text, const struct quern_membership *member);
+
 /* Makes the handles valid.  NULL stays NULL. */
 void quern_publish_group(struct quern_membership *const *members, int count, quern_group **groups);
 

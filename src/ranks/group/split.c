@@ -21,14 +21,10 @@ static int place_in_colour(const struct split_wish *wishes, int ranks_before, in
 }
 
 static void name_split(const struct quern_membership *member, int colour, char *buffer, size_t bytes) {
-    static const char digits[] = "0123456789abcdef";
-    char id[33] = "";
-    for (int i = 0; i < 16; i++) {
-        id[2 * i] = digits[member->roster->id[i] >> 4];
-        id[2 * i + 1] = digits[member->roster->id[i] & 15];
-    }
     struct quern_text text = quern_text_begin(buffer, bytes);
-    quern_text_add(&text, "split.%s.%u.%d", id, member->splits, colour);
+    quern_text_add(&text, "split.");
+    quern_add_group_id(&text, member);
+    quern_text_add(&text, ".%u.%d", member->splits, colour);
 }
 
 /* If the parent group is poisoned, a rank of it will not come, so no other may wait for it. */

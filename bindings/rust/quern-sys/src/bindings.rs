@@ -395,6 +395,7 @@ extern "C" {
     pub fn quern_group_rank(group: *const quern_group) -> c_int;
     pub fn quern_group_size(group: *const quern_group) -> c_int;
     pub fn quern_group_split(groups: *const *mut quern_group, count: c_int, colours: *const c_int, keys: *const c_int, new_groups: *mut *mut quern_group) -> quern_status;
+    pub fn quern_group_shrink(groups: *const *mut quern_group, count: c_int, new_groups: *mut *mut quern_group) -> quern_status;
     pub fn quern_group_destroy(group: *mut quern_group) -> quern_status;
     pub fn quern_group_abort(group: *mut quern_group, reason: *const c_char) -> quern_status;
     pub fn quern_group_status(group: *mut quern_group) -> quern_status;

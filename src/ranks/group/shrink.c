@@ -1,0 +1,222 @@
+/*
+ * Shrinks a group: the living ranks agree on who they are, and form a group of their own.
+ *
+ * The segment has a word for each rank: the last round to which it has come, and the round in which it was excluded.  A rank comes
+ * by compare-and-swap.  Whoever waits for it excludes it by compare-and-swap if it has ended, or at the end of the limit.  So every
+ * word decides once, and for all ranks alike, whether its rank is of a round.  When all have decided, the ranks of the round meet.
+ * If one of them ends before they have met, or fails and excludes itself from the next round, the round is over, and the others
+ * come to the next.  That locks tell for certain who lives makes this simpler than the agreement of MPI_Comm_shrink in ULFM (Bland
+ * et al., 2013).
+ *
+ * Called by engines.  Checked by tests/model/shrink.pml.
+ */
+#define _GNU_SOURCE
+#include <time.h>
+
+#include "os/clock.h"
+#include "ranks/group/form.h"
+#include "ranks/handles.h"
+#include "ranks/poison.h"
+#include "runtime/status.h"
+
+struct shrinking {
+    struct quern_membership *const *members;  /* of the old group */
+    int count;
+    uint32_t round;
+    int64_t patience;              /* until then ranks are awaited: CLOCK_MONOTONIC, nanoseconds */
+    int64_t limit;                 /* until then the call lasts */
+    struct quern_rank_set living;  /* the ranks of the round */
+};
+
+/* ---- the words ---- */
+
+/* How far a rank has come, and when it was excluded; 0: not yet. */
+struct word {
+    uint32_t come, out;
+};
+
+static uint32_t *place_of(const struct quern_membership *member, int rank) { return &member->segment->rank[rank].shrink; }
+
+static uint32_t pack(struct word word) { return word.come << 16 | word.out; }
+
+static struct word word_of(const struct quern_membership *member, int rank) {
+    const uint32_t packed = __atomic_load_n(place_of(member, rank), __ATOMIC_SEQ_CST);
+    return (struct word){packed >> 16, packed & 0xffff};
+}
+
+static bool swap(const struct quern_membership *member, int rank, struct word from, struct word to) {
+    uint32_t expected = pack(from);
+    return __atomic_compare_exchange_n(place_of(member, rank), &expected, pack(to), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static bool is_decided(struct word word, uint32_t round) { return word.come >= round || word.out; }
+
+static bool is_of(struct word word, uint32_t round) { return word.come >= round && (!word.out || word.out > round); }
+
+/* Whether the rank has ended or has destroyed its handle. */
+static bool has_gone(const struct quern_membership *member, int rank) {
+    return !quern_rank_lives(member->roster, rank) ||
+           __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+}
+
+/* This thread's ranks will not be of the next round. */
+static void exclude_own(const struct shrinking *shrinking) {
+    for (int i = 0; i < shrinking->count; i++) {
+        const struct quern_membership *member = shrinking->members[i];
+        struct word word = word_of(member, member->rank);
+        while (!word.out && !swap(member, member->rank, word, (struct word){word.come, shrinking->round + 1}))
+            word = word_of(member, member->rank);
+    }
+}
+
+/* ---- one round ---- */
+
+static quern_status fail_excluded(const struct quern_membership *member) {
+    return quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: the other ranks have shrunk the group without this one, which came too "
+                      "late", member->label);
+}
+
+static quern_status come(const struct shrinking *shrinking) {
+    for (int i = 0; i < shrinking->count; i++) {
+        const struct quern_membership *member = shrinking->members[i];
+        if (!swap(member, member->rank, (struct word){shrinking->round - 1, 0}, (struct word){shrinking->round, 0}))
+            return fail_excluded(member);
+    }
+    return QUERN_OK;
+}
+
+/* The next rank in cyclic order whose word has not decided; -1: all have. */
+static int find_undecided(const struct shrinking *shrinking) {
+    const struct quern_membership *member = shrinking->members[0];
+    for (int i = 1; i < member->ranks; i++) {
+        const int rank = (member->rank + i) % member->ranks;
+        if (!is_decided(word_of(member, rank), shrinking->round)) return rank;
+    }
+    return -1;
+}
+
+/* Each rank looks whether its next one lives, so that all are looked at: 128 ranks that look at all would take all the time. */
+static void await_words(const struct shrinking *shrinking) {
+    const struct quern_membership *member = shrinking->members[0];
+    long nap = 100000;  /* nanoseconds */
+    for (int rank; (rank = find_undecided(shrinking)) >= 0;) {
+        const struct word word = word_of(member, rank);
+        if (!is_decided(word, shrinking->round) && (has_gone(member, rank) || quern_now() >= shrinking->patience)) {
+            swap(member, rank, word, (struct word){word.come, shrinking->round});
+            continue;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
+        if (nap < 10000000) nap *= 2;
+    }
+}
+
+static quern_status find_living(struct shrinking *shrinking) {
+    shrinking->living = (struct quern_rank_set){0};
+    for (int rank = 0; rank < shrinking->members[0]->ranks; rank++)
+        if (is_of(word_of(shrinking->members[0], rank), shrinking->round)) quern_set_add(&shrinking->living, rank);
+    for (int i = 0; i < shrinking->count; i++)
+        if (!quern_set_has(&shrinking->living, shrinking->members[i]->rank)) return fail_excluded(shrinking->members[i]);
+    return QUERN_OK;
+}
+
+/* A rank of the round that will not join its group; -1: none. */
+static int find_lost(const struct shrinking *shrinking) {
+    const struct quern_membership *member = shrinking->members[0];
+    for (int rank = 0; rank < member->ranks; rank++) {
+        const struct word word = word_of(member, rank);
+        if (!quern_set_has(&shrinking->living, rank) || rank == member->rank) continue;
+        if (word.come > shrinking->round || word.out > shrinking->round || has_gone(member, rank)) return rank;
+    }
+    return -1;
+}
+
+static quern_status check_round(const void *user) {
+    const struct shrinking *shrinking = user;
+    const int lost = find_lost(shrinking);
+    if (lost < 0) return QUERN_OK;
+    return quern_fail(shrinking->members[0]->device, QUERN_PEER_LOST, "%s: rank %d has ended, or has found that another has",
+                      shrinking->members[0]->label, lost);
+}
+
+/* The ranks keep their order. */
+static int place_of_living(const struct quern_rank_set *living, int rank) {
+    int place = 0;
+    for (int other = 0; other < rank; other++) place += quern_set_has(living, other);
+    return place;
+}
+
+/* The time that is left limits the wait; what follows has the limits of the old group. */
+static quern_status join_living(const struct shrinking *shrinking, struct quern_membership **formed) {
+    quern_group_args args[QUERN_RANK_LIMIT];
+    char name[96];
+    const double left = (double)(shrinking->limit - quern_now()) * 1e-9;
+    struct quern_text text = quern_text_begin(name, sizeof name);
+    quern_text_add(&text, "shrink.");
+    quern_add_group_id(&text, shrinking->members[0]);
+    quern_text_add(&text, ".%u", shrinking->round);
+    for (int i = 0; i < shrinking->count; i++) {
+        const struct quern_membership *member = shrinking->members[i];
+        args[i] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+        args[i].ranks = shrinking->living.count;
+        args[i].rank = place_of_living(&shrinking->living, member->rank);
+        args[i].device = member->device;
+        args[i].timeout = member->steady_timeout;
+        args[i].first_timeout = left > 1e-9 ? left : 1e-9;
+        args[i].share_gpu = member->share_gpu;
+    }
+    const struct quern_veto veto = {check_round, shrinking};
+    quern_status status = quern_join_group(args, shrinking->count, name, veto, formed);
+    for (int i = 0; i < shrinking->count && status == QUERN_OK; i++)
+        formed[i]->timeout = formed[i]->first_timeout = shrinking->members[i]->first_timeout;
+    return status;
+}
+
+static quern_status take_round(struct shrinking *shrinking, struct quern_membership **formed) {
+    const struct quern_membership *member = shrinking->members[0];
+    quern_status status = come(shrinking);
+    if (status != QUERN_OK) return status;
+    await_words(shrinking);
+    status = find_living(shrinking);
+    if (status != QUERN_OK) return status;
+    if (quern_now() < shrinking->limit) return join_living(shrinking, formed);
+    return quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: quern_group_shrink has not ended in twice the limit of %g s",
+                      member->label, member->first_timeout);
+}
+
+/* ---- all rounds ---- */
+
+/* A round that is over is followed by another, unless strangers write into the segment: each one has lost a rank. */
+static quern_status take_rounds(struct shrinking *shrinking, struct quern_membership **formed) {
+    quern_status status = QUERN_PEER_LOST;
+    while (status == QUERN_PEER_LOST && shrinking->round < (uint32_t)shrinking->members[0]->ranks) {
+        shrinking->round++;
+        status = take_round(shrinking, formed);
+    }
+    if (status != QUERN_OK) exclude_own(shrinking);
+    return status;
+}
+
+static int64_t nanoseconds(double seconds) { return seconds < 4e9 ? (int64_t)(seconds * 1e9) : INT64_MAX / 4; }
+
+static quern_status check_whole(struct quern_membership *const *members, int count, quern_group *const *new_groups) {
+    if (!new_groups) return quern_fail(members[0]->device, QUERN_NULL_POINTER, "new_groups is NULL");
+    for (int i = 0; i < count; i++)
+        if (members[i]->is_shrunk)
+            return quern_fail(members[i]->device, QUERN_INVALID_ARGUMENT, "%s was shrunk before", members[i]->label);
+    for (int i = 0; i < count; i++) members[i]->is_shrunk = true;
+    return QUERN_OK;
+}
+
+quern_status quern_group_shrink(quern_group *const *groups, int count, quern_group **new_groups) {
+    struct quern_membership *members[QUERN_RANK_LIMIT], *formed[QUERN_RANK_LIMIT];
+    quern_status status = quern_members_even_poisoned(groups, count, members);
+    if (status == QUERN_OK) status = check_whole(members, count, new_groups);
+    if (status != QUERN_OK) return status;
+    const int64_t now = quern_now(), limit = nanoseconds(members[0]->first_timeout);
+    struct shrinking shrinking = {.members = members, .count = count, .patience = now + limit, .limit = now + 2 * limit};
+    quern_poison_by_abort(members[0], "it is being shrunk");  /* unless it has failed: the other ranks must come here, too */
+    status = take_rounds(&shrinking, formed);
+    if (status == QUERN_OK) status = quern_attach_group(formed, count);
+    if (status == QUERN_OK) quern_publish_group(formed, count, new_groups);
+    return status;
+}

@@ -1,0 +1,296 @@
+/*
+ * The living ranks of a group form a new one: after failures, and while further ranks end.
+ *
+ * Runs on: ranks.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/random.h"
+#include "harness/ranks.h"
+#include "ranks/handles.h"
+
+#define CHECK_BOTH(...) do { \
+        check_ranks(.kind = RANK_THREADS, .shared_bytes = 4096, __VA_ARGS__); \
+        check_ranks(.kind = RANK_PROCESSES, .shared_bytes = 4096, __VA_ARGS__); \
+    } while (0)
+
+static const double LIMIT = 30;
+
+/* The new group has these ranks of the old one (a bit mask), in their order, and works. */
+static void expect_group(struct rank *rank, quern_group *group, unsigned living) {
+    rank_check(rank, quern_group_size(group) == __builtin_popcount(living), "the group has %d ranks: expected those of %#x",
+               quern_group_size(group), living);
+    rank_check(rank, quern_group_rank(group) == __builtin_popcount(living & ((1u << rank->rank) - 1)), "rank %d of %#x is %d",
+               rank->rank, living, quern_group_rank(group));
+    for (int i = 0; i < 20; i++) rank_ok(rank, quern_barrier(group, NULL, NULL));
+}
+
+static quern_group *shrink(struct rank *rank, quern_group *group) {
+    quern_group *new = NULL;
+    rank_ok(rank, quern_group_shrink(&group, 1, &new));
+    return new;
+}
+
+/* ---- ranks that have gone before ---- */
+
+/* The highest rank begins, and the others wait in a barrier.  A second shrink is refused. */
+static quern_status shrink_all(struct rank *rank) {
+    quern_group *group = rank_group(rank, LIMIT), *again = NULL;
+    if (rank->rank < rank->ranks - 1) {
+        rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_GROUP_ABORTED);
+        rank_check_detail(rank, "it is being shrunk");
+    }
+    quern_group *new = shrink(rank, group);
+    expect_group(rank, new, (1u << rank->ranks) - 1);
+    rank_status(rank, quern_group_shrink(&group, 1, &again), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(rank, "was shrunk before");
+    rank_check(rank, !again, "a handle was written");
+    rank_ok(rank, quern_group_destroy(group));
+    expect_group(rank, new, (1u << rank->ranks) - 1);
+    return quern_group_destroy(new);
+}
+
+Test(shrink, a_group_of_which_all_live) {
+    for (int ranks = 1; ranks <= 5; ranks++) CHECK_BOTH(.count = ranks, .function = shrink_all);
+}
+
+/* The ranks of the mask that the test passes leave or are killed, those that are odd by destroying their handles. */
+static quern_status go_or_shrink(struct rank *rank) {
+    const unsigned gone = *(const unsigned *)rank->user;
+    quern_group *group = rank_group(rank, LIMIT);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    if (gone >> rank->rank & 1) {
+        if (rank->kind == RANK_PROCESSES && rank->rank % 2 == 0) raise(SIGKILL);
+        return quern_group_destroy(group);
+    }
+    const double began = rank_now();
+    rank_status(rank, quern_barrier(group, NULL, NULL), QUERN_PEER_LOST);
+    quern_group *new = shrink(rank, group);
+    rank_check(rank, rank_now() - began < 10, "it took %g s", rank_now() - began);
+    expect_group(rank, new, ((1u << rank->ranks) - 1) & ~gone);
+    rank_ok(rank, quern_group_destroy(group));
+    return quern_group_destroy(new);
+}
+
+static void check_gone(enum rank_kind kind, int count, unsigned gone) {
+    bool killed[8];
+    for (int rank = 0; rank < count; rank++) killed[rank] = kind == RANK_PROCESSES && gone >> rank & 1 && rank % 2 == 0;
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = kind, .count = count, .function = go_or_shrink, .user = &gone,
+                                                       .shared_bytes = 4096});
+    const char *wrong = ranks_wait(run, killed);
+    check(!wrong, "%d ranks without %#x: %s", count, gone, wrong);
+    ranks_close(run);
+}
+
+Test(shrink, without_those_that_have_gone, .timeout = 120) {
+    for (size_t i = 0; i < sizeof rank_kinds / sizeof *rank_kinds; i++)
+        for (int count = 2; count <= 4; count++)
+            for (unsigned gone = 1; gone + 1 < 1u << count; gone++) check_gone(rank_kinds[i], count, gone);
+}
+
+/* Rank 1 does not come in time.  It learns so. */
+static quern_status come_late(struct rank *rank) {
+    quern_group *group = NULL, *new = NULL;
+    quern_group_args args = rank_group_args(rank, 0.4);
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    rank_line_up(rank);
+    if (rank->rank == 1) {
+        rank_sleep(1.5);
+        const double began = rank_now();
+        rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_PEER_TIMEOUT);
+        rank_check_detail(rank, "without this one, which came too late");
+        rank_check(rank, !new && rank_now() - began < 0.3, "a handle or a wait of %g s", rank_now() - began);
+    } else {
+        const double began = rank_now();
+        new = shrink(rank, group);
+        rank_check(rank, rank_now() - began > 0.35, "rank 1 was awaited for %g s", rank_now() - began);
+        expect_group(rank, new, ((1u << rank->ranks) - 1) & ~2u);
+    }
+    rank_line_up(rank);
+    rank_ok(rank, quern_group_destroy(group));
+    return quern_group_destroy(new);
+}
+
+Test(shrink, without_one_that_comes_too_late) {
+    CHECK_BOTH(.count = 4, .function = come_late);
+}
+
+/* Rank 2 cannot open a file: the others do not wait for it. */
+static quern_status run_out_of_files(struct rank *rank) {
+    quern_group *group = rank_group(rank, LIMIT), *new = NULL;
+    struct rlimit before, none;
+    rank_check(rank, getrlimit(RLIMIT_NOFILE, &before) == 0, "no limit of files");
+    none = (struct rlimit){0, before.rlim_max};
+    const double began = rank_now();
+    if (rank->rank == 2) {
+        setrlimit(RLIMIT_NOFILE, &none);
+        rank_status(rank, quern_group_shrink(&group, 1, &new), QUERN_SYSTEM_ERROR);
+        setrlimit(RLIMIT_NOFILE, &before);
+        rank_check(rank, !new, "a handle was written");
+    } else {
+        new = shrink(rank, group);
+        expect_group(rank, new, ((1u << rank->ranks) - 1) & ~4u);
+    }
+    rank_check(rank, rank_now() - began < 10, "it took %g s", rank_now() - began);
+    rank_line_up(rank);
+    rank_ok(rank, quern_group_destroy(group));
+    return quern_group_destroy(new);
+}
+
+Test(shrink, without_one_that_fails) {
+    check_ranks(.kind = RANK_PROCESSES, .shared_bytes = 4096, .count = 4, .function = run_out_of_files);
+}
+
+/* ---- ranks that are killed meanwhile ---- */
+
+enum { CROWD = 6, ROUNDS = 60 };
+
+struct doom {
+    unsigned victims;       /* a bit mask */
+    double after[CROWD];    /* seconds from the begin of the first shrink */
+};
+
+static void arm(const struct doom *doom, int rank) {
+    const double after = doom->after[rank];
+    if (!(doom->victims >> rank & 1)) return;
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    struct itimerspec when = {.it_value = {(time_t)after, (long)((after - floor(after)) * 1e9) + 1}};
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &when, NULL)) raise(SIGKILL);
+}
+
+/* Shrinks until only those are left whom nobody kills. */
+static quern_status outlive(struct rank *rank) {
+    const struct doom *doom = rank->user;
+    const unsigned living = ((1u << rank->ranks) - 1) & ~doom->victims;
+    quern_group *group = rank_group(rank, LIMIT);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    arm(doom, rank->rank);
+    for (quern_status status = QUERN_PEER_LOST; status != QUERN_OK || quern_group_size(group) > __builtin_popcount(living);) {
+        quern_group *new = shrink(rank, group);
+        rank_ok(rank, quern_group_destroy(group));
+        group = new;
+        do status = quern_barrier(group, NULL, NULL);
+        while (status == QUERN_OK && quern_group_size(group) > __builtin_popcount(living));
+        rank_check(rank, status == QUERN_OK || status == QUERN_PEER_LOST || status == QUERN_GROUP_ABORTED, "%s",
+                   quern_status_string(status));
+    }
+    expect_group(rank, group, living);
+    return quern_group_destroy(group);
+}
+
+static void outlive_round(uint64_t round) {
+    struct doom doom = {0};
+    bool killed[CROWD];
+    for (int rank = 0; rank < CROWD; rank++) {
+        killed[rank] = rank != (int)(round % CROWD) && random_uniform(round, (uint64_t)rank) < 0.5;
+        doom.victims |= (unsigned)killed[rank] << rank;
+        doom.after[rank] = 0.02 * pow(random_uniform(round, (uint64_t)(CROWD + rank)), 3);
+    }
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = CROWD, .function = outlive, .user = &doom,
+                                                       .shared_bytes = 4096});
+    const char *wrong = ranks_wait(run, killed);
+    check(!wrong, "round %d: %s", (int)round, wrong);
+    ranks_close(run);
+}
+
+/* QUERN_TEST_SHRINKS sets the number of rounds. */
+Test(shrink, while_others_are_killed, .timeout = 300) {
+    const char *wanted = getenv("QUERN_TEST_SHRINKS");
+    const int rounds = wanted ? atoi(wanted) : ROUNDS;
+    for (int round = 0; round < rounds; round++) outlive_round((uint64_t)round);
+}
+
+/* ---- what the new group has of the old one ---- */
+
+static quern_status look_at_limits(struct rank *rank) {
+    struct quern_membership *member;
+    quern_group *group = NULL;
+    quern_group_args args = rank_group_args(rank, 5);
+    args.first_timeout = rank->rank ? 9 : INFINITY;
+    rank_ok(rank, quern_group_create(&args, 1, &group));
+    quern_group *new = shrink(rank, group);
+    rank_ok(rank, quern_member_of(new, &member));
+    rank_check(rank, member->timeout == args.first_timeout, "%g s at first", member->timeout);
+    rank_ok(rank, quern_barrier(new, NULL, NULL));
+    rank_check(rank, member->timeout == 5, "%g s after the first call", member->timeout);
+    rank_ok(rank, quern_group_destroy(group));
+    return quern_group_destroy(new);
+}
+
+Test(shrink, keeps_the_limits) {
+    CHECK_BOTH(.count = 2, .function = look_at_limits);
+}
+
+/* Odd and even ranks are groups of their own, which do not learn of each other's change. */
+static quern_status shrink_a_part(struct rank *rank) {
+    quern_group *group = rank_group(rank, LIMIT), *part = NULL;
+    rank_ok(rank, quern_group_split(&group, 1, (int[]){rank->rank % 2}, (int[]){0}, &part));
+    if (rank->rank == 2) rank_ok(rank, quern_group_destroy(part));
+    quern_group *new = rank->rank == 2 ? NULL : rank->rank % 2 ? part : shrink(rank, part);
+    if (rank->rank % 2 == 0 && rank->rank != 2) rank_ok(rank, quern_group_destroy(part));
+    if (new) expect_group(rank, new, rank->rank % 2 ? 0x2a : 0x11);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(new));
+    return quern_group_destroy(group);
+}
+
+Test(shrink, a_part_of_a_group) {
+    CHECK_BOTH(.count = 6, .function = shrink_a_part);
+}
+
+/* ---- refusals ---- */
+
+static quern_status shrink_wrongly(struct rank *rank) {
+    quern_group *group = rank_group(rank, LIMIT), *twice[2] = {group, group}, *none[1] = {NULL};
+    rank_status(rank, quern_group_shrink(&group, 1, NULL), QUERN_NULL_POINTER);
+    rank_status(rank, quern_group_shrink(NULL, 1, none), QUERN_NULL_POINTER);
+    rank_status(rank, quern_group_shrink(none, 1, none), QUERN_NULL_POINTER);
+    rank_status(rank, quern_group_shrink(twice, 2, twice), QUERN_INVALID_ARGUMENT);
+    rank_status(rank, quern_group_shrink(twice, 0, twice), QUERN_INVALID_ARGUMENT);
+    rank_line_up(rank);
+    rank_ok(rank, quern_barrier(group, NULL, NULL));  /* nothing was done */
+    quern_group *new = shrink(rank, group);
+    rank_ok(rank, quern_group_destroy(group));
+    rank_status(rank, quern_group_shrink(&group, 1, twice), QUERN_INVALID_ARGUMENT);
+    return quern_group_destroy(new);
+}
+
+Test(shrink, refuses_wrong_arguments) {
+    CHECK_BOTH(.count = 2, .function = shrink_wrongly);
+}
+
+/* Words that no rank writes: the call ends, and no rank has a group with one that has another. */
+static quern_status scribble(struct rank *rank) {
+    for (uint32_t seed = 0; seed < 30; seed++) {
+        struct quern_membership *member;
+        quern_group *group = rank_group(rank, 0.3), *new = NULL;
+        rank_ok(rank, quern_member_of(group, &member));
+        rank_line_up(rank);
+        if (rank->rank == 0)
+            member->segment->rank[seed % 3].shrink = (uint32_t)(4294967296.0 * random_uniform(77, seed)) >> (seed % 4 * 8);
+        rank_line_up(rank);
+        const double began = rank_now();
+        const quern_status status = quern_group_shrink(&group, 1, &new);
+        rank_check(rank, rank_now() - began < 2, "seed %u: it took %g s", seed, rank_now() - began);
+        rank_check(rank, (status == QUERN_OK) == (new != NULL), "seed %u: %s and a handle", seed, quern_status_string(status));
+        if (new) rank_check(rank, quern_group_size(new) <= rank->ranks, "seed %u: %d ranks", seed, quern_group_size(new));
+        rank_line_up(rank);
+        rank_ok(rank, quern_group_destroy(group));
+        rank_ok(rank, quern_group_destroy(new));
+    }
+    return QUERN_OK;
+}
+
+Test(shrink, words_that_others_have_written, .timeout = 120) {
+    check_ranks(.kind = RANK_THREADS, .count = 3, .function = scribble, .shared_bytes = 4096, .limit = 100);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = scribble, .shared_bytes = 4096, .limit = 100);
+}
