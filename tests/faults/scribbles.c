@@ -36,7 +36,7 @@ static const double LIMIT = 0.15, ALLOWANCE = 3, ROUND_LIMIT = 30;  /* seconds *
 
 /* ---- a round, by its number ---- */
 
-enum draw { SHAPE, TURNS, LATE, ABORTS, SPLITS, SIZES, BUFFERS, BEGIN, COUNT, PAUSE, WHERE, WHAT, HABIT, FIRST_OF_TURN = 100 };
+enum draw { SHAPE, TURNS, LATE, ABORTS, SPLITS, SIZES, BUFFERS, BEGIN, COUNT, PAUSE, WHERE, WHAT, HABIT, SHRINKS, FIRST_OF_TURN = 100 };
 
 static uint64_t draw(long round, enum draw what, uint64_t index, uint64_t below) {
     return (uint64_t)random_below((uint64_t)round * 1000 + (uint64_t)what, index, (int64_t)below);
@@ -293,6 +293,14 @@ static quern_status split_turn(struct rank_life *life) {
     return met == QUERN_OK ? status : QUERN_OK;
 }
 
+static void shrink(struct rank_life *life) {
+    quern_group *smaller = NULL;
+    if (CALL(life, quern_group_shrink, &life->group, 1, &smaller) != QUERN_OK) return;
+    if (quern_group_size(smaller) > life->round->ranks) complain(life, "the shrunk group has %d ranks", quern_group_size(smaller));
+    CALL(life, quern_barrier, smaller, NULL, NULL);
+    CALL(life, quern_group_destroy, smaller);
+}
+
 static void report(const struct rank_life *life) {
     struct buffer text = make_buffer(700);
     const double began = rank_now();
@@ -333,6 +341,7 @@ static void *live_in_thread(void *user) {
         const uint64_t aborts = draw(number, ABORTS, (uint64_t)life->rank, 16);
         if (aborts < 2) CALL(life, quern_group_abort, life->group, aborts ? "a reason" : NULL);
         CALL(life, quern_barrier, life->group, NULL, NULL);
+        if (draw(number, SHRINKS, 0, 3) == 0) shrink(life);
         CALL(life, quern_group_destroy, life->group);
     }
     /* The device stays open: another thread may still copy into this rank's memory. */

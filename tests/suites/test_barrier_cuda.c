@@ -278,6 +278,36 @@ Test(barrier_cuda, a_missing_rank_is_named) { run_expiry(false); }
 
 Test(barrier_cuda, a_missing_rank_is_named_with_multicast) { run_expiry(true); }
 
+/* One thread drives the ranks that are left, whose kernels have given up. */
+static void run_shrink(bool multicast) {
+    struct gpu_group group, smaller;
+    gpu_group_open(&group, .ranks = 4, .timeout = 0.3, .machine.multicast = multicast);
+    gpu_group_barrier(&group, ~0ull);
+    for (int rank = 0; rank < 4; rank += 2) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
+    gpu_group_synchronize(&group);
+    for (int rank = 1; rank < 4; rank += 2) {
+        check_ok(quern_group_destroy(group.group[rank]));
+        group.group[rank] = NULL;
+    }
+    quern_group *living[] = {group.group[0], group.group[2]};
+    smaller = group;
+    smaller.ranks = 2;
+    smaller.device[1] = group.device[2];
+    check_ok(quern_group_shrink(living, 2, smaller.group));
+    for (int rank = 0; rank < 2; rank++)
+        check(quern_group_rank(smaller.group[rank]) == rank && quern_group_size(smaller.group[rank]) == 2, "rank %d of %d",
+              quern_group_rank(smaller.group[rank]), quern_group_size(smaller.group[rank]));
+    gpu_group_destroy(&group);
+    run_rounds(&smaller, 3, false);
+    gpu_group_destroy(&smaller);
+    for (int rank = 0; rank < 4; rank++) group.group[rank] = NULL;
+    gpu_group_close(&group);
+}
+
+Test(barrier_cuda, living_ranks_form_a_group) { run_shrink(false); }
+
+Test(barrier_cuda, living_ranks_form_a_group_with_multicast) { run_shrink(true); }
+
 Test(barrier_cuda, a_call_has_a_limit_of_its_own) {
     struct gpu_group group;
     quern_barrier_args args = QUERN_BARRIER_ARGS_INIT;
