@@ -88,6 +88,7 @@ CHECKS = (
     Check("data races at points", ("env", "TSAN_OPTIONS=halt_on_error=1 exitcode=66", "QUERN_KERNEL=*__portable",
                                    "build/tests/faults/pairs_thread", "2 threads"), ("build/tests/faults/pairs_thread",)),
     Check("meeting place of ranks", ("build/tests/faults/meeting_place",), ("build/tests/faults/meeting_place",)),
+    Check("faults of ranks that shrink", ("build/tests/faults/shrinks",), ("build/tests/faults/shrinks",)),
     Check("strangers in the memory of ranks", ("build/tests/faults/scribbles",), ("build/tests/faults/scribbles",)),
     Check("symmetric memory of ranks", ("env", "LD_LIBRARY_PATH=build/emulator", "build/tests/faults/symmetric_processes"),
           ("build/tests/faults/symmetric_processes", *emulated(first_with("clusters").name))),
