@@ -4,7 +4,8 @@ from __future__ import annotations
 
 RACES, PAIRS, SCRIBBLES = "faults/races", "faults/pairs", "faults/scribbles"
 HOST, MEETING, POISON = "src/ranks/ragged/ragged_host.c", "src/ranks/meeting.c", "src/ranks/poison.c"
-RENDEZVOUS = "src/ranks/rendezvous.c"
+RENDEZVOUS, SHRINK = "src/ranks/rendezvous.c", "src/ranks/group/shrink.c"
+ATTEMPTS, MISSING, SHRINKS = "test_attempts", "test_missing", "test_shrink"
 
 RANKS = [
     # The three races that a review found untested.
@@ -69,4 +70,38 @@ RANKS = [
      "    if (notice->output_offset < 0) return", "    if (false) return", SCRIBBLES),
     ("slices from beyond the input", "src/ranks/ragged/ragged_exchange.c",
      "return lies_within(notice->source, bytes, terms->source_bytes);", "return true;", SCRIBBLES),
+    # Attempts at a job, and limits.
+    ("a file that is being made is a remnant", RENDEZVOUS, " && !is_being_made(&file) &&", " &&", ATTEMPTS),
+    ("a remnant of another user", RENDEZVOUS, " && file.st_uid == geteuid() &&", " &&", ATTEMPTS),
+    ("an attempt without a number", RENDEZVOUS, "return name > job && *name", "return *name", ATTEMPTS),
+    ("an attempt without a point behind its number", RENDEZVOUS, " && *name == '.' &&", " &&", ATTEMPTS),
+    ("no number, and others removed", RENDEZVOUS, " && joining->job) remove_remnants", ") remove_remnants", ATTEMPTS),
+    ("a group that lives is a remnant", RENDEZVOUS, "            flock(other.descriptor, LOCK_EX | LOCK_NB) == 0)",
+     "            true)", ATTEMPTS),
+    ("a plan without a limit of its own", "src/ranks/ragged/ragged_all_to_all.c",
+     " && !(args->timeout > 0)) call", ") call", MISSING),
+    ("a plan with the first limit", "src/ranks/ragged/ragged_all_to_all.c", "!(args->timeout > 0)) call", "false) call", MISSING),
+    ("missing by a rank that does not exist", POISON, "    if (rank >= member->ranks) return;\n", "", MISSING),
+    # Shrinking.
+    ("the dead are awaited", SHRINK, "(has_gone(member, rank) || quern_now() >= shrinking->patience)",
+     "quern_now() >= shrinking->patience", SHRINKS),
+    ("the late are awaited", SHRINK, "(has_gone(member, rank) || quern_now() >= shrinking->patience)",
+     "has_gone(member, rank)", SHRINKS),
+    ("a failed rank stays", SHRINK, "    if (status != QUERN_OK) exclude_own(shrinking);\n", "", SHRINKS),
+    ("a failed rank leaves its own round", SHRINK, "{word.come, shrinking->round + 1}", "{word.come, shrinking->round}",
+     "faults/shrinks"),
+    ("who has gone on is awaited", SHRINK, "word.come > shrinking->round || word.out > shrinking->round || has_gone(member, rank)",
+     "has_gone(member, rank)", SHRINKS),
+    ("who has died in the round is awaited", SHRINK,
+     "word.come > shrinking->round || word.out > shrinking->round || has_gone(member, rank)",
+     "word.come > shrinking->round || word.out > shrinking->round", SHRINKS),
+    ("a round that is never over", SHRINK, "veto = {check_round, shrinking};", "veto = {0};", SHRINKS),
+    ("one round", SHRINK, "while (status == QUERN_PEER_LOST &&", "while (status == QUERN_PEER_LOST && shrinking->round < 1 &&",
+     SHRINKS),
+    ("the limits of the call are kept", SHRINK,
+     "formed[i]->timeout = formed[i]->first_timeout = shrinking->members[i]->first_timeout;", "(void)0;", SHRINKS),
+    ("old ranks", SHRINK, "place += quern_set_has(living, other)", "place++", SHRINKS),
+    ("nobody else learns of it", SHRINK, "    quern_poison_by_abort(members[0],", "    if (0) quern_poison_by_abort(members[0],",
+     SHRINKS),
+    ("shrunk twice", SHRINK, "    for (int i = 0; i < count; i++) members[i]->is_shrunk = true;\n", "", SHRINKS),
 ]
