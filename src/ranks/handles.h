@@ -29,7 +29,7 @@ quern_status quern_check_creator(const quern_group *group);
 /* The membership behind a handle.  Fails for NULL and for a destroyed handle. */
 quern_status quern_member_of(const quern_group *group, struct quern_membership **member);
 
-/* The memberships behind the handles of a collective call: of one group, each rank once; fails if the group is poisoned, or not. */
+/* The memberships behind the handles of a collective call: of one group, each rank once.  The first fails if it is poisoned. */
 quern_status quern_members_of(quern_group *const *groups, int count, struct quern_membership *members[QUERN_RANK_LIMIT]);
 quern_status quern_members_even_poisoned(quern_group *const *groups, int count,
                                          struct quern_membership *members[QUERN_RANK_LIMIT]);

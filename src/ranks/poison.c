@@ -269,8 +269,7 @@ void quern_find_missing(const struct quern_membership *member, uint32_t missing[
         const uint32_t bit = 1u << rank % 32;
         if (rank >= member->ranks || rank == member->rank)
             missing[rank / 32] &= ~bit;
-        else if (!quern_rank_lives(member->roster, rank) ||
-                 __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT)
+        else if (quern_rank_has_gone(member->roster, rank))
             missing[rank / 32] |= bit;
     }
 }

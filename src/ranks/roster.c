@@ -128,6 +128,11 @@ bool quern_rank_lives(const struct quern_roster *roster, int rank) {
     return roster->peer[rank].is_here || fcntl(roster->descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
+bool quern_rank_has_gone(const struct quern_roster *roster, int rank) {
+    return !quern_rank_lives(roster, rank) ||
+           __atomic_load_n(&roster->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
+}
+
 /* ---- entering ---- */
 
 quern_status quern_fail_damaged(const quern_device *device, const char *what, int rank) {

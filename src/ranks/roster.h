@@ -81,6 +81,9 @@ void quern_leave_roster(const struct quern_roster *roster, int rank);
 /* Whether a rank's process holds its lock.  True also if this is unknown. */
 bool quern_rank_lives(const struct quern_roster *roster, int rank);
 
+/* Whether a rank has ended or has destroyed its handle. */
+bool quern_rank_has_gone(const struct quern_roster *roster, int rank);
+
 /* Where rank `from` writes its signals for rank `to`: in the process's own memory if both are of this process. */
 quern_signal *quern_signal_between(const struct quern_roster *roster, int from, int to);
 

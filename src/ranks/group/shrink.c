@@ -53,12 +53,6 @@ static bool is_decided(struct word word, uint32_t round) { return word.come >= r
 
 static bool is_of(struct word word, uint32_t round) { return word.come >= round && (!word.out || word.out > round); }
 
-/* Whether the rank has ended or has destroyed its handle. */
-static bool has_gone(const struct quern_membership *member, int rank) {
-    return !quern_rank_lives(member->roster, rank) ||
-           __atomic_load_n(&member->segment->rank[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;
-}
-
 /* This thread's ranks will not be of the next round. */
 static void exclude_own(const struct shrinking *shrinking) {
     for (int i = 0; i < shrinking->count; i++) {
@@ -101,7 +95,8 @@ static void await_words(const struct shrinking *shrinking) {
     long nap = 100000;  /* nanoseconds */
     for (int rank; (rank = find_undecided(shrinking)) >= 0;) {
         const struct word word = word_of(member, rank);
-        if (!is_decided(word, shrinking->round) && (has_gone(member, rank) || quern_now() >= shrinking->patience)) {
+        if (!is_decided(word, shrinking->round) &&
+            (quern_rank_has_gone(member->roster, rank) || quern_now() >= shrinking->patience)) {
             swap(member, rank, word, (struct word){word.come, shrinking->round});
             continue;
         }
@@ -125,7 +120,8 @@ static int find_lost(const struct shrinking *shrinking) {
     for (int rank = 0; rank < member->ranks; rank++) {
         const struct word word = word_of(member, rank);
         if (!quern_set_has(&shrinking->living, rank) || rank == member->rank) continue;
-        if (word.come > shrinking->round || word.out > shrinking->round || has_gone(member, rank)) return rank;
+        const bool has_gone_on = word.come > shrinking->round || word.out > shrinking->round;
+        if (has_gone_on || quern_rank_has_gone(member->roster, rank)) return rank;
     }
     return -1;
 }
