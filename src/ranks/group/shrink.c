@@ -66,8 +66,8 @@ static void exclude_own(const struct shrinking *shrinking) {
 /* ---- one round ---- */
 
 static quern_status fail_excluded(const struct quern_membership *member) {
-    return quern_fail(member->device, QUERN_PEER_TIMEOUT, "%s: the other ranks have shrunk the group without this one, which came too "
-                      "late", member->label);
+    return quern_fail(member->device, QUERN_PEER_TIMEOUT,
+                      "%s: the other ranks have shrunk the group without this one, which came too late", member->label);
 }
 
 static quern_status come(const struct shrinking *shrinking) {
