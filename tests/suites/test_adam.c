@@ -171,7 +171,7 @@ Test(adam, long_tensors) {
 /* So many tiles that a GPU's warps take some in turns and share the rest in pieces, of one tile or two: see tile_turns. */
 static void check_turns(const struct test_device *device, const struct quern_kernel *row) {
     if (row->key.adam.grad != QUERN_BF16 || row->key.adam.master || row->key.adam.v == QUERN_F32) return;
-    static const int64_t tiles[] = {45, 150, 178};
+    static const int64_t tiles[] = {45, 270, 345};
     for (size_t i = 0; i < COUNT(tiles); i++) {
         const int64_t counts[] = {QUERN_ADAM_TILE + 1, (tiles[i] - 3) * QUERN_ADAM_TILE, 700};
         quern_adam_args args = adam_args_of(row);
