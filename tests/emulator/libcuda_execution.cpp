@@ -270,6 +270,14 @@ Result run_everything(Context &c) {
   return c.error;
 }
 
+void wait_for_device(Device &d) {
+  if (driver().waits && d.context) run_everything(*d.context);
+}
+
+void wait_for_all_devices() {
+  for (auto &d : driver().devices) wait_for_device(*d);
+}
+
 void drop_work(Context &c) {
   for (auto &op : driver().pending)
     if (op->device == c.device && !op->done) {

@@ -398,7 +398,14 @@ API Result cuModuleLoadDataEx(Library **module, const void *image, unsigned, int
   return cuModuleLoadData(module, image);
 }
 API Result cuModuleLoadFatBinary(Library **module, const void *image) { return cuModuleLoadData(module, image); }
-API Result cuModuleUnload(Library *module) { return cuLibraryUnload(module); }
+API Result cuModuleUnload(Library *module) {
+  {
+    ENTER(context);
+    if (Result r = refuse_during_capture()) return r;
+    wait_for_device(*context().device);
+  }
+  return cuLibraryUnload(module);
+}
 
 API Result cuModuleGetFunction(Function **function, Library *module, const char *name) {
   ENTER(context);

@@ -100,6 +100,7 @@ Result bind(Physical &object, const PhysicalRef &memory, size_t offset, size_t m
   bindings_here++;
   change_version(s);
   object.multicast->bound_here.push_back(memory);
+  memory->is_bound = true;
   return success;
 }
 
@@ -142,6 +143,11 @@ bool in_team(const Physical &object, const Device &d) {
   Shared &s = *object.multicast->shared;
   Locked lock(s);
   return std::count(s.team, s.team + s.team_count, d.ordinal) > 0;
+}
+
+bool is_bound_to_multicast(u64 address) {
+  Mapping *m = find_mapping(address);
+  return m && m->memory->is_bound;
 }
 
 // The real driver waits for ever; the emulator as long as for a kernel that makes no progress.
@@ -270,6 +276,7 @@ API Result cuMulticastUnbind(unsigned long long handle, int device, size_t offse
   PhysicalRef object = multicast_of(handle);
   if (!object) return invalid_value;
   if (!device_of(device)) return invalid_device;
+  wait_for_device(*device_of(device));
   Shared &s = *object->multicast->shared;
   Locked lock(s);
   Binding *end = s.bindings + s.binding_count;

@@ -65,6 +65,13 @@ Context &context() { return *current_context(); }
 
 }  // namespace
 
+Stream *make_stream(Context &c, unsigned flags, int priority) {
+  c.streams.push_back(std::make_unique<Stream>());
+  Stream &s = *c.streams.back();
+  s.context = &c, s.flags = flags, s.priority = priority, s.id = next_stream_id++;
+  return &s;
+}
+
 int capture_mode_of_thread() { return thread_capture_mode; }
 
 OperationRef make_operation(const char *what, Context &c, std::function<Result()> action) {
@@ -81,6 +88,14 @@ Result refuse_during_capture() {
     bool forbids = (c->mode == mode_global && (own || thread_capture_mode == mode_global)) || (c->mode == mode_thread_local && own);
     if (forbids) invalidate(*c), r = capture_unsupported;
   }
+  return r;
+}
+
+Result refuse_beside_captures(Context &context) {
+  Result r = success;
+  for (auto &c : driver().captures)
+    for (Stream *s : c->streams)
+      if (s->context == &context) invalidate(*c), r = capture_unsupported;
   return r;
 }
 
@@ -125,11 +140,7 @@ using namespace emulator;
 API Result cuStreamCreateWithPriority(Stream **out, unsigned flags, int priority) {
   ENTER(context);
   if (!out || flags > 1) return invalid_value;
-  Context &c = context();
-  c.streams.push_back(std::make_unique<Stream>());
-  Stream &s = *c.streams.back();
-  s.context = &c, s.flags = flags, s.priority = priority, s.id = next_stream_id++;
-  *out = &s;
+  *out = make_stream(context(), flags, priority);
   return success;
 }
 API Result cuStreamCreate(Stream **out, unsigned flags) { return cuStreamCreateWithPriority(out, flags, 0); }
@@ -175,11 +186,21 @@ API Result cuStreamQuery(void *handle) {
   return s->context->error ? s->context->error : int(not_ready);
 }
 
-API Result cuStreamGetCtx(void *handle, Context **c) {
+// The handle that stands for a green context where a context is expected is its own.
+API Result cuStreamGetCtx(void *handle, void **c) {
   ENTER(context);
   Stream *s = stream_of(handle);
   if (!s) return invalid_handle;
-  *c = s->context;
+  *c = s->green ? static_cast<void *>(s->green) : s->context;
+  return success;
+}
+API Result cuStreamGetCtx_v2(void *handle, Context **c, GreenContext **green) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  if (!c && !green) return invalid_value;
+  if (c) *c = s->context;
+  if (green) *green = s->green;
   return success;
 }
 API Result cuStreamGetDevice(void *handle, int *device) {

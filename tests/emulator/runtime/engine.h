@@ -40,6 +40,7 @@ struct FiberThread : Thread {
   u64 asked_phase;
   u32 found_open;        // executed so far
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
+  bool fenced_aliases;   // by a fence.proxy.alias since its last multimem instruction and its last barrier
 };
 
 struct Barrier {
@@ -144,6 +145,7 @@ struct Grid {
   u64 next_cluster, total_clusters, finished_clusters, resident_clusters;
   u32 error;
   u64 confined_slices;  // see Confinement
+  bool uses_multicast;  // a multimem instruction has been executed
   History *history;   // in which its threads are created
   char *sync_tag;     // what they did is released here
   bool done() const { return error != 0 || finished_clusters == total_clusters; }
@@ -198,6 +200,7 @@ void drop_async_view(Block &);
 // Fails if ordinary accesses to shared memory lack a fence before those of the asynchronous proxy.
 void check_async_view(FiberThread &, Block &, const u8 *at, u32 bytes, u32 line);
 void note_async_write(Block &, const u8 *at, u32 bytes);
+void check_alias_proxy(FiberThread &, const u8 *polled, u32 line);
 
 // ---- called by the driver ----
 const char *multicast_replica(u64 address, u32 bytes, u32 index, int device, u8 **out);
@@ -205,7 +208,9 @@ void synchronise_alias(u64 address, bool release);
 // Between these two calls only memory that the device may access is mapped.
 void take_away_from(int device);
 void give_back();
+bool must_confine();                   // at any cost: what a device writes elsewhere depends on it
 std::string describe_address(u64 address, int device);
+bool is_bound_to_multicast(u64 address);
 bool leaves_allocation(u64 address, u64 bytes);  // also false if the driver does not know the device
 
 // services, by source file

@@ -275,7 +275,7 @@ void end_cluster(size_t index) {
 // different memory, so a grid that has run or waited for long enough stops doing it.
 class Confinement {
  public:
-  explicit Confinement(Grid &g) : grid_(g), active_(g.confined_slices < 256), before_(progress_events) {
+  explicit Confinement(Grid &g) : grid_(g), active_(g.confined_slices < 256 || must_confine()), before_(progress_events) {
     if (active_) take_away_from(g.limits.ordinal);
   }
   ~Confinement() {
