@@ -1039,9 +1039,11 @@ QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, 
 QUERN_API quern_status quern_group_shrink(quern_group *const *groups, int count, quern_group **new_groups);
 
 /*
- * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  A rank that still waits for this
- * one gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
- * Errors: QUERN_INVALID_ARGUMENT for a handle that is already destroyed, as in every other call.
+ * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  If operations were captured, it
+ * waits for all work of the GPU's context, since launches of their graphs may be pending.  A rank that still waits for this one gets
+ * QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
+ * Errors: QUERN_INVALID_ARGUMENT for a handle that is already destroyed, as in every other call; if operations were captured and a
+ * stream of the context is being captured: the handle stays valid.
  */
 QUERN_API quern_status quern_group_destroy(quern_group *group);
 
@@ -1122,8 +1124,8 @@ QUERN_API quern_status quern_symmetric_free(quern_group *group, void *pointer, v
  * handle.  The engine keeps the memory until every rank has ended its registration.  A range that was registered twice needs two
  * calls of quern_symmetric_unregister.  A range that overlaps another registered range of the rank is refused: register an arena
  * as a whole, and use pointers into it.
- * Errors: QUERN_INVALID_ARGUMENT, QUERN_NOT_SUPPORTED with the reason (private memory of another process), QUERN_OUT_OF_MEMORY,
- * QUERN_CUDA_ERROR, 4xxx.
+ * Errors: QUERN_INVALID_ARGUMENT (mapped for reading only, for instance), QUERN_NOT_SUPPORTED with the reason (private memory of
+ * another process; memory of a pool, cuMemAllocAsync, which peer access does not open), QUERN_OUT_OF_MEMORY, QUERN_CUDA_ERROR, 4xxx.
  */
 QUERN_API quern_status quern_symmetric_register(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes);
 
@@ -1234,8 +1236,8 @@ QUERN_API quern_status quern_ragged_plan_create(quern_group *const *groups, int 
 QUERN_API quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream);
 
 /*
- * Destroys a plan.  Local; waits for this rank's runs of it.  NULL does nothing.  Errors: QUERN_INVALID_ARGUMENT,
- * QUERN_CUDA_ERROR.
+ * Destroys a plan.  Local; waits for this rank's runs of it, and for captured ones as quern_group_destroy does.  NULL does nothing.
+ * Errors: QUERN_INVALID_ARGUMENT, QUERN_CUDA_ERROR.
  */
 QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
 

@@ -173,17 +173,33 @@ quern_status quern_cuda_make_rank(struct quern_membership *member) {
     return QUERN_OK;
 }
 
-void quern_cuda_settle_rank(struct quern_cuda_rank *rank, const struct quern_membership *member) {
+quern_status quern_cuda_settle(const struct quern_membership *member, bool captured) {
+    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
     struct quern_cuda_visit visit;
-    if (quern_cuda_begin_visit(&visit, member->device->context) == CUDA_SUCCESS) {
-        if (rank->enqueued) rank->cuda->event_synchronize(rank->last);
-        rank->cuda->event_destroy(rank->last);
+    const char *what = "cuEventSynchronize";
+    CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
+    if (error == CUDA_SUCCESS && rank->enqueued) error = rank->cuda->event_synchronize(rank->last);
+    if (error == CUDA_SUCCESS && captured) {
+        what = "cuCtxSynchronize";
+        error = rank->cuda->context_synchronize();
     }
+    quern_cuda_end_visit(&visit);
+    if (error == CUDA_SUCCESS) return QUERN_OK;
+    if (error != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) return quern_cuda_fail(member->device, error, what);
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: a stream of %s is being captured, and operations of the group "
+                      "are in graphs, whose launches cannot be waited for meanwhile: expected the end of the capture first",
+                      member->label, member->device->label);
+}
+
+static void destroy_event(const struct quern_cuda_rank *rank, const struct quern_membership *member) {
+    struct quern_cuda_visit visit;
+    if (quern_cuda_begin_visit(&visit, member->device->context) == CUDA_SUCCESS) rank->cuda->event_destroy(rank->last);
     quern_cuda_end_visit(&visit);
 }
 
 void quern_cuda_free_rank(struct quern_membership *member) {
     struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    destroy_event(rank, member);
     unregister_segment(rank->cuda, member->segment);
     free(rank);
     member->attached = NULL;
@@ -218,14 +234,20 @@ static quern_status check_launcher(const struct quern_membership *member) {
 /* Handles below this are the default streams of the current context. */
 enum { FIRST_STREAM_OF_ITS_OWN = 3 };
 
+/* The context of a stream; of a stream of a green context the primary one, if the driver is new enough to tell it. */
+static CUresult find_context(const struct quern_cuda *cuda, CUstream stream, CUcontext *context) {
+    return cuda->stream_contexts ? cuda->stream_contexts(stream, context, NULL) : cuda->stream_context(stream, context);
+}
+
 static quern_status check_stream(const struct quern_membership *member, const struct quern_cuda *cuda, CUstream stream) {
     CUcontext context;
     if ((uintptr_t)stream < FIRST_STREAM_OF_ITS_OWN) return QUERN_OK;
-    CUresult error = cuda->stream_context(stream, &context);
+    CUresult error = find_context(cuda, stream, &context);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuStreamGetCtx");
     if (context == member->device->context) return QUERN_OK;
-    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: the stream is of another context than the primary one of %s",
-                      member->label, member->device->label);
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: the stream is of another context than the primary one of %s%s",
+                      member->label, member->device->label,
+                      cuda->stream_contexts ? "" : " (this driver does not tell those of green contexts: CUDA 12.5 does)");
 }
 
 static quern_status follow_last(const struct quern_membership *member, const struct quern_cuda_rank *rank, CUstream stream) {
@@ -261,6 +283,7 @@ quern_status quern_cuda_enter(struct quern_membership *member, CUstream stream, 
 quern_status quern_cuda_leave(struct quern_membership *member, CUstream stream, struct quern_cuda_entry *entry) {
     struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
     CUresult error = CUDA_SUCCESS;
+    rank->captured |= entry->capturing;
     if (!entry->capturing) {
         error = rank->cuda->event_record(rank->last, stream);
         if (error == CUDA_SUCCESS) error = rank->cuda->stream_id(stream, &rank->last_stream);

@@ -15,6 +15,7 @@ struct quern_cuda_rank {
     CUevent last;                        /* recorded after the last operation, unless that was captured */
     unsigned long long last_stream;      /* the driver's number of its stream; stream handles are reused, numbers are not */
     bool enqueued;                       /* `last` has been recorded */
+    bool captured;                       /* an operation is in a graph, whose launches no event marks */
 };
 
 static inline struct quern_cuda_rank *quern_cuda_rank_of(const struct quern_membership *member) { return member->attached; }
@@ -40,8 +41,11 @@ quern_status quern_cuda_leave(struct quern_membership *member, CUstream stream, 
 /* Makes the rank's data, without its pad; the membership has it then. */
 quern_status quern_cuda_make_rank(struct quern_membership *member);
 
-/* Waits for the rank's last operation. */
-void quern_cuda_settle_rank(struct quern_cuda_rank *rank, const struct quern_membership *member);
+/*
+ * Waits for the rank's last operation.  `captured`: also for launches of graphs, by waiting for the whole context, which is not
+ * possible while a stream of it is being captured: QUERN_INVALID_ARGUMENT.  Other errors are those of a context whose work has ended.
+ */
+quern_status quern_cuda_settle(const struct quern_membership *member, bool captured);
 
 /* Frees the rank's data. */
 void quern_cuda_free_rank(struct quern_membership *member);

@@ -52,6 +52,12 @@ struct quern_transport {
     quern_status (*attach)(struct quern_membership *const *members, int count);
     void (*detach)(struct quern_membership *member);
 
+    /*
+     * Waits for the rank's own work, before it is detached; NULL: there is none.  QUERN_INVALID_ARGUMENT: it cannot wait now.  Any
+     * other error is of work that has ended.
+     */
+    quern_status (*settle)(const struct quern_membership *member);
+
     quern_status (*barrier)(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream);
 
     /* Symmetric memory: src/ranks/symmetric/symmetric_memory.h. */

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "runtime/status.h"
@@ -20,10 +21,14 @@ static struct {
 static const struct {
     size_t offset;
     const char *symbol;
+    bool is_new;         /* older drivers lack it */
 } symbols[] = {
-#define QUERN_CUDA_SYMBOL(field, symbol, parameters) {offsetof(struct quern_cuda, field), symbol},
+#define QUERN_CUDA_SYMBOL(field, symbol, parameters) {offsetof(struct quern_cuda, field), symbol, false},
+#define QUERN_CUDA_NEW_SYMBOL(field, symbol, parameters) {offsetof(struct quern_cuda, field), symbol, true},
     QUERN_CUDA_FUNCTIONS(QUERN_CUDA_SYMBOL)
+    QUERN_CUDA_NEW_FUNCTIONS(QUERN_CUDA_NEW_SYMBOL)
 #undef QUERN_CUDA_SYMBOL
+#undef QUERN_CUDA_NEW_SYMBOL
 };
 
 static void refuse(quern_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -37,11 +42,11 @@ static void refuse(quern_status status, const char *format, ...) {
     driver.status = status;
 }
 
-/* The name of the first symbol that the library lacks, or NULL. */
+/* The name of the first symbol that the library lacks though it should not, or NULL. */
 static const char *find_symbols(void *library) {
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(library, symbols[i].symbol);
-        if (!address) return symbols[i].symbol;
+        if (!address && !symbols[i].is_new) return symbols[i].symbol;
         memcpy((char *)&driver.functions + symbols[i].offset, &address, sizeof address);
     }
     return NULL;

@@ -120,7 +120,7 @@ static void set_label(quern_device *device) {
 
 static void release_images(quern_device *device, const struct quern_cuda *cuda) {
     struct quern_cuda_visit visit;
-    const bool current = quern_cuda_begin_launch(&visit, device) == QUERN_OK;
+    const bool current = quern_cuda_begin_visit(&visit, device->context) == CUDA_SUCCESS;
     quern_image_release(device, current ? cuda : NULL);
     quern_cuda_end_visit(&visit);
 }

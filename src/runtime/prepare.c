@@ -207,8 +207,13 @@ quern_status quern_prepare(quern_device *device, unsigned chosen) {
     quern_status status = check_chosen(device, chosen);
     if (status != QUERN_OK) return status;
     struct quern_cuda_visit visit = {.cuda = NULL};
-    if (device->kind == QUERN_CUDA) status = quern_cuda_begin_launch(&visit, device);
-    if (status != QUERN_OK) return status;
+    if (device->kind == QUERN_CUDA) {
+        const CUresult error = quern_cuda_begin_visit(&visit, device->context);
+        if (error != CUDA_SUCCESS) {
+            quern_cuda_end_visit(&visit);
+            return quern_cuda_fail(device, error, "cuCtxPushCurrent");
+        }
+    }
     pthread_mutex_lock(&device->prepare_lock);
     for (unsigned bit = 1; bit & QUERN_ALL_OPERATIONS && status == QUERN_OK; bit <<= 1)
         if (chosen & bit) status = prepare_operation(device, visit.cuda, bit);

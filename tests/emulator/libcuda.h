@@ -213,7 +213,7 @@ struct Physical {
   unsigned handle_types = 0;
   unsigned long long id = 0;   // and value of its handle
   bool is_imported = false;
-  bool is_bound = false;       // to a multicast object, by this process
+  std::set<size_t> reached;    // words of 8 bytes that multimem instructions of this process have reached
   char *view = nullptr;        // the runtime's own mapping, made when needed
   Multicast *multicast = nullptr;
   ~Physical();

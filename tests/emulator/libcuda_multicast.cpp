@@ -100,7 +100,6 @@ Result bind(Physical &object, const PhysicalRef &memory, size_t offset, size_t m
   bindings_here++;
   change_version(s);
   object.multicast->bound_here.push_back(memory);
-  memory->is_bound = true;
   return success;
 }
 
@@ -145,9 +144,9 @@ bool in_team(const Physical &object, const Device &d) {
   return std::count(s.team, s.team + s.team_count, d.ordinal) > 0;
 }
 
-bool is_bound_to_multicast(u64 address) {
+bool is_reached_by_multicast(u64 address) {
   Mapping *m = find_mapping(address);
-  return m && m->memory->is_bound;
+  return m && m->memory->reached.count((m->offset + (address - m->address)) / 8);
 }
 
 // The real driver waits for ever; the emulator as long as for a kernel that makes no progress.
@@ -177,7 +176,9 @@ const char *multicast_replica(u64 address, u32 bytes, u32 index, int device, u8 
   for (const Replica &r : multicast.replicas) {
     if (offset < r.offset || offset + bytes > r.offset + r.bytes) continue;
     if (!r.memory) return "multimem on memory of a process that has gone";
-    if (found++ == index) *out = reinterpret_cast<u8 *>(r.memory + (offset - r.offset));
+    if (found++ != index) continue;
+    *out = reinterpret_cast<u8 *>(r.memory + (offset - r.offset));
+    r.object->reached.insert(size_t(reinterpret_cast<char *>(*out) - r.object->view) / 8);
   }
   return found == multicast.shared->team_size ? nullptr : "multimem where not every device of the team has memory bound";
 }

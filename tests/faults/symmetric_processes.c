@@ -378,6 +378,105 @@ static void free_before_the_others(struct gpu_team *team) {
     gpu_close(team);
 }
 
+/* ---- GPUs: operations in graphs ---- */
+
+struct graph_calls {
+    CUresult (*begin_capture)(CUstream, int), (*end_capture)(CUstream, void **);
+    CUresult (*instantiate)(void **, void *, unsigned long long), (*launch)(void *, CUstream);
+    CUresult (*destroy)(void *), (*destroy_executable)(void *);
+};
+
+static struct graph_calls find_graph_calls(void) {
+    struct graph_calls calls;
+    *(void **)&calls.begin_capture = gpu_symbol("cuStreamBeginCapture_v2");
+    *(void **)&calls.end_capture = gpu_symbol("cuStreamEndCapture");
+    *(void **)&calls.instantiate = gpu_symbol("cuGraphInstantiateWithFlags");
+    *(void **)&calls.launch = gpu_symbol("cuGraphLaunch");
+    *(void **)&calls.destroy = gpu_symbol("cuGraphDestroy");
+    *(void **)&calls.destroy_executable = gpu_symbol("cuGraphExecDestroy");
+    return calls;
+}
+
+/* A barrier of team rank i, as a graph. */
+static void *capture_barrier(struct gpu_team *team, const struct graph_calls *calls, int i) {
+    void *graph, *executable;
+    gpu_use(team, i);
+    gpu_check(team, calls->begin_capture(team->stream[i], CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture", __LINE__);
+    rank_ok(team->rank, quern_barrier(team->group[i], NULL, team->stream[i]));
+    gpu_check(team, calls->end_capture(team->stream[i], &graph), "cuStreamEndCapture", __LINE__);
+    gpu_check(team, calls->instantiate(&executable, graph, 0), "cuGraphInstantiate", __LINE__);
+    gpu_check(team, calls->destroy(graph), "cuGraphDestroy", __LINE__);
+    return executable;
+}
+
+/* A group is destroyed while a graph with its barrier is held up in the streams: its pads stay until the graph has run. */
+static void destroy_behind_a_graph(struct gpu_team *team) {
+    const struct graph_calls calls = find_graph_calls();
+    void *executable[MOST_PER_THREAD];
+    int go_on = 0;
+    pthread_t thread;
+    begin(team);
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) executable[i] = capture_barrier(team, &calls, i);
+    for (int i = 0; i < team->count; i++) {
+        hold_up(team, i, &go_on);
+        gpu_check(team, calls.launch(executable[i], team->stream[i]), "cuGraphLaunch", __LINE__);
+    }
+    rank_check(team->rank, pthread_create(&thread, NULL, give_leave_soon, &go_on) == 0, "no thread");
+    rank_ok(team->rank, quern_group_destroy(team->group[0]));
+    team->group[0] = NULL;
+    rank_check(team->rank, __atomic_load_n(&go_on, __ATOMIC_ACQUIRE), "the group was destroyed before the graph had run");
+    pthread_join(thread, NULL);
+    for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
+    for (int i = 0; i < team->count; i++) gpu_check(team, calls.destroy_executable(executable[i]), "cuGraphExecDestroy", __LINE__);
+    gpu_close(team);
+}
+
+/* Launches of graphs cannot be waited for while the context has a stream that captures: the handle stays valid. */
+static void destroy_beside_a_capture(struct gpu_team *team) {
+    const struct graph_calls calls = find_graph_calls();
+    void *executable[MOST_PER_THREAD], *graph;
+    CUstream captured;
+    begin(team);
+    for (int i = 0; i < team->count; i++) executable[i] = capture_barrier(team, &calls, i);
+    gpu_use(team, 0);
+    gpu_ok(team, stream_create(&captured, CU_STREAM_NON_BLOCKING));
+    gpu_check(team, calls.begin_capture(captured, CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture", __LINE__);
+    rank_status(team->rank, quern_group_destroy(team->group[0]), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(team->rank, "a stream of cuda:0 is being captured, and operations of the group are in graphs");
+    calls.end_capture(captured, &graph);
+    gpu_ok(team, stream_destroy(captured));
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) gpu_check(team, calls.destroy_executable(executable[i]), "cuGraphExecDestroy", __LINE__);
+    gpu_close(team);
+}
+
+/* A stream of a green context belongs to the primary context, too. */
+static void use_a_green_stream(struct gpu_team *team) {
+    CUresult (*create)(void **, void *, CUdevice, unsigned), (*create_stream)(CUstream *, void *, unsigned, int);
+    CUresult (*destroy)(void *);
+    void *green[MOST_PER_THREAD];
+    CUstream usual[MOST_PER_THREAD];
+    *(void **)&create = gpu_symbol("cuGreenCtxCreate");
+    *(void **)&create_stream = gpu_symbol("cuGreenCtxStreamCreate");
+    *(void **)&destroy = gpu_symbol("cuGreenCtxDestroy");
+    begin(team);
+    for (int i = 0; i < team->count; i++) {
+        usual[i] = team->stream[i];
+        gpu_check(team, create(&green[i], NULL, team->device[i]->cuda_device, 1), "cuGreenCtxCreate", __LINE__);
+        gpu_check(team, create_stream(&team->stream[i], green[i], CU_STREAM_NON_BLOCKING, 0), "cuGreenCtxStreamCreate", __LINE__);
+    }
+    for (int round = 0; round < 3; round++) gpu_meet(team);
+    rank_status(team->rank, quern_barrier(team->group[0], NULL, team->stream[1]), QUERN_INVALID_ARGUMENT);
+    for (int i = 0; i < team->count; i++) {
+        gpu_ok(team, stream_destroy(team->stream[i]));
+        gpu_check(team, destroy(green[i]), "cuGreenCtxDestroy", __LINE__);
+        team->stream[i] = usual[i];
+    }
+    gpu_meet(team);
+    gpu_close(team);
+}
+
 static void refuse_streams(struct gpu_team *team) {
     begin(team);
     struct rank *rank = team->rank;
@@ -474,6 +573,10 @@ static void work_beside_a_capture(struct gpu_team *team) {
         free_all(team, parts);
         quern_symmetric_sweep();
     }
+    quern_device *another;
+    rank_ok(team->rank, quern_device_open(QUERN_CUDA, team->device[0]->ordinal, &another));
+    rank_ok(team->rank, quern_prepare(another, QUERN_BARRIER));
+    quern_device_close(another);
     register_ranges(team, own, 1000);
     for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_symmetric_unregister(team->group[i], own[i], team->stream[i]));
     gpu_meet(team);
@@ -782,6 +885,68 @@ static void refuse_registrations(struct gpu_team *team) {
     close_with(team, own, team->count + 1);
 }
 
+/* Peer access does not open pools. */
+static void refuse_pools(struct gpu_team *team) {
+    CUresult (*allocate_async)(CUdeviceptr *, size_t, CUstream), (*free_async)(CUdeviceptr, CUstream);
+    *(void **)&allocate_async = gpu_symbol("cuMemAllocAsync");
+    *(void **)&free_async = gpu_symbol("cuMemFreeAsync");
+    begin(team);
+    void *parts[MOST_PER_THREAD];
+    size_t bytes[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) {
+        CUdeviceptr address;
+        gpu_use(team, i);
+        gpu_check(team, allocate_async(&address, 1000, team->stream[i]), "cuMemAllocAsync", __LINE__);
+        parts[i] = (void *)(uintptr_t)address;
+        bytes[i] = 1000;
+    }
+    rank_status(team->rank, quern_symmetric_register(team->group, team->count, parts, bytes), QUERN_NOT_SUPPORTED);
+    rank_check_detail(team->rank, "rank 0: the memory is of a pool (cuMemAllocAsync), which peer access does not open");
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) {
+        gpu_use(team, i);
+        gpu_check(team, free_async((uintptr_t)parts[i], team->stream[i]), "cuMemFreeAsync", __LINE__);
+    }
+    gpu_meet(team);
+    gpu_close(team);
+}
+
+/* Access of a team rank's GPU to memory, as the engine has set it. */
+static void set_access(struct gpu_team *team, int i, const struct own_memory *memory, int flags) {
+    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, team->device[i]->cuda_device}, flags};
+    gpu_ok(team, vmm_set_access(memory->address, memory->bytes, &access, 1));
+}
+
+/* Memory of rank 1 that the GPU of rank `reader` may only read is refused, and the access stays as it is. */
+static void refuse_reader(struct gpu_team *team, void **usual, const struct own_memory *own, int reader) {
+    const bool is_here = reader >= team->first && reader < team->first + team->count;
+    unsigned long long flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+    char why[100];
+    snprintf(why, sizeof why, "the memory is mapped for cuda:%d for reading only: expected access for reading and writing", reader);
+    if (is_here) set_access(team, reader - team->first, own, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    refuse_range(team, usual, -1, NULL, 0, QUERN_INVALID_ARGUMENT, why);
+    if (!is_here) return;
+    const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, team->device[reader - team->first]->cuda_device};
+    gpu_ok(team, vmm_get_access(&flags, &location, own->address));
+    rank_check(team->rank, flags == CU_MEM_ACCESS_FLAGS_PROT_READ, "the access became %llu", flags);
+    set_access(team, reader - team->first, own, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+static void refuse_read_only(struct gpu_team *team) {
+    begin(team);
+    struct own_memory own[MOST_PER_THREAD];
+    void *usual[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) {
+        own[i] = make_own(team, i, true, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        usual[i] = (void *)(uintptr_t)own[i].address;
+    }
+    refuse_reader(team, usual, &own[team->count - 1], 1);
+    if (team->count > 1) refuse_reader(team, usual, &own[1], 0);
+    register_ranges(team, usual, 100);
+    gpu_meet(team);
+    close_with(team, own, team->count);
+}
+
 /* A process with several GPUs cannot open another one's memory of cuMemAlloc on all of them. */
 static void refuse_foreign_memory(struct gpu_team *team) {
     begin(team);
@@ -999,6 +1164,9 @@ static const struct case_row cases[] = {
     {"destroy with a barrier under way", {TWO}, GPU(1, 1, 2, 2, destroy_with_work_under_way, &by_meeting)},
     {"the owner leaves first, threads", {FOUR}, GPU(1, 3, 1, 3, free_before_the_others)},
     {"the owner leaves first, processes", {FOUR}, GPU(3, 1, 1, 3, free_before_the_others)},
+    {"destroy with a graph under way", {TWO}, GPU(1, 1, 2, 2, destroy_behind_a_graph)},
+    {"destroy beside a capture", {TWO}, GPU(1, 1, 2, 2, destroy_beside_a_capture)},
+    {"streams of green contexts", {TWO}, GPU(1, 1, 2, 2, use_a_green_stream)},
     {"streams that cannot be", {TWO}, GPU(1, 1, 2, 2, refuse_streams)},
 
     {"the thread's context, one process", {TWO}, GPU(1, 1, 2, 2, leave_the_thread_alone)},
@@ -1042,6 +1210,10 @@ static const struct case_row cases[] = {
     {"another allocation at the same address, two processes", {TWO}, GPU(2, 1, 1, 2, change_generation)},
     {"registrations that cannot be, one process", {TWO}, GPU(1, 1, 2, 2, refuse_registrations)},
     {"registrations that cannot be, two processes", {TWO}, GPU(2, 1, 1, 2, refuse_registrations)},
+    {"memory of pools, one process", {TWO}, GPU(1, 1, 2, 2, refuse_pools)},
+    {"memory of pools, two processes", {TWO}, GPU(2, 1, 1, 2, refuse_pools)},
+    {"memory for reading only, one process", {TWO}, GPU(1, 1, 2, 2, refuse_read_only)},
+    {"memory for reading only, two processes", {TWO}, GPU(2, 1, 1, 2, refuse_read_only)},
     {"foreign memory for two GPUs", {FOUR}, GPU(2, 1, 2, 4, refuse_foreign_memory)},
 
     {"no peer access in a process", {TWO, "QUERN_EMULATOR_PEERS=none"}, GPU(1, 1, 2, 2, be_refused, &no_peers_here)},

@@ -121,6 +121,11 @@ struct meeting {
         __shared__ masks mask;
         quern_signal seen = 0;
         uint64_t waited = 0;
+#if QUERN_MULTIMEM
+        if (by_multicast(links)) {
+            fence_aliases();  /* signals are stored at the multicast address and looked at in the rank's own pad */
+        }
+#endif
         const outcome mine = is_awaited(links, threadIdx.x) ? watch(&seen, &waited)
                              : threadIdx.x == links.rank && dissents ? DISSENTS : CAME;
         mask.gather(mine);

@@ -81,10 +81,12 @@ static quern_status make_pads(struct quern_membership *const *members, int count
 
 /* ---- attaching and detaching ---- */
 
+static quern_status settle(const struct quern_membership *member) {
+    return quern_cuda_settle(member, quern_cuda_rank_of(member)->captured);
+}
+
 static void detach(struct quern_membership *member) {
-    struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
-    if (!rank) return;
-    quern_cuda_settle_rank(rank, member);
+    if (!quern_cuda_rank_of(member)) return;
     quern_symmetric_forget(member);
     quern_cuda_free_rank(member);
 }
@@ -103,6 +105,7 @@ const struct quern_transport quern_cuda_transport = {
     .name = "GPU memory",
     .serves = serves,
     .attach = attach,
+    .settle = settle,
     .detach = detach,
     .barrier = quern_cuda_barrier,
     .allocated = &quern_cuda_memory,

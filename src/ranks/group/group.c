@@ -103,8 +103,19 @@ quern_status quern_group_create(const quern_group_args *args, int count, quern_g
 
 /* ---- destroying, aborting, asking ---- */
 
+static quern_status settle(quern_group *group) {
+    struct quern_membership *member;
+    quern_status status = quern_check_creator(group);
+    if (status == QUERN_OK) status = quern_member_of(group, &member);
+    if (status != QUERN_OK || !member->transport->settle) return status;
+    status = member->transport->settle(member);
+    return status == QUERN_INVALID_ARGUMENT ? status : QUERN_OK;
+}
+
 quern_status quern_group_destroy(quern_group *group) {
     if (!group) return QUERN_OK;
+    quern_status status = settle(group);
+    if (status != QUERN_OK) return status;
     struct quern_membership *member = quern_take_member(group);
     if (!member) return quern_fail_no_group(group);
     QUERN_POINT(LEAVE_BEGUN);

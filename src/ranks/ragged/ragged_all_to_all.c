@@ -324,5 +324,8 @@ quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan) {
     if (status != QUERN_OK) return status;
     void *state = __atomic_exchange_n(&plan->state, NULL, __ATOMIC_ACQ_REL);
     status = state_of(plan, state);
-    return status == QUERN_OK ? plan->transport->plan_destroy(state) : status;
+    if (status != QUERN_OK) return status;
+    status = plan->transport->plan_destroy(state);
+    if (status == QUERN_INVALID_ARGUMENT) __atomic_store_n(&plan->state, state, __ATOMIC_RELEASE);
+    return status;
 }

@@ -20,6 +20,7 @@ struct plan {
     struct quern_ragged_call call;
     struct quern_ragged_launch launch;
     quern_group *group;
+    bool captured;                                      /* a run is in a graph */
 };
 
 /* The terms of a rank's call, sent to all ranks. */
@@ -309,19 +310,20 @@ quern_status quern_cuda_plan_create(struct quern_ragged_call *calls, int count, 
 
 /* ---- runs ---- */
 
-static quern_status run(const struct plan *plan, CUstream stream) {
+static quern_status run(struct plan *plan, CUstream stream) {
     struct quern_membership *member = plan->launch.member;
     struct quern_cuda_entry entry;
     quern_status status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
     quern_cuda_report(member, plan->launch.problem.links.tag | QUERN_PHASE_ENTRY << 16);
+    plan->captured |= entry.capturing;
     status = quern_ragged_launch(&plan->launch, stream);
     quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
 }
 
 quern_status quern_cuda_plan_run(void *state, void *stream) {
-    const struct plan *plan = state;
+    struct plan *plan = state;
     const struct quern_ragged_call *call = &plan->call;
     const char *gone = quern_ragged_find_freed(call);
     if (!gone) return run(plan, stream);
@@ -333,8 +335,7 @@ quern_status quern_cuda_plan_run(void *state, void *stream) {
 quern_status quern_cuda_plan_destroy(void *state) {
     struct plan *plan = state;
     const struct quern_membership *member = __atomic_load_n(&plan->group->member, __ATOMIC_ACQUIRE);
-    const struct quern_cuda_rank *rank = member ? quern_cuda_rank_of(member) : NULL;
-    CUresult error = rank && rank->enqueued ? rank->cuda->event_synchronize(rank->last) : CUDA_SUCCESS;
-    free(plan);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuEventSynchronize");
+    quern_status status = member ? quern_cuda_settle(member, plan->captured) : QUERN_OK;
+    if (status != QUERN_INVALID_ARGUMENT) free(plan);
+    return status;
 }

@@ -210,7 +210,7 @@ void take_away_from(int device);
 void give_back();
 bool must_confine();                   // at any cost: what a device writes elsewhere depends on it
 std::string describe_address(u64 address, int device);
-bool is_bound_to_multicast(u64 address);
+bool is_reached_by_multicast(u64 address);
 bool leaves_allocation(u64 address, u64 bytes);  // also false if the driver does not know the device
 
 // services, by source file

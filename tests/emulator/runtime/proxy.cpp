@@ -49,8 +49,8 @@ void service_proxy_fence(Thread &thread, u32 what) {
 // One memory at two addresses: what was stored by multimem may be stale at the ordinary address.  A thread of a kernel that
 // stores so needs the fence before it looks there, and again after each store and each barrier of its block.
 void check_alias_proxy(FiberThread &t, const u8 *polled, u32 line) {
-  if (!t.block->grid->uses_multicast || t.fenced_aliases || !is_bound_to_multicast(u64(polled))) return;
-  fail_thread(t, 719, "no fence.proxy.alias between multimem and a load of memory that is bound to the multicast object", line);
+  if (!t.block->grid->uses_multicast || t.fenced_aliases || !is_reached_by_multicast(u64(polled))) return;
+  fail_thread(t, 719, "no fence.proxy.alias between multimem instructions and a load of the same memory at another address", line);
 }
 
 // Bulk copies are aligned to granules.
