@@ -114,8 +114,11 @@ static quern_status check_peers(const struct quern_membership *member, const str
     return QUERN_OK;
 }
 
-static quern_status check_device(const struct quern_membership *member, const struct quern_cuda *cuda) {
-    quern_status status = check_attribute(member, cuda, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+quern_status quern_cuda_check_device(const struct quern_membership *member) {
+    const struct quern_cuda *cuda;
+    quern_status status = quern_cuda_open(&cuda);
+    if (status != QUERN_OK) return status;
+    status = check_attribute(member, cuda, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
                                           "virtual memory management");
     if (status == QUERN_OK && !member->one_process)
         status = check_attribute(member, cuda, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
@@ -151,7 +154,6 @@ bool quern_cuda_launches_block(void) {
 quern_status quern_cuda_make_rank(struct quern_membership *member) {
     const struct quern_cuda *cuda;
     quern_status status = quern_cuda_open(&cuda);
-    if (status == QUERN_OK) status = check_device(member, cuda);
     if (status != QUERN_OK) return status;
     struct quern_cuda_rank *rank = calloc(1, sizeof *rank);
     if (!rank) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for a rank");

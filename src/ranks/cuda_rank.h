@@ -38,12 +38,15 @@ quern_status quern_cuda_enter(struct quern_membership *member, CUstream stream, 
 /* After the launch: records the event, unless the stream is captured, and restores the context. */
 quern_status quern_cuda_leave(struct quern_membership *member, CUstream stream, struct quern_cuda_entry *entry);
 
+/* Whether GPU memory can be the way between the ranks: QUERN_NOT_SUPPORTED says why not. */
+quern_status quern_cuda_check_device(const struct quern_membership *member);
+
 /* Makes the rank's data, without its pad; the membership has it then. */
 quern_status quern_cuda_make_rank(struct quern_membership *member);
 
 /*
  * Waits for the rank's last operation.  `captured`: also for launches of graphs, by waiting for the whole context, which is not
- * possible while a stream of it is being captured: QUERN_INVALID_ARGUMENT.  Other errors are those of a context whose work has ended.
+ * possible while a stream of it is being captured: QUERN_INVALID_ARGUMENT.  Other errors are of a context whose work has ended.
  */
 quern_status quern_cuda_settle(const struct quern_membership *member, bool captured);
 

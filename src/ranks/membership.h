@@ -72,6 +72,7 @@ struct quern_membership {
     struct quern_group *handle;
     quern_device *device;
     const struct quern_transport *transport;
+    char detour[240];                    /* why an earlier row of the table of transports is not used; "": none failed */
     int rank, ranks;
     double timeout;                      /* seconds: of a wait at present ... */
     double first_timeout, steady_timeout;  /* ... until the first barrier or all-to-all has succeeded, and after it */

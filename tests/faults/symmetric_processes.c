@@ -979,6 +979,44 @@ static void be_refused(struct gpu_team *team) {
     gpu_close(team);
 }
 
+/* GPUs without access to each other's memory: all goes by pinned host memory.  rank->user: the reason, as the report has it. */
+static void use_pinned_memory(struct gpu_team *team) {
+    enum { BYTES = 5000 };
+    begin(team);
+    struct rank *rank = team->rank;
+    char report[4096];
+    void *parts[MOST_PER_THREAD];
+    quern_group_report(team->group[0], report, sizeof report);
+    rank_check(rank, strstr(report, "\nby way of pinned host memory: ") && strstr(report, rank->user), "the report is \"%s\"", report);
+    struct held before = count_held(team);
+    for (int round = 0; round < 3; round++) {
+        allocate_same(team, BYTES, parts);
+        for (int i = 0; i < team->count; i++) {
+            rank_check(rank, parts[i] && (uintptr_t)parts[i] % 256 == 0, "the part is at %p", parts[i]);
+            gpu_check_bytes(team, i, parts[i], 0, BYTES, "fresh memory");
+            gpu_fill(team, i, parts[i], team->first + i + 1, BYTES);
+        }
+        gpu_meet(team);
+        check_peers(team, parts, BYTES, 1);
+        check_no_multicast(team, parts[0], "it is pinned memory of the host");
+        gpu_meet(team);
+        free_all(team, parts);
+        for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
+    }
+    check_held(team, before);
+    struct own_memory own[MOST_PER_THREAD];
+    size_t bytes[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) {
+        own[i] = make_own(team, i, false, 0);
+        parts[i] = (void *)(uintptr_t)own[i].address;
+        bytes[i] = BYTES;
+    }
+    rank_status(rank, quern_symmetric_register(team->group, team->count, parts, bytes), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "rank 0: the group goes by pinned host memory, since its GPUs do not reach each other's");
+    gpu_meet(team);
+    close_with(team, own, team->count);
+}
+
 /* Two ranks on one GPU; only one of them allows it. */
 static void be_refused_to_share(struct gpu_team *team) {
     gpu_open(team);
@@ -1127,9 +1165,7 @@ struct case_row {
 #define TWO DEVICES("9.0,9.0")
 #define FOUR DEVICES("9.0,9.0,9.0,9.0")
 
-static const struct refusal no_peers_here = {QUERN_NOT_SUPPORTED, "cuda:0 cannot reach the memory of cuda:1"},
-                            no_peers_there = {QUERN_NOT_SUPPORTED, "rank 0: a GPU of this process cannot reach the part of rank 1"},
-                            no_memory = {QUERN_OUT_OF_MEMORY, "rank 0: cuMemCreate of 2097152 bytes for rank 0"},
+static const struct refusal no_memory = {QUERN_OUT_OF_MEMORY, "rank 0: cuMemCreate of 2097152 bytes for rank 0"},
                             no_segment = {QUERN_CUDA_ERROR, "rank 0: cuMemHostRegister of the group's segment"},
                             no_export = {QUERN_CUDA_ERROR, "rank 0: cuMemExportToShareableHandle"},
                             no_import = {QUERN_CUDA_ERROR, "rank 0: cuMemImportFromShareableHandle"};
@@ -1216,8 +1252,20 @@ static const struct case_row cases[] = {
     {"memory for reading only, two processes", {TWO}, GPU(2, 1, 1, 2, refuse_read_only)},
     {"foreign memory for two GPUs", {FOUR}, GPU(2, 1, 2, 4, refuse_foreign_memory)},
 
-    {"no peer access in a process", {TWO, "QUERN_EMULATOR_PEERS=none"}, GPU(1, 1, 2, 2, be_refused, &no_peers_here)},
-    {"no peer access between processes", {TWO, "QUERN_EMULATOR_PEERS=none"}, GPU(2, 1, 1, 2, be_refused, &no_peers_there)},
+    {"no peer access in a process", {TWO, "QUERN_EMULATOR_PEERS=none"},
+     GPU(1, 1, 2, 2, use_pinned_memory, "rank 0: cuda:0 cannot reach the memory of cuda:1: there is no peer access between them")},
+    {"no peer access between threads", {TWO, "QUERN_EMULATOR_PEERS=none", "QUERN_EMULATOR_HOST_POINTERS=other"},
+     GPU(1, 2, 1, 2, use_pinned_memory, "rank 0: cuda:0 cannot reach the memory of cuda:1: there is no peer access between them")},
+    {"no peer access between processes", {TWO, "QUERN_EMULATOR_PEERS=none"},
+     GPU(2, 1, 1, 2, use_pinned_memory, "rank 0: a GPU of this process cannot reach the part of rank 1: there is no peer access")},
+    {"no peer access, host memory elsewhere", {FOUR, "QUERN_EMULATOR_PEERS=none", "QUERN_EMULATOR_HOST_POINTERS=other"},
+     GPU(2, 1, 2, 4, use_pinned_memory, "cannot reach the memory of cuda:1")},
+    {"peer access that loses writes", {TWO, "QUERN_EMULATOR_PEERS=lies"},
+     GPU(1, 1, 2, 2, use_pinned_memory, "rank 0: what cuda:1 of rank 1 writes to the memory of cuda:0 of rank 0 is lost, though the "
+         "driver promises access")},
+    {"peer access that loses writes, two processes", {TWO, "QUERN_EMULATOR_PEERS=lies"},
+     GPU(2, 1, 1, 2, use_pinned_memory, "rank 0: what cuda:1 of rank 1 writes to the memory of cuda:0 of rank 0 is lost, though the "
+         "driver promises access")},
     {"no memory for pads", {TWO, "QUERN_EMULATOR_FAIL=cuMemCreate:2"}, GPU(2, 1, 1, 2, be_refused, &no_memory)},
     {"a segment that cannot be registered", {TWO, "QUERN_EMULATOR_FAIL=cuMemHostRegister_v2:1"},
      GPU(2, 1, 1, 2, be_refused, &no_segment)},
@@ -1236,7 +1284,8 @@ static const struct case_row cases[] = {
 };
 
 static const char *const settable[] = {"QUERN_EMULATOR", "QUERN_EMULATOR_MULTICAST", "QUERN_EMULATOR_MEMORY_MB",
-                                       "QUERN_EMULATOR_FAIL", "QUERN_EMULATOR_PEERS", "CUDA_LAUNCH_BLOCKING"};
+                                       "QUERN_EMULATOR_FAIL", "QUERN_EMULATOR_PEERS", "QUERN_EMULATOR_HOST_POINTERS",
+                                       "QUERN_EMULATOR_WAITS", "CUDA_LAUNCH_BLOCKING"};
 
 static void set_environment(const struct case_row *row) {
     for (size_t i = 0; i < COUNT(settable); i++) unsetenv(settable[i]);

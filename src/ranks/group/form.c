@@ -12,10 +12,11 @@
 #include "ranks/group/host_transport.h"
 #include "ranks/handles.h"
 #include "ranks/points.h"
+#include "ranks/poison.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
 
-static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_cuda_transport};
+static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_cuda_transport, &quern_pinned_transport};
 
 /* Seconds.  A rank on a GPU may compile kernels, or write a checkpoint. */
 static const double DEFAULT_CPU_TIMEOUT = 60, DEFAULT_GPU_TIMEOUT = 1800;
@@ -56,6 +57,14 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     return member;
 }
 
+/* All ranks have agreed that a transport fails for this reason, so all of them try the next one. */
+static void note_detour(struct quern_membership *const *members, int count, struct quern_text *why) {
+    char reason[sizeof members[0]->detour];
+    quern_error_detail(reason, sizeof reason);
+    quern_text_add(why, "%s", reason);
+    for (int i = 0; i < count; i++) memcpy(members[i]->detour, reason, sizeof reason);
+}
+
 static quern_status choose_transport(struct quern_membership *const *members, int count) {
     char reasons[700];
     struct quern_text why = quern_text_begin(reasons, sizeof reasons);
@@ -63,7 +72,9 @@ static quern_status choose_transport(struct quern_membership *const *members, in
         quern_text_add(&why, "%s%s: ", row ? "; " : "", transports[row]->name);
         if (!transports[row]->serves(members[0]->roster, &why)) continue;
         for (int i = 0; i < count; i++) members[i]->transport = transports[row];
-        return transports[row]->attach(members, count);
+        quern_status status = transports[row]->attach(members, count);
+        if (status != QUERN_NOT_SUPPORTED || quern_check_poison(members[0]) != QUERN_OK) return status;
+        note_detour(members, count, &why);
     }
     return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED, "%s: no way for these ranks to reach each other: %s",
                       members[0]->label, reasons);
@@ -148,7 +159,7 @@ void quern_publish_group(struct quern_membership *const *members, int count, que
     for (int i = 0; i < count; i++) {
         groups[i] = members[i] ? quern_publish_handle(members[i]) : NULL;
         if (members[i])
-            quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s", members[i]->label, members[i]->ranks,
-                      members[i]->transport->name);
+            quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s%s%s", members[i]->label,
+                      members[i]->ranks, members[i]->transport->name, *members[i]->detour ? "; " : "", members[i]->detour);
     }
 }

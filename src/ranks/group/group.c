@@ -188,6 +188,7 @@ size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) 
         quern_describe_rank(&text, member, rank);
         quern_text_add(&text, "\n");
     }
+    if (*member->detour) quern_text_add(&text, "by way of %s: %s\n", member->transport->name, member->detour);
     quern_report_poison(&text, member);
     quern_end_visit(group);
     return text.length;

@@ -1,6 +1,6 @@
 /*
  * The record that a process holds of one collective allocation or registration, and the interface of a kind of memory.  symmetric.c
- * runs the calls.  The kinds (symmetric_host.c, symmetric_cuda.c, symmetric_cuda_register.c) supply the steps.
+ * runs the calls.  The kinds (symmetric_host.c, symmetric_pinned.c, symmetric_cuda.c, symmetric_cuda_register.c) supply the steps.
  */
 #ifndef QUERN_SYMMETRIC_MEMORY_H
 #define QUERN_SYMMETRIC_MEMORY_H
@@ -52,6 +52,7 @@ struct quern_symmetric_memory {
     char no_multicast[240];
     int64_t least_bytes;                /* the smallest part: the limit of multicast */
     int64_t address_bytes;              /* addresses reserved in this process */
+    bool reuses_addresses;              /* its addresses are not reserved: freed ones may belong to other memory */
     void *state;                        /* the kind's own data; NULL: none yet, or none at all */
 };
 
@@ -69,6 +70,7 @@ struct quern_symmetric_step {
 struct quern_symmetric_kind {
     bool is_registration;
     const char *no_multicast;           /* why memory of this kind never has it; NULL: it may */
+    size_t state_bytes;                 /* of the state, if the steps are those of symmetric_host.c */
 
     /* Describes a rank's part.  Fails for memory that cannot be made reachable.  part->bytes is set already. */
     quern_status (*describe)(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part);

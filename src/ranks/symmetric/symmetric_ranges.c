@@ -144,16 +144,24 @@ static struct quern_symmetric_range *find_oldest(const struct quern_symmetric_ra
     return oldest;
 }
 
+static void forget_freed(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
+    remove_from_bases(ranges, range);
+    quern_symmetric_unrefer(range->memory);
+    free(range);
+}
+
 void quern_symmetric_retire(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
     remove_from_ids(ranges, range);
+    if (range->memory->reuses_addresses) {
+        forget_freed(ranges, range);
+        return;
+    }
     range->freed = ++ranges->frees;
     for (;;) {
         int count;
         int64_t bytes;
         struct quern_symmetric_range *oldest = find_oldest(ranges, &count, &bytes);
         if (count <= REMEMBERED && bytes <= REMEMBERED_BYTES) return;
-        remove_from_bases(ranges, oldest);
-        quern_symmetric_unrefer(oldest->memory);
-        free(oldest);
+        forget_freed(ranges, oldest);
     }
 }
