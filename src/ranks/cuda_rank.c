@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/idle.h"
 #include "runtime/status.h"
 
 /* ---- the segment, registered with the driver once per process ---- */
 
 struct registered_segment {
+    struct quern_idle_task task;          /* first: its end */
     struct registered_segment *next;
+    struct quern_roster *roster;          /* kept as long as the segment is registered */
     struct quern_segment *segment;
     CUdevice device;       /* its context has registered the segment, and is retained */
     CUcontext context;
@@ -36,6 +39,7 @@ static CUresult register_new_segment(const struct quern_cuda *cuda, const struct
     struct registered_segment *fresh = calloc(1, sizeof *fresh);
     if (!fresh) return CUDA_ERROR_OUT_OF_MEMORY;
     fresh->segment = member->segment;
+    fresh->roster = member->roster;
     fresh->device = member->device->cuda_device;
     CUresult error = cuda->context_retain(&fresh->context, fresh->device);
     if (error == CUDA_SUCCESS) {
@@ -51,6 +55,7 @@ static CUresult register_new_segment(const struct quern_cuda *cuda, const struct
         free(fresh);
         return error;
     }
+    quern_keep_roster(fresh->roster, 1);
     fresh->next = registered_segments.first;
     *registered = registered_segments.first = fresh;
     return CUDA_SUCCESS;
@@ -65,20 +70,74 @@ static CUresult register_segment(const struct quern_cuda *cuda, const struct que
     return error;
 }
 
-static void unregister_segment(const struct quern_cuda *cuda, struct quern_segment *segment) {
+static void end_registration(struct quern_idle_task *task) {
+    struct registered_segment *registered = (struct registered_segment *)task;
+    struct quern_cuda_visit visit;
+    if (quern_cuda_begin_visit(&visit, registered->context) == CUDA_SUCCESS) visit.cuda->host_unregister(registered->segment);
+    quern_cuda_end_visit(&visit);
+    visit.cuda->context_release(registered->device);
+    quern_release_roster(registered->roster);
+    free(registered);
+}
+
+static void unregister_segment(const struct quern_segment *segment) {
     pthread_mutex_lock(&registered_segments.lock);
     struct registered_segment **link = &registered_segments.first;
     while ((*link)->segment != segment) link = &(*link)->next;
     struct registered_segment *registered = *link;
-    if (--registered->users == 0) {
-        struct quern_cuda_visit visit;
-        *link = registered->next;
-        if (quern_cuda_begin_visit(&visit, registered->context) == CUDA_SUCCESS) cuda->host_unregister(segment);
-        quern_cuda_end_visit(&visit);
-        cuda->context_release(registered->device);
-        free(registered);
-    }
+    const bool is_last = --registered->users == 0;
+    if (is_last) *link = registered->next;
     pthread_mutex_unlock(&registered_segments.lock);
+    if (!is_last) return;
+    registered->task.run = end_registration;
+    quern_when_idle(&registered->task);
+}
+
+/* ---- the ranks of this process, and whether one of their kernels may still wait for another rank ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct quern_cuda_rank *first;
+} local_ranks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/*
+ * Launches of graphs leave no mark.  They matter only if the process has further ranks of the group: kernels that wait for other
+ * processes end without its doing.
+ */
+static bool may_wait(const struct quern_cuda_rank *rank) {
+    struct quern_cuda_visit visit;
+    if (rank->captured && rank->ranks_here > 1) return true;
+    if (!rank->enqueued) return false;
+    CUresult result = quern_cuda_begin_visit(&visit, rank->context);
+    if (result == CUDA_SUCCESS) result = rank->cuda->event_query(rank->last);
+    quern_cuda_end_visit(&visit);
+    return result == CUDA_ERROR_NOT_READY;
+}
+
+static bool any_may_wait(void) {
+    bool any = false;
+    pthread_mutex_lock(&local_ranks.lock);
+    for (const struct quern_cuda_rank *rank = local_ranks.first; rank && !any; rank = rank->next) any = may_wait(rank);
+    pthread_mutex_unlock(&local_ranks.lock);
+    return any;
+}
+
+static void enter_local_rank(struct quern_cuda_rank *rank, const struct quern_membership *member) {
+    rank->context = member->device->context;
+    for (int peer = 0; peer < member->ranks; peer++) rank->ranks_here += member->roster->peer[peer].is_here;
+    pthread_mutex_lock(&local_ranks.lock);
+    rank->next = local_ranks.first;
+    local_ranks.first = rank;
+    pthread_mutex_unlock(&local_ranks.lock);
+    quern_set_pending_check(any_may_wait);
+}
+
+static void leave_local_rank(struct quern_cuda_rank *rank) {
+    pthread_mutex_lock(&local_ranks.lock);
+    struct quern_cuda_rank **link = &local_ranks.first;
+    while (*link != rank) link = &(*link)->next;
+    *link = rank->next;
+    pthread_mutex_unlock(&local_ranks.lock);
 }
 
 /* ---- what the device must support ---- */
@@ -167,10 +226,11 @@ quern_status quern_cuda_make_rank(struct quern_membership *member) {
     }
     error = make_event(rank, member);
     if (error != CUDA_SUCCESS) {
-        unregister_segment(cuda, member->segment);
+        unregister_segment(member->segment);
         free(rank);
         return quern_cuda_fail(member->device, error, "cuEventCreate");
     }
+    enter_local_rank(rank, member);
     member->attached = rank;
     return QUERN_OK;
 }
@@ -201,10 +261,11 @@ static void destroy_event(const struct quern_cuda_rank *rank, const struct quern
 
 void quern_cuda_free_rank(struct quern_membership *member) {
     struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    leave_local_rank(rank);
     destroy_event(rank, member);
-    unregister_segment(rank->cuda, member->segment);
-    free(rank);
     member->attached = NULL;
+    unregister_segment(member->segment);
+    free(rank);
 }
 
 /* ---- around every launch ---- */
@@ -277,8 +338,11 @@ quern_status quern_cuda_enter(struct quern_membership *member, CUstream stream, 
     quern_status status = check_launcher(member);
     if (status == QUERN_OK) status = quern_cuda_begin_launch(&entry->visit, member->device);
     if (status != QUERN_OK) return status;
+    quern_begin_launching();
     status = enter_stream(member, stream, &entry->capturing);
-    if (status != QUERN_OK) quern_cuda_end_visit(&entry->visit);
+    if (status == QUERN_OK) return status;
+    quern_end_launching();
+    quern_cuda_end_visit(&entry->visit);
     return status;
 }
 
@@ -291,6 +355,7 @@ quern_status quern_cuda_leave(struct quern_membership *member, CUstream stream, 
         if (error == CUDA_SUCCESS) error = rank->cuda->stream_id(stream, &rank->last_stream);
         rank->enqueued |= error == CUDA_SUCCESS;
     }
+    quern_end_launching();
     quern_cuda_end_visit(&entry->visit);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuEventRecord");
 }

@@ -6,7 +6,10 @@
 #include "runtime/cuda_visit.h"
 
 struct quern_cuda_rank {
+    struct quern_cuda_rank *next;        /* of this process */
     const struct quern_cuda *cuda;
+    CUcontext context;
+    int ranks_here;                      /* ranks of the group in this process */
     uint64_t pad[QUERN_RANK_LIMIT];      /* all ranks' pads (src/kernels/collective.h), at the addresses of this process */
     uint64_t multicast_pad;              /* reaches all pads at once; 0: no multicast */
     uint64_t segment;                    /* device address of the segment */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/idle.h"
 #include "runtime/image.h"
 #include "runtime/operation.h"
 #include "runtime/status.h"
@@ -39,6 +40,7 @@ struct examination {
     size_t count, slot_bytes;
     char *memory;
     void *parameters;
+    struct quern_leftover *leftover;  /* for the end of the device's memory */
     CUdeviceptr address;
     CUstream stream;
 };
@@ -90,10 +92,12 @@ static CUresult run(struct examination *exam, const struct quern_ready_list *lis
     const struct quern_cuda *cuda = exam->cuda;
     CUresult error = cuda->stream_create(&exam->stream, CU_STREAM_NON_BLOCKING);
     if (error != CUDA_SUCCESS) return error;
-    error = cuda->memory_allocate(&exam->address, list->count * exam->slot_bytes);
+    error = cuda->memory_allocate(&exam->leftover->memory, list->count * exam->slot_bytes);
     if (error == CUDA_SUCCESS) {
+        exam->address = exam->leftover->memory;
         error = ask_all(exam, list);
-        cuda->memory_free(exam->address);
+        quern_discard_when_idle(exam->device, exam->leftover);
+        exam->leftover = NULL;
     }
     cuda->stream_destroy(exam->stream);
     return error;
@@ -119,7 +123,8 @@ static quern_status examine(struct examination *exam, const struct quern_ready_l
     exam->questions = malloc(list->count * sizeof *exam->questions);
     exam->memory = malloc(list->count * exam->slot_bytes);
     exam->parameters = malloc(exam->answers->parameter_bytes);
-    if (!exam->questions || !exam->memory || !exam->parameters)
+    exam->leftover = calloc(1, sizeof *exam->leftover);
+    if (!exam->questions || !exam->memory || !exam->parameters || !exam->leftover)
         return quern_fail(exam->device, QUERN_OUT_OF_MEMORY, "no memory to check the answers of kernels");
     const CUresult error = run(exam, list);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(exam->device, error, "launching kernels to check their answers");
@@ -141,5 +146,6 @@ quern_status quern_check_answers(quern_device *device, const struct quern_cuda *
     free(exam.questions);
     free(exam.memory);
     free(exam.parameters);
+    free(exam.leftover);
     return status;
 }

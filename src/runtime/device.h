@@ -35,6 +35,7 @@ struct quern_loaded_image {
     struct quern_loaded_image *next;
     const unsigned char *image;
     CUmodule module;
+    struct quern_leftover *leftover;  /* for the module's end */
     bool is_checked;      /* one of its kernels has given the right answer */
 };
 

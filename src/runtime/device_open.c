@@ -118,17 +118,10 @@ static void set_label(quern_device *device) {
         quern_text_add(&text, "cuda:%d", device->ordinal);
 }
 
-static void release_images(quern_device *device, const struct quern_cuda *cuda) {
-    struct quern_cuda_visit visit;
-    const bool current = quern_cuda_begin_visit(&visit, device->context) == CUDA_SUCCESS;
-    quern_image_release(device, current ? cuda : NULL);
-    quern_cuda_end_visit(&visit);
-}
-
 static void release(quern_device *device) {
     const struct quern_cuda *cuda;
     if (device->context && quern_cuda_open(&cuda) == QUERN_OK) {
-        release_images(device, cuda);
+        quern_image_release(device);
         cuda->context_release(device->cuda_device);
     }
     for (int index = 0; index < QUERN_OPERATION_COUNT; index++)

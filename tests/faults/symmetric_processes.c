@@ -59,8 +59,10 @@ static int count_descriptors(void) {
 
 /* Another thread may be closing it, or have closed it. */
 static bool comes_to_be_closed(const struct quern_symmetric_memory *memory) {
-    quern_symmetric_sweep();
-    for (int look = 0; look < 1000 && memory->life != QUERN_MEMORY_CLOSED; look++) rank_sleep(0.001);
+    for (int look = 0; look < 1000 && memory->life != QUERN_MEMORY_CLOSED; look++) {
+        quern_symmetric_sweep();
+        rank_sleep(0.001);
+    }
     return memory->life == QUERN_MEMORY_CLOSED;
 }
 
@@ -68,15 +70,24 @@ struct held {
     int descriptors, mappings;  /* those of the emulator among them */
 };
 
+/* All teams meet on the host: no kernel waits meanwhile. */
+static void meet_on_host(struct gpu_team *team) {
+    unsigned *arrivals = (unsigned *)((char *)team->rank->shared + SHARED_BYTES / 2);
+    const unsigned teams = (unsigned)(team->all / team->count);
+    const unsigned round = __atomic_fetch_add(arrivals, 1, __ATOMIC_ACQ_REL) / teams;
+    while (__atomic_load_n(arrivals, __ATOMIC_ACQUIRE) < (round + 1) * teams) rank_sleep(0.0005);
+}
+
 /* The resources of this process, counted by one of its threads while the others wait. */
 static struct held count_held(struct gpu_team *team) {
     struct held held = {0};
     gpu_meet(team);
+    meet_on_host(team);
     quern_symmetric_sweep();
-    gpu_meet(team);
+    meet_on_host(team);
     bool first_thread = team->first % (team->layout->threads * team->layout->ranks) == 0;
     if (first_thread) held = (struct held){count_descriptors(), count_mappings("memfd:")};
-    gpu_meet(team);
+    meet_on_host(team);
     return held;
 }
 
@@ -985,7 +996,8 @@ static void use_pinned_memory(struct gpu_team *team) {
     begin(team);
     struct rank *rank = team->rank;
     char report[4096];
-    void *parts[MOST_PER_THREAD];
+    void *parts[MOST_PER_THREAD], *there;
+    const bool is_elsewhere = getenv("QUERN_EMULATOR_HOST_POINTERS");  /* then freed addresses may come back */
     quern_group_report(team->group[0], report, sizeof report);
     rank_check(rank, strstr(report, "\nby way of pinned host memory: ") && strstr(report, rank->user), "the report is \"%s\"", report);
     struct held before = count_held(team);
@@ -1001,6 +1013,8 @@ static void use_pinned_memory(struct gpu_team *team) {
         check_no_multicast(team, parts[0], "it is pinned memory of the host");
         gpu_meet(team);
         free_all(team, parts);
+        rank_status(rank, quern_symmetric_peer(team->group[0], parts[0], 0, &there), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, is_elsewhere ? "pointer is not in symmetric memory" : "pointer was freed");
         for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
     }
     check_held(team, before);
@@ -1130,6 +1144,41 @@ static void follow_another_stream(struct gpu_team *team) {
     gpu_ok(team, event_destroy(passed));
     gpu_synchronize(team, 0);
     gpu_ok(team, stream_destroy(other.stream));
+    gpu_close(team);
+}
+
+/*
+ * Between two launches of one thread whose kernels wait for each other, nothing waits for the device: neither the end of memory that
+ * was freed, nor that of another group, nor that of a device.
+ */
+static void wait_for_no_launch(struct gpu_team *team) {
+    begin(team);
+    struct rank *rank = team->rank;
+    void *parts[MOST_PER_THREAD];
+    quern_device *another;
+    quern_group *alone;
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    rank_ok(rank, quern_device_open(QUERN_CUDA, team->device[0]->ordinal, &another));
+    rank_ok(rank, quern_prepare(another, QUERN_BARRIER));
+    args.ranks = 1;
+    args.device = team->device[0];
+    rank_ok(rank, quern_group_create(&args, 1, &alone));
+    allocate_same(team, 100, parts);
+    const struct quern_symmetric_memory *memory = memory_of(rank, team->group[0], parts[0]);
+    gpu_meet(team);
+    free_all(team, parts);
+    for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
+    const double began = rank_now();
+    rank_ok(rank, quern_barrier(team->group[0], NULL, team->stream[0]));
+    for (int i = 0; i < 3; i++) quern_symmetric_sweep();
+    rank_check(rank, memory->life == QUERN_MEMORY_OPEN, "memory went while a kernel waited");
+    rank_ok(rank, quern_group_destroy(alone));
+    quern_device_close(another);
+    rank_ok(rank, quern_barrier(team->group[1], NULL, team->stream[1]));
+    for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
+    rank_check(rank, rank_now() - began < 1, "two launches took %g s", rank_now() - began);
+    gpu_meet(team);
+    rank_check(rank, comes_to_be_closed(memory), "memory is kept though nothing uses it");
     gpu_close(team);
 }
 
@@ -1277,6 +1326,10 @@ static const struct case_row cases[] = {
     {"streams in turn, one process", {TWO}, GPU(1, 1, 2, 2, change_streams)},
     {"streams in turn, two processes", {TWO}, GPU(2, 1, 1, 2, change_streams)},
     {"a stream held up", {TWO}, GPU(1, 1, 2, 2, follow_another_stream)},
+    {"nothing waits between two launches", {TWO, "QUERN_EMULATOR_WAITS=1"},
+     .gpu = {.layout = {1, 1, 2, 2, 0, 2}, wait_for_no_launch}},
+    {"nothing waits between two launches, pinned memory", {TWO, "QUERN_EMULATOR_WAITS=1", "QUERN_EMULATOR_PEERS=none"},
+     .gpu = {.layout = {1, 1, 2, 2, 0, 2}, wait_for_no_launch}},
     {"launches that block", {TWO, "CUDA_LAUNCH_BLOCKING=1"}, GPU(1, 2, 1, 2, launch_for_another)},
     {"epochs that wrap around", {TWO}, .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0}, change_streams}},
     {"epochs that wrap around, by multicast", {TWO, "QUERN_EMULATOR_MULTICAST=1"},

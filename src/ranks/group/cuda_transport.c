@@ -94,6 +94,7 @@ static void detach(struct quern_membership *member) {
     if (!quern_cuda_rank_of(member)) return;
     quern_symmetric_forget(member);
     quern_cuda_free_rank(member);
+    quern_symmetric_sweep();
 }
 
 /* `check` (NULL: none) is asked before anything is made. */

@@ -76,9 +76,9 @@ static CUresult read_own(const struct quern_membership *member, const struct que
 
 static quern_status fail_lost(const struct quern_membership *member, int from, int to) {
     const struct quern_peer *peers = member->roster->peer;
-    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "what cuda:%d of rank %d writes to the memory of cuda:%d of rank %d is "
-                      "lost, though the driver promises access (likely causes: PCIe ACS, an IOMMU)", peers[from].device_ordinal, from,
-                      peers[to].device_ordinal, to);
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "what cuda:%d of rank %d writes to the memory of cuda:%d of rank %d "
+                      "is lost, though the driver promises access (likely causes: PCIe ACS, an IOMMU)",
+                      peers[from].device_ordinal, from, peers[to].device_ordinal, to);
 }
 
 static quern_status judge(const struct quern_membership *member, const struct probe *probe) {

@@ -117,7 +117,9 @@ void quern_symmetric_unhold(struct quern_symmetric_memory *memory, int rank, str
 /* A rank no longer recognises the freed addresses. */
 void quern_symmetric_unrefer(struct quern_symmetric_memory *memory);
 
-/* Closes and discards all unused memory of the process.  Never waits. */
+/*
+ * Closes and discards all unused memory of the process, if none of its kernels may wait for another rank; else the next call does.
+ */
 void quern_symmetric_sweep(void);
 
 /* Waits for the work that was pending when a membership freed its parts. */
