@@ -993,6 +993,8 @@ typedef struct quern_group_args {
                                 of a plan have timeout.  0: the same as timeout */
     uint64_t job;            /* a number of this attempt at the job, the same on every rank: ranks of another attempt, which may
                                 still be ending, are not met under the name.  0: none */
+    int32_t multicast;       /* 1: memory of quern_symmetric_alloc gets an address for quern_symmetric_multicast, if all ranks ask
+                                for it and the GPUs can.  0: none; barriers go by multicast where they can in any case */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
@@ -1005,8 +1007,7 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
  * the calling thread drives: 1, or several GPUs.  Processes meet in POSIX shared memory, /dev/shm/quern.USER.JOB.NAME (decimal
  * numbers), with permissions 0600.  Remains of an ended run are replaced.  The name is removed when the call returns.  While another
  * process has the place of the rank, the call waits for its end, up to the limit.  The caller destroys each handle.
- * Errors: 1xxx about the arguments (a rank that is taken); QUERN_NOT_PREPARED; QUERN_NOT_SUPPORTED (CPUs and GPUs mixed; a GPU that
- * cannot access another one's memory; one GPU for two ranks without share_gpu; several GPUs driven by one thread under
+ * Errors: 1xxx about the arguments (a rank that is taken); QUERN_NOT_PREPARED; QUERN_NOT_SUPPORTED (CPUs and GPUs mixed; one GPU for two ranks without share_gpu; several GPUs driven by one thread under
  * CUDA_LAUNCH_BLOCKING=1); QUERN_SYSTEM_ERROR (no space in or no access to /dev/shm, a name that belongs to another user);
  * QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks; QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another
  * number of ranks or another first_epoch).
@@ -1040,8 +1041,8 @@ QUERN_API quern_status quern_group_shrink(quern_group *const *groups, int count,
 
 /*
  * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  If operations were captured, it
- * waits for all work of the GPU's context, since launches of their graphs may be pending.  A rank that still waits for this one gets
- * QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
+ * waits for all work of the GPU's context, since launches of their graphs may be pending.  A rank that still waits for this one
+ * gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
  * Errors: QUERN_INVALID_ARGUMENT for a handle that is already destroyed, as in every other call; if operations were captured and a
  * stream of the context is being captured: the handle stays valid.
  */
@@ -1101,7 +1102,7 @@ QUERN_API size_t quern_barrier_bytes(int ranks);
 /* ---- symmetric memory: memory that every rank of a group can access; each rank owns a part, at an address of its own ---- */
 
 /*
- * Allocates bytes[i] for groups[i] and writes the address to pointers[i].  Collective.  256-byte aligned (2 MiB on a GPU),
+ * Allocates bytes[i] for groups[i] and writes the address to pointers[i].  Collective.  256-byte aligned (2 MiB in GPU memory),
  * zeroed.  Sizes may differ between ranks.  A part of 0 bytes has an address too, which serves to find the peers' parts and to
  * free it.  If it fails on one rank, every rank gets that error with that rank's reason, nothing is kept, and the group stays
  * usable.  CPU ranks get an unnamed shared file, which does not need space in /dev/shm.  quern_symmetric_free frees the part; so
@@ -1112,8 +1113,9 @@ QUERN_API quern_status quern_symmetric_alloc(quern_group *const *groups, int cou
 
 /*
  * Frees this rank's part.  Local.  Work that is already enqueued on the stream may still use it and any peer's part.  The memory is
- * released when every rank has freed its part and that work has completed.  A later call with the pointer gets
- * QUERN_INVALID_ARGUMENT.  On a CPU the stream is NULL.
+ * released when every rank has freed its part and that work has completed; on a GPU, in a later call about symmetric memory, groups
+ * or devices if an operation of the process's ranks is pending now, or in a graph while the process has further ranks of the group.
+ * A later call with the pointer gets QUERN_INVALID_ARGUMENT.  On a CPU the stream is NULL.
  * Errors: QUERN_INVALID_ARGUMENT, QUERN_CUDA_ERROR, 4xxx.
  */
 QUERN_API quern_status quern_symmetric_free(quern_group *group, void *pointer, void *stream);
@@ -1125,7 +1127,8 @@ QUERN_API quern_status quern_symmetric_free(quern_group *group, void *pointer, v
  * calls of quern_symmetric_unregister.  A range that overlaps another registered range of the rank is refused: register an arena
  * as a whole, and use pointers into it.
  * Errors: QUERN_INVALID_ARGUMENT (mapped for reading only, for instance), QUERN_NOT_SUPPORTED with the reason (private memory of
- * another process; memory of a pool, cuMemAllocAsync, which peer access does not open), QUERN_OUT_OF_MEMORY, QUERN_CUDA_ERROR, 4xxx.
+ * another process; memory of a pool, cuMemAllocAsync, which peer access does not open; GPUs that reach only pinned memory of the
+ * host), QUERN_OUT_OF_MEMORY, QUERN_CUDA_ERROR, 4xxx.
  */
 QUERN_API quern_status quern_symmetric_register(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes);
 
@@ -1143,8 +1146,8 @@ QUERN_API quern_status quern_symmetric_peer(quern_group *group, const void *poin
 /*
  * Writes to *multicast an address at which one store reaches the parts of all ranks and a load can reduce them (multimem
  * instructions). Local.
- * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED with the reason: needs compute capability 9.0 or newer, NVSwitch, one GPU per
- * rank.
+ * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED with the reason: needs quern_group_args.multicast on every rank, compute
+ * capability 9.0 or newer, NVSwitch, one GPU per rank.
  */
 QUERN_API quern_status quern_symmetric_multicast(quern_group *group, const void *pointer, void **multicast);
 

@@ -77,6 +77,7 @@ struct quern_membership {
     double timeout;                      /* seconds: of a wait at present ... */
     double first_timeout, steady_timeout;  /* ... until the first barrier or all-to-all has succeeded, and after it */
     int share_gpu;
+    int multicast;                       /* for memory of quern_symmetric_alloc */
     char label[64];                      /* "group NAME, rank 3": prefix of details */
     uint32_t first_epoch;
     struct quern_roster *roster;         /* what this process knows of the group */

@@ -603,6 +603,18 @@ static void work_beside_a_capture(struct gpu_team *team) {
 
 /* ---- GPUs: multicast ---- */
 
+/* Memory has multicast only if all ranks ask for it; pads have it in any case. */
+static void ask_for_no_multicast(struct gpu_team *team) {
+    begin(team);
+    void *parts[MOST_PER_THREAD];
+    allocate_same(team, 100, parts);
+    check_no_multicast(team, parts[0], "rank 1 has not asked for it: expected multicast in the arguments of its group");
+    rank_check(team->rank, quern_cuda_rank_of(member_of(team->rank, team->group[0]))->multicast_pad, "the pads have no multicast");
+    gpu_meet(team);
+    free_all(team, parts);
+    gpu_close(team);
+}
+
 static void use_multicast(struct gpu_team *team) {
     begin(team);
     struct rank *rank = team->rank;
@@ -652,10 +664,30 @@ static void lose_a_bound_process(struct gpu_team *team) {
     gpu_close(team);
 }
 
+enum { LINE_BYTES = 512 };
+
+static void keep_line(void *user, quern_log_level level, const char *line) {
+    (void)level;
+    if (strstr(line, "without multicast")) snprintf(user, LINE_BYTES, "%s", line);
+}
+
+/* Multicast that an error of the driver prevents is in the report and, in the leader's process, in the log. */
+static void check_loss(struct gpu_team *team, const char *line, bool is_lost) {
+    char report[4096];
+    quern_group_report(team->group[0], report, sizeof report);
+    const bool is_reported = strstr(report, "\nby way of GPU memory: without multicast: ") && strstr(report, team->rank->user);
+    rank_check(team->rank, is_reported == is_lost, "the report is \"%s\"", report);
+    rank_check(team->rank, (strstr(line, team->rank->user) != NULL) == is_lost, "the log is \"%s\"", line);
+}
+
 static void have_no_multicast(struct gpu_team *team) {
+    char line[LINE_BYTES] = "";
+    quern_set_log(keep_line, line, QUERN_LOG_ERROR);
     begin(team);
+    quern_set_log(NULL, NULL, QUERN_LOG_ERROR);
     void *parts[MOST_PER_THREAD];
     allocate_same(team, 100, parts);
+    check_loss(team, line, strstr(team->rank->user, "CUDA_ERROR"));
     check_no_multicast(team, parts[0], team->rank->user);
     rank_check(team->rank, !quern_cuda_rank_of(member_of(team->rank, team->group[0]))->multicast_pad, "the pads have multicast");
     for (int round = 0; round < 3; round++) gpu_meet(team);
@@ -1210,7 +1242,7 @@ struct case_row {
 
 #define DEVICES(list) "QUERN_EMULATOR=" list
 #define GPU(processes, threads, ranks, gpus, ...) \
-    .gpu = {.layout = {processes, threads, ranks, gpus, 0, 0}, __VA_ARGS__}
+    .gpu = {.layout = {processes, threads, ranks, gpus, 0, 0, 0}, __VA_ARGS__}
 #define TWO DEVICES("9.0,9.0")
 #define FOUR DEVICES("9.0,9.0,9.0,9.0")
 
@@ -1264,6 +1296,16 @@ static const struct case_row cases[] = {
     {"multicast, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, use_multicast)},
     {"multicast, two processes of two", {FOUR, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 2, 4, use_multicast)},
     {"multicast, a killed process", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, lose_a_bound_process), .loses_one = true},
+    {"multicast, not ready at first, one process", {TWO, "QUERN_EMULATOR_MULTICAST=1",
+     "QUERN_EMULATOR_FAIL=cuMulticastBindMem:802*3"}, GPU(1, 1, 2, 2, use_multicast)},
+    {"multicast, not ready at first, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1",
+     "QUERN_EMULATOR_FAIL=cuMulticastAddDevice:802*2,cuMulticastBindMem:802*1"}, GPU(2, 1, 1, 2, use_multicast)},
+    {"no multicast: never ready", {TWO, "QUERN_EMULATOR_MULTICAST=1", "QUERN_EMULATOR_FAIL=cuMulticastBindMem:802"},
+     GPU(1, 1, 2, 2, have_no_multicast, "rank 0: cuMulticastBindMem: CUDA_ERROR_SYSTEM_NOT_READY")},
+    {"no multicast: illegal state", {TWO, "QUERN_EMULATOR_MULTICAST=1", "QUERN_EMULATOR_FAIL=cuMulticastBindMem:401"},
+     GPU(2, 1, 1, 2, have_no_multicast, "rank 0: cuMulticastBindMem: CUDA_ERROR_ILLEGAL_STATE")},
+    {"no multicast: not asked for", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
+     .gpu = {.layout = {2, 1, 1, 2, 0, 0, 1}, ask_for_no_multicast}},
     {"no multicast: one rank", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
      GPU(1, 1, 1, 1, have_no_multicast, "the group has a single rank")},
     {"no multicast: a shared GPU", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
@@ -1327,13 +1369,13 @@ static const struct case_row cases[] = {
     {"streams in turn, two processes", {TWO}, GPU(2, 1, 1, 2, change_streams)},
     {"a stream held up", {TWO}, GPU(1, 1, 2, 2, follow_another_stream)},
     {"nothing waits between two launches", {TWO, "QUERN_EMULATOR_WAITS=1"},
-     .gpu = {.layout = {1, 1, 2, 2, 0, 2}, wait_for_no_launch}},
+     .gpu = {.layout = {1, 1, 2, 2, 0, 2, 0}, wait_for_no_launch}},
     {"nothing waits between two launches, pinned memory", {TWO, "QUERN_EMULATOR_WAITS=1", "QUERN_EMULATOR_PEERS=none"},
-     .gpu = {.layout = {1, 1, 2, 2, 0, 2}, wait_for_no_launch}},
+     .gpu = {.layout = {1, 1, 2, 2, 0, 2, 0}, wait_for_no_launch}},
     {"launches that block", {TWO, "CUDA_LAUNCH_BLOCKING=1"}, GPU(1, 2, 1, 2, launch_for_another)},
-    {"epochs that wrap around", {TWO}, .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0}, change_streams}},
+    {"epochs that wrap around", {TWO}, .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0, 0}, change_streams}},
     {"epochs that wrap around, by multicast", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
-     .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0}, change_streams}},
+     .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0, 0}, change_streams}},
 };
 
 static const char *const settable[] = {"QUERN_EMULATOR", "QUERN_EMULATOR_MULTICAST", "QUERN_EMULATOR_MEMORY_MB",

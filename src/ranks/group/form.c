@@ -45,6 +45,7 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
                                                                 : DEFAULT_CPU_TIMEOUT;
     member->timeout = member->first_timeout = args->first_timeout > 0 ? args->first_timeout : member->steady_timeout;
     member->share_gpu = args->share_gpu;
+    member->multicast = args->multicast;
     for (int rank = 0; rank < args->ranks; rank++) {
         quern_set_add(&member->everyone, rank);
         member->count[rank] = args->first_epoch;

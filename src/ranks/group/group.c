@@ -38,6 +38,7 @@ static quern_status check_args(const quern_group_args *args) {
     if (!(args->first_timeout >= 0))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "first_timeout is %g: expected seconds, 0 or more", args->first_timeout);
     status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
+    if (status == QUERN_OK) status = quern_check_choice(device, "args.multicast", args->multicast, 1);
     if (status != QUERN_OK) return status;
     if (device->kind == QUERN_CUDA && !quern_is_prepared(device, QUERN_BARRIER))
         return quern_fail(device, QUERN_NOT_PREPARED, "%s has no barrier ready: call quern_prepare with QUERN_BARRIER first",

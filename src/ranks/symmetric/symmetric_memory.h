@@ -15,6 +15,7 @@ struct quern_symmetric_part {
     uint64_t base, base_bytes;   /* registration on a GPU: the allocation that contains it */
     uint64_t control_group;      /* CPU: limits the memory of the rank's process; 0: none does */
     int32_t way;                 /* registration on a GPU: how other processes reach it */
+    int32_t multicast;           /* this rank asks for it */
     CUipcMemHandle ipc;
 };
 
@@ -50,6 +51,8 @@ struct quern_symmetric_memory {
     int64_t *peer_bytes;                /* [ranks] */
     void *multicast;                    /* NULL: none, for this reason: */
     char no_multicast[240];
+    bool lost_multicast;                /* that reason is an error of the driver ... */
+    bool may_pass;                      /* ... which may pass: the step is to be tried again */
     int64_t least_bytes;                /* the smallest part: the limit of multicast */
     int64_t address_bytes;              /* addresses reserved in this process */
     bool reuses_addresses;              /* its addresses are not reserved: freed ones may belong to other memory */
@@ -64,7 +67,7 @@ struct quern_symmetric_step {
     quern_status (*run)(struct quern_symmetric_memory *memory, const struct quern_membership *member);
     bool every_rank;
     bool between_processes;             /* omitted if all ranks are in one process */
-    bool for_multicast;                 /* if it fails, the memory has no multicast, for that reason */
+    bool for_multicast;                 /* if it fails, the memory has no multicast, for that reason; may run again */
 };
 
 struct quern_symmetric_kind {
@@ -84,9 +87,6 @@ struct quern_symmetric_kind {
 
     /* Frees data that only the steps needed.  Called after the last step, or by close after any step. */
     void (*settle)(struct quern_symmetric_memory *memory);
-
-    /* Undoes the steps for multicast. */
-    void (*close_multicast)(struct quern_symmetric_memory *memory);
 
     /* Notes that a rank of this process has freed its part; may be NULL. */
     void (*leave)(struct quern_symmetric_memory *memory, int rank);
