@@ -56,7 +56,7 @@ static void point_into(struct quern_adam_plan *plan, const struct layout *layout
 
 static void free_memory(struct quern_adam_plan *plan) {
     plan->leftover->memory = plan->memory;
-    quern_discard_when_idle(plan->device, plan->leftover);
+    quern_discard_when_idle(plan->leftover);
     plan->leftover = NULL;
 }
 
@@ -64,7 +64,7 @@ static quern_status upload(struct quern_adam_plan *plan, const struct layout *la
     struct quern_cuda_visit visit;
     const char *what = "memory for a plan";
     CUresult error = quern_cuda_begin_visit(&visit, plan->device->context);
-    if (error == CUDA_SUCCESS && !(plan->leftover = calloc(1, sizeof *plan->leftover))) error = CUDA_ERROR_OUT_OF_MEMORY;
+    if (error == CUDA_SUCCESS) error = quern_make_leftover(plan->device, &plan->leftover);
     if (error == CUDA_SUCCESS) error = visit.cuda->memory_allocate(&plan->memory, layout->bytes);
     if (error == CUDA_SUCCESS) {
         what = "writing a plan";
@@ -72,7 +72,7 @@ static quern_status upload(struct quern_adam_plan *plan, const struct layout *la
         if (error != CUDA_SUCCESS) free_memory(plan);
     }
     if (error != CUDA_SUCCESS) {
-        free(plan->leftover);
+        quern_drop_leftover(plan->leftover);
         plan->leftover = NULL;
     }
     quern_cuda_end_visit(&visit);

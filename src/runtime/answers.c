@@ -40,7 +40,6 @@ struct examination {
     size_t count, slot_bytes;
     char *memory;
     void *parameters;
-    struct quern_leftover *leftover;  /* for the end of the device's memory */
     CUdeviceptr address;
     CUstream stream;
 };
@@ -92,12 +91,15 @@ static CUresult run(struct examination *exam, const struct quern_ready_list *lis
     const struct quern_cuda *cuda = exam->cuda;
     CUresult error = cuda->stream_create(&exam->stream, CU_STREAM_NON_BLOCKING);
     if (error != CUDA_SUCCESS) return error;
-    error = cuda->memory_allocate(&exam->leftover->memory, list->count * exam->slot_bytes);
+    struct quern_leftover *leftover;
+    error = quern_make_leftover(exam->device, &leftover);
+    if (error == CUDA_SUCCESS) error = cuda->memory_allocate(&leftover->memory, list->count * exam->slot_bytes);
     if (error == CUDA_SUCCESS) {
-        exam->address = exam->leftover->memory;
+        exam->address = leftover->memory;
         error = ask_all(exam, list);
-        quern_discard_when_idle(exam->device, exam->leftover);
-        exam->leftover = NULL;
+        quern_discard_when_idle(leftover);
+    } else {
+        quern_drop_leftover(leftover);
     }
     cuda->stream_destroy(exam->stream);
     return error;
@@ -123,8 +125,7 @@ static quern_status examine(struct examination *exam, const struct quern_ready_l
     exam->questions = malloc(list->count * sizeof *exam->questions);
     exam->memory = malloc(list->count * exam->slot_bytes);
     exam->parameters = malloc(exam->answers->parameter_bytes);
-    exam->leftover = calloc(1, sizeof *exam->leftover);
-    if (!exam->questions || !exam->memory || !exam->parameters || !exam->leftover)
+    if (!exam->questions || !exam->memory || !exam->parameters)
         return quern_fail(exam->device, QUERN_OUT_OF_MEMORY, "no memory to check the answers of kernels");
     const CUresult error = run(exam, list);
     if (error != CUDA_SUCCESS) return quern_cuda_fail(exam->device, error, "launching kernels to check their answers");
@@ -146,6 +147,5 @@ quern_status quern_check_answers(quern_device *device, const struct quern_cuda *
     free(exam.questions);
     free(exam.memory);
     free(exam.parameters);
-    free(exam.leftover);
     return status;
 }

@@ -77,6 +77,12 @@ void quern_when_idle(struct quern_idle_task *task) {
 
 /* ---- leftovers ---- */
 
+void quern_drop_leftover(struct quern_leftover *leftover) {
+    const struct quern_cuda *cuda;
+    if (leftover && quern_cuda_open(&cuda) == QUERN_OK) cuda->context_release(leftover->device);
+    free(leftover);
+}
+
 static void discard(struct quern_idle_task *task) {
     struct quern_leftover *leftover = (struct quern_leftover *)task;
     struct quern_cuda_visit visit;
@@ -85,16 +91,20 @@ static void discard(struct quern_idle_task *task) {
         if (leftover->module) visit.cuda->module_unload(leftover->module);
     }
     quern_cuda_end_visit(&visit);
-    visit.cuda->context_release(leftover->device);
-    free(leftover);
+    quern_drop_leftover(leftover);
 }
 
-void quern_discard_when_idle(const quern_device *device, struct quern_leftover *leftover) {
+CUresult quern_make_leftover(const quern_device *device, struct quern_leftover **leftover) {
     const struct quern_cuda *cuda;
-    leftover->task = (struct quern_idle_task){.run = discard};
-    leftover->device = device->cuda_device;
-    if (quern_cuda_open(&cuda) == QUERN_OK && cuda->context_retain(&leftover->context, leftover->device) == CUDA_SUCCESS)
-        quern_when_idle(&leftover->task);
-    else
-        free(leftover);  /* what it names goes with the context */
+    struct quern_leftover *made = *leftover = NULL;
+    if (quern_cuda_open(&cuda) != QUERN_OK) return CUDA_ERROR_NO_DEVICE;
+    made = calloc(1, sizeof *made);
+    if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
+    *made = (struct quern_leftover){.task = {.run = discard}, .device = device->cuda_device};
+    const CUresult error = cuda->context_retain(&made->context, made->device);
+    if (error == CUDA_SUCCESS) *leftover = made;
+    else free(made);
+    return error;
 }
+
+void quern_discard_when_idle(struct quern_leftover *leftover) { quern_when_idle(&leftover->task); }

@@ -38,7 +38,13 @@ struct quern_leftover {
     CUmodule module;         /* NULL: none */
 };
 
-/* Frees what the leftover names, and the leftover, which is from malloc, when the process is idle. */
-void quern_discard_when_idle(const quern_device *device, struct quern_leftover *leftover);
+/* Made in advance, so that the end cannot fail.  NULL on failure. */
+CUresult quern_make_leftover(const quern_device *device, struct quern_leftover **leftover);
+
+/* Frees what the leftover names, and the leftover, when the process is idle. */
+void quern_discard_when_idle(struct quern_leftover *leftover);
+
+/* Frees a leftover that names nothing.  NULL does nothing. */
+void quern_drop_leftover(struct quern_leftover *leftover);
 
 #endif

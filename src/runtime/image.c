@@ -82,16 +82,12 @@ quern_status quern_image_load(quern_device *device, const struct quern_cuda *cud
     for (*image = device->images; *image; *image = (*image)->next)
         if ((*image)->image == kernel->cuda.image) return QUERN_OK;
     struct quern_loaded_image *loaded = malloc(sizeof *loaded);
-    struct quern_leftover *leftover = calloc(1, sizeof *leftover);
-    if (!loaded || !leftover) {
-        free(loaded);
-        free(leftover);
-        return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory to load %s", kernel->name);
-    }
-    *loaded = (struct quern_loaded_image){.next = device->images, .image = kernel->cuda.image, .leftover = leftover};
-    const CUresult error = cuda->module_load(&loaded->module, kernel->cuda.image);
+    if (!loaded) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory to load %s", kernel->name);
+    *loaded = (struct quern_loaded_image){.next = device->images, .image = kernel->cuda.image};
+    CUresult error = quern_make_leftover(device, &loaded->leftover);
+    if (error == CUDA_SUCCESS) error = cuda->module_load(&loaded->module, kernel->cuda.image);
     if (error != CUDA_SUCCESS) {
-        free(leftover);
+        quern_drop_leftover(loaded->leftover);
         free(loaded);
         return quern_image_fault(device, kernel, error, "loading the image of");
     }
@@ -104,7 +100,7 @@ void quern_image_release(quern_device *device) {
         struct quern_loaded_image *image = device->images;
         device->images = image->next;
         image->leftover->module = image->module;
-        quern_discard_when_idle(device, image->leftover);
+        quern_discard_when_idle(image->leftover);
         free(image);
     }
     while (device->refused) {
