@@ -20,6 +20,7 @@ from pathlib import Path
 import mutants_adam
 import mutants_cross_entropy
 import mutants_embedding
+import mutants_memory
 import mutants_ranks
 import mutants_structs
 import mutants_unloading
@@ -249,6 +250,7 @@ EMULATED = [
 ]
 
 EMULATED_RANKS = [
+    *(Mutant(*row) for row in mutants_memory.EMULATED_RANKS),
     Mutant("slot of the peer", "src/kernels/cuda/barrier.cuh",
            "device_pad(links.pad[threadIdx.x], links.ranks).pair(links.rank)",
            "device_pad(links.pad[threadIdx.x], links.ranks).pair(threadIdx.x)", "test_barrier_cuda"),

@@ -59,6 +59,7 @@ static const struct exception survived[] = {
     {"cuThreadExchangeStreamCaptureMode", NULL, "the mode is needed during a capture only", false, -1, false},
     {"cuStreamDestroy_v2", NULL, "the copy has been made", false, ALIVE_STREAMS, false},
     {"cuMemFree_v2", "quern_prepare", "the answers have been read", false, ALIVE_DEVICE_ALLOCATIONS, false},
+    {"cuCtxPushCurrent_v2", "quern_prepare", "likewise", true, ALIVE_DEVICE_ALLOCATIONS, false},
     {"cuMemRetainAllocationHandle", "quern_symmetric_register", "memory of cuMemAlloc has no handle", false, -1, false},
     {"cuCtxPushCurrent_v2", "quern_symmetric_register", "a range of unknown generation is registered anew", false, -1, true},
     {"cuPointerGetAttribute", "quern_symmetric_register", "likewise", false, -1, true},
