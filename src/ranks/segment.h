@@ -73,6 +73,7 @@ struct quern_segment {
     /* Poison: see src/ranks/poison.c. */
     _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too. */
     uint32_t poison_by;             /* atomic; the source, rank and status of the poison: set once, by hosts only */
+    uint32_t gone[QUERN_RANK_WORDS];  /* atomic; a bit for each rank that has ended or left, for kernels: src/ranks/watch.c */
 
     _Alignas(64) struct quern_segment_rank rank[];  /* [ranks], then the pads: quern_signal [ranks][pad stride] */
 };

@@ -114,6 +114,17 @@ void quern_cuda_describe(CUresult error, const char *what, char *buffer, size_t 
     quern_text_add(&whole, "%s: %s (%s)", what, describe(error), text);
 }
 
+bool quern_cuda_is_sticky(CUresult error) {
+    static const CUresult sticky[] = {
+        CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_NVLINK_UNCORRECTABLE, CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT,
+        CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_ASSERT, CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_INVALID_ADDRESS_SPACE, CUDA_ERROR_INVALID_PC, CUDA_ERROR_LAUNCH_FAILED,
+    };
+    for (size_t i = 0; i < sizeof sticky / sizeof *sticky; i++)
+        if (sticky[i] == error) return true;
+    return false;
+}
+
 quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what) {
     char text[512];
     quern_cuda_describe(error, what, text, sizeof text);

@@ -48,6 +48,7 @@ static quern_status read_attributes(quern_device *device, const struct quern_cud
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major},
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor},
         {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &device->multiprocessors},
+        {CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, &device->has_watchdog},
         {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &shared},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {

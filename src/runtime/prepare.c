@@ -27,7 +27,7 @@ static bool usable(const quern_device *device, const struct quern_kernel *kernel
     return !quern_has_no_code(kernel) && !quern_image_refusal(device, kernel);
 }
 
-/* The blocks that fit on the device at once.  Their warps take tiles until none is left, so further blocks would start late. */
+/* The blocks that fit on the device at once: an operation launches no more, or its blocks wait for each other. */
 static CUresult count_resident(const struct preparation *work, const struct quern_kernel *kernel,
                                struct quern_ready_kernel *ready) {
     int each = 0;
@@ -81,7 +81,7 @@ static quern_status load_function(struct preparation *work, const struct quern_k
     if (status != QUERN_OK || !image) return status;
     CUresult error = cuda->module_function(&ready->function, image->module, kernel->cuda.entry);
     if (error == CUDA_SUCCESS) error = cuda->function_load(ready->function);  /* loads the code now, not at the first launch */
-    if (error == CUDA_SUCCESS && work->operation->fills_device) error = count_resident(work, kernel, ready);
+    if (error == CUDA_SUCCESS && work->operation->counts_resident) error = count_resident(work, kernel, ready);
     if (error == CUDA_SUCCESS && (kernel->cuda.shared_per_column || kernel->cuda.cluster))
         error = prepare_shared_memory(work, ready);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_image_fault(work->device, kernel, error, "preparing");

@@ -20,6 +20,7 @@ from pathlib import Path
 import mutants_adam
 import mutants_cross_entropy
 import mutants_embedding
+import mutants_launches
 import mutants_memory
 import mutants_ranks
 import mutants_structs
@@ -265,10 +266,9 @@ EMULATED_RANKS = [
            "store_release_system(links.poison, (uint32_t)status);", "", "test_barrier_cuda"),
     Mutant("missing rank without its epoch", "src/kernels/cuda/barrier.cuh",
            "            error->seen[threadIdx.x] = seen;\n", "", "test_barrier_cuda"),
-    Mutant("blocks that do not wait", "src/kernels/cuda/ragged_all_to_all.cuh",
-           "agreed = gate.await_release();", "agreed = !has_ended(problem.links);", "test_ragged_cuda"),
+    *(Mutant(*row) for row in mutants_launches.EMULATED),
     Mutant("vote ignored", "src/kernels/cuda/ragged_all_to_all.cuh",
-           "return !result.ended && result.dissenter < 0;", "return !result.ended;", "test_ragged_faults_cuda"),
+           "if (!result.ended && result.dissenter >= 0 && threadIdx.x == 0) {", "if (false) {", "test_ragged_faults_cuda"),
     Mutant("slice that begins at the byte missed", "src/kernels/cuda/ragged_all_to_all.cuh",
            "slice[first + probe].begin <= byte;", "slice[first + probe].begin < byte;", "test_ragged_cuda"),
     Mutant("every warp the first share", "src/kernels/cuda/ragged_all_to_all.cuh",

@@ -71,7 +71,8 @@ template <class T> struct Counted {
 struct Operation {
   const char *what;
   Device *device;
-  std::vector<std::shared_ptr<Operation>> after;
+  std::vector<std::shared_ptr<Operation>> after;   // these must have ended before
+  std::vector<std::shared_ptr<Operation>> behind;  // these must have started before: they are ahead in the same hardware queue
   std::function<Result()> action;      // anything but a kernel or a host function
   std::function<void()> host_function; // runs without the driver's lock, on a thread of its own
   std::unique_ptr<Grid> grid;          // a kernel
@@ -80,7 +81,7 @@ struct Operation {
   bool started = false, done = false;
   History history;
   char sync_tag = 0;
-  std::chrono::steady_clock::time_point finished;
+  std::chrono::steady_clock::time_point begun, finished;
 };
 typedef std::shared_ptr<Operation> OperationRef;
 typedef std::function<OperationRef()> OperationMaker;
@@ -111,6 +112,7 @@ struct Stream : Counted<Stream> {
   unsigned flags = 0;
   int priority = 0;
   unsigned long long id = 0;
+  size_t queue = 0;
   OperationRef last;
   std::shared_ptr<Capture> capture;
   std::vector<size_t> capture_after;   // nodes the next captured one follows
@@ -132,6 +134,8 @@ struct Context {
   Stream legacy;
   std::vector<std::unique_ptr<Stream>> streams;
   std::map<std::thread::id, Stream *> per_thread;  // CU_STREAM_PER_THREAD
+  struct Queue { int streams = 0; OperationRef last; };  // how many streams use it, and its last kernel
+  std::vector<Queue> queues;           // of the hardware, if CUDA_DEVICE_MAX_CONNECTIONS says how many
   std::set<Context *> peers;           // whose memory this one may access
 };
 

@@ -27,8 +27,29 @@ void add_dependencies(Stream &s, Operation &op) {
   }
 }
 
+// A stream gets the hardware queue that has the fewest.
+void join_queue(Stream &s) {
+  auto &queues = s.context->queues;
+  static const int count = environment("CUDA_DEVICE_MAX_CONNECTIONS", 0);
+  if (count < 1) return;
+  queues.resize(size_t(count));
+  auto least = std::min_element(queues.begin(), queues.end(), [](auto &a, auto &b) { return a.streams < b.streams; });
+  s.queue = size_t(least - queues.begin());
+  least->streams++;
+}
+
+// A kernel that waits for its stream keeps those behind it in the queue from starting.
+void add_to_queue(Stream &s, const OperationRef &op) {
+  auto &queues = s.context->queues;
+  if (queues.empty() || !op->grid) return;
+  OperationRef &last = queues[s.queue].last;
+  if (last && !last->started) op->behind.push_back(last);
+  last = op;
+}
+
 void enqueue(Stream &s, const OperationRef &op) {
   add_dependencies(s, *op);
+  add_to_queue(s, op);
   s.last = op;
   driver().pending.push_back(op);
 }
@@ -69,6 +90,7 @@ Stream *make_stream(Context &c, unsigned flags, int priority) {
   c.streams.push_back(std::make_unique<Stream>());
   Stream &s = *c.streams.back();
   s.context = &c, s.flags = flags, s.priority = priority, s.id = next_stream_id++;
+  join_queue(s);
   return &s;
 }
 
@@ -150,6 +172,7 @@ API Result cuStreamDestroy_v2(void *handle) {
   Stream *s = stream_of(handle);
   if (!s || s == &s->context->legacy) return invalid_handle;
   if (s->capture) invalidate(*s->capture), leave_capture(*s->capture);
+  if (!s->context->queues.empty()) s->context->queues[s->queue].streams--;
   // Pending work still completes: the legacy stream takes over the duty to wait for it.
   auto &all = s->context->streams;
   all.erase(std::find_if(all.begin(), all.end(), [&](auto &x) { return x.get() == s; }));

@@ -14,7 +14,8 @@
 #include "runtime/ranges.h"
 #include "runtime/status.h"
 
-const struct quern_operation quern_ragged_all_to_all_operation = {.table = quern_ragged_all_to_all_kernels};
+const struct quern_operation quern_ragged_all_to_all_operation = {.table = quern_ragged_all_to_all_kernels,
+                                                                  .counts_resident = true};
 
 /* ---- members: checked first, since a rank reports faulty arguments to the other members ---- */
 

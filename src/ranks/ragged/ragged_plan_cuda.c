@@ -225,14 +225,12 @@ static void list_work(const struct quern_ragged_call *call, const struct quern_r
 static quern_status store_work(struct plan *plan, const struct quern_ragged_work *work) {
     const quern_device *device = plan->call.member->device;
     struct quern_cuda_visit visit;
-    quern_status status = QUERN_OK;
     CUresult error = quern_cuda_begin_visit(&visit, device->context);
     if (error == CUDA_SUCCESS)
         error = quern_cuda_write(&visit, (CUdeviceptr)(uintptr_t)plan->launch.problem.work, work,
                                  sizeof *work + work->count * sizeof *work->slice);
-    if (error == CUDA_SUCCESS) status = quern_ragged_blocks(&plan->call, (int64_t)work->bytes, &plan->launch.blocks);
     quern_cuda_end_visit(&visit);
-    return error == CUDA_SUCCESS ? status : quern_cuda_fail(device, error, "writing a plan");
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "writing a plan");
 }
 
 static quern_status prepare(struct plan *plan, const struct quern_ragged_call *call) {
@@ -248,6 +246,7 @@ static quern_status prepare(struct plan *plan, const struct quern_ragged_call *c
         plan->launch.staged_bytes = (size_t)(call->input_rows * call->row_bytes);
     }
     list_work(call, &plan->launch.problem, work);
+    plan->launch.blocks = quern_ragged_blocks(call, (int64_t)work->bytes);
     quern_status status = store_work(plan, work);
     free(work);
     return status;
@@ -317,7 +316,7 @@ static quern_status run(struct plan *plan, CUstream stream) {
     if (status != QUERN_OK) return status;
     quern_cuda_report(member, plan->launch.problem.links.tag | QUERN_PHASE_ENTRY << 16);
     plan->captured |= entry.capturing;
-    status = quern_ragged_launch(&plan->launch, stream);
+    status = quern_ragged_launch(&plan->launch, &entry, stream);
     quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
 }

@@ -142,7 +142,7 @@ struct Grid {
   std::vector<u8> params;
   DeviceLimits limits;
   u64 id;
-  u64 next_cluster, total_clusters, finished_clusters, resident_clusters;
+  u64 next_cluster, total_clusters, finished_clusters;
   u32 error;
   u64 confined_slices;  // see Confinement
   bool uses_multicast;  // a multimem instruction has been executed
@@ -166,7 +166,13 @@ void abandon_all_stuck();
 // Runs `f` after all work released at `tag`; used to free resources of threads.
 void after_all(char *tag, const std::function<void()> &f);
 std::string describe(const Grid &);
+u32 shared_of_block(const Kernel &, const DeviceLimits &, u32 dynamic_shared);  // with what the system reserves
 u32 blocks_per_multiprocessor(const Kernel &, const DeviceLimits &, u32 threads, u32 dynamic_shared);
+
+// ---- the multiprocessors of each device, which all grids of the process share (residency.cpp) ----
+// Chooses a multiprocessor for each block of the grid's next cluster.  Empty: they have no room now.
+std::vector<u32> take_room(const Grid &);
+void leave_room(const Grid &, u32 multiprocessor);  // of one block
 
 // ---- for the services ----
 extern const Runtime runtime_services;
