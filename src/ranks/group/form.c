@@ -58,12 +58,17 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
     return member;
 }
 
-/* All ranks have agreed that a transport fails for this reason, so all of them try the next one. */
-static void note_detour(struct quern_membership *const *members, int count, struct quern_text *why) {
+/*
+ * All ranks have agreed that a transport fails for this reason, so all of them try the next one.  False: the one before has failed
+ * for the same reason, which therefore is not about the way.
+ */
+static bool note_detour(struct quern_membership *const *members, int count, struct quern_text *why) {
     char reason[sizeof members[0]->detour];
     quern_error_detail(reason, sizeof reason);
+    if (strcmp(reason, members[0]->detour) == 0) return false;
     quern_text_add(why, "%s", reason);
     for (int i = 0; i < count; i++) memcpy(members[i]->detour, reason, sizeof reason);
+    return true;
 }
 
 static quern_status choose_transport(struct quern_membership *const *members, int count) {
@@ -75,7 +80,7 @@ static quern_status choose_transport(struct quern_membership *const *members, in
         for (int i = 0; i < count; i++) members[i]->transport = transports[row];
         quern_status status = transports[row]->attach(members, count);
         if (status != QUERN_NOT_SUPPORTED || quern_check_poison(members[0]) != QUERN_OK) return status;
-        note_detour(members, count, &why);
+        if (!note_detour(members, count, &why)) return status;
     }
     return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED, "%s: no way for these ranks to reach each other: %s",
                       members[0]->label, reasons);
