@@ -138,11 +138,13 @@ CPU_TARGETS = {
 #   wide_vector    32-byte global loads and stores (sm_100+); without it 16-byte ones
 #   clusters       blocks with access to one another's shared memory, and bulk copies to it (sm_90+)
 #   multimem       one store reaches the memory of all ranks (sm_90+); without it one store for each
+#   fp8_convert    one instruction widens two values of an 8-bit type to f16 (sm_89+); without it integer arithmetic does
 #   paired_f32     one instruction multiplies and adds two pairs of fp32 values (sm_100+)
-GPU_FEATURES = ("bf16_convert", "async_copy", "wide_vector", "clusters", "multimem", "paired_f32")
+GPU_FEATURES = ("bf16_convert", "async_copy", "wide_vector", "clusters", "multimem", "fp8_convert", "paired_f32")
 _TURING = frozenset[str]()
 _AMPERE = _TURING | {"bf16_convert", "async_copy"}
-_HOPPER = _AMPERE | {"clusters", "multimem"}
+_ADA = _AMPERE | {"fp8_convert"}
+_HOPPER = _ADA | {"clusters", "multimem"}
 _BLACKWELL = _HOPPER | {"wide_vector", "paired_f32"}
 
 GPU_TARGETS = {
@@ -152,7 +154,7 @@ GPU_TARGETS = {
         GpuTarget("sm_120f", 120, 129, _BLACKWELL, 99 * 1024, "compute_90", driver=12090),
         GpuTarget("sm_100f", 100, 109, _BLACKWELL, 227 * 1024, "compute_90", driver=12090),
         GpuTarget("sm_90a", 90, 90, _HOPPER, 227 * 1024, "compute_90"),
-        GpuTarget("sm_89", 89, 89, _AMPERE, 99 * 1024, "sm_86"),
+        GpuTarget("sm_89", 89, 89, _ADA, 99 * 1024, "sm_86"),
         GpuTarget("sm_86", 86, 89, _AMPERE, 99 * 1024, "sm_80"),
         GpuTarget("sm_80", 80, 89, _AMPERE, 163 * 1024, None),
         GpuTarget("sm_75", 75, 79, _TURING, 64 * 1024, None),

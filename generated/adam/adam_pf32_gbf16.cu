@@ -1,7 +1,7 @@
 /*
  * Adam, one step over a list of tensors: f32 parameters, bf16 gradients, every type of state.
  *
- * It is compiled for each target with QUERN_BF16_CONVERT and QUERN_WIDE_VECTOR.
+ * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_FP8_CONVERT, QUERN_PAIRED_F32 and QUERN_WIDE_VECTOR.
  * Rendered by gen/ from templates/adam/adam.cu.j2; do not edit.
  */
 #include "kernels/cuda/adam.cuh"

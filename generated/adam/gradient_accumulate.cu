@@ -1,7 +1,7 @@
 /*
  * The accumulation of gradients of each dtype.
  *
- * It is compiled for each target with QUERN_BF16_CONVERT and QUERN_WIDE_VECTOR.
+ * It is compiled for each target with QUERN_BF16_CONVERT, QUERN_FP8_CONVERT, QUERN_PAIRED_F32 and QUERN_WIDE_VECTOR.
  * Rendered by gen/ from templates/adam/gradient_accumulate.cu.j2; do not edit.
  */
 #include "kernels/cuda/gradient_accumulate.cuh"

@@ -186,7 +186,7 @@ struct quern_adam_tile {
 
 /*
  * A GPU launch takes its tensors from a plan's tables in device memory, or from the kernel's parameters, which hold up to 32,764
- * bytes.  Warp w of W takes the tiles w, w + W, ...; a warp may have no tile.
+ * bytes.  Warp w of W takes the tiles w, w + W, ... and a part of those that do not suffice for another turn; it may have nothing.
  */
 struct quern_adam_launch {
     struct quern_adam_step step;                /* complete, unless has_control */

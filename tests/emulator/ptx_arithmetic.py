@@ -411,6 +411,8 @@ def cvt(i):
     if len(i.args) == 3:
         return cvt_pack(i)
     to, source = i.types
+    if source == 'e4m3x2':
+        return widen_e4m3(i)
     i.take('satfinite')
     rounding = i.take('rn', 'rz', 'rm', 'rp', 'rni', 'rzi', 'rmi', 'rpi', 'rna')
     ftz, sat, use_relu = i.take('ftz'), i.take('sat'), i.take('relu')
@@ -458,6 +460,16 @@ def integer_to_float(i, to, source, x, rounding):
     if to in ('f16', 'bf16'):
         return f'narrow_to_odd((double){x})'
     return f'(double){x}' if to == 'f64' else f'(float){x}'
+
+
+def widen_e4m3(i):
+    """cvt.rn.f16x2.e4m3x2 d, a: the lower byte goes to the lower half.  A code's bits are those of an f16 2^-8 times as large."""
+    if i.types[0] != 'f16x2' or not i.take('rn'):
+        raise i.error('conversion not supported')
+    codes = i.value(i.args[1], 'u16')
+    halves = [f'(({codes} >> {shift} & 0x7f) == 0x7f ? 0x7fffu : (u32)f16_bits(256 * f16_value(({codes} >> {shift} & 0x80) << 8 | '
+              f'({codes} >> {shift} & 0x7f) << 7)))' for shift in (0, 8)]
+    return i.assign_bits(i.args[0], f'{halves[0]} | {halves[1]} << 16')
 
 
 def cvt_pack(i):

@@ -6,7 +6,7 @@ the line number, because a guess would let a wrong kernel pass its tests.
 import re
 from dataclasses import dataclass, field
 
-SIZES = {'pred': 1, 'b8': 1, 'u8': 1, 's8': 1, 'b16': 2, 'u16': 2, 's16': 2, 'f16': 2, 'bf16': 2,
+SIZES = {'pred': 1, 'b8': 1, 'u8': 1, 's8': 1, 'b16': 2, 'u16': 2, 's16': 2, 'f16': 2, 'bf16': 2, 'e4m3x2': 2,
          'b32': 4, 'u32': 4, 's32': 4, 'f32': 4, 'f16x2': 4, 'bf16x2': 4, 'u16x2': 4, 's16x2': 4,
          'b64': 8, 'u64': 8, 's64': 8, 'f64': 8, 'f32x2': 8, 'b128': 16}
 

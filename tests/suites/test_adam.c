@@ -168,6 +168,24 @@ Test(adam, long_tensors) {
     for_each_adam_row(check_long_tensors);
 }
 
+/* So many tiles that a GPU's warps take some in turns and share the rest in pieces, of one tile or two: see tile_turns. */
+static void check_turns(const struct test_device *device, const struct quern_kernel *row) {
+    if (row->key.adam.grad != QUERN_BF16 || row->key.adam.master || row->key.adam.v == QUERN_F32) return;
+    static const int64_t tiles[] = {45, 270, 345};
+    for (size_t i = 0; i < COUNT(tiles); i++) {
+        const int64_t counts[] = {QUERN_ADAM_TILE + 1, (tiles[i] - 3) * QUERN_ADAM_TILE, 700};
+        quern_adam_args args = adam_args_of(row);
+        struct adam_problem problem;
+        adam_make(&problem, &args, counts, COUNT(counts));
+        adam_check_step(device, &problem, row->name);
+        adam_free(&problem);
+    }
+}
+
+Test(adam, tiles_in_turns_and_pieces) {
+    for_each_adam_row(check_turns);
+}
+
 /* More tensors than one GPU launch takes, with empty ones among them: empty tensors keep their position in the list. */
 static void check_many_tensors(const struct test_device *device, const struct quern_kernel *row) {
     enum { FULL = 8193, SMALL = QUERN_ADAM_BATCH + 9 };
@@ -371,6 +389,42 @@ static void check_zeros(const struct test_device *device, const struct quern_ker
 
 Test(adam, nothing_moves_where_all_is_zero) {
     for_each_adam_row(check_zeros);
+}
+
+/* Moments with zeros in places, in groups of eight: all of them, some, and beside magnitudes too small for the fast division. */
+static void set_zeros(struct adam_problem *problem, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t group = i / 8 % 8;
+        const bool zero_m = group == 0 || group == 1 || (group >= 3 && i % 3 == 0);
+        const bool zero_v = group == 0 || group == 2 || (group >= 3 && i % 2);
+        const double tiny_m = (double)(i % 7 + 1) * (group == 4 ? 0x1p-131 : -0x1p-97);
+        const double tiny_v = (double)(i % 7 + 1) * (group == 6 ? 0x1p-131 : 0x1p-104);
+        if (zero_m || zero_v || group >= 4) adam_set_value(problem, 0, ARENA_GRAD, i, 0);
+        if (zero_m) adam_set_value(problem, 0, ARENA_M, i, i % 2 ? -0.0 : 0.0);
+        else if (group == 4 || group == 5) adam_set_value(problem, 0, ARENA_M, i, tiny_m);
+        if (zero_v) adam_set_value(problem, 0, ARENA_V, i, 0);
+        else if (group == 6 || group == 7) adam_set_value(problem, 0, ARENA_V, i, tiny_v);
+        if (i % 5 == 0) adam_set_value(problem, 0, ARENA_PARAM, i, i % 2 ? -0.0 : 0.0);
+    }
+}
+
+static void check_zeros_in_places(const struct test_device *device, const struct quern_kernel *row) {
+    static const double eps[] = {1e-8, 1e-15, 0x1p-60, 0x1p-61, 1e-30, 0};
+    static const int64_t counts[] = {640};
+    for (size_t i = 0; i < 2 * COUNT(eps); i++) {
+        quern_adam_args args = adam_args_of(row);
+        args.eps = eps[i / 2], args.eps_mode = i % 2 ? QUERN_EPS_INSIDE : QUERN_EPS_OUTSIDE;
+        args.beta1 = 0.5, args.weight_decay = i % 3 ? 0.1 : 0;
+        struct adam_problem problem;
+        adam_make(&problem, &args, counts, 1);
+        set_zeros(&problem, counts[0]);
+        adam_check_step(device, &problem, row->name);
+        adam_free(&problem);
+    }
+}
+
+Test(adam, zeros_in_places) {
+    for_each_adam_row(check_zeros_in_places);
 }
 
 /* Tiny gradients: the moments have their own range, independent of the parameter's, and a scaled type keeps v of 1e-11. */

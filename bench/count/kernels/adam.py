@@ -17,7 +17,7 @@ from ..describe import Item, Role, Shape, Way
 
 LOAD, STORE = r"LDG.*\.(64|128|256)", r"STG.*\.(64|128|256)"
 SINGLE_LOAD, SINGLE_STORE = r"LDG(\.[A-Z]+)*(\.U16)?(\.SYS)?$", r"STG(\.[A-Z]+)*(\.U16)?(\.SYS)?$"
-RANDOM = r"IMAD\.(WIDE|HI)\.U32"  # Philox multiplies
+RANDOM, PRODUCTS = r"IMAD\.(WIDE|HI)\.U32", 12  # Philox multiplies so often for a group
 
 _MEMORY = ("LDG", "STG", "LDS", "STS", "SHFL")
 _AROUND = ("elements", "groups")
@@ -67,8 +67,10 @@ class Case:
         return [("grad", str(self.kernel.key["grad"])), *reads], kept
 
     def spans(self, name: str, dtype: str) -> bool:
-        """Whether one access covers all groups of a lane.  A remainder is accessed by groups: registers are scarce."""
-        return self.groups > 1 and dtype != "remainder" and self.groups * 8 * DTYPES[dtype].bytes <= self._vector_bytes
+        """Whether one access covers all groups of a lane.  Registers are too few for a master copy and its parameters."""
+        if name in ("param", "master") and self.kernel.key["master"]:
+            return False
+        return self.groups > 1 and self.groups * 8 * DTYPES[dtype].bytes <= self._vector_bytes
 
     @property
     def _vector_bytes(self) -> int:
@@ -113,8 +115,8 @@ def _mixed(case: Case, name: str, share: float, rounding: dict[str, int]) -> Rol
         narrow = [[each for each in arrays if DTYPES[each[1]].bytes == 1] for arrays in (reads, writes)]
         exactly = {r"LDG.*\.(128|256)": case.accesses(reads) - len(narrow[0]), r"LDG.*\.64": len(narrow[0]),
                    r"STG.*\.(128|256)": case.accesses(writes) - len(narrow[1]), r"STG.*\.64": len(narrow[1])}
-        want = ALIGNED | {RANDOM: rounding[RANDOM]}  # a copy of the parameters would round too
-        body = Way(case.trips, want, must=("MUFU.RSQ",), exactly=exactly)
+        exactly[RANDOM] = PRODUCTS if rounding[RANDOM] > 0 else 0  # AMSGrad would draw once more
+        body = Way(case.trips, ALIGNED, must=("MUFU.RSQ",), exactly=exactly)
         return Role(name, share, Way(1.0, must=("LDG",), inner={"elements": (body,)}), root="tiles")
     # Arrays of which a vector spans the lane's groups are accessed around the loop over groups.
     groups = Way(float(case.groups), ALIGNED | rounding, must=("MUFU.RSQ",),

@@ -19,33 +19,48 @@
 #include "kernels/cuda/adam_control.cuh"
 #include "kernels/cuda/adam_shares.cuh"
 
+/* A warp's tile, and what it takes next. */
+template <class Shares> struct adam_work {
+    typedef tile_turns<QUERN_ADAM_TILE / Shares::warp_elements> turns_of_warp;
+    adam_tile tile;
+    turns_of_warp turns;
+    int64_t next; /* position */
+};
+
 /* Called by all lanes of the warp when they no longer need the previous tile. */
 template <class Shares>
-static __device__ __forceinline__ void open_tile(adam_tile &tile, const typename Shares::batch &batch, const quern_adam_step &step,
-                                                 int64_t number) {
+static __device__ __forceinline__ void open_tile(adam_work<Shares> &work, const typename Shares::batch &batch,
+                                                 const quern_adam_step &step, int64_t position) {
+    constexpr uint32_t pieces = QUERN_ADAM_TILE / Shares::warp_elements;
     const quern_adam_launch &launch = batch.launch;
+    const int64_t number = position / pieces;
     const quern_adam_tile at =
         launch.tiles ? launch.tiles[number] : find_tile(batch.first_tile, launch.tensor_count, (uint32_t)number);
+    adam_tile &tile = work.tile;
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
-        tile.number = number;
         open_tile<Shares>(tile, launch.tiles ? launch.slices[at.tensor] : batch.slices[at.tensor], step, at.number,
                           launch.tiles ? at.tensor : launch.first_place + at.tensor);
         if constexpr (Shares::full) {
             open_extras<Shares>(tile, launch.tiles ? launch.extras[at.tensor] : batch.extras[at.tensor], step, at.number);
         }
+        tile.begin = (uint32_t)(position % pieces) * Shares::warp_elements;
+        tile.end = min(tile.count, (uint32_t)(work.turns.stop(position) - number * pieces) * Shares::warp_elements);
+        work.next = work.turns.next(position);
     }
     __syncwarp();
 }
 
-/* The lane's first element in a tile. */
-template <class Shares> static __device__ __forceinline__ uint32_t lane_first() { return threadIdx.x % 32 * Shares::lane_elements; }
+/* The lane's first element in its part of a tile. */
+template <class Shares> static __device__ __forceinline__ uint32_t lane_first(const adam_tile &tile) {
+    return tile.begin + threadIdx.x % 32 * Shares::lane_elements;
+}
 
 /* The remaining work if found_inf skips the step. */
 template <class Shares> static __device__ __forceinline__ void skip_tile(const adam_tile &tile, const quern_adam_step &step) {
     if (step.zero_grads) {
 #pragma unroll 1
-        for (uint32_t first = lane_first<Shares>(); first < tile.count; first += Shares::warp_elements) {
+        for (uint32_t first = lane_first<Shares>(tile); first < tile.end; first += Shares::warp_elements) {
             Shares::zero_grads(tile, first);
         }
     }
@@ -55,13 +70,13 @@ template <class Shares> static __device__ __forceinline__ void skip_tile(const a
 template <class Shares> static __device__ __forceinline__ void step_plain_tile(const adam_tile &tile, const quern_adam_step &step) {
     constexpr uint32_t lane_elements = Shares::lane_elements;
 #pragma unroll 1
-    for (uint32_t element = lane_first<Shares>(); element < tile.count; element += Shares::warp_elements - lane_elements) {
+    for (uint32_t element = lane_first<Shares>(tile); element < tile.end; element += Shares::warp_elements - lane_elements) {
         Shares shares;
         shares.template load_soon<true>(tile, element);
 #pragma unroll 1
         do {
             shares.template load_soon<false>(tile, element);
-            adam_values values = shares.take(tile, element, {});
+            adam_values values = shares.take(tile, element);
             shares.update(tile, element, step, values, {});
             shares.template store_soon<false>(tile, element);
             shares.next_group();
@@ -74,21 +89,20 @@ template <class Shares> static __device__ __forceinline__ void step_plain_tile(c
 
 /* The same with all options. */
 template <class Shares> static __device__ __forceinline__ void step_full_tile(adam_tile &tile, const quern_adam_step &step) {
-    const bool amsgrad = step.amsgrad;
 #pragma unroll 1
-    for (uint32_t first = lane_first<Shares>(); first - lane_first<Shares>() < tile.count;
-         first += Shares::warp_elements) { /* by all lanes */
+    for (uint32_t part = tile.begin; part < tile.end; part += Shares::warp_elements) {
+        const uint32_t first = part + threadIdx.x % 32 * Shares::lane_elements;
         Shares shares;
         shares.template load_soon<false>(tile, first);
-        const block_scales old_scales = shares.load_scales(tile, first, amsgrad);
-        adam_values values = shares.take(tile, first, old_scales, amsgrad);
-        const block_scales scales = shares.find_scales(values, amsgrad);
-        if (amsgrad) {
+        adam_values values = shares.take(tile, first);
+        block_scales scales = {Shares::template find_scale<typename Shares::m_type>(values.m),
+                               Shares::template find_scale<typename Shares::v_type>(values.v)};
+        if (step.amsgrad) {
             shares.replace_v_by_v_max(tile, first, step, values, scales);
         }
-        shares.update(tile, first, step, values, scales, amsgrad);
-        shares.store_scales(tile, first, scales, amsgrad); /* before the moments, to free the scales' registers */
-        shares.template store_soon<false>(tile, first, amsgrad);
+        shares.update(tile, first, step, values, scales, step.amsgrad);
+        Shares::store_scales(tile, first, scales); /* before the moments, to free the scales' registers */
+        shares.template store_soon<false>(tile, first);
         if (step.copy_dtype) {
             shares.copy(tile, first, step.copy_dtype);
         }
@@ -101,18 +115,31 @@ template <class Shares> static __device__ __forceinline__ void step_full_tile(ad
     }
 }
 
+/* The same address in shared memory, which the compiler keeps in a register instead of computing it at each use. */
+template <class T> static __device__ __forceinline__ T *settled(T *shared) {
+    uint32_t address = shared_address(shared);
+    asm volatile("" : "+r"(address));
+    return (T *)__cvta_shared_to_generic(address);
+}
+
 /* THREADS is the size of a block. */
 template <class Shares, int THREADS> static __device__ __forceinline__ void adam(const typename Shares::batch &batch) {
     __shared__ adam_block block;
-    __shared__ adam_tile tiles[THREADS / 32];
-    adam_tile &tile = tiles[threadIdx.x / 32];
+    __shared__ adam_work<Shares> works[THREADS / 32];
+    adam_work<Shares> &work = *settled(&works[threadIdx.x / 32]);
+    adam_tile &tile = work.tile;
     open_step(batch.launch, block);
     if (!Shares::full && block.skipped) {
         return;
     }
+    if (threadIdx.x % 32 == 0) {
+        work.turns = adam_work<Shares>::turns_of_warp::of(batch.launch.tile_count);
+        work.next = work.turns.first();
+    }
+    __syncwarp();
 #pragma unroll 1
-    for (int64_t number = first_tile_of_warp(); number < batch.launch.tile_count; number = tile.number + warps_of_grid()) {
-        open_tile<Shares>(tile, batch, block.step, number);
+    for (int64_t position = work.next; position < work.turns.end; position = work.next) {
+        open_tile<Shares>(work, batch, block.step, position);
         if constexpr (!Shares::full) {
             step_plain_tile<Shares>(tile, batch.launch.step);
         } else if (block.skipped) {

@@ -16,26 +16,27 @@
 
 /* A group's new moments, in fp32. */
 struct adam_values {
-    float m[8], v[8], v_max[8];
+    float m[8], v[8]; /* v may be AMSGrad's v_max */
 };
 
 /* A block's scale in each array that may have a scaled type. */
 struct block_scales {
-    uint32_t m, v, v_max;
+    uint32_t m, v;
 };
 
 template <class Param, class Grad, class M, class V, class Master, bool FULL, int GROUPS> struct adam_shares {
-    typedef share<Param, GROUPS> param_share;
     typedef share<Grad, GROUPS> grad_share;
     typedef share<M, GROUPS> m_share;
     typedef share<V, GROUPS> v_share;
-    /* A fifth array of 16-bit elements is loaded half a vector at a time: registers do not suffice for both groups. */
+    /* A master copy and its parameters are accessed half a vector at a time: there are too few registers for both groups. */
+    typedef share<Param, is_same<Master, nothing> ? GROUPS : 1> param_share;
     typedef share<Master, is_same<Master, remainder16> ? 1 : GROUPS> master_share;
-    typedef share<typename either<FULL, V, nothing>::type, GROUPS> v_max_share;
     typedef random_words<GROUPS == 1> random_of_group;
     static constexpr bool reads_param = !is_same<Master, f32>;
     typedef typename either<FULL, quern_adam_full_batch, quern_adam_batch>::type batch;
     static constexpr bool full = FULL;
+    typedef M m_type;
+    typedef V v_type;
     static_assert(GROUPS == 1 || !FULL, "registers are too few");
     enum { lane_elements = 8 * GROUPS, warp_elements = 32 * lane_elements, block_lanes = 4 };
 
@@ -44,7 +45,6 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
     v_share v;
     param_share param;
     master_share master;
-    v_max_share v_max;
 
     /* ---- to and from memory ---- */
 
@@ -68,10 +68,11 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
         }
     }
 
-    template <bool SPANNING>
-    __device__ __forceinline__ void store(const adam_tile &tile, uint32_t first, uint32_t barred, bool amsgrad = false) const {
+    template <bool SPANNING> __device__ __forceinline__ void store(const adam_tile &tile, uint32_t first, uint32_t barred) const {
         if (m_share::spans == SPANNING) m.store(tile.m, first, tile.count, !(barred & UNALIGNED_M));
-        if (v_share::spans == SPANNING && !amsgrad) v.store(tile.v, first, tile.count, !(barred & UNALIGNED_V));
+        if (v_share::spans == SPANNING) {
+            v.store(FULL ? tile.v_to : tile.v, first, tile.count, !(barred & (FULL ? UNALIGNED_V_TO : UNALIGNED_V)));
+        }
         if (param_share::spans == SPANNING) param.store(tile.param, first, tile.count, !(barred & UNALIGNED_PARAM));
         if (master_share::spans == SPANNING) master.store(tile.master, first, tile.count, !(barred & UNALIGNED_MASTER));
     }
@@ -88,12 +89,12 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
     }
 
     template <bool SPANNING>
-    __device__ __forceinline__ void store_soon(const adam_tile &tile, uint32_t first, bool amsgrad = false) const {
+    __device__ __forceinline__ void store_soon(const adam_tile &tile, uint32_t first) const {
         const uint32_t barred = barred_at(tile, first);
         if (barred == 0) {
-            store<SPANNING>(tile, first, 0, amsgrad);
+            store<SPANNING>(tile, first, 0);
         } else {
-            store<SPANNING>(tile, first, barred, amsgrad);
+            store<SPANNING>(tile, first, barred);
         }
     }
 
@@ -113,35 +114,24 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
 
     /* ---- the scales ---- */
 
-    /* The scales of the block that contains the elements from `first` on. */
-    __device__ __forceinline__ block_scales load_scales(const adam_tile &tile, uint32_t first, bool amsgrad) const {
-        block_scales scale = {};
-        if (first < tile.count) {
-            if (is_scaled<M>) scale.m = tile.m_scale[first / 32];
-            if (is_scaled<V>) scale.v = tile.v_scale[first / 32];
-            if (is_scaled<V> && amsgrad) scale.v_max = tile.v_max_scale[first / 32];
-        }
-        return scale;
+    /* The factor of the block that contains the elements from `first` on. */
+    template <class T>
+    static __device__ __forceinline__ float load_factor(const adam_tile &tile, const uint8_t *scale, uint32_t first) {
+        return scale_factor(is_scaled<T> && first < tile.count ? scale[first / 32] : 0);
     }
 
     /* Called by all lanes.  One lane per block stores, after all lanes have read the old scales. */
-    __device__ __forceinline__ void store_scales(const adam_tile &tile, uint32_t first, const block_scales &scale,
-                                                 bool amsgrad) const {
+    static __device__ __forceinline__ void store_scales(const adam_tile &tile, uint32_t first, const block_scales &scale) {
         if (is_scaled<M> || is_scaled<V>) __syncwarp();
         if (first % 32 == 0 && first < tile.count) {
             if (is_scaled<M>) tile.m_scale[first / 32] = (uint8_t)scale.m;
-            if (is_scaled<V>) tile.v_scale[first / 32] = (uint8_t)scale.v;
-            if (is_scaled<V> && amsgrad) tile.v_max_scale[first / 32] = (uint8_t)scale.v_max;
+            if (is_scaled<V>) tile.v_scale_to[first / 32] = (uint8_t)scale.v;
         }
     }
 
-    /* Called by all lanes of the warp: computes the scales for the block's new moments. */
-    static __device__ __forceinline__ block_scales find_scales(const adam_values &values, bool amsgrad) {
-        block_scales scale = {};
-        if (is_scaled<M>) scale.m = scale_of<M>(largest_of_lanes<block_lanes>(largest_finite(values.m, 0.0f)));
-        if (is_scaled<V>) scale.v = scale_of<V>(largest_of_lanes<block_lanes>(largest_finite(values.v, 0.0f)));
-        if (is_scaled<V> && amsgrad) scale.v_max = scale_of<V>(largest_of_lanes<block_lanes>(largest_finite(values.v_max, 0.0f)));
-        return scale;
+    /* Called by all lanes of the warp: the scale for a block of new moments. */
+    template <class T> static __device__ __forceinline__ uint32_t find_scale(const float *x) {
+        return is_scaled<T> ? scale_of<T>(largest_of_lanes<block_lanes>(largest_finite(x, 0.0f))) : 0;
     }
 
     /* ---- the present group ---- */
@@ -156,35 +146,24 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
         }
     }
 
-    /*
-     * The new moments.  AMSGrad's v_max is loaded only here, because no registers for it are free while the other arrays are
-     * loaded.
-     */
-    __device__ __forceinline__ adam_values take(const adam_tile &tile, uint32_t first, const block_scales &scale,
-                                                bool amsgrad = false) {
+    /* The new moments. */
+    __device__ __forceinline__ adam_values take(const adam_tile &tile, uint32_t first) const {
         const adam_scalars &scalars = tile.scalars;
         adam_values values;
         float g[8];
         packing<Grad, 8>::widen(grad.word, g);
 #pragma unroll
-        for (int i = 0; i < 8; i++) {
-            g[i] = __fmul_rn(g[i], scalars.grad_factor);
+        for (int i = 0; i < 8; i += 2) {
+            set_pair(g, i, multiply(pair_of(g, i), twice(scalars.grad_factor)));
         }
         if (scalars.l2_decay != 0.0f) {
             float p[8];
             widen_master(p);
             add_l2_decay(scalars, p, g);
         }
-        widen_scaled<M>(m.word, scale_factor(scale.m), values.m);
-        widen_scaled<V>(v.word, scale_factor(scale.v), values.v);
+        widen_scaled<M>(m.word, load_factor<M>(tile, tile.m_scale, first), values.m);
+        widen_scaled<V>(v.word, load_factor<V>(tile, tile.v_scale, first), values.v);
         adam_moments(scalars, g, values.m, values.v);
-        if constexpr (FULL) {
-            if (amsgrad) {
-                v_max.load(tile.v_max, first, tile.count, !(barred_at(tile, first) & UNALIGNED_V_MAX));
-                widen_scaled<V>(v_max.word, scale_factor(scale.v_max), values.v_max);
-                raise_v_max(values.v, values.v_max);
-            }
-        }
         return values;
     }
 
@@ -201,23 +180,31 @@ template <class Param, class Grad, class M, class V, class Master, bool FULL, in
                             (Param::bytes < 4 && step.stochastic_param));
         round_parameters(step, p, random);
         round_moment<M, QUERN_RANDOM_TURN_M, false>(values.m, scale.m, m.word, step.stochastic_m, ordinary, random);
-        if (!amsgrad) {
-            round_v(values.v, scale.v, v.word, step.stochastic_v, ordinary, random);
-        }
+        round_v(values.v, scale.v, v.word, step.stochastic_v && !amsgrad, ordinary, random);
     }
 
-    /* AMSGrad: stores v, which is no longer needed, and v_max; then v_max replaces v. */
+    /*
+     * AMSGrad, called by all lanes: v is stored, and v_max, which is never rounded stochastically, takes its place.  It is loaded
+     * only here, because no registers for it are free while the other arrays are loaded.
+     */
     __device__ __forceinline__ void replace_v_by_v_max(const adam_tile &tile, uint32_t first, const quern_adam_step &step,
-                                                       adam_values &values, const block_scales &scale) {
+                                                       adam_values &values, block_scales &scale) {
         const random_words<false> random(tile.random, first / 8, step.seed);
+        v_share v_max;
+        float largest[8];
+        v_max.load(tile.v_max, first, tile.count, !(barred_at(tile, first) & UNALIGNED_V_TO));
+        widen_scaled<V>(v_max.word, load_factor<V>(tile, tile.v_max_scale, first), largest);
+        raise_v_max(values.v, largest);
         round_v(values.v, scale.v, v.word, step.stochastic_v, false, random);
         v.store(tile.v, first, tile.count, !(barred_at(tile, first) & UNALIGNED_V));
-        v = {}; /* its registers are free now */
-        round_v(values.v_max, scale.v_max, v_max.word, false, false, random);
-        v_max.store(tile.v_max, first, tile.count, !(barred_at(tile, first) & UNALIGNED_V_MAX));
+        if (is_scaled<V>) __syncwarp(); /* all lanes have read the old scale */
+        if (is_scaled<V> && first % 32 == 0 && first < tile.count) {
+            tile.v_scale[first / 32] = (uint8_t)scale.v;
+        }
+        scale.v = find_scale<V>(largest);
 #pragma unroll
         for (int i = 0; i < 8; i++) {
-            values.v[i] = values.v_max[i];
+            values.v[i] = largest[i];
         }
     }
 

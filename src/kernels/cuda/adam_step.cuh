@@ -19,23 +19,32 @@ struct adam_scalars {
     float grad_factor, one_minus_beta1, one_minus_beta2;
     float inner_factor, inner_addend, outer_factor, outer_addend;
     float step_size, decoupled_decay, l2_decay;
+    float ordinary_total; /* sums of moments below this are ordinary: see are_ordinary() */
+    float eps;
 };
 
 /* L2 mode: the decay is added to the gradient. */
 static __device__ __forceinline__ void add_l2_decay(const adam_scalars &scalars, const float *p, float *g) {
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        g[i] = __fmaf_rn(scalars.l2_decay, p[i], g[i]);
+    for (int i = 0; i < 8; i += 2) {
+        set_pair(g, i, multiply_add(twice(scalars.l2_decay), pair_of(p, i), pair_of(g, i)));
     }
 }
 
+/* A v that was infinite stays so: this avoids infinity - infinity. */
+static __device__ __forceinline__ float keep_infinite(float old_v, float moved) {
+    return fabsf(old_v) == __uint_as_float(0x7f800000u) ? old_v : moved;
+}
+
 /* The new moments of eight elements, not yet rounded for storage. */
-static __device__ __forceinline__ void adam_moments(const adam_scalars &scalars, const float *g, float *m, float *v) {
+static __device__ __forceinline__ void adam_moments(const adam_scalars &scalars, const float *gradients, float *m, float *v) {
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        m[i] = __fmaf_rn(scalars.one_minus_beta1, __fsub_rn(g[i], m[i]), m[i]);
-        const float moved = __fmaf_rn(scalars.one_minus_beta2, __fmaf_rn(g[i], g[i], -v[i]), v[i]);
-        v[i] = fabsf(v[i]) == __uint_as_float(0x7f800000u) ? v[i] : moved; /* avoids infinity - infinity */
+    for (int i = 0; i < 8; i += 2) {
+        const pair g = pair_of(gradients, i), old_m = pair_of(m, i), old_v = pair_of(v, i);
+        set_pair(m, i, multiply_add(twice(scalars.one_minus_beta1), add(g, negative(old_m)), old_m));
+        const pair moved = multiply_add(twice(scalars.one_minus_beta2), multiply_add(g, g, negative(old_v)), old_v);
+        v[i] = keep_infinite(old_v.low, moved.low);
+        v[i + 1] = keep_infinite(old_v.high, moved.high);
     }
 }
 
@@ -47,24 +56,43 @@ static __device__ __forceinline__ void raise_v_max(const float *v, float *v_max)
     }
 }
 
-/*
- * Whether these moments can use the fast square root and division, as nearly all groups can.  The bounds keep the denominator and
- * the quotient in the range that ordinary.cuh requires; the bias corrections are at least 1.
- */
-static __device__ __forceinline__ bool are_ordinary(const adam_scalars &scalars, const float *m, const float *v) {
-    float total = 0.0f, smallest = 1.0f;
+/* The least magnitude, besides 0, of moments that can use the fast square root and division. */
+#define QUERN_LEAST_ORDINARY 0x1p-90f
+
+/* Whether no magnitude of a group in which there are zeros is tiny.  Zeros are the largest numbers here. */
+static __device__ __forceinline__ bool has_nothing_tiny(const float *m, const float *v) {
+    uint32_t smallest = ~0u;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        total += fabsf(m[i]) + fabsf(v[i]);
-        smallest = fminf(smallest, fminf(fabsf(m[i]), v[i]));
+        smallest = min(smallest, min(2 * __float_as_uint(m[i]) - 1, 2 * __float_as_uint(v[i]) - 1));
     }
-    return total < 0x1p30f & smallest > 0x1p-90f /* a NaN is in the total */
-        & scalars.inner_factor < 0x1p20f & scalars.outer_factor < 0x1p10f & scalars.inner_addend + scalars.outer_addend < 0x1p10f;
+    return smallest >= 2 * __float_as_uint(QUERN_LEAST_ORDINARY) - 1;
 }
 
-static __device__ __forceinline__ float quotient_ordinary(const adam_scalars &scalars, float m, float v) {
-    const float root = sqrt_ordinary(__fmaf_rn(v, scalars.inner_factor, scalars.inner_addend));
-    return divide_ordinary(m, __fmaf_rn(root, scalars.outer_factor, scalars.outer_addend));
+/*
+ * Whether these moments can use the fast square root and division, as nearly all groups can.  The bounds keep the denominator and
+ * the quotient in the range that ordinary.cuh requires; the bias corrections are at least 1.  A v of 0, as in an embedding that was
+ * never used, needs a denominator that is eps.
+ */
+static __device__ __forceinline__ bool are_ordinary(const adam_scalars &scalars, const float *m, const float *v) {
+    pair total = {0.0f, 0.0f};
+    float smallest = 1.0f;
+#pragma unroll
+    for (int i = 0; i < 8; i += 2) {
+        total = add(multiply_add(pair_of(m, i), pair_of(m, i), total), pair_of(v, i));
+        smallest = fminf(smallest, fminf(fabsf(m[i]), v[i]));
+        smallest = fminf(smallest, fminf(fabsf(m[i + 1]), v[i + 1]));
+    }
+    const bool is_bounded = total.low + total.high < scalars.ordinary_total; /* a NaN is in the total */
+    return (is_bounded & smallest >= QUERN_LEAST_ORDINARY) ||
+           (is_bounded && smallest == 0.0f && scalars.eps >= 0x1p-60f && has_nothing_tiny(m, v));
+}
+
+/* The root of 0 is NaN, which the maximum replaces by eps; other denominators are at least that. */
+static __device__ __forceinline__ pair quotient_ordinary(const adam_scalars &scalars, pair m, pair v) {
+    const pair root = sqrt_ordinary(multiply_add(v, twice(scalars.inner_factor), twice(scalars.inner_addend)));
+    const pair denominator = multiply_add(root, twice(scalars.outer_factor), twice(scalars.outer_addend));
+    return divide_ordinary(m, {fmaxf(denominator.low, scalars.outer_addend), fmaxf(denominator.high, scalars.outer_addend)});
 }
 
 /* 0 if m is 0: without eps the quotient may be 0 / 0. */
@@ -73,39 +101,42 @@ static __device__ __forceinline__ float quotient(const adam_scalars &scalars, fl
     return m == 0.0f ? 0.0f : __fdiv_rn(m, __fmaf_rn(root, scalars.outer_factor, scalars.outer_addend));
 }
 
-/* Rotates eight elements. */
-static __device__ __forceinline__ void turn(float *x) {
-    const float front = x[0];
+/* Element i of eight that are in registers. */
+static __device__ __forceinline__ float chosen(const float *x, int i) {
+    float value = x[0];
 #pragma unroll
-    for (int i = 0; i < 7; i++) {
-        x[i] = x[i + 1];
+    for (int j = 1; j < 8; j++) {
+        value = i == j ? x[j] : value;
     }
-    x[7] = front;
+    return value;
 }
 
-/* update = step_size * m / denominator.  m and v keep their values; v may be AMSGrad's. */
-static __device__ __forceinline__ void adam_update(const adam_scalars &scalars, float *m, float *v, float *update, bool ordinary) {
+/* update = step_size * m / denominator.  v may be AMSGrad's. */
+static __device__ __forceinline__ void adam_update(const adam_scalars &scalars, const float *m, const float *v, float *update,
+                                                   bool ordinary) {
     if (ordinary) {
 #pragma unroll
-        for (int i = 0; i < 8; i++) {
-            update[i] = quotient_ordinary(scalars, m[i], v[i]);
+        for (int i = 0; i < 8; i += 2) {
+            set_pair(update, i, quotient_ordinary(scalars, pair_of(m, i), pair_of(v, i)));
         }
-    } else { /* rare, so small rather than fast: rotates each element to the front in turn, which restores the order at the end */
+    } else { /* rare, so small rather than fast: the results pass through one register */
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             update[i] = 0.0f;
         }
 #pragma unroll 1
         for (int i = 0; i < 8; i++) {
-            update[0] = quotient(scalars, m[0], v[0]);
-            turn(m);
-            turn(v);
-            turn(update);
+            const float one = quotient(scalars, chosen(m, i), chosen(v, i));
+#pragma unroll
+            for (int j = 0; j < 7; j++) {
+                update[j] = update[j + 1];
+            }
+            update[7] = one;
         }
     }
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        update[i] = __fmul_rn(scalars.step_size, update[i]);
+    for (int i = 0; i < 8; i += 2) {
+        set_pair(update, i, multiply(twice(scalars.step_size), pair_of(update, i)));
     }
 }
 
@@ -113,13 +144,13 @@ static __device__ __forceinline__ void adam_update(const adam_scalars &scalars, 
 static __device__ __forceinline__ void adam_parameters(const adam_scalars &scalars, float *update, float *p) {
     if (scalars.decoupled_decay != 0.0f) {
 #pragma unroll
-        for (int i = 0; i < 8; i++) {
-            update[i] = __fmaf_rn(scalars.decoupled_decay, p[i], update[i]);
+        for (int i = 0; i < 8; i += 2) {
+            set_pair(update, i, multiply_add(twice(scalars.decoupled_decay), pair_of(p, i), pair_of(update, i)));
         }
     }
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        p[i] = __fsub_rn(p[i], update[i]);
+    for (int i = 0; i < 8; i += 2) {
+        set_pair(p, i, add(pair_of(p, i), negative(pair_of(update, i))));
     }
 }
 

@@ -18,23 +18,25 @@ enum {
     UNALIGNED_M = 4,
     UNALIGNED_V = 8,
     UNALIGNED_MASTER = 16,
-    UNALIGNED_V_MAX = 32,
+    UNALIGNED_V_TO = 32,
     UNALIGNED_COPY = 64
 };
 
 /* Pointers are to the tile's first element. */
 struct adam_tile {
-    int64_t number;               /* among all tiles of the launch */
     char *param, *grad, *m, *v, *master;
     adam_scalars scalars;
     uint32_t count;               /* elements that exist, ... */
     uint32_t whole_count;         /* ... and those that fill whole lanes */
     uint32_t unaligned;
-    philox_words random;          /* the counter of the first group's random numbers */
+    uint32_t begin, end;          /* of the elements that this warp takes */
+    philox_tile random;
 
     /* Members for full kernels only. */
     char *v_max, *copy;
     uint8_t *m_scale, *v_scale, *v_max_scale;
+    char *v_to;                   /* v or, with AMSGrad, v_max: what is divided by and stored last */
+    uint8_t *v_scale_to;
     float copy_scale;
     float *copy_max;
     float largest_copy;           /* so far */
@@ -54,6 +56,9 @@ static __device__ __forceinline__ adam_scalars scalars_of(const quern_adam_step 
     scalars.step_size = __fmul_rn(step.step_size, lr);
     scalars.decoupled_decay = __fmul_rn(__fmul_rn(step.decoupled_decay, lr), weight_decay);
     scalars.l2_decay = __fmul_rn(step.l2_decay, weight_decay);
+    scalars.eps = step.eps;
+    const bool are_ordinary = scalars.inner_factor < 0x1p20f & scalars.outer_factor < 0x1p10f & step.eps < 0x1p10f;
+    scalars.ordinary_total = are_ordinary ? 0x1p60f : 0.0f;
     return scalars;
 }
 
@@ -79,7 +84,7 @@ static __device__ __forceinline__ void open_tile(adam_tile &tile, const quern_ad
                      unaligned<typename Shares::v_share>(slice.v, UNALIGNED_V) |
                      unaligned<typename Shares::master_share>(slice.master, UNALIGNED_MASTER);
     const uint64_t group = (uint64_t)number * (QUERN_ADAM_TILE / 8);
-    tile.random = {{(uint32_t)group, (uint32_t)(group >> 32), step.step, place}};
+    tile.random = open_philox({{(uint32_t)group, (uint32_t)(group >> 32), step.step, place}}, step.seed);
 }
 
 template <class Shares>
@@ -91,10 +96,12 @@ static __device__ __forceinline__ void open_extras(adam_tile &tile, const quern_
     tile.m_scale = extras.m_scale + (uint64_t)number * (QUERN_ADAM_TILE / 32);
     tile.v_scale = extras.v_scale + (uint64_t)number * (QUERN_ADAM_TILE / 32);
     tile.v_max_scale = extras.v_max_scale + (uint64_t)number * (QUERN_ADAM_TILE / 32);
+    tile.v_to = step.amsgrad ? tile.v_max : tile.v;
+    tile.v_scale_to = step.amsgrad ? tile.v_max_scale : tile.v_scale;
     tile.copy_scale = extras.copy_scale ? *extras.copy_scale : 1.0f;
     tile.copy_max = extras.copy_max;
     tile.largest_copy = 0.0f;
-    tile.unaligned |= unaligned<typename Shares::v_max_share>(extras.v_max, UNALIGNED_V_MAX) |
+    tile.unaligned |= unaligned<typename Shares::v_share>(tile.v_to, UNALIGNED_V_TO) |
                       ((uintptr_t)extras.copy % (8 * copy_bytes) ? UNALIGNED_COPY : 0);
 }
 

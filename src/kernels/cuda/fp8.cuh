@@ -2,16 +2,27 @@
  * The 8-bit types of the OCP's specification (2023): E4M3, which has no infinity, and E5M2, whose codes are the upper halves of
  * f16's.  Included by share.cuh and scale.cuh.
  *
- * They are converted by integer arithmetic and f16, so the results are the same on every generation.  The conversion instructions
- * of some generations only round to nearest, and turn infinity into the largest finite value.  At so few bytes per element
- * arithmetic nearly limits these kernels, so the path that nearly all values take is short.
+ * They are rounded by integer arithmetic, so the results are the same on every generation: the conversion instructions of some
+ * generations only round to nearest, and turn infinity into the largest finite value.  Widening is exact, with or without an
+ * instruction.  At so few bytes per element arithmetic nearly limits these kernels, so the path that nearly all values take is
+ * short.
  */
 #ifndef QUERN_DEVICE_FP8_CUH
 #define QUERN_DEVICE_FP8_CUH
 
 #include "kernels/cuda/dtype.cuh"
+#include "kernels/cuda/pair.cuh"
+
+#ifndef QUERN_FP8_CONVERT
+#error QUERN_FP8_CONVERT must be 1 where one instruction widens two 8-bit values, else 0
+#endif
 
 #define QUERN_NAN8 0x7fu /* the only NaN that is stored in 8 bits */
+
+/* Bytes i and i + 1 (i is even) of the words as the upper bytes of two halves. */
+static __device__ __forceinline__ uint32_t upper_bytes(const uint32_t *word, int i) {
+    return __byte_perm(word[i / 4], 0, i % 4 ? 0x3424 : 0x1404);
+}
 
 /* A type with FRACTION bits of fraction and an exponent bias of BIAS. */
 template <int FRACTION, int BIAS> struct fp8 {
@@ -48,11 +59,22 @@ struct e4m3 : fp8<3, 7> {
     static constexpr float largest = 448.0f;
     static constexpr uint32_t infinity = QUERN_NAN8;
 
-    /* Two codes as the upper bytes of two f16's.  The f16's are 2^-8 times the codes' values, also for subnormals. */
+#if QUERN_FP8_CONVERT
+    /* Codes i and i + 1 (i is even) as two f16's, which have the codes' values; NaN stays NaN. */
+    static __device__ __forceinline__ uint32_t halves(const uint32_t *word, int i) {
+        uint32_t both;
+        asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(both) : "h"((uint16_t)(word[i / 4] >> i % 4 * 8)));
+        return both;
+    }
+    static constexpr float of_halves = 1.0f;
+#else
+    /* Codes i and i + 1 as the upper bytes of two f16's, which are 2^-8 times the codes' values, also for subnormals. */
+    static __device__ __forceinline__ uint32_t halves(const uint32_t *word, int i) { return as_halves(upper_bytes(word, i)); }
+    static constexpr float of_halves = 0x1p8f;
+#endif
     static __device__ __forceinline__ uint32_t as_halves(uint32_t codes) {
         return (codes & 0x80008000u) | (codes >> 1 & 0x3f803f80u);
     }
-    static constexpr float of_halves = 0x1p8f;
     static constexpr float largest_factor = 0x1p119f; /* the largest factor that can be multiplied by 2^8 */
 
     static __device__ __forceinline__ bool has_nan(uint32_t word) { return ((word & 0x7f7f7f7fu) + 0x01010101u) & 0x80808080u; }
@@ -63,25 +85,30 @@ struct e5m2 : fp8<2, 15> {
     static constexpr float largest = 57344.0f;
     static constexpr uint32_t infinity = 0x7cu;
 
-    /* Two codes as the upper bytes of two f16's, which have the codes' values. */
+    /* Codes i and i + 1 as the upper bytes of two f16's, which have the codes' values. */
+    static __device__ __forceinline__ uint32_t halves(const uint32_t *word, int i) { return upper_bytes(word, i); }
     static __device__ __forceinline__ uint32_t as_halves(uint32_t codes) { return codes; }
-    static constexpr float of_halves = 1.0f;
+    static constexpr float of_halves = 1.0f; /* f16 has the same NaNs */
     static constexpr float largest_factor = 0x1p127f;
 
-    static __device__ __forceinline__ bool has_nan(uint32_t) { return false; } /* f16 has the same NaNs */
+    static __device__ __forceinline__ bool has_nan(uint32_t) { return false; }
     static __device__ __forceinline__ bool is_nan(uint32_t) { return false; }
 };
 
+/* The upper bytes of four words. */
+static __device__ __forceinline__ uint32_t upper_bytes_of(const uint32_t *word) {
+    return __byte_perm(__byte_perm(word[0], word[1], 0x0073), __byte_perm(word[2], word[3], 0x0073), 0x5410);
+}
+
 /* Eight codes, their values multiplied by a power of two. */
 template <class T> static __device__ __forceinline__ void widen_fp8(const uint32_t *word, float factor, float *x) {
-    const float whole_factor = __fmul_rn(factor, T::of_halves);
+    const float whole_factor = T::of_halves == 1.0f ? factor : __fmul_rn(factor, T::of_halves);
 #pragma unroll
     for (int i = 0; i < 8; i += 2) {
-        const uint32_t halves = T::as_halves(__byte_perm(word[i / 4], 0, i % 4 ? 0x3424 : 0x1404));
-        x[i] = __fmul_rn(f16::widen_low(halves), whole_factor);
-        x[i + 1] = __fmul_rn(f16::widen_high(halves), whole_factor);
+        const uint32_t halves = T::halves(word, i);
+        set_pair(x, i, multiply({f16::widen_low(halves), f16::widen_high(halves)}, twice(whole_factor)));
     }
-    if (T::has_nan(word[0]) | T::has_nan(word[1]) | (T::of_halves != 1.0f && !(factor <= T::largest_factor))) { /* rare */
+    if (T::of_halves != 1.0f && (T::has_nan(word[0]) || T::has_nan(word[1]) || !(factor <= T::largest_factor))) { /* rare */
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             const uint32_t code = word[i / 4] >> i % 4 * 8;
@@ -92,22 +119,22 @@ template <class T> static __device__ __forceinline__ void widen_fp8(const uint32
 }
 
 /*
- * Packs four values into a word of codes, if all become normal ones with any rounding.  The values are already multiplied by
- * 2^(T::bias - 127), which makes their exponents those of the codes.
+ * Packs four values of a block with this scale into a word of codes, if all become normal ones with any rounding.  Multiplying by a
+ * power of two only adds to exponents, so all four are added to at once, in the codes.
  */
-template <class T, bool STOCHASTIC>
-static __device__ __forceinline__ uint32_t narrow_to_normal_fp8(const float *x, const uint32_t *random) {
-    uint32_t code[4]; /* in the upper byte, without the sign */
+template <class T, bool STOCHASTIC, bool POSITIVE>
+static __device__ __forceinline__ uint32_t narrow_to_normal_fp8(const float *x, uint32_t scale, const uint32_t *random) {
+    uint32_t wide[4], code[4]; /* the codes are in the upper bytes, without the sign */
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const uint32_t wide = __float_as_uint(x[i]) << (24 - T::cut);
-        const uint32_t below = STOCHASTIC ? __byte_perm(random[i / 2], 0, i % 2 ? 0x4324 : 0x4104) : 0x7fffffu + (wide >> 24 & 1);
-        code[i] = wide + below;
+        wide[i] = __float_as_uint(x[i]);
+        const uint32_t below =
+            STOCHASTIC ? __byte_perm(random[i / 2], 0, i % 2 ? 0x4324 : 0x4104) : 0x7fffffu + (wide[i] >> T::cut & 1);
+        code[i] = (wide[i] << (24 - T::cut)) + below;
     }
-    const uint32_t codes = __byte_perm(__byte_perm(code[0], code[1], 0x0073), __byte_perm(code[2], code[3], 0x0073), 0x5410);
-    const uint32_t signs = __byte_perm(__byte_perm(__float_as_uint(x[0]), __float_as_uint(x[1]), 0x0073),
-                                       __byte_perm(__float_as_uint(x[2]), __float_as_uint(x[3]), 0x0073), 0x5410);
-    return codes | (signs & 0x80808080u);
+    const uint32_t added = (((T::bias - scale) << (23 - T::cut)) & 0x7fu) * 0x01010101u;
+    const uint32_t codes = (upper_bytes_of(code) & 0x7f7f7f7fu) + added;
+    return POSITIVE ? codes & 0x7f7f7f7fu : (codes & 0x7f7f7f7fu) | (upper_bytes_of(wide) & 0x80808080u);
 }
 
 /* Packs four values into a word of codes.  `random` has 16 bits for each value, unless they are rounded to nearest. */

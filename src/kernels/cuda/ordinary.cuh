@@ -4,26 +4,32 @@
  *
  *   x in [2^-100, 2^100]; |numerator| in [2^-60, 2^60], denominator in [2^-60, 2^60].
  *
+ * A numerator of 0 gives +0 with either sign.
+ *
  * These are the sequences that the compiler emits for sqrt.rn and div.rn on every generation, without its test for other operands.
  * That test costs a branch per operation and keeps neighbouring elements from overlapping.  The caller tests many operands at once.
  */
 #ifndef QUERN_DEVICE_ORDINARY_CUH
 #define QUERN_DEVICE_ORDINARY_CUH
 
-__device__ __forceinline__ float sqrt_ordinary(float x) {
-    float reciprocal_root;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(reciprocal_root) : "f"(x));
-    const float root = __fmul_rn(x, reciprocal_root);
-    const float residual = __fmaf_rn(-root, root, x);
-    return __fmaf_rn(residual, __fmul_rn(reciprocal_root, 0.5f), root);
+#include "kernels/cuda/pair.cuh"
+
+__device__ __forceinline__ pair sqrt_ordinary(pair x) {
+    pair reciprocal;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(reciprocal.low) : "f"(x.low));
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(reciprocal.high) : "f"(x.high));
+    const pair root = multiply(x, reciprocal);
+    const pair residual = multiply_add(negative(root), root, x);
+    return multiply_add(residual, multiply(reciprocal, twice(0.5f)), root);
 }
 
-__device__ __forceinline__ float divide_ordinary(float numerator, float denominator) {
-    float reciprocal;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(denominator));
-    reciprocal = __fmaf_rn(reciprocal, __fmaf_rn(-denominator, reciprocal, 1.0f), reciprocal);
-    const float quotient = __fmul_rn(numerator, reciprocal);
-    return __fmaf_rn(reciprocal, __fmaf_rn(-denominator, quotient, numerator), quotient);
+__device__ __forceinline__ pair divide_ordinary(pair numerator, pair denominator) {
+    pair reciprocal;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal.low) : "f"(denominator.low));
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal.high) : "f"(denominator.high));
+    reciprocal = multiply_add(reciprocal, multiply_add(negative(denominator), reciprocal, twice(1.0f)), reciprocal);
+    const pair quotient = multiply(numerator, reciprocal);
+    return multiply_add(reciprocal, multiply_add(negative(denominator), quotient, numerator), quotient);
 }
 
 #endif

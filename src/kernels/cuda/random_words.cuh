@@ -11,22 +11,20 @@
 
 /*
  * The random words of a group.  They are drawn once and kept for all its roundings, or drawn again for each rounding if registers
- * are too few to keep them.  `first` is the counter of the tile's first group, in shared memory.
+ * are too few to keep them.  The tile's part of them is in shared memory.
  */
 template <bool KEPT> struct random_words {
-    const philox_words &first;
+    const philox_tile &tile;
     uint32_t group;
     const uint32_t *seed;
     philox_words kept;
 
-    __device__ __forceinline__ random_words(const philox_words &first, uint32_t group, const uint32_t *seed)
-        : first(first), group(group), seed(seed), kept{} {}
+    __device__ __forceinline__ random_words(const philox_tile &tile, uint32_t group, const uint32_t *seed)
+        : tile(tile), group(group), seed(seed), kept{} {}
 
     __device__ __forceinline__ philox_words draw() const {
         asm volatile("" ::: "memory"); /* keeps the compiler from reusing results of earlier draws, which would take registers */
-        philox_words counter = first;
-        counter.word[0] += group;
-        return philox4x32(counter, seed);
+        return philox4x32(tile, group, seed);
     }
 
     __device__ __forceinline__ void draw_for_all(bool wanted) {

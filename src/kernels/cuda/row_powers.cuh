@@ -8,6 +8,7 @@
 #define QUERN_DEVICE_ROW_POWERS_CUH
 
 #include "kernels/cuda/exponential.cuh"
+#include "kernels/cuda/pair.cuh"
 #include "kernels/cuda/row_image.cuh"
 
 /*
@@ -33,47 +34,6 @@ struct row_scale {
         return largest == -INFINITY_F32 ? 0.0f : origin;
     }
 };
-
-/* Two values that one instruction can multiply and add, where the target has such. */
-struct pair {
-    float low, high;
-};
-
-#if QUERN_PAIRED_F32
-static __device__ __forceinline__ uint64_t joined(pair a) {
-    uint64_t both;
-    asm("mov.b64 %0, {%1, %2};" : "=l"(both) : "f"(a.low), "f"(a.high));
-    return both;
-}
-static __device__ __forceinline__ pair parted(uint64_t both) {
-    pair a;
-    asm("mov.b64 {%0, %1}, %2;" : "=f"(a.low), "=f"(a.high) : "l"(both));
-    return a;
-}
-static __device__ __forceinline__ pair multiply_add(pair a, pair b, pair c) {
-    uint64_t r;
-    asm("fma.rn.f32x2 %0, %1, %2, %3;" : "=l"(r) : "l"(joined(a)), "l"(joined(b)), "l"(joined(c)));
-    return parted(r);
-}
-static __device__ __forceinline__ pair add(pair a, pair b) {
-    uint64_t r;
-    asm("add.rn.f32x2 %0, %1, %2;" : "=l"(r) : "l"(joined(a)), "l"(joined(b)));
-    return parted(r);
-}
-static __device__ __forceinline__ pair multiply(pair a, pair b) {
-    uint64_t r;
-    asm("mul.rn.f32x2 %0, %1, %2;" : "=l"(r) : "l"(joined(a)), "l"(joined(b)));
-    return parted(r);
-}
-#else
-static __device__ __forceinline__ pair multiply_add(pair a, pair b, pair c) {
-    return {__fmaf_rn(a.low, b.low, c.low), __fmaf_rn(a.high, b.high, c.high)};
-}
-static __device__ __forceinline__ pair add(pair a, pair b) { return {a.low + b.low, a.high + b.high}; }
-static __device__ __forceinline__ pair multiply(pair a, pair b) { return {a.low * b.low, a.high * b.high}; }
-#endif
-
-static __device__ __forceinline__ pair twice(float x) { return {x, x}; }
 
 /* The i-th pair of elements of a vector. */
 static __device__ __forceinline__ pair widen_pair(const uint32_t *word, int i) {

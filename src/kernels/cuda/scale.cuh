@@ -9,6 +9,7 @@
 #define QUERN_DEVICE_SCALE_CUH
 
 #include "kernels/cuda/fp8.cuh"
+#include "kernels/cuda/pair.cuh"
 #include "kernels/cuda/stochastic.cuh"
 
 /* The exponent of the largest magnitude when it is stored; negative: the type is not scaled. */
@@ -62,8 +63,8 @@ template <class T> static __device__ __forceinline__ void widen_scaled(const uin
     } else {
         packing<T, 8>::widen(word, x);
 #pragma unroll
-        for (int i = 0; i < 8 && is_scaled<T>; i++) {
-            x[i] = __fmul_rn(x[i], factor);
+        for (int i = 0; i < 8 && is_scaled<T>; i += 2) {
+            set_pair(x, i, multiply(pair_of(x, i), twice(factor)));
         }
     }
 }
@@ -79,7 +80,7 @@ template <class T> static __device__ __forceinline__ uint32_t keep_positive(cons
     return word;
 }
 
-/* Whether eight finite values become normal 8-bit codes, as nearly all do, and the factor for that is a normal number. */
+/* Whether eight finite values are normal numbers and become normal 8-bit codes, as nearly all do. */
 template <class T> static __device__ __forceinline__ bool become_normal(const float *x, uint32_t scale) {
     float smallest = fabsf(x[0]);
 #pragma unroll
@@ -99,15 +100,9 @@ static __device__ __forceinline__ void narrow_scaled(const float *x, uint32_t sc
     constexpr int per_word = 4 / T::bytes;
     if constexpr (T::bytes == 1) {
         if (finite && become_normal<T>(x, scale)) {
-            const float factor = __uint_as_float((127 + T::bias - scale) << 23);
 #pragma unroll
             for (int i = 0; i < 8; i += 4) {
-                float scaled[4];
-#pragma unroll
-                for (int j = 0; j < 4; j++) {
-                    scaled[j] = __fmul_rn(x[i + j], factor);
-                }
-                word[i / 4] = narrow_to_normal_fp8<T, STOCHASTIC>(scaled, STOCHASTIC ? random + i / 2 : nullptr);
+                word[i / 4] = narrow_to_normal_fp8<T, STOCHASTIC, POSITIVE>(x + i, scale, STOCHASTIC ? random + i / 2 : nullptr);
             }
             return;
         }

@@ -13,6 +13,7 @@
 #define QUERN_DEVICE_STOCHASTIC_CUH
 
 #include "kernels/cuda/dtype.cuh"
+#include "kernels/cuda/pair.cuh"
 
 template <class T> struct stochastic;
 
@@ -20,16 +21,16 @@ template <> struct stochastic<bf16> {
     static constexpr float largest = 0x1.fep127f; /* finite bf16 */
 
     /*
-     * Values from the largest finite one on, including infinity and NaN, are not rounded up.  They are rare, so one test covers
-     * them.
+     * Whether a value may be near the largest finite one, which is not rounded up, or infinite or NaN.  They are rare, so one test
+     * covers them.
      */
-    template <int COUNT> static __device__ __forceinline__ bool has_large(const float *x) {
-        float total = 0.0f;
+    template <int COUNT> static __device__ __forceinline__ bool may_have_large(const float *x) {
+        pair total = {0.0f, 0.0f};
 #pragma unroll
-        for (int i = 0; i < COUNT; i++) {
-            total += fabsf(x[i]);
+        for (int i = 0; i < COUNT; i += 2) {
+            total = multiply_add(pair_of(x, i), pair_of(x, i), total);
         }
-        return !(total < largest);
+        return !(total.low + total.high < 0x1p120f);
     }
 
     /* COUNT elements, from x to the words of out; `finite` promises that all are below the largest finite value. */
@@ -40,7 +41,7 @@ template <> struct stochastic<bf16> {
         for (int i = 0; i < COUNT; i++) {
             bits[i] = __float_as_uint(x[i]);
         }
-        if (!finite && has_large<COUNT>(x)) {
+        if (!finite && may_have_large<COUNT>(x)) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
                 random[i / 2] &= fabsf(x[i]) < largest ? 0xffffffffu : i % 2 ? 0x0000ffffu : 0xffff0000u;
