@@ -30,7 +30,7 @@
 #include "runtime/status.h"
 
 static const uint64_t MAGIC = 0x70756f7267726e71;  /* "qnrgroup" in memory; written after everything else */
-static const uint32_t LAYOUT = 3;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
+static const uint32_t LAYOUT = 4;                  /* raised with every change of src/ranks/segment.h or src/kernels/collective.h */
 static const int64_t SLICE = 50000000;             /* nanoseconds between two checks of the other ranks */
 
 /* ---- making or finding the file ---- */
@@ -116,6 +116,8 @@ static void fill_segment(struct quern_segment *segment, const struct joining *jo
     for (uint32_t to = 0; to < ranks; to++)
         for (uint32_t from = 0; from < ranks; from++)
             quern_segment_pad(segment, ranks, (int)to)[from] = quern_make_signal(joining->members[0]->first_epoch, 0);
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        *quern_segment_line(segment, ranks, (int)rank) = quern_make_signal(joining->members[0]->first_epoch, 0);
     __atomic_store_n(&segment->magic, MAGIC, __ATOMIC_RELEASE);
 }
 
@@ -477,6 +479,10 @@ static void hand_out(const struct joining *joining) {
             member->one_process &= joining->roster->peer[peer].is_here;
             member->from[peer] = quern_signal_between(joining->roster, peer, member->rank);
             member->to[peer] = quern_signal_between(joining->roster, member->rank, peer);
+            member->line_of[peer] = (joining->roster->peer[peer].is_here ? quern_own_line : quern_shared_line)(joining->roster, peer);
+            if (peer == member->rank) continue;
+            if (joining->roster->peer[peer].is_here) member->own_line[0] = quern_own_line(joining->roster, member->rank);
+            else member->own_line[1] = quern_shared_line(joining->roster, member->rank);
         }
     }
 }

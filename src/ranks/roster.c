@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/integers.h"
 #include "runtime/status.h"
 
 /* ---- one roster per process and group, so that all threads use the same addresses ---- */
@@ -51,6 +52,7 @@ static void free_roster(struct quern_roster *roster) {
     if (!roster->is_inherited && roster->descriptor >= 0) close(roster->descriptor);
     if (roster->segment != MAP_FAILED) munmap(roster->segment, roster->bytes);
     free(roster->pads);
+    free(roster->lines);
     free(roster->mailboxes);
     free(roster);
 }
@@ -142,16 +144,18 @@ quern_status quern_fail_damaged(const quern_device *device, const char *what, in
 
 /* Memory for the number of ranks, which the first of this process's ranks brings along. */
 static bool make_room(struct quern_roster *roster, int ranks) {
-    enum { LINE = 64 };
+    enum { LINE = sizeof(struct quern_signal_line) };
     const size_t pads = (size_t)ranks * quern_pad_stride((uint32_t)ranks) * sizeof *roster->pads;
     const size_t mailboxes = (size_t)ranks * 2 * QUERN_MAILBOX_BYTES;
     if (roster->ranks) return true;
-    roster->pads = aligned_alloc(LINE, pads);
+    roster->pads = aligned_alloc(LINE, quern_round_up(pads, LINE));
+    roster->lines = aligned_alloc(LINE, (size_t)ranks * LINE);
     roster->mailboxes = aligned_alloc(LINE, mailboxes);
-    if (!roster->pads || !roster->mailboxes) {
+    if (!roster->pads || !roster->lines || !roster->mailboxes) {
         free(roster->pads);
+        free(roster->lines);
         free(roster->mailboxes);
-        roster->pads = NULL, roster->mailboxes = NULL;
+        roster->pads = NULL, roster->lines = NULL, roster->mailboxes = NULL;
         return false;
     }
     memset(roster->mailboxes, 0, mailboxes);
@@ -234,6 +238,7 @@ _Static_assert(CPU_SETSIZE <= 64 * QUERN_CORE_WORDS, "a mask must have a bit for
 static void clear_pads(struct quern_roster *roster, uint32_t first_epoch) {
     const size_t signals = (size_t)roster->ranks * quern_pad_stride((uint32_t)roster->ranks);
     for (size_t i = 0; i < signals; i++) roster->pads[i] = quern_make_signal(first_epoch, 0);
+    for (int rank = 0; rank < roster->ranks; rank++) roster->lines[rank].signal = quern_make_signal(first_epoch, 0);
 }
 
 void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
@@ -257,6 +262,12 @@ quern_signal *quern_signal_between(const struct quern_roster *roster, int from, 
     const bool here = roster->peer[from].is_here && roster->peer[to].is_here;
     quern_signal *pad = here ? roster->pads + (size_t)to * quern_pad_stride(ranks) : quern_segment_pad(roster->segment, ranks, to);
     return pad + from;
+}
+
+quern_signal *quern_own_line(const struct quern_roster *roster, int rank) { return &roster->lines[rank].signal; }
+
+quern_signal *quern_shared_line(const struct quern_roster *roster, int rank) {
+    return quern_segment_line(roster->segment, (uint32_t)roster->ranks, rank);
 }
 
 unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, uint32_t half) {

@@ -45,6 +45,7 @@ struct quern_roster {
     int cores;                   /* on which one of the ranks or another could run when it joined */
     struct quern_peer peer[QUERN_RANK_LIMIT];
     quern_signal *pads;          /* [ranks][pad stride]: the signals between ranks of this process */
+    struct quern_signal_line *lines;  /* [ranks]: their signals for meetings of all ranks */
     unsigned char *mailboxes;    /* [ranks][2][QUERN_MAILBOX_BYTES]: of the ranks of this process */
 };
 
@@ -86,6 +87,10 @@ bool quern_rank_has_gone(const struct quern_roster *roster, int rank);
 
 /* Where rank `from` writes its signals for rank `to`: in the process's own memory if both are of this process. */
 quern_signal *quern_signal_between(const struct quern_roster *roster, int from, int to);
+
+/* Where a rank writes its signal for meetings of all ranks: for the ranks of this process; for those of others. */
+quern_signal *quern_own_line(const struct quern_roster *roster, int rank);
+quern_signal *quern_shared_line(const struct quern_roster *roster, int rank);
 
 /* A half of the mailbox of a rank of this process; of any rank, in the segment. */
 unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, uint32_t half);

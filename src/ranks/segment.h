@@ -50,7 +50,7 @@ struct quern_segment_rank {
     uint32_t asleep_in_meeting;  /* 1: it sleeps in a meeting ... */
     int64_t since;               /* ... since this time: CLOCK_MONOTONIC, nanoseconds */
 
-    /* The protocol of sleeping: see src/ranks/meeting.c. */
+    /* The protocol of sleeping in a meeting of some ranks: see src/ranks/meeting.c. */
     _Alignas(64) uint32_t arrivals;  /* atomic; a futex: counts the signals put into its pad */
     uint32_t wake_at;                /* atomic: wake it when arrivals reaches this */
 
@@ -74,18 +74,34 @@ struct quern_segment {
     _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too. */
     uint32_t poison_by;             /* atomic; the source, rank and status of the poison: set once, by hosts only */
 
-    _Alignas(64) struct quern_segment_rank rank[];  /* [ranks], then the pads: quern_signal [ranks][pad stride] */
+    /* The protocol of sleeping in a meeting of all ranks: see src/ranks/meeting.c. */
+    _Alignas(64) uint32_t wakes;    /* atomic; a futex: counts the times when all sleepers were woken */
+    uint32_t sleeps_in[2];          /* atomic; by parity of the epoch: the meeting in which a rank sleeps */
+
+    _Alignas(64) struct quern_segment_rank rank[];  /* [ranks], then the pads and the lines */
+};
+
+/* The signal of a rank for the meetings of all ranks.  Processors fetch lines in pairs. */
+struct quern_signal_line {
+    _Alignas(128) quern_signal signal;  /* atomic */
 };
 
 static inline uint64_t quern_segment_bytes(uint32_t ranks) {
     return sizeof(struct quern_segment) + (uint64_t)ranks * sizeof(struct quern_segment_rank) +
-           (uint64_t)ranks * quern_pad_stride(ranks) * sizeof(quern_signal);
+           (uint64_t)ranks * quern_pad_stride(ranks) * sizeof(quern_signal) +
+           ((uint64_t)ranks + 1) * sizeof(struct quern_signal_line);
 }
 
 /* The pad of one of `ranks` ranks: signal [s] is written by rank s. */
 static inline quern_signal *quern_segment_pad(struct quern_segment *segment, uint32_t ranks, int rank) {
     quern_signal *pads = (quern_signal *)(segment->rank + ranks);
     return pads + (uint64_t)rank * quern_pad_stride(ranks);
+}
+
+/* The signal of a rank for the meetings of all ranks: on a line of its own, behind the pads. */
+static inline quern_signal *quern_segment_line(struct quern_segment *segment, uint32_t ranks, int rank) {
+    const uintptr_t end = (uintptr_t)quern_segment_pad(segment, ranks, (int)ranks), line = sizeof(struct quern_signal_line);
+    return &((struct quern_signal_line *)((end + line - 1) / line * line))[rank].signal;
 }
 
 #endif
