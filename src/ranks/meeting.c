@@ -1,8 +1,9 @@
 /*
  * The barrier on the host.  Every rank announces itself by a signal, then waits for the signals of the others.
  *
- * In a meeting of some ranks a rank puts its signal into the pad of each other member, since each pair of ranks counts its meetings.
- * In a meeting of all ranks it writes one signal, on a line of its own, which all others read: 64 ranks write 64 words, not 4,032.
+ * In a meeting of some ranks a rank puts its signal into the pad of each other member, since each pair of ranks counts its
+ * meetings.  In a meeting of all ranks it writes one signal, on a line of its own, which all others read: 64 ranks write 64 words,
+ * not 4,032.
  *
  * A waiting rank polls a number of times, since a peer on another core arrives within a microsecond.  Then it yields its core a
  * number of times, since the peer may wait for this core; patience.c learns both numbers.  Then it sleeps.
@@ -18,14 +19,15 @@
  * changed and does not sleep.  Only the sleeper writes wake_at: if putters cleared a flag, they could clear the flag of the next
  * sleep.
  *
- * In a meeting of all ranks everybody sleeps on one word, and whoever sees after its own signal that all have come wakes them all:
+ * In a meeting of all ranks everybody sleeps on one word, and whoever sees that all have come wakes them all:
  *
- *   putter:   signal = epoch;  if sleeps_in[epoch % 2] is epoch and all have come: wakes += 1, wake
- *   sleeper:  seen = wakes;  sleeps_in[epoch % 2] = epoch;  look;  sleep while wakes == seen
+ *   putter:   signal = epoch;  look until all have come;  fence;  if sleeps_in is epoch: clear it, wakes += 1, wake
+ *   sleeper:  seen = wakes;  sleeps_in = epoch;  fence;  look;  sleep while wakes == seen
  *
- * All steps are sequentially consistent: either the last putter sees sleeps_in, or the sleeper sees its signal.  Nobody clears
- * sleeps_in, which names the meeting.  A rank that is slow to sleep may write it when others sleep in the next meeting, but not in
- * the one after it, so there are two.
+ * A sleeper misses a rank whose signal is later than its look.  That rank sees sleeps_in after its fence, unless it sleeps itself
+ * and misses a later one.  The fence is not at the signal, where it would wait for all that was written before the meeting.  A
+ * rank that is slow to sleep, or to clear sleeps_in, may do so when others sleep in the next meeting.  Then it wakes them, and they
+ * write sleeps_in again.
  *
  * Checked by tests/model/sleep.pml.  A sleep is cut into slices only to check the timeout and whether the peers live.
  *
@@ -77,22 +79,20 @@ static void announce_to_some(struct quern_membership *member, const struct quern
         if (quern_set_has(meeting->set, peer)) wake_if_complete(&member->segment->rank[peer]);
 }
 
-/* Whether all ranks have announced the meeting of all ranks with this epoch. */
-static bool is_complete(const struct quern_membership *member, uint32_t epoch) {
-    for (int rank = 0; rank < member->ranks; rank++)
-        if (rank != member->rank &&
-            !quern_epoch_reached(quern_signal_epoch(__atomic_load_n(member->line_of[rank], __ATOMIC_SEQ_CST)), epoch))
-            return false;
-    return true;
+static void announce_to_all(struct quern_membership *member, uint32_t tag) {
+    const quern_signal signal = quern_make_signal(++member->all_count, tag);
+    for (int i = 0; i < 2; i++)
+        if (member->own_line[i]) __atomic_store_n(member->own_line[i], signal, __ATOMIC_RELEASE);
+    QUERN_POINT(MEET_SIGNALLED);
 }
 
-static void announce_to_all(struct quern_membership *member, uint32_t tag) {
+/* All have come to a meeting of all ranks. */
+static void wake_sleepers(const struct quern_membership *member) {
     struct quern_segment *segment = member->segment;
-    const uint32_t epoch = ++member->all_count;
-    for (int i = 0; i < 2; i++)
-        if (member->own_line[i]) __atomic_store_n(member->own_line[i], quern_make_signal(epoch, tag), __ATOMIC_SEQ_CST);
-    QUERN_POINT(MEET_SIGNALLED);
-    if (__atomic_load_n(&segment->sleeps_in[epoch % 2], __ATOMIC_SEQ_CST) != epoch || !is_complete(member, epoch)) return;
+    const uint32_t epoch = member->all_count;
+    quern_fence();
+    if (__atomic_load_n(&segment->sleeps_in, __ATOMIC_SEQ_CST) != epoch) return;
+    __atomic_store_n(&segment->sleeps_in, epoch - 1, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_SEQ_CST);
     quern_futex_wake(&segment->wakes);
 }
@@ -122,7 +122,7 @@ struct wait {
 };
 
 static quern_signal signal_of(const struct quern_membership *member, int rank, bool of_all) {
-    return __atomic_load_n(of_all ? member->line_of[rank] : member->from[rank], __ATOMIC_SEQ_CST);
+    return __atomic_load_n(of_all ? member->line_of[rank] : member->from[rank], __ATOMIC_ACQUIRE);
 }
 
 /* This rank's last meeting with another one. */
@@ -145,7 +145,8 @@ static bool is_awaited(const struct wait *wait, int rank) {
 /* A rank at exactly this epoch must be in the same call.  A rank that is further has completed this meeting. */
 static void compare_tags(struct wait *wait, int rank) {
     const quern_signal signal = signal_of(wait->member, rank, wait->of_all);
-    if (quern_signal_epoch(signal) != last_meeting(wait->member, rank, wait->of_all) || quern_signal_tag(signal) == wait->tag) return;
+    if (quern_signal_epoch(signal) != last_meeting(wait->member, rank, wait->of_all)) return;
+    if (quern_signal_tag(signal) == wait->tag) return;
     wait->other_call = rank;
     wait->other_tag = quern_signal_tag(signal);
 }
@@ -270,9 +271,9 @@ static uint32_t *ask_some(const struct wait *wait, uint32_t *seen) {
 
 static uint32_t *ask_all(const struct wait *wait, uint32_t *seen) {
     struct quern_segment *segment = wait->member->segment;
-    const uint32_t epoch = wait->member->all_count;
     *seen = __atomic_load_n(&segment->wakes, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&segment->sleeps_in[epoch % 2], epoch, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&segment->sleeps_in, wait->member->all_count, __ATOMIC_SEQ_CST);
+    quern_fence();
     return &segment->wakes;
 }
 
@@ -345,6 +346,7 @@ quern_status quern_await(struct quern_membership *member, const struct quern_mee
     QUERN_POINT(MEET_ANNOUNCED);
     quern_status status = come_while_looking(&wait) ? QUERN_OK : sleep_until_all_have_come(&wait);
     if (status == QUERN_OK) QUERN_POINT(MEET_COMPLETE);
+    if (wait.of_all && status == QUERN_OK) wake_sleepers(member);
     return wait.other_call >= 0 ? report_other_call(&wait) : status;
 }
 

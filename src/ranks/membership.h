@@ -76,6 +76,7 @@ struct quern_membership {
     struct quern_roster *roster;         /* what this process knows of the group */
     struct quern_segment *segment;       /* the roster's: any process may write there */
     bool one_process;                    /* all ranks are in this process */
+    bool all_apart;                      /* each rank is in a process of its own */
     quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
     quern_signal *line_of[QUERN_RANK_LIMIT];  /* each rank's signal for the meetings of all ranks */
     quern_signal *own_line[2];           /* this rank's: for the ranks of this process, and for the others; NULL: there are none */
@@ -90,6 +91,7 @@ struct quern_membership {
     bool is_shrunk;                      /* quern_group_shrink was called */
     uint64_t symmetric_calls;            /* collective calls about symmetric memory so far */
     struct quern_symmetric_ranges *symmetric;  /* the rank's symmetric memory; NULL: none so far */
+    size_t brief_bytes;                  /* of the last exchange */
     void *lists;                         /* of the last exchange without a plan, for the next one */
     size_t lists_bytes;
     void *attached;                      /* the transport's data */

@@ -474,15 +474,16 @@ static void hand_out(const struct joining *joining) {
     quern_keep_roster(joining->roster, joining->count - 1);
     for (int i = 0; i < joining->count; i++) {
         struct quern_membership *member = joining->members[i];
-        member->one_process = true;
+        member->one_process = member->all_apart = true;
         for (int peer = 0; peer < member->ranks; peer++) {
             member->one_process &= joining->roster->peer[peer].is_here;
+            member->all_apart &= joining->roster->peer[peer].leader == peer;
             member->from[peer] = quern_signal_between(joining->roster, peer, member->rank);
             member->to[peer] = quern_signal_between(joining->roster, member->rank, peer);
-            member->line_of[peer] = (joining->roster->peer[peer].is_here ? quern_own_line : quern_shared_line)(joining->roster, peer);
-            if (peer == member->rank) continue;
-            if (joining->roster->peer[peer].is_here) member->own_line[0] = quern_own_line(joining->roster, member->rank);
-            else member->own_line[1] = quern_shared_line(joining->roster, member->rank);
+            const bool here = joining->roster->peer[peer].is_here;
+            member->line_of[peer] = (here ? quern_own_line : quern_shared_line)(joining->roster, peer);
+            if (peer != member->rank)
+                member->own_line[!here] = (here ? quern_own_line : quern_shared_line)(joining->roster, member->rank);
         }
     }
 }

@@ -54,6 +54,7 @@ static void free_roster(struct quern_roster *roster) {
     free(roster->pads);
     free(roster->lines);
     free(roster->mailboxes);
+    free(roster->briefs);
     free(roster);
 }
 
@@ -151,11 +152,13 @@ static bool make_room(struct quern_roster *roster, int ranks) {
     roster->pads = aligned_alloc(LINE, quern_round_up(pads, LINE));
     roster->lines = aligned_alloc(LINE, (size_t)ranks * LINE);
     roster->mailboxes = aligned_alloc(LINE, mailboxes);
-    if (!roster->pads || !roster->lines || !roster->mailboxes) {
+    roster->briefs = aligned_alloc(LINE, (size_t)ranks * 2 * QUERN_BRIEF_BYTES);
+    if (!roster->pads || !roster->lines || !roster->mailboxes || !roster->briefs) {
         free(roster->pads);
         free(roster->lines);
         free(roster->mailboxes);
-        roster->pads = NULL, roster->lines = NULL, roster->mailboxes = NULL;
+        free(roster->briefs);
+        roster->pads = NULL, roster->lines = NULL, roster->mailboxes = NULL, roster->briefs = NULL;
         return false;
     }
     memset(roster->mailboxes, 0, mailboxes);
@@ -276,4 +279,12 @@ unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, ui
 
 unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank, uint32_t half) {
     return roster->segment->rank[rank].mailbox[half % 2];
+}
+
+unsigned char *quern_own_brief(const struct quern_roster *roster, int rank, uint32_t half) {
+    return roster->briefs + ((size_t)rank * 2 + half % 2) * QUERN_BRIEF_BYTES;
+}
+
+unsigned char *quern_shared_brief(const struct quern_roster *roster, int rank, uint32_t half) {
+    return quern_segment_brief(roster->segment, (uint32_t)roster->ranks, rank, half);
 }

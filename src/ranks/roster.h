@@ -47,6 +47,7 @@ struct quern_roster {
     quern_signal *pads;          /* [ranks][pad stride]: the signals between ranks of this process */
     struct quern_signal_line *lines;  /* [ranks]: their signals for meetings of all ranks */
     unsigned char *mailboxes;    /* [ranks][2][QUERN_MAILBOX_BYTES]: of the ranks of this process */
+    unsigned char *briefs;       /* [ranks][2][QUERN_BRIEF_BYTES]: of a group in one process */
 };
 
 /*
@@ -95,6 +96,10 @@ quern_signal *quern_shared_line(const struct quern_roster *roster, int rank);
 /* A half of the mailbox of a rank of this process; of any rank, in the segment. */
 unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, uint32_t half);
 unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank, uint32_t half);
+
+/* Likewise of a brief. */
+unsigned char *quern_own_brief(const struct quern_roster *roster, int rank, uint32_t half);
+unsigned char *quern_shared_brief(const struct quern_roster *roster, int rank, uint32_t half);
 
 /* The byte of the segment's file whose lock lets one rank at a time remove the name: behind those of the ranks. */
 enum { QUERN_NAME_BYTE = QUERN_RANK_LIMIT };

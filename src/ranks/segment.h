@@ -17,6 +17,7 @@
 
 enum {
     QUERN_MAILBOX_BYTES = 1024,
+    QUERN_BRIEF_BYTES = 2048,      /* see src/ranks/ragged/ragged_brief.h */
     QUERN_POISON_TEXT_BYTES = 1024,
     QUERN_ABORT_TEXT_BYTES = 161,
     QUERN_CORE_WORDS = 1024 / 64,  /* as many cores as sched_getaffinity knows */
@@ -76,9 +77,9 @@ struct quern_segment {
 
     /* The protocol of sleeping in a meeting of all ranks: see src/ranks/meeting.c. */
     _Alignas(64) uint32_t wakes;    /* atomic; a futex: counts the times when all sleepers were woken */
-    uint32_t sleeps_in[2];          /* atomic; by parity of the epoch: the meeting in which a rank sleeps */
+    uint32_t sleeps_in;             /* atomic: the epoch of the meeting in which a rank sleeps */
 
-    _Alignas(64) struct quern_segment_rank rank[];  /* [ranks], then the pads and the lines */
+    _Alignas(64) struct quern_segment_rank rank[];  /* [ranks], then the pads, the lines and the briefs */
 };
 
 /* The signal of a rank for the meetings of all ranks.  Processors fetch lines in pairs. */
@@ -89,7 +90,7 @@ struct quern_signal_line {
 static inline uint64_t quern_segment_bytes(uint32_t ranks) {
     return sizeof(struct quern_segment) + (uint64_t)ranks * sizeof(struct quern_segment_rank) +
            (uint64_t)ranks * quern_pad_stride(ranks) * sizeof(quern_signal) +
-           ((uint64_t)ranks + 1) * sizeof(struct quern_signal_line);
+           ((uint64_t)ranks + 1) * sizeof(struct quern_signal_line) + (uint64_t)ranks * 2 * QUERN_BRIEF_BYTES;
 }
 
 /* The pad of one of `ranks` ranks: signal [s] is written by rank s. */
@@ -102,6 +103,11 @@ static inline quern_signal *quern_segment_pad(struct quern_segment *segment, uin
 static inline quern_signal *quern_segment_line(struct quern_segment *segment, uint32_t ranks, int rank) {
     const uintptr_t end = (uintptr_t)quern_segment_pad(segment, ranks, (int)ranks), line = sizeof(struct quern_signal_line);
     return &((struct quern_signal_line *)((end + line - 1) / line * line))[rank].signal;
+}
+
+/* A half of a rank's brief: behind the lines. */
+static inline unsigned char *quern_segment_brief(struct quern_segment *segment, uint32_t ranks, int rank, uint32_t half) {
+    return (unsigned char *)quern_segment_line(segment, ranks, (int)ranks) + ((uint64_t)rank * 2 + half % 2) * QUERN_BRIEF_BYTES;
 }
 
 #endif

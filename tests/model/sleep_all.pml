@@ -1,30 +1,26 @@
 /*
- * How ranks sleep in a meeting of all ranks on the host: announce_to_all and ask_all (src/ranks/meeting.c), wake_all
+ * How ranks sleep in a meeting of all ranks on the host: announce_to_all, wake_sleepers and ask_all (src/ranks/meeting.c), wake_all
  * (src/ranks/poison.c).
  *
  * Each rank has one signal, which all read.  Sleepers sleep on one word, `wakes`.  Before a rank sleeps it writes the meeting's epoch
- * into `sleeps_in`, by the parity of the epoch.  A rank that finds its own epoch there after its signal, and all signals of this
- * meeting, wakes everybody.  Nobody clears `sleeps_in`.
+ * into `sleeps_in`.  A rank that has seen all signals of a meeting, and finds its epoch there, clears it and wakes everybody: also
+ * those who sleep in the next meeting already, whose epoch it may have overwritten.
+ *
+ * A signal is stored without a fence: others see it at any time until the rank's own fence, which is behind its last look.
  *
  * Sleeps are cut into slices in the code.  Here they are not, so that spin reports every lost wake-up as a deadlock.  A rank may poll
  * in one wait and sleep in the next.  With POISON, a rank may poison the group in place of any of its meetings.
  */
 #define EPOCH (round + 1)
 
-byte signals[RANKS];         /* the epoch that each rank has announced */
+byte visible[RANKS];         /* the epoch that the others see each rank announce */
 byte wakes;
-byte sleeps_in[2];
+byte sleeps_in;
 bool sleeps[RANKS];          /* in the kernel */
 #ifdef POISON
 bool poison;
 #else
 #define poison false
-#endif
-
-#ifdef ONE_WORD
-#define SLEEPS_IN sleeps_in[0]
-#else
-#define SLEEPS_IN sleeps_in[EPOCH % 2]
 #endif
 
 inline wake_everybody() {
@@ -40,28 +36,32 @@ inline wake_everybody() {
 inline look() {
     complete = true;
     do
-    :: peer < RANKS -> atomic { complete = complete && (peer == me || signals[peer] >= EPOCH); peer++ }
+    :: peer < RANKS -> atomic { complete = complete && (peer == me || visible[peer] >= EPOCH); peer++ }
     :: else -> break
     od;
     peer = 0
 }
 
-inline announce() {
-#ifdef ASKED_BEFORE_SIGNAL
-    target = SLEEPS_IN;
-    signals[me] = EPOCH;
+/* The rank's signal leaves its buffer: at the latest here, or while it polls. */
+inline fence() { visible[me] = EPOCH }
+
+inline wake_sleepers() {
+#ifdef ASKED_BEFORE_FENCE
+    target = sleeps_in;
+    fence();
 #else
-    signals[me] = EPOCH;
-    target = SLEEPS_IN;
+    fence();
+    target = sleeps_in;
 #endif
     if
     :: target == EPOCH ->
-        look();
-        if
-        :: complete ->
-            wake_everybody()
-        :: else
-        fi
+#ifdef CLEARED_AFTER_WAKING
+        wake_everybody();
+        sleeps_in = EPOCH - 1
+#else
+        sleeps_in = EPOCH - 1;
+        wake_everybody()
+#endif
     :: else
     fi;
     target = 0
@@ -86,9 +86,11 @@ inline sleep_until_all_have_come() {
 #endif
 #ifdef SAID_AFTER_LOOK
         look();
-        SLEEPS_IN = EPOCH;
+        sleeps_in = EPOCH;
+        fence();
 #else
-        SLEEPS_IN = EPOCH;
+        sleeps_in = EPOCH;
+        fence();
         look();
 #endif
         if
@@ -105,8 +107,9 @@ inline sleep_until_all_have_come() {
 
 inline poll_until_all_have_come() {
     do
-    :: peer < RANKS -> atomic { peer == me || signals[peer] >= EPOCH || poison; peer++ }
-    :: else -> break
+    :: visible[me] < EPOCH -> fence()
+    :: atomic { peer < RANKS && (peer == me || visible[peer] >= EPOCH || poison) -> peer++ }
+    :: peer == RANKS -> break
     od;
     peer = 0
 }
@@ -123,10 +126,17 @@ proctype rank(byte me) {
         :: poison -> break
         fi;
 #endif
-        announce();
+        if
+        :: fence()  /* nothing keeps the signal in its buffer */
+        :: true
+        fi;
         if
         :: sleep_until_all_have_come()
         :: poll_until_all_have_come()
+        fi;
+        if
+        :: !poison -> wake_sleepers()
+        :: else
         fi;
         atomic { complete = false; round++ }
     :: else -> break
