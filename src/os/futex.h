@@ -11,8 +11,8 @@ void quern_futex_wait(uint32_t *word, uint32_t value, int64_t nanoseconds);
 void quern_futex_wake(uint32_t *word);
 
 /*
- * Orders the stores before it and the loads after it, which nothing else does.  A sanitizer of threads does not know fences, but takes
- * an access that reads and writes for one.
+ * Orders the stores before it and the loads after it, which nothing else does.  A sanitizer of threads does not know fences, but
+ * takes an access that reads and writes for one.
  */
 static inline void quern_fence(void) {
 #if defined(__SANITIZE_THREAD__)

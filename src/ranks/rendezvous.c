@@ -343,7 +343,7 @@ static quern_status fill_place(struct joining *joining, struct quern_membership 
     }
     place->process = joining->roster->self;
     describe_device(place, member);
-    quern_write_cores(place->cores);
+    quern_write_cores(place);
     __atomic_store_n(&place->tag, (uint32_t)QUERN_IN_CREATE << 24, __ATOMIC_RELAXED);
     member->roster = joining->roster;
     member->segment = joining->segment;

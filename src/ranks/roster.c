@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/cpu_quota.h"
 #include "os/integers.h"
 #include "runtime/status.h"
 
@@ -217,13 +218,16 @@ static int find_leader(const struct quern_roster *roster, int rank) {
     return leader;
 }
 
-void quern_write_cores(uint64_t cores[QUERN_CORE_WORDS]) {
+void quern_write_cores(struct quern_segment_rank *place) {
+    const struct quern_cpu_quota quota = quern_cpu_quota_of("/proc/self/cgroup", "/sys/fs/cgroup");
     cpu_set_t set;
     CPU_ZERO(&set);
     sched_getaffinity(0, sizeof set, &set);
-    for (int word = 0; word < QUERN_CORE_WORDS; word++) cores[word] = 0;
+    for (int word = 0; word < QUERN_CORE_WORDS; word++) place->cores[word] = 0;
     for (int core = 0; core < CPU_SETSIZE; core++)
-        if (CPU_ISSET(core, &set)) cores[core / 64] |= (uint64_t)1 << core % 64;
+        if (CPU_ISSET(core, &set)) place->cores[core / 64] |= (uint64_t)1 << core % 64;
+    place->quota = quota.thousandths;
+    place->quota_group = quota.number;
 }
 
 static int count_cores(const struct quern_roster *roster) {
@@ -234,6 +238,20 @@ static int count_cores(const struct quern_roster *roster) {
         count += __builtin_popcountll(any);
     }
     return count;
+}
+
+/* Whether the quota of a rank's control group is less than a core for each rank there. */
+static bool is_short_of_time(const struct quern_roster *roster, int rank) {
+    const struct quern_segment_rank *place = roster->segment->rank;
+    int64_t ranks = 0;
+    for (int other = 0; other < roster->ranks; other++) ranks += place[other].quota_group == place[rank].quota_group;
+    return place[rank].quota < 1000 * ranks;
+}
+
+static bool is_crowded(const struct quern_roster *roster) {
+    bool crowded = count_cores(roster) < roster->ranks;
+    for (int rank = 0; rank < roster->ranks; rank++) crowded |= is_short_of_time(roster, rank);
+    return crowded;
 }
 
 _Static_assert(CPU_SETSIZE <= 64 * QUERN_CORE_WORDS, "a mask must have a bit for each core");
@@ -252,7 +270,7 @@ void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
             if (!roster->peer[rank].is_here) read_peer(&roster->peer[rank], &roster->segment->rank[rank]);
         for (int rank = 0; rank < roster->ranks; rank++) roster->peer[rank].leader = find_leader(roster, rank);
         clear_pads(roster, first_epoch);
-        roster->cores = count_cores(roster);
+        roster->is_crowded = is_crowded(roster);
         roster->is_complete = true;
     }
     unlock_rosters();

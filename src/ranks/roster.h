@@ -42,7 +42,7 @@ struct quern_roster {
     bool is_complete;            /* the facts of all ranks are known */
     struct quern_process self;
     unsigned char id[16];        /* of the group */
-    int cores;                   /* on which one of the ranks or another could run when it joined */
+    bool is_crowded;             /* the ranks had not a core each when they joined */
     struct quern_peer peer[QUERN_RANK_LIMIT];
     quern_signal *pads;          /* [ranks][pad stride]: the signals between ranks of this process */
     struct quern_signal_line *lines;  /* [ranks]: their signals for meetings of all ranks */
@@ -65,8 +65,8 @@ void quern_release_roster(struct quern_roster *roster);
  */
 quern_status quern_enter_roster(struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu);
 
-/* Writes on which cores the calling thread may run. */
-void quern_write_cores(uint64_t cores[QUERN_CORE_WORDS]);
+/* Writes on which cores the calling thread may run, and how much of them. */
+void quern_write_cores(struct quern_segment_rank *place);
 
 /*
  * After all ranks have joined: reads the facts of the other processes' ranks, once for all ranks of this process.  Its own signals

@@ -42,6 +42,8 @@ struct quern_segment_rank {
     unsigned char device_uuid[16];
     int32_t share_gpu;
     uint64_t cores[QUERN_CORE_WORDS];  /* bit mask: on which its thread could run when it joined */
+    uint32_t quota;              /* thousandths of a core, of its process's control group; UINT32_MAX: no limit */
+    uint64_t quota_group;        /* the group's number; 0: no limit */
 
     uint32_t shrink;             /* atomic: see src/ranks/group/shrink.c */
 

@@ -93,6 +93,11 @@ RANKS = [
      "    QUERN_POINT(RAGGED_COPIED);\n", PAIRS),
     ("a mixed call that is not entered again", HOST,
      "    if (way == QUERN_RAGGED_MIXED) return run_long(exchange, call, meeting);\n", "", "test_ragged"),
+    ("a quota that is not asked", "src/ranks/roster.c", "crowded |= is_short_of_time(roster, rank);", "crowded |= false;",
+     "test_memory_limits"),
+    ("a quota for each rank of a control group", "src/ranks/roster.c",
+     "ranks += place[other].quota_group == place[rank].quota_group;", "ranks = other == rank ? 1 : ranks;", "test_memory_limits"),
+    ("a quota without its period", "src/os/cpu_quota.c", "1000 * (double)quota / (double)period", "(double)quota", "test_memory_limits"),
     # Attempts at a job, and limits.
     ("a file that is being made is a remnant", RENDEZVOUS, " && !is_being_made(&file) &&", " &&", ATTEMPTS),
     ("a remnant of another user", RENDEZVOUS, " && file.st_uid == geteuid() &&", " &&", ATTEMPTS),

@@ -26,8 +26,8 @@ static const double DEFAULT_CPU_TIMEOUT = 60, DEFAULT_GPU_TIMEOUT = 1800;
  */
 static void choose_patience(struct quern_membership *member) {
     enum { PATIENT = 4000, CROWDED = 16, LEAST = 4, YIELDS = 64 };
-    const bool is_crowded = member->roster->ranks > member->roster->cores;
-    member->polls = (struct quern_patience){.looks = is_crowded ? CROWDED : PATIENT, .most = PATIENT, .least = LEAST};
+    const int looks = member->roster->is_crowded ? CROWDED : PATIENT;
+    member->polls = (struct quern_patience){.looks = looks, .most = PATIENT, .least = LEAST};
     member->yields = (struct quern_patience){.looks = YIELDS, .most = YIELDS, .least = 1};
 }
 
