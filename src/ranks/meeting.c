@@ -6,7 +6,8 @@
  * not 4,032.
  *
  * A waiting rank polls a number of times, since a peer on another core arrives within a microsecond.  Then it yields its core a
- * number of times, since the peer may wait for this core; patience.c learns both numbers.  Then it sleeps.
+ * number of times, since the peer may wait for this core; patience.c learns both numbers.  If the core has other work, a yield lasts
+ * until the end of that work's slice of milliseconds, while a sleeper gets the core when it is woken.  So at last it sleeps.
  *
  * In a meeting of some ranks it sleeps on the word that counts the signals put into its pad.  Before it sleeps it sets the count at
  * which it must be woken: the current count plus the missing signals.  So only the last of 63 peers pays for a wake-up.  A signal
@@ -45,7 +46,7 @@
 #include "ranks/poison.h"
 
 static const int64_t SLICE = 50000000;  /* nanoseconds */
-static const int64_t MOST_YIELDING = 200000;  /* nanoseconds of a wait, if the other work of the core takes long */
+static const int64_t MOST_YIELDING = 500000;  /* nanoseconds: a core whose other work takes longer is not worth yielding */
 
 /* ---- announcing ---- */
 
@@ -313,7 +314,7 @@ static quern_status sleep_until_all_have_come(struct wait *wait) {
 
 static bool come_while_polling(struct wait *wait) {
     struct quern_patience *patience = &wait->member->polls;
-    for (int look = 0; look < patience->looks; look++) {
+    for (int look = 0; look < patience->looks; look++) {  /* never 0 */
         quern_pause();
         if (!all_have_come(wait)) continue;
         quern_patience_pays(patience);
@@ -325,14 +326,16 @@ static bool come_while_polling(struct wait *wait) {
 
 static bool come_while_yielding(struct wait *wait) {
     struct quern_patience *patience = &wait->member->yields;
+    const int looks = quern_patience_looks(patience);
     const int64_t until = quern_now() + MOST_YIELDING;
-    for (int look = 0; look < patience->looks && quern_now() < until; look++) {
+    for (int look = 0; look < looks; look++) {
         sched_yield();
-        if (!all_have_come(wait)) continue;
-        quern_patience_pays(patience);
-        return true;
+        const bool come = all_have_come(wait), late = quern_now() > until;
+        if (late) quern_patience_rests(patience);
+        else if (come) quern_patience_pays(patience);
+        if (come || late) return come;
     }
-    quern_patience_fails(patience);
+    if (looks) quern_patience_fails(patience);
     return false;
 }
 

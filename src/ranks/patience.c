@@ -5,7 +5,7 @@
  */
 #include "ranks/patience.h"
 
-enum { FORGIVEN = 2 };
+enum { FORGIVEN = 2, REST = 256 };
 
 void quern_patience_pays(struct quern_patience *patience) {
     patience->failures = 0;
@@ -19,4 +19,14 @@ void quern_patience_fails(struct quern_patience *patience) {
     patience->failures = FORGIVEN;
     patience->looks /= 2;
     if (patience->looks < patience->least) patience->looks = patience->least;
+}
+
+void quern_patience_rests(struct quern_patience *patience) {
+    patience->looks = 0;
+    patience->resting = REST;
+}
+
+int quern_patience_looks(struct quern_patience *patience) {
+    if (patience->looks == 0 && --patience->resting <= 0) patience->looks = 1;
+    return patience->looks;
 }

@@ -340,3 +340,15 @@ Test(liveness, patience_needs_three_failures_in_a_row) {
     quern_patience_pays(&patience);
     check(patience.looks == 13, "%d looks after a success", patience.looks);
 }
+
+Test(liveness, patience_rests) {
+    struct quern_patience patience = {.looks = 64, .most = 64, .least = 1};
+    int waits = 0;
+    check(quern_patience_looks(&patience) == 64, "%d looks", patience.looks);
+    quern_patience_rests(&patience);
+    while (waits < 1000 && !quern_patience_looks(&patience)) waits++;
+    check(waits > 100 && waits < 1000, "rested for %d waits", waits);
+    check(quern_patience_looks(&patience) == 1, "%d looks after the rest", patience.looks);
+    quern_patience_pays(&patience);
+    check(quern_patience_looks(&patience) == 2, "%d looks after a success", patience.looks);
+}
