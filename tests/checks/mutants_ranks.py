@@ -91,6 +91,10 @@ RANKS = [
     ("a direct copy without an exit", HOST,
      "    QUERN_POINT(RAGGED_COPIED);\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);\n",
      "    QUERN_POINT(RAGGED_COPIED);\n", PAIRS),
+    ("a direct copy in a group that is poisoned", HOST,
+     "    quern_status status = quern_check_poison(call->member);\n    if (status != QUERN_OK) return status;\n"
+     "    QUERN_POINT(RAGGED_COPYING);\n    status = quern_ragged_deliver",
+     "    QUERN_POINT(RAGGED_COPYING);\n    quern_status status = quern_ragged_deliver", RACES),
     ("a mixed call that is not entered again", HOST,
      "    if (way == QUERN_RAGGED_MIXED) return run_long(exchange, call, meeting);\n", "", "test_ragged"),
     ("a quota that is not asked", "src/ranks/roster.c", "crowded |= is_short_of_time(roster, rank);", "crowded |= false;",

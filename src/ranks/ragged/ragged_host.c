@@ -233,6 +233,7 @@ static quern_status run_long(struct quern_ragged_exchange *exchange, struct quer
 /* All outputs can be reached.  The poison is checked as in copy. */
 static quern_status run_direct(const struct quern_ragged_call *call, struct quern_meeting meeting,
                                const struct quern_ragged_brief *briefs) {
+    QUERN_POINT(RAGGED_VOTED);
     quern_status status = quern_check_poison(call->member);
     if (status != QUERN_OK) return status;
     QUERN_POINT(RAGGED_COPYING);
