@@ -44,7 +44,7 @@ static size_t output_place(const struct quern_ragged_call *call, int32_t offer) 
 
 /* Of what follows the first word, which is the seal. */
 static uint64_t seal_of(const void *sealed, size_t bytes) {
-    uint64_t words[sizeof(brief_t) / WORD];
+    uint64_t words[sizeof(brief_t) / WORD + 1];  /* the last one may be half a word, padded with zeros */
     words[bytes / WORD] = 0;
     memcpy(words, sealed, bytes);
     return quern_ragged_seal_words(words + 1, (bytes + WORD - 1) / WORD - 1);
