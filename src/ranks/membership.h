@@ -12,6 +12,7 @@
 #include "kernels/collective.h"
 #include "os/text.h"
 #include "quern.h"
+#include "ranks/patience.h"
 #include "ranks/roster.h"
 #include "ranks/segment.h"
 #include "runtime/device.h"
@@ -83,17 +84,22 @@ struct quern_membership {
     struct quern_roster *roster;         /* what this process knows of the group */
     struct quern_segment *segment;       /* the roster's: any process may write there */
     bool one_process;                    /* all ranks are in this process */
+    bool all_apart;                      /* each rank is in a process of its own */
     quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
+    quern_signal *line_of[QUERN_RANK_LIMIT];  /* each rank's signal for the meetings of all ranks */
+    quern_signal *own_line[2];           /* this rank's: for the ranks of this process, and for the others; NULL: there are none */
     struct quern_rank_set everyone;
     uint32_t everyones_digest;           /* quern_members_digest */
-    uint32_t count[QUERN_RANK_LIMIT];    /* host meetings with each rank so far */
+    uint32_t count[QUERN_RANK_LIMIT];    /* host meetings of some ranks so far: with each rank */
+    uint32_t all_count;                  /* host meetings of all ranks so far */
     uint32_t missing[QUERN_RANK_WORDS];  /* the ranks of the wait that failed */
     uint32_t exchanges;                  /* so far; its parity selects the half of the mailbox */
-    int spins;                           /* how often a wait polls before it sleeps */
+    struct quern_patience polls, yields; /* how often a wait looks again before it yields its core, and before it sleeps */
     uint32_t splits;                     /* so far */
     bool is_shrunk;                      /* quern_group_shrink was called */
     uint64_t symmetric_calls;            /* collective calls about symmetric memory so far */
     struct quern_symmetric_ranges *symmetric;  /* the rank's symmetric memory; NULL: none so far */
+    size_t brief_bytes;                  /* of the last exchange */
     void *lists;                         /* of the last exchange without a plan, for the next one */
     size_t lists_bytes;
     void *attached;                      /* the transport's data */

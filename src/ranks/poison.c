@@ -91,6 +91,8 @@ static void wake_all(const struct quern_membership *member) {
         __atomic_add_fetch(&segment->rank[rank].arrivals, 1, __ATOMIC_SEQ_CST);
         quern_futex_wake(&segment->rank[rank].arrivals);
     }
+    __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_SEQ_CST);
+    quern_futex_wake(&segment->wakes);
     quern_futex_wake(&segment->state);
 }
 

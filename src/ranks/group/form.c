@@ -21,10 +21,15 @@ static const struct quern_transport *const transports[] = {&quern_host_transport
 /* Seconds.  A rank on a GPU may compile kernels, or write a checkpoint. */
 static const double DEFAULT_CPU_TIMEOUT = 60, DEFAULT_GPU_TIMEOUT = 1800;
 
-/* With a core for every rank, polling is faster than sleeping.  Otherwise a polling rank delays the others. */
-static int choose_spins(const struct quern_roster *roster) {
-    enum { PATIENT = 4000, CROWDED = 20 };
-    return roster->ranks <= roster->cores ? PATIENT : CROWDED;
+/*
+ * With a core for every rank, polling is faster than anything.  Otherwise a polling rank delays the others, and giving the core to
+ * them is faster than sleeping.  This is where the ranks begin; their waits teach them more.
+ */
+static void choose_patience(struct quern_membership *member) {
+    enum { PATIENT = 4000, CROWDED = 16, LEAST = 4, YIELDS = 64 };
+    const int looks = member->roster->is_crowded ? CROWDED : PATIENT;
+    member->polls = (struct quern_patience){.looks = looks, .most = PATIENT, .least = LEAST};
+    member->yields = (struct quern_patience){.looks = YIELDS, .most = YIELDS, .least = 1};
 }
 
 static struct quern_membership *make_member(const quern_group_args *args, const char *name) {
@@ -50,6 +55,7 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
         quern_set_add(&member->everyone, rank);
         member->count[rank] = args->first_epoch;
     }
+    member->all_count = args->first_epoch;
     member->everyones_digest = quern_members_digest(member->everyone.words);
     struct quern_text text = quern_text_begin(member->label, sizeof member->label);
     quern_text_add(&text, "group %s", name);
@@ -138,7 +144,7 @@ quern_status quern_join_group(const quern_group_args *args, int count, const cha
 }
 
 quern_status quern_attach_group(struct quern_membership **members, int count) {
-    for (int i = 0; i < count; i++) members[i]->spins = choose_spins(members[i]->roster);
+    for (int i = 0; i < count; i++) choose_patience(members[i]);
     quern_status status = choose_transport(members, count);
     if (status != QUERN_OK) quern_drop_members(members, count);
     return status;
