@@ -964,8 +964,15 @@ QUERN_API quern_status quern_adam_load(quern_device *device, const quern_adam_ar
  *     has them as a mask.  The process, its CUDA contexts and other groups stay usable.  Destroy the group and create another.  A
  *     rank that has not yet seen the error may still read this rank's input and write its output until that rank's call has
  *     returned.
- *   - On GPUs a barrier or all-to-all is enqueued and returns.  If its wait expires on the device, the kernel records an error
- *     and exits normally; the next call on the group, or quern_group_status, returns the error.
+ *   - On GPUs a barrier or all-to-all is enqueued and returns.  If its wait expires on the device, or a rank for which it waits is
+ *     lost or has left, the kernel records an error and exits normally; the next call on the group, or quern_group_status, returns
+ *     the error.  Where a display's watchdog ends long kernels, a wait on the device takes at most 2 seconds.
+ *   - If an error of the driver ends the CUDA context of a rank, its call returns QUERN_CUDA_ERROR, and the others get
+ *     QUERN_PEER_LOST at once, with the driver's text.
+ *   - A GPU rank has one block that waits for other ranks.  Groups on the same GPUs therefore run beside each other and beside the
+ *     engine's kernels, in any order of their launches.  The groups of a process whose waiting blocks would not have room together
+ *     are refused at creation.  Where the streams of a GPU have fewer hardware queues than groups, as with
+ *     CUDA_DEVICE_MAX_CONNECTIONS=1, every rank must launch the calls of all its groups in the same order.
  *   - Any function below can return the status of a poisoned group (4xxx).
  *   - A rank is lost when its process ends or calls exec; a thread that returns without quern_group_destroy is missed only when a
  *     limit ends.  In a child of fork the copies of handles do nothing: QUERN_INVALID_ARGUMENT names the process that created them.
@@ -985,14 +992,17 @@ typedef struct quern_group_args {
                                 The name is free again when all have met.  NULL is allowed for a single rank */
     quern_device *device;    /* must stay open as long as the group; a GPU needs quern_prepare(device, QUERN_BARRIER) first */
     double timeout;          /* seconds, the limit of every wait; 0: 60 for CPU ranks, 1,800 for GPU ranks */
-    int32_t share_gpu;       /* 1: several ranks may use one GPU; without MPS only ranks of one process run there at once.  0: one
-                                rank per GPU */
+    int32_t share_gpu;       /* 1: several ranks may use one GPU; without MPS only ranks of one process run there at once.  Each of
+                                those needs a stream of its own, not a default stream, and there must be as many hardware queues
+                                as ranks (CUDA_DEVICE_MAX_CONNECTIONS, 8 if it is not set).  0: one rank per GPU */
     uint32_t first_epoch;    /* the first value of the barriers' counters, the same on every rank; for tests of their wrap-around */
     double first_timeout;    /* seconds, in place of timeout for the creation and for all waits until the rank's first barrier or
                                 all-to-all has succeeded (GPU: has been enqueued): other ranks may still load or compile.  The runs
                                 of a plan have timeout.  0: the same as timeout */
     uint64_t job;            /* a number of this attempt at the job, the same on every rank: ranks of another attempt, which may
                                 still be ending, are not met under the name.  0: none */
+    int32_t multicast;       /* 1: memory of quern_symmetric_alloc gets an address for quern_symmetric_multicast, if all ranks ask
+                                for it and the GPUs can.  0: none; barriers go by multicast where they can in any case */
 } quern_group_args;
 
 #define QUERN_GROUP_ARGS_INIT QUERN_STRUCT_INIT(quern_group_args, QUERN_NO_DEFAULTS)
@@ -1005,11 +1015,11 @@ QUERN_API void quern_group_args_init(quern_group_args *args);
  * the calling thread drives: 1, or several GPUs.  Processes meet in POSIX shared memory, /dev/shm/quern.USER.JOB.NAME (decimal
  * numbers), with permissions 0600.  Remains of an ended run are replaced.  The name is removed when the call returns.  While another
  * process has the place of the rank, the call waits for its end, up to the limit.  The caller destroys each handle.
- * Errors: 1xxx about the arguments (a rank that is taken); QUERN_NOT_PREPARED; QUERN_NOT_SUPPORTED (CPUs and GPUs mixed; a GPU that
- * cannot access another one's memory; one GPU for two ranks without share_gpu; several GPUs driven by one thread under
- * CUDA_LAUNCH_BLOCKING=1); QUERN_SYSTEM_ERROR (no space in or no access to /dev/shm, a name that belongs to another user);
- * QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks; QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another
- * number of ranks or another first_epoch).
+ * Errors: 1xxx about the arguments (a rank that is taken); QUERN_NOT_PREPARED; QUERN_NOT_SUPPORTED (CPUs and GPUs mixed; one GPU
+ * for two ranks without share_gpu, or with fewer hardware queues than ranks; no room on a GPU for the waiting blocks of all groups
+ * of the process; several GPUs driven by one thread under CUDA_LAUNCH_BLOCKING=1); QUERN_SYSTEM_ERROR (no space in or no access to
+ * /dev/shm, a name that belongs to another user); QUERN_OUT_OF_MEMORY; QUERN_CUDA_ERROR; QUERN_PEER_TIMEOUT with the missing ranks;
+ * QUERN_PEER_LOST; QUERN_PEER_MISMATCH (another number of ranks or another first_epoch).
  */
 QUERN_API quern_status quern_group_create(const quern_group_args *args, int count, quern_group **groups);
 
@@ -1039,9 +1049,11 @@ QUERN_API quern_status quern_group_split(quern_group *const *groups, int count, 
 QUERN_API quern_status quern_group_shrink(quern_group *const *groups, int count, quern_group **new_groups);
 
 /*
- * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  A rank that still waits for this
- * one gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
- * Errors: QUERN_INVALID_ARGUMENT for a handle that is already destroyed, as in every other call.
+ * Destroys a handle.  Local: waits for this rank's own work on the device, not for other ranks.  If operations were captured, it
+ * waits for all work of the GPU's context, since launches of their graphs may be pending.  A rank that still waits for this one
+ * gets QUERN_PEER_LOST.  Frees symmetric memory that was not freed.  NULL does nothing.
+ * Errors: QUERN_INVALID_ARGUMENT for a handle that is already destroyed, as in every other call; if operations were captured and a
+ * stream of the context is being captured: the handle stays valid.
  */
 QUERN_API quern_status quern_group_destroy(quern_group *group);
 
@@ -1099,7 +1111,7 @@ QUERN_API size_t quern_barrier_bytes(int ranks);
 /* ---- symmetric memory: memory that every rank of a group can access; each rank owns a part, at an address of its own ---- */
 
 /*
- * Allocates bytes[i] for groups[i] and writes the address to pointers[i].  Collective.  256-byte aligned (2 MiB on a GPU),
+ * Allocates bytes[i] for groups[i] and writes the address to pointers[i].  Collective.  256-byte aligned (2 MiB in GPU memory),
  * zeroed.  Sizes may differ between ranks.  A part of 0 bytes has an address too, which serves to find the peers' parts and to
  * free it.  If it fails on one rank, every rank gets that error with that rank's reason, nothing is kept, and the group stays
  * usable.  CPU ranks get an unnamed shared file, which does not need space in /dev/shm.  quern_symmetric_free frees the part; so
@@ -1110,8 +1122,9 @@ QUERN_API quern_status quern_symmetric_alloc(quern_group *const *groups, int cou
 
 /*
  * Frees this rank's part.  Local.  Work that is already enqueued on the stream may still use it and any peer's part.  The memory is
- * released when every rank has freed its part and that work has completed.  A later call with the pointer gets
- * QUERN_INVALID_ARGUMENT.  On a CPU the stream is NULL.
+ * released when every rank has freed its part and that work has completed; on a GPU, in a later call about symmetric memory, groups
+ * or devices if an operation of the process's ranks is pending now, or in a graph while the process has further ranks of the group.
+ * A later call with the pointer gets QUERN_INVALID_ARGUMENT.  On a CPU the stream is NULL.
  * Errors: QUERN_INVALID_ARGUMENT, QUERN_CUDA_ERROR, 4xxx.
  */
 QUERN_API quern_status quern_symmetric_free(quern_group *group, void *pointer, void *stream);
@@ -1122,8 +1135,9 @@ QUERN_API quern_status quern_symmetric_free(quern_group *group, void *pointer, v
  * handle.  The engine keeps the memory until every rank has ended its registration.  A range that was registered twice needs two
  * calls of quern_symmetric_unregister.  A range that overlaps another registered range of the rank is refused: register an arena
  * as a whole, and use pointers into it.
- * Errors: QUERN_INVALID_ARGUMENT, QUERN_NOT_SUPPORTED with the reason (private memory of another process), QUERN_OUT_OF_MEMORY,
- * QUERN_CUDA_ERROR, 4xxx.
+ * Errors: QUERN_INVALID_ARGUMENT (mapped for reading only, for instance), QUERN_NOT_SUPPORTED with the reason (private memory of
+ * another process; memory of a pool, cuMemAllocAsync, which peer access does not open; GPUs that reach only pinned memory of the
+ * host), QUERN_OUT_OF_MEMORY, QUERN_CUDA_ERROR, 4xxx.
  */
 QUERN_API quern_status quern_symmetric_register(quern_group *const *groups, int count, void *const *pointers, const size_t *bytes);
 
@@ -1141,8 +1155,8 @@ QUERN_API quern_status quern_symmetric_peer(quern_group *group, const void *poin
 /*
  * Writes to *multicast an address at which one store reaches the parts of all ranks and a load can reduce them (multimem
  * instructions). Local.
- * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED with the reason: needs compute capability 9.0 or newer, NVSwitch, one GPU per
- * rank.
+ * Errors: QUERN_INVALID_ARGUMENT; QUERN_NOT_SUPPORTED with the reason: needs quern_group_args.multicast on every rank, compute
+ * capability 9.0 or newer, NVSwitch, one GPU per rank.
  */
 QUERN_API quern_status quern_symmetric_multicast(quern_group *group, const void *pointer, void **multicast);
 
@@ -1163,8 +1177,9 @@ QUERN_API quern_status quern_symmetric_multicast(quern_group *group, const void 
  * QUERN_PEER_MISMATCH if two ranks disagree.
  *
  * On CPUs the call returns when this rank's output is complete and its input may change; an error of the metadata leaves the
- * group usable.  On GPUs one launch does everything: entry barrier, checks, copy, exit barrier; an error of the metadata is
- * recorded on the device and poisons the group.  A plan reports it at creation and does not poison the group.
+ * group usable.  On GPUs one launch, of one block, meets the members and checks, and a second one copies and meets them again; an
+ * error of the metadata is recorded on the device and poisons the group.  A plan reports it at creation and does not poison the
+ * group.
  */
 typedef struct quern_ragged_all_to_all_args {
     uint32_t size;
@@ -1187,7 +1202,7 @@ typedef struct quern_ragged_all_to_all_args {
     int32_t check_overlap;          /* 1: two slices that write the same output row are an error; 0: not checked */
     const int *members;             /* [member_count], as for the barrier; NULL: all.  Index p above counts members */
     int member_count;
-    int multiprocessors;            /* GPU: the most that the copy may use; 0: chosen by the library */
+    int multiprocessors;            /* GPU: the most that the copy may use, of which it takes at most 32; 0: 16 */
     double timeout;                 /* seconds; 0: the group's */
 } quern_ragged_all_to_all_args;
 
@@ -1234,8 +1249,8 @@ QUERN_API quern_status quern_ragged_plan_create(quern_group *const *groups, int 
 QUERN_API quern_status quern_ragged_plan_run(quern_ragged_plan *plan, void *stream);
 
 /*
- * Destroys a plan.  Local; waits for this rank's runs of it.  NULL does nothing.  Errors: QUERN_INVALID_ARGUMENT,
- * QUERN_CUDA_ERROR.
+ * Destroys a plan.  Local; waits for this rank's runs of it, and for captured ones as quern_group_destroy does.  NULL does nothing.
+ * Errors: QUERN_INVALID_ARGUMENT, QUERN_CUDA_ERROR.
  */
 QUERN_API quern_status quern_ragged_plan_destroy(quern_ragged_plan *plan);
 

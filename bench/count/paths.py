@@ -250,13 +250,15 @@ class Walk:
         for step in passed:
             if step.ways and step.ways[0][0].unit:
                 groups.setdefault(step.name, []).append(step)
+            elif step.ways and step.ways[0][0].trips > 1 and sum(other.name == step.name for other in passed) > 1:
+                raise Fault(f"{self._who()}: several loops on the path are {step.name}, and no unit says how they share its trips")
         for group in groups.values():
             group.sort(key=lambda step: -self._units(step))
             for number, (way, _) in enumerate(group[0].ways):
                 rest = way.trips
                 for step in group:
                     units = self._units(step, number)
-                    whole = rest / units if step is group[-1] else float(int(rest / units))
+                    whole = rest / units if step is group[-1] else float(int((rest - way.single) / units))
                     trips[step.loop.head][number] = whole
                     rest -= whole * units
         return trips

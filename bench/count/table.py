@@ -22,6 +22,7 @@ from .pipes import PIPES
 DESCRIBED: dict[str, ModuleType] = {"cross_entropy": cross_entropy, "adam": adam}
 VOCABS = (32000, 32768, 50257, 65536, 100352, 128256, 262144)
 VOCABS_OF_FULL = (32768, 50257, 128256)  # of kernels with all options, to keep the table small
+VOCABS_OF_SHORT = (1000, 1001, 1536, 3072)  # of kernels for short rows
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ def vocabs_of(kernel: plan.Kernel, chosen: Chosen) -> tuple[int, ...]:
     """Those that the kernel can hold; 0 for a kernel without."""
     if not kernel.key.get("logits"):
         return (0,)
-    wanted = chosen.vocabs or (VOCABS_OF_FULL if kernel.full else VOCABS)
+    of_kernel = VOCABS_OF_SHORT if kernel.key[VARIANT] == "short" else VOCABS_OF_FULL if kernel.full else VOCABS
+    wanted = chosen.vocabs or of_kernel
     return tuple(vocab for vocab in wanted if _launch_of(kernel, vocab))
 
 

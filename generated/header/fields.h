@@ -162,7 +162,8 @@
     ROW(quern_group_args, share_gpu) \
     ROW(quern_group_args, first_epoch) \
     ROW(quern_group_args, first_timeout) \
-    ROW(quern_group_args, job)
+    ROW(quern_group_args, job) \
+    ROW(quern_group_args, multicast)
 
 #define FIELDS_OF_quern_barrier_args(ROW) \
     ROW(quern_barrier_args, members) \

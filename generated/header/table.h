@@ -254,8 +254,9 @@ static const struct field fields_of_quern_group_args[] = {
     {.name = "first_epoch", .kind = INTEGER, .offset = offsetof(quern_group_args, first_epoch), .bytes = sizeof((quern_group_args *)0)->first_epoch},
     {.name = "first_timeout", .kind = REAL, .offset = offsetof(quern_group_args, first_timeout), .bytes = sizeof((quern_group_args *)0)->first_timeout},
     {.name = "job", .kind = INTEGER, .offset = offsetof(quern_group_args, job), .bytes = sizeof((quern_group_args *)0)->job},
+    {.name = "multicast", .kind = FLAG, .offset = offsetof(quern_group_args, multicast), .bytes = sizeof((quern_group_args *)0)->multicast},
 };
-static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 10};
+static const struct record record_of_quern_group_args = {"quern_group_args", sizeof(quern_group_args), fields_of_quern_group_args, 11};
 DECLARE_EXTENT(quern_barrier_args, members)
 static const struct field fields_of_quern_barrier_args[] = {
     {.name = "size", .kind = SIZE, .offset = offsetof(quern_barrier_args, size), .bytes = sizeof((quern_barrier_args *)0)->size},

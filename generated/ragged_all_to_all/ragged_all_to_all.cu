@@ -1,5 +1,5 @@
 /*
- * A ragged all-to-all in one launch on each GPU.
+ * A ragged all-to-all: the launch of its entry and that of its copy, on each GPU.
  *
  * It is compiled for each target with QUERN_MULTIMEM and QUERN_WIDE_VECTOR.
  * Rendered by gen/ from templates/ragged_all_to_all/ragged_all_to_all.cu.j2; do not edit.

@@ -22,6 +22,7 @@ struct quern_adam_plan {
 
     /* CUDA: one piece of device memory, and the tables in it. */
     CUdeviceptr memory;
+    struct quern_leftover *leftover;  /* for its end */
     uint32_t *ticket;
     struct quern_adam_slice *slices;   /* [tensors] */
     struct quern_adam_extras *extras;  /* [tensors] */

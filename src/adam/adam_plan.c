@@ -7,6 +7,7 @@
 #include "adam/adam_tensors.h"
 #include "os/integers.h"
 #include "runtime/cuda_visit.h"
+#include "runtime/idle.h"
 #include "runtime/status.h"
 
 /* ---- the tables on a GPU ---- */
@@ -53,15 +54,26 @@ static void point_into(struct quern_adam_plan *plan, const struct layout *layout
     plan->tiles = (void *)(memory + layout->tiles);
 }
 
+static void free_memory(struct quern_adam_plan *plan) {
+    plan->leftover->memory = plan->memory;
+    quern_discard_when_idle(plan->leftover);
+    plan->leftover = NULL;
+}
+
 static quern_status upload(struct quern_adam_plan *plan, const struct layout *layout, const char *tables) {
     struct quern_cuda_visit visit;
     const char *what = "memory for a plan";
     CUresult error = quern_cuda_begin_visit(&visit, plan->device->context);
+    if (error == CUDA_SUCCESS) error = quern_make_leftover(plan->device, &plan->leftover);
     if (error == CUDA_SUCCESS) error = visit.cuda->memory_allocate(&plan->memory, layout->bytes);
     if (error == CUDA_SUCCESS) {
         what = "writing a plan";
         error = quern_cuda_write(&visit, plan->memory, tables, layout->bytes);
-        if (error != CUDA_SUCCESS) visit.cuda->memory_free(plan->memory);
+        if (error != CUDA_SUCCESS) free_memory(plan);
+    }
+    if (error != CUDA_SUCCESS) {
+        quern_drop_leftover(plan->leftover);
+        plan->leftover = NULL;
     }
     quern_cuda_end_visit(&visit);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(plan->device, error, what);
@@ -122,12 +134,8 @@ quern_status quern_adam_plan_create(quern_device *device, const quern_adam_args 
 }
 
 void quern_adam_plan_destroy(quern_adam_plan *plan) {
-    struct quern_cuda_visit visit;
     if (!plan) return;
-    if (plan->memory) {
-        if (quern_cuda_begin_visit(&visit, plan->device->context) == CUDA_SUCCESS) visit.cuda->memory_free(plan->memory);
-        quern_cuda_end_visit(&visit);
-    }
+    if (plan->memory) free_memory(plan);
     free(plan->pieces);
     free(plan);
 }

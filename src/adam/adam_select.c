@@ -78,8 +78,8 @@ static const char *pack_fault(const struct quern_pack_row *row) {
 }
 
 const struct quern_operation quern_adam_operation = {
-    .table = quern_adam_kernels, .fills_device = true, .role = role, .covers = covers, .pack_fault = pack_fault, .refused = refused,
-    .advise = advise, .answers = &quern_adam_answers};
+    .table = quern_adam_kernels, .counts_resident = true, .role = role, .covers = covers, .pack_fault = pack_fault,
+    .refused = refused, .advise = advise, .answers = &quern_adam_answers};
 
 struct quern_adam_request quern_adam_request_of(const quern_adam_args *args) {
     return (struct quern_adam_request){

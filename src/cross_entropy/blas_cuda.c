@@ -61,10 +61,11 @@ static quern_status fail(quern_device *device, const struct blas *blas, const ch
 /* A handle belongs to the context that is current when it is made. */
 static quern_status create_handle(quern_device *device, struct blas *blas) {
     struct quern_cuda_visit visit;
-    quern_status status = quern_cuda_begin_launch(&visit, device);
-    if (status != QUERN_OK) return status;
-    const int error = blas->create(&blas->handle);
+    int error = 0;
+    const CUresult pushed = quern_cuda_begin_visit(&visit, device->context);
+    if (pushed == CUDA_SUCCESS) error = blas->create(&blas->handle);
     quern_cuda_end_visit(&visit);
+    if (pushed != CUDA_SUCCESS) return quern_cuda_fail(device, pushed, "cuCtxPushCurrent");
     return error ? fail(device, blas, "cublasCreate", error) : QUERN_OK;
 }
 
@@ -81,7 +82,7 @@ static quern_status attach(quern_device *device, void *library, const char *name
 static void detach(quern_device *device, void *state) {
     struct blas *blas = state;
     struct quern_cuda_visit visit;
-    if (quern_cuda_begin_launch(&visit, device) == QUERN_OK) blas->destroy(blas->handle);
+    if (quern_cuda_begin_visit(&visit, device->context) == CUDA_SUCCESS) blas->destroy(blas->handle);
     quern_cuda_end_visit(&visit);
     free(blas);
 }

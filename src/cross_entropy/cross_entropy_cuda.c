@@ -1,8 +1,8 @@
 /*
  * Cross-entropy on a GPU: chooses the stages of a call and launches them.  Called by cross_entropy_run.c.
  *
- *   rows                        rows that fit on the chip, by blocks or clusters that take them in turns; of longer rows, enough
- *                               for all multiprocessors: a block for each
+ *   rows                        rows that fit on the chip, by warps, blocks or clusters that take them in turns; of longer rows,
+ *                               enough for all multiprocessors: a block for each
  *   stats, combine, gradient    fewer long rows: a block for each part of each row
  *
  * Long rows have the same bits either way.
@@ -74,11 +74,28 @@ static int64_t usable_multiprocessors(const struct quern_cross_entropy_call *cal
     return used < all ? used : all;
 }
 
+/* Whether a block has several rows at once. */
+static bool takes_short_rows(const struct quern_kernel *kernel) { return kernel->cuda.threads == QUERN_SHORT_ROWS_THREADS; }
+
+/* The turns of all blocks or clusters.  row_of_turn in cross_entropy_short_rows.cuh says which rows a block has in one. */
+static int64_t turns_of(const struct quern_kernel *kernel, int64_t rows) {
+    if (!takes_short_rows(kernel)) return rows;
+    const int64_t apart = kernel->cuda.elements, whole = rows / (apart * QUERN_SHORT_ROWS);
+    const int64_t rest = rows % (apart * QUERN_SHORT_ROWS);
+    return whole * apart + (rest < apart ? rest : apart);
+}
+
+/* Of a multiprocessor: the launch bounds of the kernel. */
+static int64_t most_blocks(const struct quern_kernel *kernel) {
+    if (takes_short_rows(kernel)) return QUERN_MOST_BLOCKS_OF_SHORT_ROWS;
+    return kernel->key.cross_entropy.full ? QUERN_MOST_BLOCKS_OF_FULL_ROWS : QUERN_MOST_BLOCKS_OF_ROWS;
+}
+
 /* The rows, or the clusters' worth of them, that the device works on at once: blocks that take turns need not be more. */
 static int64_t rows_at_once(const struct quern_cross_entropy_call *call, const struct quern_ready_kernel *ready, int64_t cluster,
                             int64_t shared) {
     const int64_t all = call->device->shared_bytes + RESERVED_SHARED_BYTES, fit = all / (shared + RESERVED_SHARED_BYTES);
-    const int64_t most = ready->kernel->key.cross_entropy.full ? QUERN_MOST_BLOCKS_OF_FULL_ROWS : QUERN_MOST_BLOCKS_OF_ROWS;
+    const int64_t most = most_blocks(ready->kernel);
     const int64_t blocks = usable_multiprocessors(call, ready, cluster) * (fit < most ? fit : most);
     return blocks > cluster ? blocks / cluster : 1;
 }
@@ -88,6 +105,7 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
     quern_status status = add(launches, call, QUERN_STAGE_ROWS, call->problem.rows);
     if (place == launches->count) return status;
     struct launch *launch = &launches->list[place];
+    launch->blocks = turns_of(launch->ready->kernel, call->problem.rows);
     launch->cluster = blocks_per_row(call, launch->ready);
     const struct quern_kernel *kernel = launch->ready->kernel;
     if (kernel->cuda.elements) {

@@ -85,7 +85,7 @@ enum { QUERN_TAG_DISSENTS = 1 << 23 };
  *   quern_signal everyone[stride]   slot s is written by rank s, by multicast: meetings of the whole group
  *   uint32_t     count[stride]      local: meetings with each rank so far (on the device, so that graphs can be replayed)
  *   uint32_t     everyone_count     local: meetings of the whole group so far
- *   uint32_t     grid[15]           local: how the blocks of one launch wait for each other
+ *   uint32_t     grid[15]           local: which launches have ended
  */
 QUERN_SHARED_INLINE uint32_t quern_pad_stride(uint32_t ranks) { return (ranks + 7) / 8 * 8; }
 QUERN_SHARED_INLINE uint64_t quern_device_pad_bytes(uint32_t ranks) { return 20 * (uint64_t)quern_pad_stride(ranks) + 64; }
@@ -125,13 +125,15 @@ enum quern_kernel_error_kind {
     QUERN_NO_KERNEL_ERROR = 0,
     QUERN_KERNEL_ERROR_TIMEOUT,
     QUERN_KERNEL_ERROR_MISMATCH,
-    QUERN_KERNEL_ERROR_SLICE
+    QUERN_KERNEL_ERROR_SLICE,
+    QUERN_KERNEL_ERROR_LOST
 };
 
 struct quern_kernel_error {
     uint32_t kind;                          /* enum quern_kernel_error_kind; written last */
     uint32_t tag;                           /* of the meeting that failed */
-    uint32_t missing[QUERN_RANK_WORDS];     /* bit mask.  TIMEOUT: ranks that did not come; MISMATCH: ranks in another call */
+    uint32_t missing[QUERN_RANK_WORDS];     /* bit mask.  TIMEOUT: ranks that did not come; MISMATCH: ranks in another
+                                               call; LOST: ranks that have ended or left */
     uint32_t expected[QUERN_RANK_LIMIT];    /* epochs, of the ranks in `missing` */
     quern_signal seen[QUERN_RANK_LIMIT];    /* their last signals */
     uint64_t waited;                        /* nanoseconds */

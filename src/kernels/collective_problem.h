@@ -12,6 +12,7 @@ struct quern_links {
     char *pad[QUERN_RANK_LIMIT];          /* every rank's pad, at the addresses of this rank */
     char *multicast_pad;                  /* reaches all pads at once; NULL: not mapped, or not all ranks take part */
     uint32_t *poison;                     /* the group's, in host memory */
+    const uint32_t *gone;                 /* in host memory: a bit for each rank that has ended or left */
     struct quern_kernel_error *error;     /* this rank's, in host memory */
     uint32_t *reported_tag, *reported_wait;  /* in host memory, for quern_group_report: where this rank waits; whether it waits */
     uint64_t timeout;                     /* nanoseconds, of each wait */
@@ -23,8 +24,6 @@ struct quern_links {
 /* The words of a pad's `grid`. */
 enum quern_grid_word {
     QUERN_GRID_ENDED,       /* not 0: a launch of this rank has given up, and every later one ends at once */
-    QUERN_GRID_LAUNCHES,    /* launches that have completed so far */
-    QUERN_GRID_RELEASED,    /* the launch whose blocks may run: QUERN_GRID_LAUNCHES + 1, or still the previous one */
     QUERN_GRID_FINISHED     /* blocks of this launch that have finished */
 };
 
@@ -82,8 +81,15 @@ struct quern_ragged_receipt {
     uint64_t index;                       /* in the metadata */
 };
 
+/* An exchange is two launches, one after the other in the stream. */
+enum quern_ragged_stage {
+    QUERN_RAGGED_ENTRY,                   /* one block: offers, entry, checks and vote */
+    QUERN_RAGGED_COPY                     /* any number of blocks; the last to finish passes the exit */
+};
+
 struct quern_ragged_problem {
     struct quern_links links;
+    uint32_t stage;                       /* enum quern_ragged_stage */
     struct quern_ragged_work *work;       /* this rank's own */
     int32_t planned;                      /* the work is listed and the metadata has been checked: the members below are unused */
 

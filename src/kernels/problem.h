@@ -73,7 +73,10 @@ enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
  * The most blocks of a kernel that takes rows in turns that a multiprocessor holds: its registers are limited to that.  Full kernels
  * need more registers.
  */
-enum { QUERN_MOST_BLOCKS_OF_ROWS = 5, QUERN_MOST_BLOCKS_OF_FULL_ROWS = 4 };
+enum { QUERN_MOST_BLOCKS_OF_ROWS = 5, QUERN_MOST_BLOCKS_OF_FULL_ROWS = 4, QUERN_MOST_BLOCKS_OF_SHORT_ROWS = 16 };
+
+/* A kernel for short rows has blocks of one warp, each of which takes so many rows at once. */
+enum { QUERN_SHORT_ROWS_THREADS = 32, QUERN_SHORT_ROWS = 4 };
 
 /*
  * Scratch of one CPU worker, for one row: the exponentials as fp32, the slopes of the softcap if there is one, and the origin of

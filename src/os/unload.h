@@ -7,7 +7,8 @@ enum quern_unload_step {
     QUERN_UNLOAD_PLANS,
     QUERN_UNLOAD_GROUPS,
     QUERN_UNLOAD_DEVICES,
-    QUERN_UNLOAD_THREADS,  /* runs at exit, too: an exit handler of the program may call dlclose afterwards */
+    QUERN_UNLOAD_WATCHER,  /* these two run at exit, too: an exit handler of the program may call dlclose afterwards */
+    QUERN_UNLOAD_THREADS,
     QUERN_UNLOAD_PACKS,
     QUERN_UNLOAD_LOG,
     QUERN_UNLOAD_STEPS
@@ -18,7 +19,7 @@ enum quern_unload_step {
  *
  * At dlclose all steps run on the thread that calls it, after the exit handlers and static destructors of the shared object.  No
  * other thread is inside the library then, so a step needs no lock.  At exit other threads may be inside the library, so only
- * QUERN_UNLOAD_THREADS runs, and nothing is freed.
+ * QUERN_UNLOAD_WATCHER and QUERN_UNLOAD_THREADS run, and nothing is freed.
  */
 void quern_on_unload(enum quern_unload_step step, void (*run)(void));
 

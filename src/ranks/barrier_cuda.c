@@ -1,4 +1,4 @@
-/* The barrier of GPU ranks: one launch.  The ragged all-to-all uses its link, report and room. */
+/* The barrier of GPU ranks: one launch.  The ragged all-to-all uses its link and report. */
 #include "ranks/barrier_cuda.h"
 
 #include "os/clock.h"
@@ -7,10 +7,17 @@
 #include "runtime/dispatch.h"
 #include "runtime/status.h"
 
-const struct quern_operation quern_barrier_operation = {.table = quern_barrier_kernels, .only_gpus = true};
+const struct quern_operation quern_barrier_operation = {.table = quern_barrier_kernels, .only_gpus = true, .counts_resident = true};
 
 static uint64_t nanoseconds(double seconds) {
     return seconds < 9e9 ? (uint64_t)(seconds * 1e9) : UINT64_MAX / 2;
+}
+
+/* A kernel that a display's watchdog ends takes the context with it.  An entry has two waits. */
+static const double WATCHED_LIMIT = 2;
+
+static double limit_of_kernels(const quern_device *device, double timeout) {
+    return device->has_watchdog && timeout > WATCHED_LIMIT ? WATCHED_LIMIT : timeout;
 }
 
 static bool is_everyone(const struct quern_membership *member, const struct quern_rank_set *set) {
@@ -26,10 +33,11 @@ void quern_cuda_link(const struct quern_membership *member, const struct quern_r
     *links = (struct quern_links){
         .multicast_pad = is_everyone(member, set) ? (char *)(uintptr_t)rank->multicast_pad : NULL,
         .poison = IN_SEGMENT(segment->poison),
+        .gone = IN_SEGMENT(segment->gone),
         .error = IN_SEGMENT(mine->error),
         .reported_tag = IN_SEGMENT(mine->tag),
         .reported_wait = IN_SEGMENT(mine->asleep_in_meeting),
-        .timeout = nanoseconds(timeout),
+        .timeout = nanoseconds(limit_of_kernels(member->device, timeout)),
         .rank = (uint32_t)member->rank,
         .ranks = (uint32_t)member->ranks,
         .tag = quern_make_tag(collective, QUERN_PHASE_NONE, quern_members_digest(set->words)),
@@ -46,30 +54,11 @@ void quern_cuda_report(struct quern_membership *member, uint32_t tag) {
     __atomic_store_n(&mine->since, quern_now(), __ATOMIC_RELAXED);
 }
 
-quern_status quern_cuda_room(const struct quern_membership *member, const struct quern_ready_kernel *ready, int *blocks) {
-    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
-    const quern_device *device = member->device;
-    int each;
-    CUresult error = rank->cuda->occupancy(&each, ready->function, (int)ready->kernel->cuda.threads, 0);
-    if (error != CUDA_SUCCESS) return quern_cuda_fail(device, error, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-    *blocks = each * device->multiprocessors / rank->ranks_on_device;
-    if (*blocks) return QUERN_OK;
-    return quern_fail(device, QUERN_NOT_SUPPORTED,
-                      "%s: %d ranks share this GPU, which has room for %d blocks of %s at once: expected one "
-                      "for each rank", member->label, rank->ranks_on_device, each * device->multiprocessors, ready->kernel->name);
-}
-
-/* The rank's context is current. */
-static quern_status launch(struct quern_membership *member, const struct quern_ready_kernel *ready,
+static quern_status launch(struct quern_membership *member, struct quern_cuda_entry *entry, const struct quern_ready_kernel *ready,
                            const struct quern_barrier_problem *problem, CUstream stream) {
-    int room;
-    quern_status status = quern_cuda_room(member, ready, &room);
-    if (status != QUERN_OK) return status;
     quern_cuda_report(member, problem->links.tag | problem->phase << 16);
-    void *parameters[] = {(void *)problem};
-    CUresult error = quern_cuda_rank_of(member)->cuda->launch(ready->function, 1, 1, 1, ready->kernel->cuda.threads, 1, 1, 0,
-                                                              stream, parameters, NULL);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, ready->kernel->name);
+    CUresult error = quern_cuda_launch(member, entry, ready, 1, stream, problem);
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(member, error, ready->kernel->name);
 }
 
 static quern_status meet(struct quern_membership *member, const struct quern_barrier_problem *problem, CUstream stream) {
@@ -78,7 +67,7 @@ static quern_status meet(struct quern_membership *member, const struct quern_bar
     quern_status status = quern_select(member->device, QUERN_BARRIER, NULL, &ready);
     if (status == QUERN_OK) status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
-    if (!entry.capturing || !problem->dissents) status = launch(member, ready, problem, stream);
+    if (!entry.capturing || !problem->dissents) status = launch(member, &entry, ready, problem, stream);
     quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
 }

@@ -13,12 +13,6 @@ void quern_cuda_link(const struct quern_membership *member, const struct quern_r
 /* Records for quern_group_report that an operation is about to be enqueued. */
 void quern_cuda_report(struct quern_membership *member, uint32_t tag);
 
-/*
- * The number of blocks of a kernel that one rank may launch.  Blocks wait for blocks of other ranks, so those of all ranks on one
- * GPU must run at once.  The rank's context is current.  QUERN_NOT_SUPPORTED if there is no room for one block of each rank.
- */
-quern_status quern_cuda_room(const struct quern_membership *member, const struct quern_ready_kernel *ready, int *blocks);
-
 quern_status quern_cuda_barrier(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream);
 
 /*

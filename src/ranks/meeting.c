@@ -1,22 +1,42 @@
 /*
- * The barrier on the host: put-to-all, then wait-for-all, over pairwise monotonic counters.
+ * The barrier on the host.  Every rank announces itself by a signal, then waits for the signals of the others.
  *
- * A waiting rank polls a number of times, since a peer on another core arrives within a microsecond.  Then it sleeps on the word
- * that counts the signals put into its pad.  Before it sleeps it sets the count at which it must be woken: the current count plus
- * the missing signals.  So only the last of 63 peers pays for a wake-up, and 64 ranks make progress on 2 cores.  A signal from a
- * rank that is one meeting ahead wakes the rank too early, never too late; the rank polls again and sleeps again.
+ * In a meeting of some ranks a rank puts its signal into the pad of each other member, since each pair of ranks counts its
+ * meetings.  In a meeting of all ranks it writes one signal, on a line of its own, which all others read: 64 ranks write 64 words,
+ * not 4,032.
+ *
+ * A waiting rank polls a number of times, since a peer on another core arrives within a microsecond.  Then it yields its core a
+ * number of times, since the peer may wait for this core; patience.c learns both numbers.  If the core has other work, a yield lasts
+ * until the end of that work's slice of milliseconds, while a sleeper gets the core when it is woken.  So at last it sleeps.
+ *
+ * In a meeting of some ranks it sleeps on the word that counts the signals put into its pad.  Before it sleeps it sets the count at
+ * which it must be woken: the current count plus the missing signals.  So only the last of 63 peers pays for a wake-up.  A signal
+ * from a rank that is one meeting ahead wakes the rank too early, never too late; the rank polls again and sleeps again.
  *
  *   putter:   signal = ..., release;  arrivals += 1;  if arrivals has just become wake_at: wake
  *   sleeper:  seen = arrivals;  missing = look;  wake_at = seen + missing;  sleep while arrivals == seen
  *
  * The last steps of both sides are sequentially consistent: either the putter sees wake_at, or the system sees that the count has
  * changed and does not sleep.  Only the sleeper writes wake_at: if putters cleared a flag, they could clear the flag of the next
- * sleep.  Checked by tests/model/sleep.pml.  A sleep is cut into slices only to check the timeout and whether the peers live.
+ * sleep.
+ *
+ * In a meeting of all ranks everybody sleeps on one word, and whoever sees that all have come wakes them all:
+ *
+ *   putter:   signal = epoch;  look until all have come;  fence;  if sleeps_in is epoch: clear it, wakes += 1, wake
+ *   sleeper:  seen = wakes;  sleeps_in = epoch;  fence;  look;  sleep while wakes == seen
+ *
+ * A sleeper misses a rank whose signal is later than its look.  That rank sees sleeps_in after its fence, unless it sleeps itself
+ * and misses a later one.  The fence is not at the signal, where it would wait for all that was written before the meeting.  A
+ * rank that is slow to sleep, or to clear sleeps_in, may do so when others sleep in the next meeting.  Then it wakes them, and they
+ * write sleeps_in again.
+ *
+ * Checked by tests/model/sleep.pml.  A sleep is cut into slices only to check the timeout and whether the peers live.
  *
  * Called by the barrier of CPU ranks, by their ragged all-to-all, and by every exchange of messages.
  */
 #include "ranks/meeting.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include "os/clock.h"
@@ -26,6 +46,7 @@
 #include "ranks/poison.h"
 
 static const int64_t SLICE = 50000000;  /* nanoseconds */
+static const int64_t MOST_YIELDING = 500000;  /* nanoseconds: a core whose other work takes longer is not worth yielding */
 
 /* ---- announcing ---- */
 
@@ -34,23 +55,20 @@ static void wake_if_complete(struct quern_segment_rank *peer) {
     if (arrivals == __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST)) quern_futex_wake(&peer->arrivals);
 }
 
+static bool is_of_all(const struct quern_membership *member, const struct quern_meeting *meeting) {
+    return meeting->set->count == member->ranks;
+}
+
 /* The digest of all ranks is stored, since most meetings are of all ranks. */
 static uint32_t tag_of(const struct quern_membership *member, const struct quern_meeting *meeting) {
-    bool all = meeting->set->count == member->ranks;
-    return quern_make_tag(meeting->operation, meeting->phase,
-                          all ? member->everyones_digest : quern_members_digest(meeting->set->words));
+    return quern_make_tag(meeting->operation, meeting->phase, is_of_all(member, meeting) ? member->everyones_digest
+                                                              : quern_members_digest(meeting->set->words));
 }
 
 /* Each rank begins with its successor, so that not all ranks write the same pad first. */
 static inline int next_rank(const struct quern_membership *member, int rank) { return rank + 1 < member->ranks ? rank + 1 : 0; }
 
-void quern_announce(struct quern_membership *member, const struct quern_meeting *meeting) {
-    struct quern_segment *segment = member->segment;
-    struct quern_segment_rank *mine = &segment->rank[member->rank];
-    uint32_t tag = tag_of(member, meeting);
-    QUERN_POINT(MEET_ANNOUNCING);
-    __atomic_store_n(&mine->tag, tag, __ATOMIC_RELAXED);
-    __atomic_store_n(&mine->meetings, mine->meetings + 1, __ATOMIC_RELAXED);
+static void announce_to_some(struct quern_membership *member, const struct quern_meeting *meeting, uint32_t tag) {
     for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer)) {
         if (!quern_set_has(meeting->set, peer)) continue;
         uint32_t epoch = ++member->count[peer];
@@ -59,7 +77,35 @@ void quern_announce(struct quern_membership *member, const struct quern_meeting 
     QUERN_POINT(MEET_SIGNALLED);
     /* All signals are written before the first wake-up: a woken rank may take this core and enter the next meeting. */
     for (int peer = next_rank(member, member->rank); peer != member->rank; peer = next_rank(member, peer))
-        if (quern_set_has(meeting->set, peer)) wake_if_complete(&segment->rank[peer]);
+        if (quern_set_has(meeting->set, peer)) wake_if_complete(&member->segment->rank[peer]);
+}
+
+static void announce_to_all(struct quern_membership *member, uint32_t tag) {
+    const quern_signal signal = quern_make_signal(++member->all_count, tag);
+    for (int i = 0; i < 2; i++)
+        if (member->own_line[i]) __atomic_store_n(member->own_line[i], signal, __ATOMIC_RELEASE);
+    QUERN_POINT(MEET_SIGNALLED);
+}
+
+/* All have come to a meeting of all ranks. */
+static void wake_sleepers(const struct quern_membership *member) {
+    struct quern_segment *segment = member->segment;
+    const uint32_t epoch = member->all_count;
+    quern_fence();
+    if (__atomic_load_n(&segment->sleeps_in, __ATOMIC_SEQ_CST) != epoch) return;
+    __atomic_store_n(&segment->sleeps_in, epoch - 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_SEQ_CST);
+    quern_futex_wake(&segment->wakes);
+}
+
+void quern_announce(struct quern_membership *member, const struct quern_meeting *meeting) {
+    struct quern_segment_rank *mine = &member->segment->rank[member->rank];
+    const uint32_t tag = tag_of(member, meeting);
+    QUERN_POINT(MEET_ANNOUNCING);
+    __atomic_store_n(&mine->tag, tag, __ATOMIC_RELAXED);
+    __atomic_store_n(&mine->meetings, mine->meetings + 1, __ATOMIC_RELAXED);
+    if (is_of_all(member, meeting)) announce_to_all(member, tag);
+    else announce_to_some(member, meeting, tag);
 }
 
 /* ---- awaiting ---- */
@@ -68,15 +114,29 @@ struct wait {
     struct quern_membership *member;
     const struct quern_meeting *meeting;
     uint32_t tag;
+    bool of_all;        /* a meeting of all ranks */
     int next;           /* all members below this rank have arrived */
-    int other_call;     /* a rank that arrived with another tag; -1: none */
+    int other_call;     /* a rank that is in another call; -1: none */
+    uint32_t other_tag; /* its tag */
     int looked_for;     /* the rank whose process was checked last */
     int64_t began;      /* 0: the clock has not been read */
 };
 
+static quern_signal signal_of(const struct quern_membership *member, int rank, bool of_all) {
+    return __atomic_load_n(of_all ? member->line_of[rank] : member->from[rank], __ATOMIC_ACQUIRE);
+}
+
+/* This rank's last meeting with another one. */
+static uint32_t last_meeting(const struct quern_membership *member, int rank, bool of_all) {
+    return of_all ? member->all_count : member->count[rank];
+}
+
+static bool has_reached(const struct quern_membership *member, int rank, bool of_all, uint32_t epoch) {
+    return quern_epoch_reached(quern_signal_epoch(signal_of(member, rank, of_all)), epoch);
+}
+
 static bool has_come(const struct wait *wait, int rank) {
-    quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_ACQUIRE);
-    return quern_epoch_reached(quern_signal_epoch(signal), wait->member->count[rank]);
+    return has_reached(wait->member, rank, wait->of_all, last_meeting(wait->member, rank, wait->of_all));
 }
 
 static bool is_awaited(const struct wait *wait, int rank) {
@@ -85,9 +145,27 @@ static bool is_awaited(const struct wait *wait, int rank) {
 
 /* A rank at exactly this epoch must be in the same call.  A rank that is further has completed this meeting. */
 static void compare_tags(struct wait *wait, int rank) {
-    quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_RELAXED);
-    if (quern_signal_epoch(signal) == wait->member->count[rank] && quern_signal_tag(signal) != wait->tag)
+    const quern_signal signal = signal_of(wait->member, rank, wait->of_all);
+    if (quern_signal_epoch(signal) != last_meeting(wait->member, rank, wait->of_all)) return;
+    if (quern_signal_tag(signal) == wait->tag) return;
+    wait->other_call = rank;
+    wait->other_tag = quern_signal_tag(signal);
+}
+
+/*
+ * A rank that has gone on to the next meeting of the other kind, of some ranks or of all, and not to this one, is in another call.
+ * Its signals are read in this order: it may have passed this meeting before it went on.
+ */
+static void find_other_call(struct wait *wait) {
+    const struct quern_membership *member = wait->member;
+    for (int rank = wait->next; rank < member->ranks; rank++) {
+        if (!is_awaited(wait, rank)) continue;
+        const uint32_t next = last_meeting(member, rank, !wait->of_all) + 1;
+        const quern_signal other = signal_of(member, rank, !wait->of_all);
+        if (!quern_epoch_reached(quern_signal_epoch(other), next) || has_come(wait, rank)) continue;
         wait->other_call = rank;
+        wait->other_tag = quern_signal_tag(other);
+    }
 }
 
 /* Advances past the ranks that have arrived.  True if all have. */
@@ -114,7 +192,7 @@ static quern_status report_other_call(const struct wait *wait) {
     struct quern_text text = quern_text_begin(here, sizeof here);
     quern_describe_tag(&text, wait->tag);
     text = quern_text_begin(there, sizeof there);
-    quern_describe_tag(&text, quern_signal_tag(__atomic_load_n(wait->member->from[wait->other_call], __ATOMIC_RELAXED)));
+    quern_describe_tag(&text, wait->other_tag);
     return quern_poison(wait->member, QUERN_PEER_MISMATCH,
                         "rank %d is in %s while rank %d is in %s%s: the ranks must make the same calls in the same order, with the "
                         "same members", wait->member->rank, here, wait->other_call, there,
@@ -127,9 +205,9 @@ static void list_missing(const struct wait *wait, struct quern_text *text) {
     struct quern_missing_list list = {text, member->roster, 0};
     for (int rank = 0; rank < member->ranks; rank++) {
         if (!is_awaited(wait, rank) || has_come(wait, rank)) continue;
-        const quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_RELAXED);
+        const quern_signal signal = signal_of(member, rank, wait->of_all);
         wait->member->missing[rank / 32] |= 1u << rank % 32;
-        quern_list_missing(&list, rank, quern_signal_epoch(signal), member->count[rank],
+        quern_list_missing(&list, rank, quern_signal_epoch(signal), last_meeting(member, rank, wait->of_all),
                            __atomic_load_n(&member->segment->rank[rank].tag, __ATOMIC_RELAXED));
     }
     quern_end_missing(&list);
@@ -184,14 +262,27 @@ static quern_status check_lost(struct wait *wait) {
 
 /* ---- sleeping ---- */
 
-static void sleep_a_slice(const struct wait *wait, int64_t limit) {
+/* Says when to wake this rank.  Returns the word to sleep on, and its value until then. */
+static uint32_t *ask_some(const struct wait *wait, uint32_t *seen) {
     struct quern_segment_rank *mine = &wait->member->segment->rank[wait->member->rank];
-    uint32_t seen = __atomic_load_n(&mine->arrivals, __ATOMIC_SEQ_CST);
-    uint32_t missing = count_missing(wait);
-    __atomic_store_n(&mine->wake_at, seen + missing, __ATOMIC_SEQ_CST);
+    *seen = __atomic_load_n(&mine->arrivals, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&mine->wake_at, *seen + count_missing(wait), __ATOMIC_SEQ_CST);
+    return &mine->arrivals;
+}
+
+static uint32_t *ask_all(const struct wait *wait, uint32_t *seen) {
+    struct quern_segment *segment = wait->member->segment;
+    *seen = __atomic_load_n(&segment->wakes, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&segment->sleeps_in, wait->member->all_count, __ATOMIC_SEQ_CST);
+    quern_fence();
+    return &segment->wakes;
+}
+
+static void sleep_a_slice(const struct wait *wait, int64_t limit) {
+    uint32_t seen, *word = (wait->of_all ? ask_all : ask_some)(wait, &seen);
     QUERN_POINT(MEET_SLEEPING);
-    bool poisoned = __atomic_load_n(&wait->member->segment->poison, __ATOMIC_SEQ_CST) != 0;
-    if (missing && !poisoned) quern_futex_wait(&mine->arrivals, seen, limit);
+    const bool poisoned = __atomic_load_n(&wait->member->segment->poison, __ATOMIC_SEQ_CST) != 0;
+    if (count_missing(wait) && !poisoned) quern_futex_wait(word, seen, limit);
 }
 
 static quern_status sleep_until_all_have_come(struct wait *wait) {
@@ -204,6 +295,8 @@ static quern_status sleep_until_all_have_come(struct wait *wait) {
     quern_status status = QUERN_OK;
     while (!all_have_come(wait) && wait->other_call < 0) {
         QUERN_POINT(MEET_LOOKING);
+        find_other_call(wait);
+        if (wait->other_call >= 0) break;
         status = quern_check_poison(member);
         if (status == QUERN_OK && now >= look_around) {
             status = check_lost(wait);
@@ -219,19 +312,44 @@ static quern_status sleep_until_all_have_come(struct wait *wait) {
     return status;
 }
 
-static bool come_while_looking(struct wait *wait) {
-    for (int spin = 0; spin < wait->member->spins; spin++) {
-        if (all_have_come(wait)) return true;
+static bool come_while_polling(struct wait *wait) {
+    struct quern_patience *patience = &wait->member->polls;
+    for (int look = 0; look < patience->looks; look++) {  /* never 0 */
         quern_pause();
+        if (!all_have_come(wait)) continue;
+        quern_patience_pays(patience);
+        return true;
     }
-    return all_have_come(wait);
+    quern_patience_fails(patience);
+    return false;
+}
+
+static bool come_while_yielding(struct wait *wait) {
+    struct quern_patience *patience = &wait->member->yields;
+    const int looks = quern_patience_looks(patience);
+    const int64_t until = quern_now() + MOST_YIELDING;
+    for (int look = 0; look < looks; look++) {
+        sched_yield();
+        const bool come = all_have_come(wait), late = quern_now() > until;
+        if (late) quern_patience_rests(patience);
+        else if (come) quern_patience_pays(patience);
+        if (come || late) return come;
+    }
+    if (looks) quern_patience_fails(patience);
+    return false;
+}
+
+static bool come_while_looking(struct wait *wait) {
+    return all_have_come(wait) || come_while_polling(wait) || come_while_yielding(wait);
 }
 
 quern_status quern_await(struct quern_membership *member, const struct quern_meeting *meeting) {
-    struct wait wait = {.member = member, .meeting = meeting, .tag = tag_of(member, meeting), .other_call = -1};
+    struct wait wait = {.member = member, .meeting = meeting, .tag = tag_of(member, meeting), .of_all = is_of_all(member, meeting),
+                        .other_call = -1};
     QUERN_POINT(MEET_ANNOUNCED);
     quern_status status = come_while_looking(&wait) ? QUERN_OK : sleep_until_all_have_come(&wait);
     if (status == QUERN_OK) QUERN_POINT(MEET_COMPLETE);
+    if (wait.of_all && status == QUERN_OK) wake_sleepers(member);
     return wait.other_call >= 0 ? report_other_call(&wait) : status;
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/collective.h"
 #include "os/text.h"
 #include "quern.h"
+#include "ranks/patience.h"
 #include "ranks/roster.h"
 #include "ranks/segment.h"
 #include "runtime/device.h"
@@ -52,6 +53,12 @@ struct quern_transport {
     quern_status (*attach)(struct quern_membership *const *members, int count);
     void (*detach)(struct quern_membership *member);
 
+    /*
+     * Waits for the rank's own work, before it is detached; NULL: there is none.  QUERN_INVALID_ARGUMENT: it cannot wait now.  Any
+     * other error is of work that has ended.
+     */
+    quern_status (*settle)(const struct quern_membership *member);
+
     quern_status (*barrier)(struct quern_membership *member, const struct quern_rank_set *set, double timeout, void *stream);
 
     /* Symmetric memory: src/ranks/symmetric/symmetric_memory.h. */
@@ -66,26 +73,33 @@ struct quern_membership {
     struct quern_group *handle;
     quern_device *device;
     const struct quern_transport *transport;
+    char detour[240];                    /* why an earlier row of the table of transports is not used; "": none failed */
     int rank, ranks;
     double timeout;                      /* seconds: of a wait at present ... */
     double first_timeout, steady_timeout;  /* ... until the first barrier or all-to-all has succeeded, and after it */
     int share_gpu;
+    int multicast;                       /* for memory of quern_symmetric_alloc */
     char label[64];                      /* "group NAME, rank 3": prefix of details */
     uint32_t first_epoch;
     struct quern_roster *roster;         /* what this process knows of the group */
     struct quern_segment *segment;       /* the roster's: any process may write there */
     bool one_process;                    /* all ranks are in this process */
+    bool all_apart;                      /* each rank is in a process of its own */
     quern_signal *from[QUERN_RANK_LIMIT], *to[QUERN_RANK_LIMIT];  /* the signals of each rank for this one, and back */
+    quern_signal *line_of[QUERN_RANK_LIMIT];  /* each rank's signal for the meetings of all ranks */
+    quern_signal *own_line[2];           /* this rank's: for the ranks of this process, and for the others; NULL: there are none */
     struct quern_rank_set everyone;
     uint32_t everyones_digest;           /* quern_members_digest */
-    uint32_t count[QUERN_RANK_LIMIT];    /* host meetings with each rank so far */
+    uint32_t count[QUERN_RANK_LIMIT];    /* host meetings of some ranks so far: with each rank */
+    uint32_t all_count;                  /* host meetings of all ranks so far */
     uint32_t missing[QUERN_RANK_WORDS];  /* the ranks of the wait that failed */
     uint32_t exchanges;                  /* so far; its parity selects the half of the mailbox */
-    int spins;                           /* how often a wait polls before it sleeps */
+    struct quern_patience polls, yields; /* how often a wait looks again before it yields its core, and before it sleeps */
     uint32_t splits;                     /* so far */
     bool is_shrunk;                      /* quern_group_shrink was called */
     uint64_t symmetric_calls;            /* collective calls about symmetric memory so far */
     struct quern_symmetric_ranges *symmetric;  /* the rank's symmetric memory; NULL: none so far */
+    size_t brief_bytes;                  /* of the last exchange */
     void *lists;                         /* of the last exchange without a plan, for the next one */
     size_t lists_bytes;
     void *attached;                      /* the transport's data */

@@ -51,6 +51,11 @@ static void describe_error(struct quern_text *text, const struct quern_membershi
         describe_missing(text, member->roster, &error);
         quern_text_add(text, ": the ranks must make the same calls in the same order, with the same members");
         break;
+    case QUERN_KERNEL_ERROR_LOST:
+        quern_text_add(text, ": rank %d waited on its GPU for ", rank);
+        describe_missing(text, member->roster, &error);
+        quern_text_add(text, ": gone, since its process has ended or its group was destroyed");
+        break;
     case QUERN_KERNEL_ERROR_SLICE:
         quern_text_add(text, ": ");
         quern_describe_slice(text, &error.slice);
@@ -73,6 +78,7 @@ static quern_status error_status(const struct quern_membership *member, int rank
     const uint32_t kind = error_kind(member, rank);
     return kind == QUERN_KERNEL_ERROR_SLICE     ? quern_slice_status(&slice)
            : kind == QUERN_KERNEL_ERROR_TIMEOUT ? QUERN_PEER_TIMEOUT
+           : kind == QUERN_KERNEL_ERROR_LOST    ? QUERN_PEER_LOST
                                                 : QUERN_PEER_MISMATCH;
 }
 
@@ -85,6 +91,8 @@ static void wake_all(const struct quern_membership *member) {
         __atomic_add_fetch(&segment->rank[rank].arrivals, 1, __ATOMIC_SEQ_CST);
         quern_futex_wake(&segment->rank[rank].arrivals);
     }
+    __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_SEQ_CST);
+    quern_futex_wake(&segment->wakes);
     quern_futex_wake(&segment->state);
 }
 
@@ -249,6 +257,8 @@ void quern_poison_by_abort(const struct quern_membership *member, const char *re
 
 /* ---- the missing ranks ---- */
 
+static bool has_missing(uint32_t kind) { return kind == QUERN_KERNEL_ERROR_TIMEOUT || kind == QUERN_KERNEL_ERROR_LOST; }
+
 /* Those of the poison's text, from memory that others can write. */
 static void copy_missing(const struct quern_membership *member, uint32_t missing[QUERN_RANK_WORDS]) {
     if (__atomic_load_n(&member->segment->poison, __ATOMIC_ACQUIRE) == 0) return;
@@ -258,7 +268,7 @@ static void copy_missing(const struct quern_membership *member, uint32_t missing
     const struct quern_segment_rank *by = &member->segment->rank[rank];
     if (source == REASON)
         memcpy(missing, by->missing, sizeof by->missing);
-    else if (source == KERNEL_ERROR && error_kind(member, rank) == QUERN_KERNEL_ERROR_TIMEOUT)
+    else if (source == KERNEL_ERROR && has_missing(error_kind(member, rank)))
         memcpy(missing, by->error.missing, sizeof by->error.missing);
 }
 

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/cpu_quota.h"
+#include "os/integers.h"
 #include "runtime/status.h"
 
 /* ---- one roster per process and group, so that all threads use the same addresses ---- */
@@ -51,7 +53,9 @@ static void free_roster(struct quern_roster *roster) {
     if (!roster->is_inherited && roster->descriptor >= 0) close(roster->descriptor);
     if (roster->segment != MAP_FAILED) munmap(roster->segment, roster->bytes);
     free(roster->pads);
+    free(roster->lines);
     free(roster->mailboxes);
+    free(roster->briefs);
     free(roster);
 }
 
@@ -142,16 +146,20 @@ quern_status quern_fail_damaged(const quern_device *device, const char *what, in
 
 /* Memory for the number of ranks, which the first of this process's ranks brings along. */
 static bool make_room(struct quern_roster *roster, int ranks) {
-    enum { LINE = 64 };
+    enum { LINE = sizeof(struct quern_signal_line) };
     const size_t pads = (size_t)ranks * quern_pad_stride((uint32_t)ranks) * sizeof *roster->pads;
     const size_t mailboxes = (size_t)ranks * 2 * QUERN_MAILBOX_BYTES;
     if (roster->ranks) return true;
-    roster->pads = aligned_alloc(LINE, pads);
+    roster->pads = aligned_alloc(LINE, quern_round_up(pads, LINE));
+    roster->lines = aligned_alloc(LINE, (size_t)ranks * LINE);
     roster->mailboxes = aligned_alloc(LINE, mailboxes);
-    if (!roster->pads || !roster->mailboxes) {
+    roster->briefs = aligned_alloc(LINE, (size_t)ranks * 2 * QUERN_BRIEF_BYTES);
+    if (!roster->pads || !roster->lines || !roster->mailboxes || !roster->briefs) {
         free(roster->pads);
+        free(roster->lines);
         free(roster->mailboxes);
-        roster->pads = NULL, roster->mailboxes = NULL;
+        free(roster->briefs);
+        roster->pads = NULL, roster->lines = NULL, roster->mailboxes = NULL, roster->briefs = NULL;
         return false;
     }
     memset(roster->mailboxes, 0, mailboxes);
@@ -210,13 +218,16 @@ static int find_leader(const struct quern_roster *roster, int rank) {
     return leader;
 }
 
-void quern_write_cores(uint64_t cores[QUERN_CORE_WORDS]) {
+void quern_write_cores(struct quern_segment_rank *place) {
+    const struct quern_cpu_quota quota = quern_cpu_quota_of("/proc/self/cgroup", "/sys/fs/cgroup");
     cpu_set_t set;
     CPU_ZERO(&set);
     sched_getaffinity(0, sizeof set, &set);
-    for (int word = 0; word < QUERN_CORE_WORDS; word++) cores[word] = 0;
+    for (int word = 0; word < QUERN_CORE_WORDS; word++) place->cores[word] = 0;
     for (int core = 0; core < CPU_SETSIZE; core++)
-        if (CPU_ISSET(core, &set)) cores[core / 64] |= (uint64_t)1 << core % 64;
+        if (CPU_ISSET(core, &set)) place->cores[core / 64] |= (uint64_t)1 << core % 64;
+    place->quota = quota.thousandths;
+    place->quota_group = quota.number;
 }
 
 static int count_cores(const struct quern_roster *roster) {
@@ -229,11 +240,26 @@ static int count_cores(const struct quern_roster *roster) {
     return count;
 }
 
+/* Whether the quota of a rank's control group is less than a core for each rank there. */
+static bool is_short_of_time(const struct quern_roster *roster, int rank) {
+    const struct quern_segment_rank *place = roster->segment->rank;
+    int64_t ranks = 0;
+    for (int other = 0; other < roster->ranks; other++) ranks += place[other].quota_group == place[rank].quota_group;
+    return place[rank].quota < 1000 * ranks;
+}
+
+static bool is_crowded(const struct quern_roster *roster) {
+    bool crowded = count_cores(roster) < roster->ranks;
+    for (int rank = 0; rank < roster->ranks; rank++) crowded |= is_short_of_time(roster, rank);
+    return crowded;
+}
+
 _Static_assert(CPU_SETSIZE <= 64 * QUERN_CORE_WORDS, "a mask must have a bit for each core");
 
 static void clear_pads(struct quern_roster *roster, uint32_t first_epoch) {
     const size_t signals = (size_t)roster->ranks * quern_pad_stride((uint32_t)roster->ranks);
     for (size_t i = 0; i < signals; i++) roster->pads[i] = quern_make_signal(first_epoch, 0);
+    for (int rank = 0; rank < roster->ranks; rank++) roster->lines[rank].signal = quern_make_signal(first_epoch, 0);
 }
 
 void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
@@ -244,7 +270,7 @@ void quern_complete_roster(struct quern_roster *roster, uint32_t first_epoch) {
             if (!roster->peer[rank].is_here) read_peer(&roster->peer[rank], &roster->segment->rank[rank]);
         for (int rank = 0; rank < roster->ranks; rank++) roster->peer[rank].leader = find_leader(roster, rank);
         clear_pads(roster, first_epoch);
-        roster->cores = count_cores(roster);
+        roster->is_crowded = is_crowded(roster);
         roster->is_complete = true;
     }
     unlock_rosters();
@@ -259,10 +285,24 @@ quern_signal *quern_signal_between(const struct quern_roster *roster, int from, 
     return pad + from;
 }
 
+quern_signal *quern_own_line(const struct quern_roster *roster, int rank) { return &roster->lines[rank].signal; }
+
+quern_signal *quern_shared_line(const struct quern_roster *roster, int rank) {
+    return quern_segment_line(roster->segment, (uint32_t)roster->ranks, rank);
+}
+
 unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, uint32_t half) {
     return roster->mailboxes + ((size_t)rank * 2 + half % 2) * QUERN_MAILBOX_BYTES;
 }
 
 unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank, uint32_t half) {
     return roster->segment->rank[rank].mailbox[half % 2];
+}
+
+unsigned char *quern_own_brief(const struct quern_roster *roster, int rank, uint32_t half) {
+    return roster->briefs + ((size_t)rank * 2 + half % 2) * QUERN_BRIEF_BYTES;
+}
+
+unsigned char *quern_shared_brief(const struct quern_roster *roster, int rank, uint32_t half) {
+    return quern_segment_brief(roster->segment, (uint32_t)roster->ranks, rank, half);
 }

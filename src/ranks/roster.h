@@ -42,10 +42,12 @@ struct quern_roster {
     bool is_complete;            /* the facts of all ranks are known */
     struct quern_process self;
     unsigned char id[16];        /* of the group */
-    int cores;                   /* on which one of the ranks or another could run when it joined */
+    bool is_crowded;             /* the ranks had not a core each when they joined */
     struct quern_peer peer[QUERN_RANK_LIMIT];
     quern_signal *pads;          /* [ranks][pad stride]: the signals between ranks of this process */
+    struct quern_signal_line *lines;  /* [ranks]: their signals for meetings of all ranks */
     unsigned char *mailboxes;    /* [ranks][2][QUERN_MAILBOX_BYTES]: of the ranks of this process */
+    unsigned char *briefs;       /* [ranks][2][QUERN_BRIEF_BYTES]: of a group in one process */
 };
 
 /*
@@ -63,8 +65,8 @@ void quern_release_roster(struct quern_roster *roster);
  */
 quern_status quern_enter_roster(struct quern_roster *roster, int rank, int ranks, const quern_device *device, int share_gpu);
 
-/* Writes on which cores the calling thread may run. */
-void quern_write_cores(uint64_t cores[QUERN_CORE_WORDS]);
+/* Writes on which cores the calling thread may run, and how much of them. */
+void quern_write_cores(struct quern_segment_rank *place);
 
 /*
  * After all ranks have joined: reads the facts of the other processes' ranks, once for all ranks of this process.  Its own signals
@@ -87,9 +89,17 @@ bool quern_rank_has_gone(const struct quern_roster *roster, int rank);
 /* Where rank `from` writes its signals for rank `to`: in the process's own memory if both are of this process. */
 quern_signal *quern_signal_between(const struct quern_roster *roster, int from, int to);
 
+/* Where a rank writes its signal for meetings of all ranks: for the ranks of this process; for those of others. */
+quern_signal *quern_own_line(const struct quern_roster *roster, int rank);
+quern_signal *quern_shared_line(const struct quern_roster *roster, int rank);
+
 /* A half of the mailbox of a rank of this process; of any rank, in the segment. */
 unsigned char *quern_own_mailbox(const struct quern_roster *roster, int rank, uint32_t half);
 unsigned char *quern_shared_mailbox(const struct quern_roster *roster, int rank, uint32_t half);
+
+/* Likewise of a brief. */
+unsigned char *quern_own_brief(const struct quern_roster *roster, int rank, uint32_t half);
+unsigned char *quern_shared_brief(const struct quern_roster *roster, int rank, uint32_t half);
 
 /* The byte of the segment's file whose lock lets one rank at a time remove the name: behind those of the ranks. */
 enum { QUERN_NAME_BYTE = QUERN_RANK_LIMIT };

@@ -17,6 +17,7 @@
 
 enum {
     QUERN_MAILBOX_BYTES = 1024,
+    QUERN_BRIEF_BYTES = 2048,      /* see src/ranks/ragged/ragged_brief.h */
     QUERN_POISON_TEXT_BYTES = 1024,
     QUERN_ABORT_TEXT_BYTES = 161,
     QUERN_CORE_WORDS = 1024 / 64,  /* as many cores as sched_getaffinity knows */
@@ -41,6 +42,8 @@ struct quern_segment_rank {
     unsigned char device_uuid[16];
     int32_t share_gpu;
     uint64_t cores[QUERN_CORE_WORDS];  /* bit mask: on which its thread could run when it joined */
+    uint32_t quota;              /* thousandths of a core, of its process's control group; UINT32_MAX: no limit */
+    uint64_t quota_group;        /* the group's number; 0: no limit */
 
     uint32_t shrink;             /* atomic: see src/ranks/group/shrink.c */
 
@@ -50,7 +53,7 @@ struct quern_segment_rank {
     uint32_t asleep_in_meeting;  /* 1: it sleeps in a meeting ... */
     int64_t since;               /* ... since this time: CLOCK_MONOTONIC, nanoseconds */
 
-    /* The protocol of sleeping: see src/ranks/meeting.c. */
+    /* The protocol of sleeping in a meeting of some ranks: see src/ranks/meeting.c. */
     _Alignas(64) uint32_t arrivals;  /* atomic; a futex: counts the signals put into its pad */
     uint32_t wake_at;                /* atomic: wake it when arrivals reaches this */
 
@@ -73,19 +76,41 @@ struct quern_segment {
     /* Poison: see src/ranks/poison.c. */
     _Alignas(64) uint32_t poison;   /* atomic; not 0: the group is poisoned.  Kernels set it, too. */
     uint32_t poison_by;             /* atomic; the source, rank and status of the poison: set once, by hosts only */
+    uint32_t gone[QUERN_RANK_WORDS];  /* atomic; a bit for each rank that has ended or left, for kernels: src/ranks/watch.c */
 
-    _Alignas(64) struct quern_segment_rank rank[];  /* [ranks], then the pads: quern_signal [ranks][pad stride] */
+    /* The protocol of sleeping in a meeting of all ranks: see src/ranks/meeting.c. */
+    _Alignas(64) uint32_t wakes;    /* atomic; a futex: counts the times when all sleepers were woken */
+    uint32_t sleeps_in;             /* atomic: the epoch of the meeting in which a rank sleeps */
+
+    _Alignas(64) struct quern_segment_rank rank[];  /* [ranks], then the pads, the lines and the briefs */
+};
+
+/* The signal of a rank for the meetings of all ranks.  Processors fetch lines in pairs. */
+struct quern_signal_line {
+    _Alignas(128) quern_signal signal;  /* atomic */
 };
 
 static inline uint64_t quern_segment_bytes(uint32_t ranks) {
     return sizeof(struct quern_segment) + (uint64_t)ranks * sizeof(struct quern_segment_rank) +
-           (uint64_t)ranks * quern_pad_stride(ranks) * sizeof(quern_signal);
+           (uint64_t)ranks * quern_pad_stride(ranks) * sizeof(quern_signal) +
+           ((uint64_t)ranks + 1) * sizeof(struct quern_signal_line) + (uint64_t)ranks * 2 * QUERN_BRIEF_BYTES;
 }
 
 /* The pad of one of `ranks` ranks: signal [s] is written by rank s. */
 static inline quern_signal *quern_segment_pad(struct quern_segment *segment, uint32_t ranks, int rank) {
     quern_signal *pads = (quern_signal *)(segment->rank + ranks);
     return pads + (uint64_t)rank * quern_pad_stride(ranks);
+}
+
+/* The signal of a rank for the meetings of all ranks: on a line of its own, behind the pads. */
+static inline quern_signal *quern_segment_line(struct quern_segment *segment, uint32_t ranks, int rank) {
+    const uintptr_t end = (uintptr_t)quern_segment_pad(segment, ranks, (int)ranks), line = sizeof(struct quern_signal_line);
+    return &((struct quern_signal_line *)((end + line - 1) / line * line))[rank].signal;
+}
+
+/* A half of a rank's brief: behind the lines. */
+static inline unsigned char *quern_segment_brief(struct quern_segment *segment, uint32_t ranks, int rank, uint32_t half) {
+    return (unsigned char *)quern_segment_line(segment, ranks, (int)ranks) + ((uint64_t)rank * 2 + half % 2) * QUERN_BRIEF_BYTES;
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/idle.h"
 #include "runtime/image.h"
 #include "runtime/operation.h"
 #include "runtime/status.h"
@@ -90,10 +91,15 @@ static CUresult run(struct examination *exam, const struct quern_ready_list *lis
     const struct quern_cuda *cuda = exam->cuda;
     CUresult error = cuda->stream_create(&exam->stream, CU_STREAM_NON_BLOCKING);
     if (error != CUDA_SUCCESS) return error;
-    error = cuda->memory_allocate(&exam->address, list->count * exam->slot_bytes);
+    struct quern_leftover *leftover;
+    error = quern_make_leftover(exam->device, &leftover);
+    if (error == CUDA_SUCCESS) error = cuda->memory_allocate(&leftover->memory, list->count * exam->slot_bytes);
     if (error == CUDA_SUCCESS) {
+        exam->address = leftover->memory;
         error = ask_all(exam, list);
-        cuda->memory_free(exam->address);
+        quern_discard_when_idle(leftover);
+    } else {
+        quern_drop_leftover(leftover);
     }
     cuda->stream_destroy(exam->stream);
     return error;

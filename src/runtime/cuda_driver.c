@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "runtime/status.h"
@@ -20,10 +21,14 @@ static struct {
 static const struct {
     size_t offset;
     const char *symbol;
+    bool is_new;         /* older drivers lack it */
 } symbols[] = {
-#define QUERN_CUDA_SYMBOL(field, symbol, parameters) {offsetof(struct quern_cuda, field), symbol},
+#define QUERN_CUDA_SYMBOL(field, symbol, parameters) {offsetof(struct quern_cuda, field), symbol, false},
+#define QUERN_CUDA_NEW_SYMBOL(field, symbol, parameters) {offsetof(struct quern_cuda, field), symbol, true},
     QUERN_CUDA_FUNCTIONS(QUERN_CUDA_SYMBOL)
+    QUERN_CUDA_NEW_FUNCTIONS(QUERN_CUDA_NEW_SYMBOL)
 #undef QUERN_CUDA_SYMBOL
+#undef QUERN_CUDA_NEW_SYMBOL
 };
 
 static void refuse(quern_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -37,11 +42,11 @@ static void refuse(quern_status status, const char *format, ...) {
     driver.status = status;
 }
 
-/* The name of the first symbol that the library lacks, or NULL. */
+/* The name of the first symbol that the library lacks though it should not, or NULL. */
 static const char *find_symbols(void *library) {
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *address = dlsym(library, symbols[i].symbol);
-        if (!address) return symbols[i].symbol;
+        if (!address && !symbols[i].is_new) return symbols[i].symbol;
         memcpy((char *)&driver.functions + symbols[i].offset, &address, sizeof address);
     }
     return NULL;
@@ -107,6 +112,17 @@ void quern_cuda_describe(CUresult error, const char *what, char *buffer, size_t 
     struct quern_text whole = quern_text_begin(buffer, bytes);
     if (driver.functions.error_string(error, &text) != CUDA_SUCCESS || !text) text = "no description";
     quern_text_add(&whole, "%s: %s (%s)", what, describe(error), text);
+}
+
+bool quern_cuda_is_sticky(CUresult error) {
+    static const CUresult sticky[] = {
+        CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_NVLINK_UNCORRECTABLE, CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_TIMEOUT,
+        CUDA_ERROR_CONTEXT_IS_DESTROYED, CUDA_ERROR_ASSERT, CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ILLEGAL_INSTRUCTION,
+        CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_INVALID_ADDRESS_SPACE, CUDA_ERROR_INVALID_PC, CUDA_ERROR_LAUNCH_FAILED,
+    };
+    for (size_t i = 0; i < sizeof sticky / sizeof *sticky; i++)
+        if (sticky[i] == error) return true;
+    return false;
 }
 
 quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what) {

@@ -5,6 +5,7 @@
 #ifndef QUERN_CUDA_DRIVER_H
 #define QUERN_CUDA_DRIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "quern.h"
@@ -24,21 +25,39 @@ enum {
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_INVALID_DEVICE = 101,
     CUDA_ERROR_INVALID_IMAGE = 200,
+    CUDA_ERROR_INVALID_CONTEXT = 201,
     CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+    CUDA_ERROR_ECC_UNCORRECTABLE = 214,
     CUDA_ERROR_INVALID_PTX = 218,
+    CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
     CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221,
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
     CUDA_ERROR_JIT_COMPILATION_DISABLED = 223,
+    CUDA_ERROR_INVALID_HANDLE = 400,
+    CUDA_ERROR_ILLEGAL_STATE = 401,
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600,
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700,
     CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701,
+    CUDA_ERROR_LAUNCH_TIMEOUT = 702,
     CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED = 704,
+    CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
+    CUDA_ERROR_ASSERT = 710,
+    CUDA_ERROR_HARDWARE_STACK_ERROR = 714,
+    CUDA_ERROR_ILLEGAL_INSTRUCTION = 715,
+    CUDA_ERROR_MISALIGNED_ADDRESS = 716,
+    CUDA_ERROR_INVALID_ADDRESS_SPACE = 717,
+    CUDA_ERROR_INVALID_PC = 718,
+    CUDA_ERROR_LAUNCH_FAILED = 719,
     CUDA_ERROR_NOT_SUPPORTED = 801,
+    CUDA_ERROR_SYSTEM_NOT_READY = 802,
+    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
     CUDA_ERROR_INVALID_CLUSTER_SIZE = 912
 };
 
 enum {
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+    CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT = 17,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
@@ -54,6 +73,7 @@ enum {
     CU_MEM_LOCATION_TYPE_DEVICE = 1,
     CU_MEM_ALLOCATION_TYPE_PINNED = 1,
     CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1,
+    CU_MEM_ACCESS_FLAGS_PROT_READ = 1,
     CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3,
     CU_MEMHOSTREGISTER_PORTABLE = 1,
     CU_MEMHOSTREGISTER_DEVICEMAP = 2,
@@ -62,6 +82,7 @@ enum {
     CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,
     CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+    CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE = 17,
     CU_EVENT_DISABLE_TIMING = 2,
     CU_STREAM_NON_BLOCKING = 1,
     CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
@@ -150,6 +171,7 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(context_release, "cuDevicePrimaryCtxRelease_v2", (CUdevice device))                                                    \
     X(context_push, "cuCtxPushCurrent_v2", (CUcontext context))                                                              \
     X(context_pop, "cuCtxPopCurrent_v2", (CUcontext *context))                                                               \
+    X(context_synchronize, "cuCtxSynchronize", (void))                                                                       \
     X(module_load, "cuModuleLoadData", (CUmodule *module, const void *image))                                                \
     X(module_unload, "cuModuleUnload", (CUmodule module))                                                                    \
     X(module_function, "cuModuleGetFunction", (CUfunction *function, CUmodule module, const char *name))                     \
@@ -203,6 +225,8 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(vmm_unmap, "cuMemUnmap", (CUdeviceptr address, size_t bytes))                                                          \
     X(vmm_set_access, "cuMemSetAccess",                                                                                      \
       (CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access, size_t count))                                      \
+    X(vmm_get_access, "cuMemGetAccess",                                                                                      \
+      (unsigned long long *flags, const CUmemLocation *location, CUdeviceptr address))                                       \
     X(vmm_export, "cuMemExportToShareableHandle",                                                                            \
       (void *shareable, CUmemGenericAllocationHandle handle, int type, unsigned long long flags))                            \
     X(vmm_import, "cuMemImportFromShareableHandle", (CUmemGenericAllocationHandle *handle, void *shareable, int type))       \
@@ -221,9 +245,14 @@ enum { QUERN_CUDA_DRIVER_MIN = 12040 };
     X(ipc_open, "cuIpcOpenMemHandle_v2", (CUdeviceptr *pointer, CUipcMemHandle handle, unsigned flags))                      \
     X(ipc_close, "cuIpcCloseMemHandle", (CUdeviceptr pointer))
 
+/* Functions that only newer drivers have; NULL without them. */
+#define QUERN_CUDA_NEW_FUNCTIONS(X) \
+    X(stream_contexts, "cuStreamGetCtx_v2", (CUstream stream, CUcontext *context, void **green))  /* 12.5 */
+
 struct quern_cuda {
 #define QUERN_CUDA_FIELD(field, symbol, parameters) CUresult(*field) parameters;
     QUERN_CUDA_FUNCTIONS(QUERN_CUDA_FIELD)
+    QUERN_CUDA_NEW_FUNCTIONS(QUERN_CUDA_FIELD)
 #undef QUERN_CUDA_FIELD
 };
 
@@ -238,6 +267,9 @@ int quern_cuda_version(void);
 
 /* Writes the driver's own text for an error: "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (invalid argument)". */
 void quern_cuda_describe(CUresult error, const char *what, char *buffer, size_t bytes);
+
+/* Whether an error has ended the context: every later call of the process returns it. */
+bool quern_cuda_is_sticky(CUresult error);
 
 /* Fails with that text. */
 quern_status quern_cuda_fail(const quern_device *device, CUresult error, const char *what);

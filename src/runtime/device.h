@@ -17,7 +17,7 @@ enum { QUERN_CLUSTER_SIZES = 5 };  /* 1 to 16 blocks */
 struct quern_ready_kernel {
     const struct quern_kernel *kernel;
     CUfunction function;  /* CUDA only */
-    unsigned resident;    /* operations that fill the device: the number of blocks that run on it at once */
+    unsigned resident;    /* of operations that count it: the number of blocks that run on the device at once */
     int cluster;          /* the most blocks of a cluster that have room on the device, at most kernel->cuda.cluster; 1: none has */
     int clusters[QUERN_CLUSTER_SIZES];  /* of 2^i blocks: how many run at once if each block has all shared memory */
     bool chosen_before;   /* its first use has been logged; atomic access */
@@ -35,6 +35,7 @@ struct quern_loaded_image {
     struct quern_loaded_image *next;
     const unsigned char *image;
     CUmodule module;
+    struct quern_leftover *leftover;  /* for the module's end */
     bool is_checked;      /* one of its kernels has given the right answer */
 };
 
@@ -67,6 +68,7 @@ struct quern_device {
     int driver;               /* the CUDA version of the driver, 13000 for 13.0 */
     int compute_capability;
     int multiprocessors;
+    int has_watchdog;         /* a display's: it ends kernels that run for about five seconds */
     int64_t shared_bytes;
     bool checks_answers;      /* QUERN_KNOWN_ANSWERS was not 0 when the device was opened */
     struct quern_loaded_image *images;

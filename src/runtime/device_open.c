@@ -48,6 +48,7 @@ static quern_status read_attributes(quern_device *device, const struct quern_cud
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major},
         {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor},
         {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &device->multiprocessors},
+        {CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, &device->has_watchdog},
         {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &shared},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -118,17 +119,10 @@ static void set_label(quern_device *device) {
         quern_text_add(&text, "cuda:%d", device->ordinal);
 }
 
-static void release_images(quern_device *device, const struct quern_cuda *cuda) {
-    struct quern_cuda_visit visit;
-    const bool current = quern_cuda_begin_launch(&visit, device) == QUERN_OK;
-    quern_image_release(device, current ? cuda : NULL);
-    quern_cuda_end_visit(&visit);
-}
-
 static void release(quern_device *device) {
     const struct quern_cuda *cuda;
     if (device->context && quern_cuda_open(&cuda) == QUERN_OK) {
-        release_images(device, cuda);
+        quern_image_release(device);
         cuda->context_release(device->cuda_device);
     }
     for (int index = 0; index < QUERN_OPERATION_COUNT; index++)

@@ -13,6 +13,11 @@ bool quern_is_prepared(const quern_device *device, unsigned operation) {
     return ready_list(device, operation) != NULL;
 }
 
+const struct quern_ready_kernel *quern_first_ready(const quern_device *device, unsigned operation) {
+    const struct quern_ready_list *list = ready_list(device, operation);
+    return list && list->count ? &list->kernels[0] : NULL;
+}
+
 quern_status quern_select(quern_device *device, unsigned operation, const void *request, const struct quern_ready_kernel **chosen) {
     struct quern_ready_list *list = ready_list(device, operation);
     if (!list && quern_is_left_out(operation)) return quern_fail_left_out(device, operation);

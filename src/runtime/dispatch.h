@@ -12,6 +12,9 @@
  */
 quern_status quern_select(quern_device *device, unsigned operation, const void *request, const struct quern_ready_kernel **chosen);
 
+/* The first row of an operation that is ready, whatever it serves; NULL: none is. */
+const struct quern_ready_kernel *quern_first_ready(const quern_device *device, unsigned operation);
+
 /* Whether a device has an operation prepared. */
 bool quern_is_prepared(const quern_device *device, unsigned operation);
 

@@ -131,9 +131,10 @@ size_t quern_explain(const quern_device *device, unsigned operation, const void 
 }
 
 static void log_walk(const quern_device *device, unsigned operation, const void *request) {
+    if (!quern_log_wanted(QUERN_LOG_DEBUG)) return;
     struct explanation walk = {.device = device, .bit = operation, .operation = quern_linked_operation(operation),
                                .request = request, .is_logged = true};
-    if (quern_log_wanted(QUERN_LOG_DEBUG)) explain(&walk);
+    explain(&walk);
 }
 
 /* Why a row that would serve the request is not used, the nearest cause first. */
@@ -187,7 +188,8 @@ quern_status quern_fail_no_kernel(const quern_device *device, unsigned operation
 
 void quern_log_choice(const quern_device *device, const void *request, struct quern_ready_kernel *ready) {
     const unsigned operation = ready->kernel->operation;
-    if (!__atomic_exchange_n(&ready->chosen_before, true, __ATOMIC_RELAXED))
+    if (!__atomic_load_n(&ready->chosen_before, __ATOMIC_RELAXED) &&
+        !__atomic_exchange_n(&ready->chosen_before, true, __ATOMIC_RELAXED))
         quern_log(device, QUERN_LOG_INFO, "%s: first use of %s", quern_operation_name(operation), ready->kernel->name);
     log_walk(device, operation, request);
 }

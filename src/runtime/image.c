@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "os/text.h"
+#include "runtime/idle.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
 
@@ -83,8 +84,10 @@ quern_status quern_image_load(quern_device *device, const struct quern_cuda *cud
     struct quern_loaded_image *loaded = malloc(sizeof *loaded);
     if (!loaded) return quern_fail(device, QUERN_OUT_OF_MEMORY, "no memory to load %s", kernel->name);
     *loaded = (struct quern_loaded_image){.next = device->images, .image = kernel->cuda.image};
-    const CUresult error = cuda->module_load(&loaded->module, kernel->cuda.image);
+    CUresult error = quern_make_leftover(device, &loaded->leftover);
+    if (error == CUDA_SUCCESS) error = cuda->module_load(&loaded->module, kernel->cuda.image);
     if (error != CUDA_SUCCESS) {
+        quern_drop_leftover(loaded->leftover);
         free(loaded);
         return quern_image_fault(device, kernel, error, "loading the image of");
     }
@@ -92,11 +95,12 @@ quern_status quern_image_load(quern_device *device, const struct quern_cuda *cud
     return QUERN_OK;
 }
 
-void quern_image_release(quern_device *device, const struct quern_cuda *cuda) {
+void quern_image_release(quern_device *device) {
     while (device->images) {
         struct quern_loaded_image *image = device->images;
         device->images = image->next;
-        if (cuda) cuda->module_unload(image->module);
+        image->leftover->module = image->module;
+        quern_discard_when_idle(image->leftover);
         free(image);
     }
     while (device->refused) {

@@ -23,7 +23,7 @@ quern_status quern_image_refuse(quern_device *device, const struct quern_kernel 
 /* The refusal of a kernel's image, or NULL.  Any thread may call it. */
 const struct quern_refused_image *quern_image_refusal(const quern_device *device, const struct quern_kernel *kernel);
 
-/* Unloads and forgets all images, when the device is closed.  cuda NULL: the modules stay, since the context is not current. */
-void quern_image_release(quern_device *device, const struct quern_cuda *cuda);
+/* Forgets all images, when the device is closed.  The modules are unloaded when that waits for no rank. */
+void quern_image_release(quern_device *device);
 
 #endif

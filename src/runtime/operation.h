@@ -33,7 +33,7 @@ struct quern_known_answers;
 struct quern_operation {
     const struct quern_kernel *table;
     bool only_gpus;           /* on a CPU it uses no kernels, so nothing is prepared */
-    bool fills_device;        /* launched with as many blocks as run at once; quern_prepare counts them */
+    bool counts_resident;     /* quern_prepare counts how many blocks run at once */
 
     /* The role of a row.  NULL: all rows are selected by name. */
     enum quern_row_role (*role)(const struct quern_kernel *kernel);

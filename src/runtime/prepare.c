@@ -27,7 +27,7 @@ static bool usable(const quern_device *device, const struct quern_kernel *kernel
     return !quern_has_no_code(kernel) && !quern_image_refusal(device, kernel);
 }
 
-/* The blocks that fit on the device at once.  Their warps take tiles until none is left, so further blocks would start late. */
+/* The blocks that fit on the device at once: an operation launches no more, or its blocks wait for each other. */
 static CUresult count_resident(const struct preparation *work, const struct quern_kernel *kernel,
                                struct quern_ready_kernel *ready) {
     int each = 0;
@@ -81,7 +81,7 @@ static quern_status load_function(struct preparation *work, const struct quern_k
     if (status != QUERN_OK || !image) return status;
     CUresult error = cuda->module_function(&ready->function, image->module, kernel->cuda.entry);
     if (error == CUDA_SUCCESS) error = cuda->function_load(ready->function);  /* loads the code now, not at the first launch */
-    if (error == CUDA_SUCCESS && work->operation->fills_device) error = count_resident(work, kernel, ready);
+    if (error == CUDA_SUCCESS && work->operation->counts_resident) error = count_resident(work, kernel, ready);
     if (error == CUDA_SUCCESS && (kernel->cuda.shared_per_column || kernel->cuda.cluster))
         error = prepare_shared_memory(work, ready);
     return error == CUDA_SUCCESS ? QUERN_OK : quern_image_fault(work->device, kernel, error, "preparing");
@@ -207,8 +207,13 @@ quern_status quern_prepare(quern_device *device, unsigned chosen) {
     quern_status status = check_chosen(device, chosen);
     if (status != QUERN_OK) return status;
     struct quern_cuda_visit visit = {.cuda = NULL};
-    if (device->kind == QUERN_CUDA) status = quern_cuda_begin_launch(&visit, device);
-    if (status != QUERN_OK) return status;
+    if (device->kind == QUERN_CUDA) {
+        const CUresult error = quern_cuda_begin_visit(&visit, device->context);
+        if (error != CUDA_SUCCESS) {
+            quern_cuda_end_visit(&visit);
+            return quern_cuda_fail(device, error, "cuCtxPushCurrent");
+        }
+    }
     pthread_mutex_lock(&device->prepare_lock);
     for (unsigned bit = 1; bit & QUERN_ALL_OPERATIONS && status == QUERN_OK; bit <<= 1)
         if (chosen & bit) status = prepare_operation(device, visit.cuda, bit);

@@ -106,6 +106,18 @@ def test_two_loops_share_their_work() -> None:
     expect(found.loop, 12 * 32 / 288, "in loops")
 
 
+def test_a_loop_of_single_elements_that_has_more_than_the_rest() -> None:
+    way = Way(9.0, unit="LDS", single=5.0)
+    found = counted("shared_work", (ELEMENTS,), [Role("one warp", 1, Way(inner={"elements": (way,)}))], 288)
+    expect(found.slots, (1 + 5 + 5 * 2 + 1) * 32 / 288)
+
+
+def test_two_loops_that_cannot_share_are_named() -> None:
+    roles = [Role("one warp", 1, Way(inner={"elements": (Way(9.0),)}))]
+    expect_fault("shared_work, one warp: several loops on the path are elements, and no unit",
+                 lambda: counted("shared_work", (ELEMENTS,), roles, 288))
+
+
 def test_a_loop_that_is_left_in_its_middle() -> None:
     found = counted("middle", (ELEMENTS,), [Role("one warp", 1, Way(inner={"elements": (Way(4.0, {"LDG": 1}),)}))], 128)
     expect(found.slots, 4.75)

@@ -20,6 +20,8 @@ from pathlib import Path
 import mutants_adam
 import mutants_cross_entropy
 import mutants_embedding
+import mutants_launches
+import mutants_memory
 import mutants_ranks
 import mutants_structs
 import mutants_unloading
@@ -55,8 +57,10 @@ RANKS = [
     Mutant("signals without release", "src/ranks/meeting.c",
            "quern_make_signal(epoch, tag), __ATOMIC_RELEASE)", "quern_make_signal(epoch, tag), __ATOMIC_RELAXED)", "race_ranks"),
     Mutant("looks without acquire", "src/ranks/meeting.c",
-           "quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_ACQUIRE);",
-           "quern_signal signal = __atomic_load_n(wait->member->from[rank], __ATOMIC_RELAXED);", "race_ranks"),
+           "return __atomic_load_n(of_all ? member->line_of[rank] : member->from[rank], __ATOMIC_ACQUIRE);",
+           "return __atomic_load_n(of_all ? member->line_of[rank] : member->from[rank], __ATOMIC_RELAXED);", "race_ranks"),
+    Mutant("signals to all without release", "src/ranks/meeting.c",
+           "member->own_line[i], signal, __ATOMIC_RELEASE)", "member->own_line[i], signal, __ATOMIC_RELAXED)", "race_ranks"),
     Mutant("one half of a mailbox", "src/ranks/meeting.c",
            "const uint32_t half = member->exchanges++;", "const uint32_t half = 0 * member->exchanges++;", "test_group"),
     Mutant("just this epoch", "src/kernels/collective.h",
@@ -68,19 +72,35 @@ RANKS = [
            "member->to[peer] = quern_signal_between(joining->roster, peer, member->rank);", "test_host_barrier"),
     Mutant("uncounted meeting", "src/ranks/meeting.c",
            "uint32_t epoch = ++member->count[peer];", "uint32_t epoch = member->count[peer];", "test_host_barrier"),
+    Mutant("uncounted meeting of all", "src/ranks/meeting.c",
+           "quern_make_signal(++member->all_count, tag)", "quern_make_signal(member->all_count, tag)", "test_host_barrier"),
     Mutant("everyone's pad", "src/ranks/meeting.c",
            "if (!quern_set_has(meeting->set, peer)) continue;", "", "test_host_barrier"),
     Mutant("forgotten wake-up", "src/ranks/meeting.c",
            "if (arrivals == __atomic_load_n(&peer->wake_at, __ATOMIC_SEQ_CST)) quern_futex_wake(&peer->arrivals);",
            "(void)arrivals;", "test_host_barrier"),
     Mutant("wake-up one signal late", "src/ranks/meeting.c",
-           "&mine->wake_at, seen + missing, __ATOMIC_SEQ_CST", "&mine->wake_at, seen + missing + 1, __ATOMIC_SEQ_CST",
+           "*seen + count_missing(wait), __ATOMIC_SEQ_CST", "*seen + count_missing(wait) + 1, __ATOMIC_SEQ_CST",
            "test_host_barrier"),
+    Mutant("sleepers of all forgotten", "src/ranks/meeting.c",
+           "    __atomic_add_fetch(&segment->wakes, 1, __ATOMIC_SEQ_CST);\n    quern_futex_wake(&segment->wakes);\n", "",
+           "test_host_barrier"),
+    Mutant("poison that leaves the meeting of all asleep", "src/ranks/poison.c",
+           "    quern_futex_wake(&segment->wakes);\n", "", "test_group"),
+    Mutant("a meeting of the other kind unseen", "src/ranks/meeting.c",
+           "        find_other_call(wait);\n", "", "test_host_barrier"),
+    Mutant("a rank that never loses patience", "src/ranks/patience.c",
+           "    patience->looks /= 2;\n", "", "test_liveness"),
+    Mutant("a rank that stays impatient", "src/ranks/patience.c",
+           "    patience->looks += patience->looks / 4 + 1;\n", "", "test_liveness"),
+    Mutant("a rank that yields to a core's other work for ever", "src/ranks/patience.c",
+           "    patience->looks = 0;\n", "", "test_liveness"),
+    Mutant("a rest without an end", "src/ranks/patience.c", "patience->looks = 1;", "patience->looks = 0;", "test_liveness"),
+    Mutant("one failure is enough", "src/ranks/patience.c", "FORGIVEN = 2", "FORGIVEN = 0", "test_liveness"),
     Mutant("calls not compared", "src/ranks/meeting.c",
-           "quern_signal_tag(signal) != wait->tag)", "false)", "test_host_barrier"),
+           "quern_signal_tag(signal) == wait->tag) return;\n    wait", "true) return;\n    wait", "test_host_barrier"),
     Mutant("members not compared", "src/ranks/meeting.c",
-           "all ? member->everyones_digest : quern_members_digest(meeting->set->words)", "(uint32_t)(all && false)",
-           "test_host_barrier"),
+           "quern_members_digest(meeting->set->words));", "0u);", "test_host_barrier"),
     Mutant("ranks that have left are awaited", "src/ranks/meeting.c",
            "*left = __atomic_load_n(&ranks[rank].state, __ATOMIC_ACQUIRE) == QUERN_RANK_LEFT;", "*left = false;",
            "test_host_barrier"),
@@ -178,12 +198,13 @@ RANKS = [
            "return rank < ranks ? quern_round_up(offset, unit_of(&parts[rank]))", "return rank < ranks ? (size_t)rank * PAGE",
            "test_symmetric"),
     Mutant("a call returns before the others have copied", "src/ranks/ragged/ragged_host.c",
-           "status = copy(&exchange, meeting, rounds);\n"
+           "status = copy(exchange, meeting, rounds);\n"
            "    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);",
-           "status = copy(&exchange, meeting, rounds);", "test_ragged"),
+           "status = copy(exchange, meeting, rounds);", "test_ragged"),
     Mutant("a plan runs before the others come", "src/ranks/ragged/ragged_host.c",
-           "quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);",
-           "quern_status status = QUERN_OK;", "test_ragged"),
+           "    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);\n    if (status != QUERN_OK) return status;\n"
+           "    QUERN_POINT(RAGGED_ENTERED);\n",
+           "    quern_status status = QUERN_OK;\n", "test_ragged"),
     Mutant("copies before all have agreed", "src/ranks/ragged/ragged_host.c",
            "status = meet(member, meeting, QUERN_PHASE_VOTE);", "", "test_ragged"),
     Mutant("fault of the highest rank", "src/ranks/ragged/ragged_host.c",
@@ -249,6 +270,7 @@ EMULATED = [
 ]
 
 EMULATED_RANKS = [
+    *(Mutant(*row) for row in mutants_memory.EMULATED_RANKS),
     Mutant("slot of the peer", "src/kernels/cuda/barrier.cuh",
            "device_pad(links.pad[threadIdx.x], links.ranks).pair(links.rank)",
            "device_pad(links.pad[threadIdx.x], links.ranks).pair(threadIdx.x)", "test_barrier_cuda"),
@@ -263,10 +285,9 @@ EMULATED_RANKS = [
            "store_release_system(links.poison, (uint32_t)status);", "", "test_barrier_cuda"),
     Mutant("missing rank without its epoch", "src/kernels/cuda/barrier.cuh",
            "            error->seen[threadIdx.x] = seen;\n", "", "test_barrier_cuda"),
-    Mutant("blocks that do not wait", "src/kernels/cuda/ragged_all_to_all.cuh",
-           "agreed = gate.await_release();", "agreed = !has_ended(problem.links);", "test_ragged_cuda"),
+    *(Mutant(*row) for row in mutants_launches.EMULATED),
     Mutant("vote ignored", "src/kernels/cuda/ragged_all_to_all.cuh",
-           "return !result.ended && result.dissenter < 0;", "return !result.ended;", "test_ragged_faults_cuda"),
+           "if (!result.ended && result.dissenter >= 0 && threadIdx.x == 0) {", "if (false) {", "test_ragged_faults_cuda"),
     Mutant("slice that begins at the byte missed", "src/kernels/cuda/ragged_all_to_all.cuh",
            "slice[first + probe].begin <= byte;", "slice[first + probe].begin < byte;", "test_ragged_cuda"),
     Mutant("every warp the first share", "src/kernels/cuda/ragged_all_to_all.cuh",

@@ -22,6 +22,10 @@ GPU_FULL_SUMS = "src/kernels/cuda/row_full_sums.cuh"
 GPU_FULL_TEAM = "src/kernels/cuda/row_full_team.cuh"
 GPU_ROW_SOFTCAP = "src/kernels/cuda/row_softcap.cuh"
 GPU_STREAM = "src/kernels/cuda/row_stream.cuh"
+GPU_SHORT = "src/kernels/cuda/cross_entropy_short_rows.cuh"
+GPU_COPY = "src/kernels/cuda/row_copy.cuh"
+GPU_IMAGE = "src/kernels/cuda/row_image.cuh"
+GPU_ROW_GRADIENT = "src/kernels/cuda/row_gradient.cuh"
 GPU_STEPS = "src/kernels/cuda/cross_entropy_steps.cuh"
 GPU_STAGES = "src/kernels/cuda/cross_entropy_stages.cuh"
 GPU_STATS = "src/kernels/cuda/row_stats.cuh"
@@ -34,6 +38,7 @@ OPTIONS = "test_cross_entropy_options"
 STEPS = "test_cross_entropy_steps"
 STRICT = "test_strict_labels"
 STREAMED = "test_cross_entropy_streamed"
+SAME_BITS = "test_determinism"
 
 CPU = [
     ("outputs not compared with the inputs", "src/runtime/ranges.c",
@@ -339,6 +344,72 @@ EMULATED = [
     ("class weights of the first block only", GPU_FULL_TEAM,
      "some += problem.class_weights[columns.first + i];",
      "some += problem.class_weights[i];", OPTIONS),
+    ("short rows next to each other in a warp", GPU_SHORT,
+     "turn % VECTOR + threadIdx.x / THREADS * VECTOR;",
+     "turn % VECTOR + threadIdx.x / THREADS;", PLAIN),
+    ("a short row beyond the last", GPU_SHORT,
+     "    if (row >= problem.rows) {\n        return ROW_MISSING;",
+     "    if (row > problem.rows) {\n        return ROW_MISSING;", PLAIN),
+    ("short rows in the room of the first", GPU_SHORT,
+     "shared_address(block_memory) + threadIdx.x / THREADS * room};",
+     "shared_address(block_memory) + 0 * room};", PLAIN),
+    ("a vector less of room for a short row", GPU_SHORT,
+     "(uint32_t)(problem.vocab + VECTOR - 1) / VECTOR * 16 + QUERN_ROOM_BYTES;",
+     "(uint32_t)problem.vocab / VECTOR * 16;", PLAIN),
+    ("no wait for the copies of short rows", GPU_SHORT,
+     "    async_wait<0>();\n",
+     "", PLAIN),
+    ("a short row's label among the others", GPU_SHORT,
+     "        store_shared_element(place, (element::bits)element::minus_infinity);\n",
+     "", PLAIN),
+    ("a label of +infinity in a short row", GPU_SHORT,
+     "return own == INFINITY_F32 ? __uint_as_float(0x7fffffffu) : own;",
+     "return own;", ROWS),
+    ("columns of a short row that fill no vector", GPU_SHORT,
+     "        if (copy.columns % VECTOR != 0) {",
+     "        if (copy.columns % VECTOR == 0) {", PLAIN),
+    ("a strange short row for all of the warp", GPU_SHORT,
+     "total = is_strange ? careful : total;",
+     "total = careful;", SAME_BITS),
+    ("strange short rows left as they are", GPU_SHORT,
+     "    if (__builtin_expect(__any_sync(0xffffffffu, is_strange), 0)) {",
+     "    if (false) {", ROWS),
+    ("columns that fill no vector left out of the careful sum", GPU_SHORT,
+     " + exponential(rest, total.scale));",
+     ");", PLAIN),
+    ("padding of short rows left", GPU_SHORT,
+     "    store_zero_columns(grad + problem.vocab * element::bytes, problem.padded_vocab - problem.vocab);\n",
+     "", OPTIONS),
+    ("the gradient of a skipped short row left", GPU_SHORT,
+     "        store_zero_columns(grad, problem.vocab);\n",
+     "", PLAIN),
+    ("the gradient of a bad short row", GPU_SHORT,
+     "label == ROW_SKIPPED && !(kept_of_skipped_row(problem, row) & QUERN_KEPT_GRAD)",
+     "label == ROW_SKIPPED", STRICT),
+    ("a short row's label without a gradient", GPU_SHORT,
+     "        store_element<element>(grad, label, element::nearest(end.label_gradient));\n",
+     "", PLAIN),
+    ("only the first turn of short rows", GPU_SHORT,
+     "while (__any_sync(0xffffffffu, label != ROW_MISSING)) {",
+     "if (__any_sync(0xffffffffu, label != ROW_MISSING)) {", PLAIN),
+    ("short rows taken until one of a warp is missing", GPU_SHORT,
+     "while (__any_sync(0xffffffffu, label != ROW_MISSING)) {",
+     "while (__all_sync(0xffffffffu, label != ROW_MISSING)) {", PLAIN),
+    ("a turn of short rows left out", GPU_HOST,
+     "return whole * apart + (rest < apart ? rest : apart);",
+     "return whole * apart;", "test_launches"),
+    ("seven columns at an end of a short row", GPU_COPY,
+     "enum { END_TURNS = (14 + LANES - 1) / LANES };",
+     "enum { END_TURNS = 1 };", PLAIN),
+    ("a sample of the first columns", GPU_COPY,
+     "(uint32_t)((int64_t)lane * vectors / LANES) * 16;",
+     "(uint32_t)(lane / 32) * 16;", "test_bounds"),
+    ("an edge of a short row's gradient left out", GPU_ROW_GRADIENT,
+     "enum { EDGE_TURNS = (14 + THREADS - 1) / THREADS };",
+     "enum { EDGE_TURNS = 1 };", PLAIN),
+    ("a batch beyond the vectors of a short row", GPU_IMAGE,
+     "BATCH * STEP - 16 - own_number() * 16 :",
+     "(BATCH - 1) * STEP - own_number() * 16 :", PLAIN),
     ("the label among the sums of streamed columns", GPU_STREAM,
      "if (__builtin_expect(at == vector, 0))",
      "if (__builtin_expect(at == vector, 0) && place > VECTOR)", STREAMED),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 RACES, PAIRS, SCRIBBLES = "faults/races", "faults/pairs", "faults/scribbles"
 HOST, MEETING, POISON = "src/ranks/ragged/ragged_host.c", "src/ranks/meeting.c", "src/ranks/poison.c"
+BRIEF = "src/ranks/ragged/ragged_brief.c"
 RENDEZVOUS, SHRINK = "src/ranks/rendezvous.c", "src/ranks/group/shrink.c"
 ATTEMPTS, MISSING, SHRINKS = "test_attempts", "test_missing", "test_shrink"
 
@@ -70,6 +71,37 @@ RANKS = [
      "    if (notice->output_offset < 0) return", "    if (false) return", SCRIBBLES),
     ("slices from beyond the input", "src/ranks/ragged/ragged_exchange.c",
      "return lies_within(notice->source, bytes, terms->source_bytes);", "return true;", SCRIBBLES),
+    # The short way of an exchange.
+    ("sizes not compared in a brief", BRIEF,
+     "sent->size != mine->entry[sender * call->updates + update].expected || ", "", "test_ragged"),
+    ("rows behind the output, by a brief", BRIEF, "sent->output_offset > mine->output_rows - sent->size)", "false)", "test_ragged"),
+    ("rows of other sizes, by a brief", BRIEF, "briefs[place].row_bytes != call->row_bytes ||", "", "test_ragged"),
+    ("memory that a rank has freed, by a brief", BRIEF, "briefs[place].live != briefs[0].live)", "false)", "test_ragged"),
+    ("one half of a brief", BRIEF, "rank, meeting);", "rank, 0 * meeting);", "test_ragged"),
+    ("a brief without a seal", BRIEF, "brief->seal == seal_of(brief, HEAD + entries);", "true;", "test_ragged"),
+    ("a private output for all to reach", BRIEF, "call->output_state == QUERN_MEMORY_SYMMETRIC;\n    return", "true;\n    return",
+     "test_ragged"),
+    ("a brief in place", BRIEF, "call->in_place || ", "", "test_ragged"),
+    ("a brief without a look at overlaps", BRIEF, " || call->check_overlap ||", " ||", "test_ragged"),
+    ("numbers of 32 bits in a brief", BRIEF, "return all <= INT32_MAX;", "return all <= INT64_MAX;", "test_ragged"),
+    ("slices of another rank in a brief", BRIEF, "        if (place != sender) from += bytes_for", "        from += bytes_for",
+     "test_ragged"),
+    ("more slices than a brief holds", BRIEF, "(bytes <= QUERN_BRIEF_PAYLOAD ? QUERN_RAGGED_SMALL : 0)", "QUERN_RAGGED_SMALL",
+     "test_ragged"),
+    ("a direct copy without an exit", HOST,
+     "    QUERN_POINT(RAGGED_COPIED);\n    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);\n",
+     "    QUERN_POINT(RAGGED_COPIED);\n", PAIRS),
+    ("a direct copy in a group that is poisoned", HOST,
+     "    quern_status status = quern_check_poison(call->member);\n    if (status != QUERN_OK) return status;\n"
+     "    QUERN_POINT(RAGGED_COPYING);\n    status = quern_ragged_deliver",
+     "    QUERN_POINT(RAGGED_COPYING);\n    quern_status status = quern_ragged_deliver", RACES),
+    ("a mixed call that is not entered again", HOST,
+     "    if (way == QUERN_RAGGED_MIXED) return run_long(exchange, call, meeting);\n", "", "test_ragged"),
+    ("a quota that is not asked", "src/ranks/roster.c", "crowded |= is_short_of_time(roster, rank);", "crowded |= false;",
+     "test_memory_limits"),
+    ("a quota for each rank of a control group", "src/ranks/roster.c",
+     "ranks += place[other].quota_group == place[rank].quota_group;", "ranks = other == rank ? 1 : ranks;", "test_memory_limits"),
+    ("a quota without its period", "src/os/cpu_quota.c", "1000 * (double)quota / (double)period", "(double)quota", "test_memory_limits"),
     # Attempts at a job, and limits.
     ("a file that is being made is a remnant", RENDEZVOUS, " && !is_being_made(&file) &&", " &&", ATTEMPTS),
     ("a remnant of another user", RENDEZVOUS, " && file.st_uid == geteuid() &&", " &&", ATTEMPTS),

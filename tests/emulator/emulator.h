@@ -33,7 +33,7 @@ enum Collective : u32 {
   warp_barrier, elect_one,
 };
 
-enum ProxyFence : u32 { fence_mbarrier_init = 1, fence_async_shared = 2 };
+enum ProxyFence : u32 { fence_mbarrier_init = 1, fence_async_shared = 2, fence_alias = 4 };
 enum MbarrierOption : u32 {
   mbarrier_relaxed = 1, mbarrier_cluster_scope = 2, mbarrier_no_complete = 4, mbarrier_drop = 8, mbarrier_parity = 16,
 };

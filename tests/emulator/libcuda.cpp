@@ -50,6 +50,17 @@ bool matches(const std::string &item, const char *function, const std::vector<st
 
 }  // namespace
 
+namespace {
+
+// CODE*COUNT: only the first calls of the process fail.
+int value_of(const std::string &item, const char *value) {
+  static std::map<std::string, int> failed;
+  const char *star = strchr(value, '*');
+  return star && failed[item]++ >= atoi(star + 1) ? 0 : atoi(value);
+}
+
+}  // namespace
+
 // Read at each call, so that a test may set and clear it.
 int injected_value(const char *function, const std::vector<std::string> &kernels) {
   const char *p = getenv("QUERN_EMULATOR_FAIL");
@@ -57,7 +68,8 @@ int injected_value(const char *function, const std::vector<std::string> &kernels
     size_t n = strcspn(p, ",");
     std::string item(p, n);
     size_t colon = item.find(':');
-    if (colon != std::string::npos && matches(item.substr(0, colon), function, kernels)) return atoi(item.c_str() + colon + 1);
+    if (colon != std::string::npos && matches(item.substr(0, colon), function, kernels))
+      return value_of(item, item.c_str() + colon + 1);
     p += n + (p[n] == ',');
   }
   return 0;
@@ -155,6 +167,7 @@ API Result cuCtxGetDevice(int *device) {
 API Result cuCtxSynchronize() {
   ENTER(context);
   if (Result r = refuse_during_capture()) return r;
+  if (Result r = refuse_beside_captures(*current_context())) return r;
   return run_everything(*current_context());
 }
 

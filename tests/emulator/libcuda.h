@@ -54,6 +54,7 @@ struct Device {
   const Generation *generation;
   DeviceLimits limits;
   size_t memory_bytes, memory_used;
+  std::map<int, unsigned> pool_access;  // of other devices to the memory of its pool
   std::unique_ptr<Context> context;
 };
 
@@ -70,7 +71,8 @@ template <class T> struct Counted {
 struct Operation {
   const char *what;
   Device *device;
-  std::vector<std::shared_ptr<Operation>> after;
+  std::vector<std::shared_ptr<Operation>> after;   // these must have ended before
+  std::vector<std::shared_ptr<Operation>> behind;  // these must have started before: they are ahead in the same hardware queue
   std::function<Result()> action;      // anything but a kernel or a host function
   std::function<void()> host_function; // runs without the driver's lock, on a thread of its own
   std::unique_ptr<Grid> grid;          // a kernel
@@ -79,7 +81,7 @@ struct Operation {
   bool started = false, done = false;
   History history;
   char sync_tag = 0;
-  std::chrono::steady_clock::time_point finished;
+  std::chrono::steady_clock::time_point begun, finished;
 };
 typedef std::shared_ptr<Operation> OperationRef;
 typedef std::function<OperationRef()> OperationMaker;
@@ -102,11 +104,15 @@ struct Capture {
   std::set<Stream *> streams;
 };
 
+struct GreenContext;
+
 struct Stream : Counted<Stream> {
   Context *context;
+  GreenContext *green = nullptr;       // the part of the context that it belongs to
   unsigned flags = 0;
   int priority = 0;
   unsigned long long id = 0;
+  size_t queue = 0;
   OperationRef last;
   std::shared_ptr<Capture> capture;
   std::vector<size_t> capture_after;   // nodes the next captured one follows
@@ -128,6 +134,8 @@ struct Context {
   Stream legacy;
   std::vector<std::unique_ptr<Stream>> streams;
   std::map<std::thread::id, Stream *> per_thread;  // CU_STREAM_PER_THREAD
+  struct Queue { int streams = 0; OperationRef last; };  // how many streams use it, and its last kernel
+  std::vector<Queue> queues;           // of the hardware, if CUDA_DEVICE_MAX_CONNECTIONS says how many
   std::set<Context *> peers;           // whose memory this one may access
 };
 
@@ -173,6 +181,7 @@ struct Allocation {
   size_t mapping_bytes;
   int file = -1;               // that holds the pages once other processes may have them
   bool is_pooled = false;      // from cuMemAllocAsync
+  DevicePointer alias = 0;     // of registered memory: where devices see it, if they see it elsewhere
 };
 constexpr size_t guard_bytes = 64 * 4096;
 enum Access : unsigned { access_none = 0, access_read = 1, access_read_write = 3 };
@@ -189,6 +198,7 @@ void poison_slack(const Allocation &); // what follows its end
 unsigned long long next_memory_id();
 void for_each_allocation(const std::function<void(const Allocation &)> &);
 Allocation *find_allocation_before(DevicePointer);  // whose guard the address hits
+bool loses_writes(const Device &, DevicePointer);  // of the device to this memory
 void rights_changed();                 // to be called when memory or access rights come or go (libcuda_access.cpp)
 bool canaries_intact();                // reports damage on stderr
 void free_device_memory(Device &);     // when its context is reset
@@ -207,6 +217,7 @@ struct Physical {
   unsigned handle_types = 0;
   unsigned long long id = 0;   // and value of its handle
   bool is_imported = false;
+  std::set<size_t> reached;    // words of 8 bytes that multimem instructions of this process have reached
   char *view = nullptr;        // the runtime's own mapping, made when needed
   Multicast *multicast = nullptr;
   ~Physical();
@@ -276,6 +287,8 @@ typedef std::shared_ptr<Waiter> WaiterRef;
 struct Driver {
   Door door;
   bool initialized = false, launch_blocking = false, peers = true;
+  bool peers_lie = false;              // writes of a device to another one's memory are lost
+  bool waits = false, host_aliases = false;  // QUERN_EMULATOR_WAITS, QUERN_EMULATOR_HOST_POINTERS
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<OperationRef> pending;   // in order of issue, finished ones are swept now and then
   std::vector<OperationRef> running;   // kernels that have started
@@ -317,6 +330,7 @@ long count_imports();
 int capture_mode_of_thread();
 
 Context *current_context();
+Stream *make_stream(Context &, unsigned flags, int priority);
 Stream *stream_of(void *handle);       // null if unknown
 void set_current_context(Context *);
 
@@ -327,9 +341,14 @@ Result submit(Stream &, OperationMaker);
 Result block_if_asked(Stream &);
 Result run_until_done(const OperationRef &, Context &);
 Result run_everything(Context &);
+// For calls that may wait for a device on a real driver: with QUERN_EMULATOR_WAITS=1 they do.
+void wait_for_device(Device &);
+void wait_for_all_devices();
 void run_what_is_possible(const OperationRef &);
 // For calls that are forbidden during a capture: invalidates the capture and returns its error.
 Result refuse_during_capture();
+// For calls that wait for a whole context: not even the relaxed mode permits them while one of its streams captures.
+Result refuse_beside_captures(Context &);
 void drop_work(Context &);
 
 }  // namespace emulator

@@ -14,6 +14,7 @@ bool accessible(DevicePointer p, size_t n, const Device &d, Access wanted) {
   while (p < end) {
     Allocation *a = find_allocation(p);
     if (!a || end < p) return false;
+    if (a->alias) return false;  // devices see it elsewhere
     p = a->address + a->bytes;
     if (a->kind != Memory::mapped) return p >= end;
     if ((access_of(*find_mapping(a->address), d) & wanted) != wanted) return false;
@@ -47,7 +48,7 @@ Result copy(DevicePointer to, bool to_device, DevicePointer from, bool from_devi
       const void *source = staged ? staged->data() : reinterpret_cast<const void *>(from);
       if (to_device && !accessible(to, n, *c.device, access_read_write)) return illegal_address;  // freed since
       if (from_device && !accessible(from, n, *c.device, access_read)) return illegal_address;
-      memmove(reinterpret_cast<void *>(to), source, n);
+      if (!to_device || !loses_writes(*c.device, to)) memmove(reinterpret_cast<void *>(to), source, n);
       return success;
     });
   };
@@ -65,6 +66,7 @@ template <class T> Result fill(DevicePointer to, T value, size_t count, void *st
   auto maker = [=, &c] {
     return make_operation("memset", c, [=, &c]() -> Result {
       if (!accessible(to, count * sizeof(T), *c.device, access_read_write)) return illegal_address;  // freed since
+      if (loses_writes(*c.device, to)) return success;
       note_write(reinterpret_cast<void *>(to), count * sizeof(T));
       std::fill_n(reinterpret_cast<T *>(to), count, value);
       return success;

@@ -73,11 +73,11 @@ const FixedAttribute fixed_attributes[] = {
     {5, 0x7fffffff}, {6, 65535}, {7, 65535},                    // grid x, y, z
     {8, 48 * KiB}, {9, 64 * KiB}, {10, 32}, {11, 0x7fffffff},   // shared per block, constant memory, warp, pitch
     {12, 65536}, {13, 1500000}, {14, 512}, {15, 1},             // registers, clock, texture alignment, overlap
-    {17, 0}, {18, 0}, {19, 1}, {20, 0}, {31, 1}, {32, 0},       // timeout, integrated, map host, mode, concurrent, ECC
+    {18, 0}, {19, 1}, {20, 0}, {31, 1}, {32, 0},                // integrated, map host, mode, concurrent, ECC
     {34, 0}, {35, 0}, {36, 2600000}, {37, 5120}, {40, 2},       // PCI device, TCC, memory clock and bus, copy engines
     {41, 1}, {50, 0}, {78, 1}, {79, 1}, {80, 1}, {82, 65536},   // UVA, PCI domain, priorities, L1, registers per SM
     {83, 0}, {84, 0}, {86, 0}, {87, 2}, {88, 0}, {89, 0},       // managed, board, host atomics, ratio, pageable
-    {90, 1}, {91, 1}, {95, 1}, {96, 0}, {99, 1}, {100, 0},      // preemption, registered, cooperative, host page tables
+    {90, 1}, {95, 1}, {96, 0}, {99, 1}, {100, 0},      // preemption, registered, cooperative, host page tables
     {102, 1}, {103, 1}, {104, 0}, {105, 0}, {107, 0}, {110, 0}, // virtual memory, file descriptors; no Windows, compression, RDMA
     {113, 1}, {115, 1}, {116, 0}, {119, 0}, {124, 0}, {125, 0}, // read-only registration, pools; no RDMA, DMA-BUF, IPC events
     {128, 0}, {133, 0},                                         // fabric handles, MPS
@@ -87,12 +87,14 @@ bool device_attribute(const Device &d, int attribute, int &value) {
   const Generation &g = *d.generation;
   switch (attribute) {
     case 16: value = int(d.limits.multiprocessors); return true;
+    case 17: value = environment("QUERN_EMULATOR_WATCHDOG", 0) > 0; return true;
     case 33: value = d.ordinal + 1; return true;
     case 38: value = g.l2_bytes; return true;
     case 39: value = g.threads_per_sm; return true;
     case 75: value = d.capability.major; return true;
     case 76: value = d.capability.minor; return true;
     case 81: value = g.shared_per_sm; return true;
+    case 91: value = !driver().host_aliases; return true;
     case 97: value = g.shared_optin; return true;
     case 106: value = g.blocks_per_sm; return true;
     case 108: case 109: value = d.capability.major >= 8 ? g.l2_bytes / 2 : 0; return true;
@@ -133,6 +135,10 @@ API Result cuInit(unsigned flags) {
   const char *blocking = getenv("CUDA_LAUNCH_BLOCKING"), *peers = getenv("QUERN_EMULATOR_PEERS");
   driver().launch_blocking = blocking && !strcmp(blocking, "1");
   driver().peers = !peers || strcmp(peers, "none");
+  driver().peers_lie = peers && !strcmp(peers, "lies");
+  const char *pointers = getenv("QUERN_EMULATOR_HOST_POINTERS");
+  driver().host_aliases = pointers && !strcmp(pointers, "other");
+  driver().waits = environment("QUERN_EMULATOR_WAITS", 0) != 0;
   driver().initialized = true;
   return success;
 }
@@ -264,8 +270,10 @@ void reset_context(Device &d) {
   d.context->error = 0;
   d.context->legacy.last = nullptr;
   d.context->streams.clear();
+  d.context->queues.clear();
   d.context->per_thread.clear();
   d.context->peers.clear();
+  d.pool_access.clear();
   rights_changed();
   close_imports(*d.context);
   free_device_memory(d);

@@ -16,7 +16,8 @@ void appoint_executor() {
 }
 
 bool ready(const Operation &op) {
-  return !op.started && std::all_of(op.after.begin(), op.after.end(), [](const OperationRef &d) { return d->done; });
+  return !op.started && std::all_of(op.after.begin(), op.after.end(), [](const OperationRef &d) { return d->done; }) &&
+         std::all_of(op.behind.begin(), op.behind.end(), [](const OperationRef &d) { return d->started; });
 }
 
 // ---- kernels that store rubbish, by fault injection: each byte that has changed meanwhile on the device becomes another one ----
@@ -68,6 +69,8 @@ void start(const OperationRef &reference) {
   Operation &op = *reference;
   Context *c = op.device->context.get();
   op.started = true;
+  op.begun = Clock::now();
+  op.behind.clear();
   op.history.begin();
   int error = 0;
   bool failed = !c || c->error;  // work behind a failure never runs
@@ -96,6 +99,7 @@ std::vector<OperationRef> closure_of(const OperationRef &target) {
     todo.pop_back();
     if (o->done || !found.insert(o).second) continue;
     for (auto &d : o->after) todo.push_back(d.get());
+    for (auto &d : o->behind) todo.push_back(d.get());
   }
   std::vector<OperationRef> ordered;
   for (auto &op : driver().pending)
@@ -103,10 +107,18 @@ std::vector<OperationRef> closure_of(const OperationRef &target) {
   return ordered;
 }
 
+// A display's watchdog ends kernels that run for too long: QUERN_EMULATOR_WATCHDOG, in seconds.
+void end_if_watched(Operation &op) {
+  static const int limit = environment("QUERN_EMULATOR_WATCHDOG", 0);
+  if (limit > 0 && !op.done && !op.grid->done() && Clock::now() - op.begun > std::chrono::seconds(limit))
+    abandon_grid(op.grid.get(), 702);
+}
+
 void retire_finished() {
   auto &running = driver().running;
   for (size_t i = 0; i < running.size(); i++) {
     OperationRef op = running[i];
+    end_if_watched(*op);
     if (!op->done && op->grid->done()) finish(*op, int(op->grid->error));
     if (op->done) running.erase(running.begin() + long(i--));
   }
@@ -268,6 +280,14 @@ Result run_everything(Context &c) {
   }
   if (!canaries_intact() && !c.error) c.error = illegal_address;
   return c.error;
+}
+
+void wait_for_device(Device &d) {
+  if (driver().waits && d.context) run_everything(*d.context);
+}
+
+void wait_for_all_devices() {
+  for (auto &d : driver().devices) wait_for_device(*d);
 }
 
 void drop_work(Context &c) {

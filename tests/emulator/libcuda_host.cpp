@@ -17,6 +17,20 @@ Allocation *host_allocation(const void *p) {
   return a && (a->kind == Memory::pinned || a->kind == Memory::registered) ? a : nullptr;
 }
 
+// Where devices see host memory at other addresses: a second mapping of the same pages.  Private pages can have none.
+void add_alias(Allocation &a) {
+  void *second = mremap(reinterpret_cast<void *>(a.address), 0, a.bytes, MREMAP_MAYMOVE);
+  if (second == MAP_FAILED) return;
+  a.alias = number(second);
+  add_allocation(Memory::registered, number(second), a.bytes, nullptr);
+}
+
+void drop_alias(const Allocation &a) {
+  if (!a.alias) return;
+  munmap(reinterpret_cast<void *>(a.alias), a.bytes);
+  forget_allocation(a.alias);
+}
+
 // mincore refuses ranges with holes; nothing that is not mapped can be pinned.
 bool is_all_mapped(DevicePointer p, size_t bytes) {
   DevicePointer first = p / page * page;
@@ -50,7 +64,8 @@ API Result cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags) {
   if (Allocation *a = find_overlapping(number(p), bytes))
     return a->kind == Memory::registered || a->kind == Memory::pinned ? already_registered : invalid_value;
   if (!is_all_mapped(number(p), bytes)) return invalid_value;
-  add_allocation(Memory::registered, number(p), bytes, nullptr);
+  Allocation &a = add_allocation(Memory::registered, number(p), bytes, nullptr);
+  if (driver().host_aliases) add_alias(a);
   return success;
 }
 API Result cuMemHostRegister(void *p, size_t bytes, unsigned flags) { return cuMemHostRegister_v2(p, bytes, flags); }
@@ -61,14 +76,17 @@ API Result cuMemHostUnregister(void *p) {
   Allocation *a = host_allocation(p);
   if (!a || a->kind != Memory::registered || a->address != number(p)) return not_registered;
   run_everything(*current_context());  // as cuMemFreeHost does
+  wait_for_all_devices();
+  drop_alias(*a);
   forget_allocation(number(p));
   return success;
 }
 
 API Result cuMemHostGetDevicePointer_v2(DevicePointer *d, void *p, unsigned flags) {
   ENTER(context);
-  if (!d || flags || !host_allocation(p)) return invalid_value;
-  *d = number(p);
+  Allocation *a = host_allocation(p);
+  if (!d || flags || !a) return invalid_value;
+  *d = a->alias ? a->alias + (number(p) - a->address) : number(p);
   return success;
 }
 API Result cuMemHostGetDevicePointer(DevicePointer *d, void *p, unsigned flags) {

@@ -224,6 +224,7 @@ Result params_of(const Kernel &k, void **params, void **extra, std::vector<u8> &
 Result launch(Function *f, Shape shape, void *stream_handle, void **params, void **extra) {
   Stream *stream = stream_of(stream_handle);
   if (!f || !stream) return invalid_handle;
+  if (stream->context != current_context()) return invalid_handle;
   if (f->library->context && f->library->context != stream->context) return invalid_handle;
   Device &device = *stream->context->device;
   if (int injected = injected_for("cuLaunchKernel", *f, device)) return injected;
@@ -398,7 +399,14 @@ API Result cuModuleLoadDataEx(Library **module, const void *image, unsigned, int
   return cuModuleLoadData(module, image);
 }
 API Result cuModuleLoadFatBinary(Library **module, const void *image) { return cuModuleLoadData(module, image); }
-API Result cuModuleUnload(Library *module) { return cuLibraryUnload(module); }
+API Result cuModuleUnload(Library *module) {
+  {
+    ENTER(context);
+    if (Result r = refuse_during_capture()) return r;
+    wait_for_device(*context().device);
+  }
+  return cuLibraryUnload(module);
+}
 
 API Result cuModuleGetFunction(Function **function, Library *module, const char *name) {
   ENTER(context);

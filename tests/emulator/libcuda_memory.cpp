@@ -48,7 +48,7 @@ void for_each_allocation(const std::function<void(const Allocation &)> &f) {
 
 Allocation &add_allocation(Memory kind, DevicePointer address, size_t bytes, Device *device) {
   rights_changed();
-  return allocations[address] = {kind, address, bytes, device, next_memory_id(), nullptr, 0, -1, false};
+  return allocations[address] = {kind, address, bytes, device, next_memory_id(), nullptr, 0, -1, false, 0};
 }
 
 void forget_allocation(DevicePointer address) {
@@ -171,6 +171,42 @@ API Result cuMemFreeAsync(DevicePointer p, void *stream) {
   return submit(*s, [=, &c] {
     return make_operation("free", c, [=]() -> Result { return release(p) ? success : illegal_address; });
   });
+}
+
+// ---- pools: one for each device, whose handle is the device's ----
+
+namespace {
+
+struct AccessDescription { Location location; unsigned flags; };
+
+Device *device_of_pool(void *pool) {
+  for (auto &d : driver().devices)
+    if (d.get() == pool) return d.get();
+  return nullptr;
+}
+
+}  // namespace
+
+API Result cuDeviceGetDefaultMemPool(void **pool, int device) {
+  ENTER(initialization);
+  if (!pool) return invalid_value;
+  *pool = device_of(device);
+  return *pool ? success : invalid_device;
+}
+
+API Result cuMemPoolSetAccess(void *pool, const AccessDescription *description, size_t count) {
+  ENTER(initialization);
+  Device *owner = device_of_pool(pool);
+  if (!owner || !description || !count) return invalid_value;
+  for (size_t i = 0; i < count; i++) {
+    if (Result r = check_location(description[i].location)) return r;
+    const Device &d = *device_of(description[i].location.id);
+    if (!can_access(d, *owner)) return invalid_device;
+    if (&d == owner && description[i].flags != access_read_write) return invalid_value;  // it always has access
+    owner->pool_access[d.ordinal] = description[i].flags;
+  }
+  rights_changed();
+  return success;
 }
 
 API Result cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {

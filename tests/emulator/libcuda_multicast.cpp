@@ -144,6 +144,11 @@ bool in_team(const Physical &object, const Device &d) {
   return std::count(s.team, s.team + s.team_count, d.ordinal) > 0;
 }
 
+bool is_reached_by_multicast(u64 address) {
+  Mapping *m = find_mapping(address);
+  return m && m->memory->reached.count((m->offset + (address - m->address)) / 8);
+}
+
 // The real driver waits for ever; the emulator as long as for a kernel that makes no progress.
 Result wait_for_team(const Physical &object) {
   auto end = std::chrono::steady_clock::now() + std::chrono::seconds(environment("QUERN_EMULATOR_TIMEOUT", 10));
@@ -171,7 +176,9 @@ const char *multicast_replica(u64 address, u32 bytes, u32 index, int device, u8 
   for (const Replica &r : multicast.replicas) {
     if (offset < r.offset || offset + bytes > r.offset + r.bytes) continue;
     if (!r.memory) return "multimem on memory of a process that has gone";
-    if (found++ == index) *out = reinterpret_cast<u8 *>(r.memory + (offset - r.offset));
+    if (found++ != index) continue;
+    *out = reinterpret_cast<u8 *>(r.memory + (offset - r.offset));
+    r.object->reached.insert(size_t(reinterpret_cast<char *>(*out) - r.object->view) / 8);
   }
   return found == multicast.shared->team_size ? nullptr : "multimem where not every device of the team has memory bound";
 }
@@ -270,6 +277,7 @@ API Result cuMulticastUnbind(unsigned long long handle, int device, size_t offse
   PhysicalRef object = multicast_of(handle);
   if (!object) return invalid_value;
   if (!device_of(device)) return invalid_device;
+  wait_for_device(*device_of(device));
   Shared &s = *object->multicast->shared;
   Locked lock(s);
   Binding *end = s.bindings + s.binding_count;

@@ -69,7 +69,8 @@ Result pointer_attribute(void *data, int attribute, DevicePointer p) {
     case range_start: case mapping_start: return put(data, a->address);
     case range_bytes: case mapping_bytes: return put(data, a->bytes);
     case is_mapped: return put(data, true);
-    case allowed_handles: case mempool: return put(data, u64(0));
+    case allowed_handles: return put(data, u64(0));
+    case mempool: return put(data, a->is_pooled ? a->device : static_cast<Device *>(nullptr));
     case access_flags: return put(data, current_access(*a));
   }
   return invalid_value;

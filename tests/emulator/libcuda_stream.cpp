@@ -27,8 +27,29 @@ void add_dependencies(Stream &s, Operation &op) {
   }
 }
 
+// A stream gets the hardware queue that has the fewest.
+void join_queue(Stream &s) {
+  auto &queues = s.context->queues;
+  static const int count = environment("CUDA_DEVICE_MAX_CONNECTIONS", 0);
+  if (count < 1) return;
+  queues.resize(size_t(count));
+  auto least = std::min_element(queues.begin(), queues.end(), [](auto &a, auto &b) { return a.streams < b.streams; });
+  s.queue = size_t(least - queues.begin());
+  least->streams++;
+}
+
+// A kernel that waits for its stream keeps those behind it in the queue from starting.
+void add_to_queue(Stream &s, const OperationRef &op) {
+  auto &queues = s.context->queues;
+  if (queues.empty() || !op->grid) return;
+  OperationRef &last = queues[s.queue].last;
+  if (last && !last->started) op->behind.push_back(last);
+  last = op;
+}
+
 void enqueue(Stream &s, const OperationRef &op) {
   add_dependencies(s, *op);
+  add_to_queue(s, op);
   s.last = op;
   driver().pending.push_back(op);
 }
@@ -65,6 +86,14 @@ Context &context() { return *current_context(); }
 
 }  // namespace
 
+Stream *make_stream(Context &c, unsigned flags, int priority) {
+  c.streams.push_back(std::make_unique<Stream>());
+  Stream &s = *c.streams.back();
+  s.context = &c, s.flags = flags, s.priority = priority, s.id = next_stream_id++;
+  join_queue(s);
+  return &s;
+}
+
 int capture_mode_of_thread() { return thread_capture_mode; }
 
 OperationRef make_operation(const char *what, Context &c, std::function<Result()> action) {
@@ -81,6 +110,14 @@ Result refuse_during_capture() {
     bool forbids = (c->mode == mode_global && (own || thread_capture_mode == mode_global)) || (c->mode == mode_thread_local && own);
     if (forbids) invalidate(*c), r = capture_unsupported;
   }
+  return r;
+}
+
+Result refuse_beside_captures(Context &context) {
+  Result r = success;
+  for (auto &c : driver().captures)
+    for (Stream *s : c->streams)
+      if (s->context == &context) invalidate(*c), r = capture_unsupported;
   return r;
 }
 
@@ -125,11 +162,7 @@ using namespace emulator;
 API Result cuStreamCreateWithPriority(Stream **out, unsigned flags, int priority) {
   ENTER(context);
   if (!out || flags > 1) return invalid_value;
-  Context &c = context();
-  c.streams.push_back(std::make_unique<Stream>());
-  Stream &s = *c.streams.back();
-  s.context = &c, s.flags = flags, s.priority = priority, s.id = next_stream_id++;
-  *out = &s;
+  *out = make_stream(context(), flags, priority);
   return success;
 }
 API Result cuStreamCreate(Stream **out, unsigned flags) { return cuStreamCreateWithPriority(out, flags, 0); }
@@ -139,6 +172,7 @@ API Result cuStreamDestroy_v2(void *handle) {
   Stream *s = stream_of(handle);
   if (!s || s == &s->context->legacy) return invalid_handle;
   if (s->capture) invalidate(*s->capture), leave_capture(*s->capture);
+  if (!s->context->queues.empty()) s->context->queues[s->queue].streams--;
   // Pending work still completes: the legacy stream takes over the duty to wait for it.
   auto &all = s->context->streams;
   all.erase(std::find_if(all.begin(), all.end(), [&](auto &x) { return x.get() == s; }));
@@ -175,11 +209,21 @@ API Result cuStreamQuery(void *handle) {
   return s->context->error ? s->context->error : int(not_ready);
 }
 
-API Result cuStreamGetCtx(void *handle, Context **c) {
+// The handle that stands for a green context where a context is expected is its own.
+API Result cuStreamGetCtx(void *handle, void **c) {
   ENTER(context);
   Stream *s = stream_of(handle);
   if (!s) return invalid_handle;
-  *c = s->context;
+  *c = s->green ? static_cast<void *>(s->green) : s->context;
+  return success;
+}
+API Result cuStreamGetCtx_v2(void *handle, Context **c, GreenContext **green) {
+  ENTER(context);
+  Stream *s = stream_of(handle);
+  if (!s) return invalid_handle;
+  if (!c && !green) return invalid_value;
+  if (c) *c = s->context;
+  if (green) *green = s->green;
   return success;
 }
 API Result cuStreamGetDevice(void *handle, int *device) {

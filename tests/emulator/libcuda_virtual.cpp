@@ -143,7 +143,8 @@ API Result cuMemUnmap(DevicePointer p, size_t bytes) {
   if (!is_aligned(p, bytes)) return invalid_value;
   std::vector<Mapping *> all = mappings_of(p, bytes);
   if (all.empty()) return invalid_value;
-  for (Mapping *m : all) {
+  wait_for_all_devices();
+  for (Mapping *m : mappings_of(p, bytes)) {
     unmap_pages(*m);
     forget_allocation(m->address);
     mappings.erase(m->address);

@@ -213,6 +213,8 @@ def fence(i):
     if proxy == 'async':
         covers_shared = space in ('generic', 'shared', 'cluster')
         return runtime(i, 'proxy_fence', 'fence_mbarrier_init | fence_async_shared', line=False) + ';' if covers_shared else ';'
+    if proxy == 'alias':
+        return runtime(i, 'proxy_fence', 'fence_alias', line=False) + ';'
     while i.take(*FENCE_KINDS):
         continue
     return 'view.runtime->fence(t);'

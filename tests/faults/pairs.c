@@ -27,7 +27,7 @@
 #include "faults/private_shm.h"
 #include "harness/ranks.h"
 
-enum { LEAST_RANKS = 2, MOST_RANKS = 3, AT_ONCE = 10, GUARD = 256, SLICE_ROWS = 10, ROW_BYTES = 65536 };
+enum { LEAST_RANKS = 2, MOST_RANKS = 3, AT_ONCE = 10, GUARD = 256, SLICE_ROWS = 10, LARGE_ROW = 65536, SMALL_ROW = 32 };
 enum { MOST_FAILURES = 5 };  /* after these no more runs are begun: each may take seconds */
 
 static const double RUN_LIMIT = 40;  /* seconds until a run counts as a hang */
@@ -46,20 +46,23 @@ struct scene {
     unsigned steps, subjects;   /* bits; the subjects are the steps whose points are visited */
     enum step odd;              /* the step in which the last rank has ... */
     enum habit habit;           /* ... this habit */
+    size_t row_bytes;           /* of the exchanges */
 };
 
 #define BIT(step) (1u << (step))
 #define ENDS (BIT(CREATE) | BIT(DESTROY))
 
 static const struct scene scenes[] = {
-    {"meet", ENDS | BIT(BARRIER), ENDS | BIT(BARRIER), CREATE, IN_TIME},
-    {"split", ENDS | BIT(SPLIT) | BIT(PART_BARRIER), BIT(SPLIT) | BIT(PART_BARRIER), CREATE, IN_TIME},
-    {"exchange", ENDS | BIT(ALLOCATE) | BIT(EXCHANGE) | BIT(FREE), BIT(ALLOCATE) | BIT(EXCHANGE) | BIT(FREE), CREATE, IN_TIME},
-    {"plan", ENDS | BIT(ALLOCATE) | BIT(CREATE_PLAN) | BIT(RUN_PLAN), BIT(CREATE_PLAN) | BIT(RUN_PLAN), CREATE, IN_TIME},
-    {"late to create", ENDS | BIT(BARRIER), BIT(CREATE), CREATE, LATE},
-    {"late to the barrier", ENDS | BIT(BARRIER), BIT(BARRIER), BARRIER, LATE},
-    {"leaves before the barrier", ENDS | BIT(BARRIER), BIT(BARRIER), BARRIER, LEAVES},
-    {"late to the allocation", ENDS | BIT(ALLOCATE), BIT(ALLOCATE), ALLOCATE, LATE},
+    {"meet", ENDS | BIT(BARRIER), ENDS | BIT(BARRIER), CREATE, IN_TIME, 0},
+    {"split", ENDS | BIT(SPLIT) | BIT(PART_BARRIER), BIT(SPLIT) | BIT(PART_BARRIER), CREATE, IN_TIME, 0},
+    {"exchange", ENDS | BIT(ALLOCATE) | BIT(EXCHANGE) | BIT(FREE), BIT(ALLOCATE) | BIT(EXCHANGE) | BIT(FREE), CREATE, IN_TIME,
+     LARGE_ROW},
+    {"exchange of small slices", ENDS | BIT(ALLOCATE) | BIT(EXCHANGE), BIT(EXCHANGE), CREATE, IN_TIME, SMALL_ROW},
+    {"plan", ENDS | BIT(ALLOCATE) | BIT(CREATE_PLAN) | BIT(RUN_PLAN), BIT(CREATE_PLAN) | BIT(RUN_PLAN), CREATE, IN_TIME, LARGE_ROW},
+    {"late to create", ENDS | BIT(BARRIER), BIT(CREATE), CREATE, LATE, 0},
+    {"late to the barrier", ENDS | BIT(BARRIER), BIT(BARRIER), BARRIER, LATE, 0},
+    {"leaves before the barrier", ENDS | BIT(BARRIER), BIT(BARRIER), BARRIER, LEAVES, 0},
+    {"late to the allocation", ENDS | BIT(ALLOCATE), BIT(ALLOCATE), ALLOCATE, LATE, LARGE_ROW},
 };
 
 enum { SCENES = sizeof scenes / sizeof *scenes };
@@ -115,7 +118,7 @@ static quern_ragged_all_to_all_args exchange_args(struct life *life) {
     args.input = life->input + GUARD;
     args.output = life->output + GUARD;
     args.input_rows = args.output_rows = life->rank->ranks * SLICE_ROWS;
-    args.row_bytes = ROW_BYTES;
+    args.row_bytes = (int64_t)life->plan->scene->row_bytes;
     args.input_offsets = life->offsets;
     args.send_sizes = args.recv_sizes = life->sizes;
     args.output_offsets = life->places;
@@ -162,7 +165,9 @@ static const struct {
 
 /* ---- the buffers ---- */
 
-static size_t buffer_bytes(const struct life *life) { return (size_t)life->rank->ranks * SLICE_ROWS * ROW_BYTES; }
+static size_t row_bytes(const struct life *life) { return life->plan->scene->row_bytes; }
+
+static size_t buffer_bytes(const struct life *life) { return (size_t)life->rank->ranks * SLICE_ROWS * row_bytes(life); }
 
 static unsigned char value_of(int sender, int receiver, int row) { return (unsigned char)(1 + sender * 64 + receiver * 16 + row); }
 
@@ -188,8 +193,8 @@ static void make_buffers(struct life *life) {
     life->input = make_buffer(life);
     life->output = make_buffer(life);
     for (int row = 0; row < life->rank->ranks * SLICE_ROWS; row++)
-        memset(life->input + GUARD + (size_t)row * ROW_BYTES, value_of(life->rank->rank, row / SLICE_ROWS, row % SLICE_ROWS),
-               ROW_BYTES);
+        memset(life->input + GUARD + (size_t)row * row_bytes(life), value_of(life->rank->rank, row / SLICE_ROWS, row % SLICE_ROWS),
+               row_bytes(life));
 }
 
 static void check_fences(struct life *life) {
@@ -204,9 +209,9 @@ static void check_fences(struct life *life) {
 static void check_output(struct life *life, bool completed) {
     struct rank *rank = life->rank;
     for (int row = 0; row < rank->ranks * SLICE_ROWS; row++) {
-        const unsigned char *at = life->output + GUARD + (size_t)row * ROW_BYTES;
-        bool sent = is_filled(at, ROW_BYTES, value_of(row / SLICE_ROWS, rank->rank, row % SLICE_ROWS));
-        rank_check(rank, sent || (!completed && is_filled(at, ROW_BYTES, UNTOUCHED)), "output row %d is %s", row,
+        const unsigned char *at = life->output + GUARD + (size_t)row * row_bytes(life);
+        bool sent = is_filled(at, row_bytes(life), value_of(row / SLICE_ROWS, rank->rank, row % SLICE_ROWS));
+        rank_check(rank, sent || (!completed && is_filled(at, row_bytes(life), UNTOUCHED)), "output row %d is %s", row,
                    completed ? "not what was sent" : "neither as it was nor what was sent");
     }
 }
@@ -215,8 +220,8 @@ static void check_input(struct life *life, bool scribbled) {
     struct rank *rank = life->rank;
     for (int row = 0; row < rank->ranks * SLICE_ROWS; row++) {
         unsigned char value = scribbled ? SCRIBBLE : value_of(rank->rank, row / SLICE_ROWS, row % SLICE_ROWS);
-        const unsigned char *at = life->input + GUARD + (size_t)row * ROW_BYTES;
-        rank_check(rank, is_filled(at, ROW_BYTES, value), "input row %d has changed", row);
+        const unsigned char *at = life->input + GUARD + (size_t)row * row_bytes(life);
+        rank_check(rank, is_filled(at, row_bytes(life), value), "input row %d has changed", row);
     }
 }
 

@@ -59,8 +59,10 @@ static int count_descriptors(void) {
 
 /* Another thread may be closing it, or have closed it. */
 static bool comes_to_be_closed(const struct quern_symmetric_memory *memory) {
-    quern_symmetric_sweep();
-    for (int look = 0; look < 1000 && memory->life != QUERN_MEMORY_CLOSED; look++) rank_sleep(0.001);
+    for (int look = 0; look < 1000 && memory->life != QUERN_MEMORY_CLOSED; look++) {
+        quern_symmetric_sweep();
+        rank_sleep(0.001);
+    }
     return memory->life == QUERN_MEMORY_CLOSED;
 }
 
@@ -68,15 +70,24 @@ struct held {
     int descriptors, mappings;  /* those of the emulator among them */
 };
 
+/* All teams meet on the host: no kernel waits meanwhile. */
+static void meet_on_host(struct gpu_team *team) {
+    unsigned *arrivals = (unsigned *)((char *)team->rank->shared + SHARED_BYTES / 2);
+    const unsigned teams = (unsigned)(team->all / team->count);
+    const unsigned round = __atomic_fetch_add(arrivals, 1, __ATOMIC_ACQ_REL) / teams;
+    while (__atomic_load_n(arrivals, __ATOMIC_ACQUIRE) < (round + 1) * teams) rank_sleep(0.0005);
+}
+
 /* The resources of this process, counted by one of its threads while the others wait. */
 static struct held count_held(struct gpu_team *team) {
     struct held held = {0};
     gpu_meet(team);
+    meet_on_host(team);
     quern_symmetric_sweep();
-    gpu_meet(team);
+    meet_on_host(team);
     bool first_thread = team->first % (team->layout->threads * team->layout->ranks) == 0;
     if (first_thread) held = (struct held){count_descriptors(), count_mappings("memfd:")};
-    gpu_meet(team);
+    meet_on_host(team);
     return held;
 }
 
@@ -378,6 +389,105 @@ static void free_before_the_others(struct gpu_team *team) {
     gpu_close(team);
 }
 
+/* ---- GPUs: operations in graphs ---- */
+
+struct graph_calls {
+    CUresult (*begin_capture)(CUstream, int), (*end_capture)(CUstream, void **);
+    CUresult (*instantiate)(void **, void *, unsigned long long), (*launch)(void *, CUstream);
+    CUresult (*destroy)(void *), (*destroy_executable)(void *);
+};
+
+static struct graph_calls find_graph_calls(void) {
+    struct graph_calls calls;
+    *(void **)&calls.begin_capture = gpu_symbol("cuStreamBeginCapture_v2");
+    *(void **)&calls.end_capture = gpu_symbol("cuStreamEndCapture");
+    *(void **)&calls.instantiate = gpu_symbol("cuGraphInstantiateWithFlags");
+    *(void **)&calls.launch = gpu_symbol("cuGraphLaunch");
+    *(void **)&calls.destroy = gpu_symbol("cuGraphDestroy");
+    *(void **)&calls.destroy_executable = gpu_symbol("cuGraphExecDestroy");
+    return calls;
+}
+
+/* A barrier of team rank i, as a graph. */
+static void *capture_barrier(struct gpu_team *team, const struct graph_calls *calls, int i) {
+    void *graph, *executable;
+    gpu_use(team, i);
+    gpu_check(team, calls->begin_capture(team->stream[i], CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture", __LINE__);
+    rank_ok(team->rank, quern_barrier(team->group[i], NULL, team->stream[i]));
+    gpu_check(team, calls->end_capture(team->stream[i], &graph), "cuStreamEndCapture", __LINE__);
+    gpu_check(team, calls->instantiate(&executable, graph, 0), "cuGraphInstantiate", __LINE__);
+    gpu_check(team, calls->destroy(graph), "cuGraphDestroy", __LINE__);
+    return executable;
+}
+
+/* A group is destroyed while a graph with its barrier is held up in the streams: its pads stay until the graph has run. */
+static void destroy_behind_a_graph(struct gpu_team *team) {
+    const struct graph_calls calls = find_graph_calls();
+    void *executable[MOST_PER_THREAD];
+    int go_on = 0;
+    pthread_t thread;
+    begin(team);
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) executable[i] = capture_barrier(team, &calls, i);
+    for (int i = 0; i < team->count; i++) {
+        hold_up(team, i, &go_on);
+        gpu_check(team, calls.launch(executable[i], team->stream[i]), "cuGraphLaunch", __LINE__);
+    }
+    rank_check(team->rank, pthread_create(&thread, NULL, give_leave_soon, &go_on) == 0, "no thread");
+    rank_ok(team->rank, quern_group_destroy(team->group[0]));
+    team->group[0] = NULL;
+    rank_check(team->rank, __atomic_load_n(&go_on, __ATOMIC_ACQUIRE), "the group was destroyed before the graph had run");
+    pthread_join(thread, NULL);
+    for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
+    for (int i = 0; i < team->count; i++) gpu_check(team, calls.destroy_executable(executable[i]), "cuGraphExecDestroy", __LINE__);
+    gpu_close(team);
+}
+
+/* Launches of graphs cannot be waited for while the context has a stream that captures: the handle stays valid. */
+static void destroy_beside_a_capture(struct gpu_team *team) {
+    const struct graph_calls calls = find_graph_calls();
+    void *executable[MOST_PER_THREAD], *graph;
+    CUstream captured;
+    begin(team);
+    for (int i = 0; i < team->count; i++) executable[i] = capture_barrier(team, &calls, i);
+    gpu_use(team, 0);
+    gpu_ok(team, stream_create(&captured, CU_STREAM_NON_BLOCKING));
+    gpu_check(team, calls.begin_capture(captured, CU_STREAM_CAPTURE_MODE_RELAXED), "cuStreamBeginCapture", __LINE__);
+    rank_status(team->rank, quern_group_destroy(team->group[0]), QUERN_INVALID_ARGUMENT);
+    rank_check_detail(team->rank, "a stream of cuda:0 is being captured, and operations of the group are in graphs");
+    calls.end_capture(captured, &graph);
+    gpu_ok(team, stream_destroy(captured));
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) gpu_check(team, calls.destroy_executable(executable[i]), "cuGraphExecDestroy", __LINE__);
+    gpu_close(team);
+}
+
+/* A stream of a green context belongs to the primary context, too. */
+static void use_a_green_stream(struct gpu_team *team) {
+    CUresult (*create)(void **, void *, CUdevice, unsigned), (*create_stream)(CUstream *, void *, unsigned, int);
+    CUresult (*destroy)(void *);
+    void *green[MOST_PER_THREAD];
+    CUstream usual[MOST_PER_THREAD];
+    *(void **)&create = gpu_symbol("cuGreenCtxCreate");
+    *(void **)&create_stream = gpu_symbol("cuGreenCtxStreamCreate");
+    *(void **)&destroy = gpu_symbol("cuGreenCtxDestroy");
+    begin(team);
+    for (int i = 0; i < team->count; i++) {
+        usual[i] = team->stream[i];
+        gpu_check(team, create(&green[i], NULL, team->device[i]->cuda_device, 1), "cuGreenCtxCreate", __LINE__);
+        gpu_check(team, create_stream(&team->stream[i], green[i], CU_STREAM_NON_BLOCKING, 0), "cuGreenCtxStreamCreate", __LINE__);
+    }
+    for (int round = 0; round < 3; round++) gpu_meet(team);
+    rank_status(team->rank, quern_barrier(team->group[0], NULL, team->stream[1]), QUERN_INVALID_ARGUMENT);
+    for (int i = 0; i < team->count; i++) {
+        gpu_ok(team, stream_destroy(team->stream[i]));
+        gpu_check(team, destroy(green[i]), "cuGreenCtxDestroy", __LINE__);
+        team->stream[i] = usual[i];
+    }
+    gpu_meet(team);
+    gpu_close(team);
+}
+
 static void refuse_streams(struct gpu_team *team) {
     begin(team);
     struct rank *rank = team->rank;
@@ -474,6 +584,10 @@ static void work_beside_a_capture(struct gpu_team *team) {
         free_all(team, parts);
         quern_symmetric_sweep();
     }
+    quern_device *another;
+    rank_ok(team->rank, quern_device_open(QUERN_CUDA, team->device[0]->ordinal, &another));
+    rank_ok(team->rank, quern_prepare(another, QUERN_BARRIER));
+    quern_device_close(another);
     register_ranges(team, own, 1000);
     for (int i = 0; i < team->count; i++) rank_ok(team->rank, quern_symmetric_unregister(team->group[i], own[i], team->stream[i]));
     gpu_meet(team);
@@ -488,6 +602,18 @@ static void work_beside_a_capture(struct gpu_team *team) {
 }
 
 /* ---- GPUs: multicast ---- */
+
+/* Memory has multicast only if all ranks ask for it; pads have it in any case. */
+static void ask_for_no_multicast(struct gpu_team *team) {
+    begin(team);
+    void *parts[MOST_PER_THREAD];
+    allocate_same(team, 100, parts);
+    check_no_multicast(team, parts[0], "rank 1 has not asked for it: expected multicast in the arguments of its group");
+    rank_check(team->rank, quern_cuda_rank_of(member_of(team->rank, team->group[0]))->multicast_pad, "the pads have no multicast");
+    gpu_meet(team);
+    free_all(team, parts);
+    gpu_close(team);
+}
 
 static void use_multicast(struct gpu_team *team) {
     begin(team);
@@ -521,6 +647,12 @@ static void use_multicast(struct gpu_team *team) {
     gpu_close(team);
 }
 
+/* Only one process is told to try again: the other one takes no step twice. */
+static void try_again_in_one_process(struct gpu_team *team) {
+    if (team->rank->rank == 1) setenv("QUERN_EMULATOR_FAIL", "cuMulticastAddDevice:802*2,cuMulticastBindMem:802*2", 1);
+    use_multicast(team);
+}
+
 /* A process is killed while its memory is bound: the others can still free theirs. */
 static void lose_a_bound_process(struct gpu_team *team) {
     begin(team);
@@ -538,10 +670,30 @@ static void lose_a_bound_process(struct gpu_team *team) {
     gpu_close(team);
 }
 
+enum { LINE_BYTES = 512 };
+
+static void keep_line(void *user, quern_log_level level, const char *line) {
+    (void)level;
+    if (strstr(line, "without multicast")) snprintf(user, LINE_BYTES, "%s", line);
+}
+
+/* Multicast that an error of the driver prevents is in the report and, in the leader's process, in the log. */
+static void check_loss(struct gpu_team *team, const char *line, bool is_lost) {
+    char report[4096];
+    quern_group_report(team->group[0], report, sizeof report);
+    const bool is_reported = strstr(report, "\nby way of GPU memory: without multicast: ") && strstr(report, team->rank->user);
+    rank_check(team->rank, is_reported == is_lost, "the report is \"%s\"", report);
+    rank_check(team->rank, (strstr(line, team->rank->user) != NULL) == is_lost, "the log is \"%s\"", line);
+}
+
 static void have_no_multicast(struct gpu_team *team) {
+    char line[LINE_BYTES] = "";
+    quern_set_log(keep_line, line, QUERN_LOG_ERROR);
     begin(team);
+    quern_set_log(NULL, NULL, QUERN_LOG_ERROR);
     void *parts[MOST_PER_THREAD];
     allocate_same(team, 100, parts);
+    check_loss(team, line, strstr(team->rank->user, "CUDA_ERROR"));
     check_no_multicast(team, parts[0], team->rank->user);
     rank_check(team->rank, !quern_cuda_rank_of(member_of(team->rank, team->group[0]))->multicast_pad, "the pads have multicast");
     for (int round = 0; round < 3; round++) gpu_meet(team);
@@ -782,6 +934,68 @@ static void refuse_registrations(struct gpu_team *team) {
     close_with(team, own, team->count + 1);
 }
 
+/* Peer access does not open pools. */
+static void refuse_pools(struct gpu_team *team) {
+    CUresult (*allocate_async)(CUdeviceptr *, size_t, CUstream), (*free_async)(CUdeviceptr, CUstream);
+    *(void **)&allocate_async = gpu_symbol("cuMemAllocAsync");
+    *(void **)&free_async = gpu_symbol("cuMemFreeAsync");
+    begin(team);
+    void *parts[MOST_PER_THREAD];
+    size_t bytes[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) {
+        CUdeviceptr address;
+        gpu_use(team, i);
+        gpu_check(team, allocate_async(&address, 1000, team->stream[i]), "cuMemAllocAsync", __LINE__);
+        parts[i] = (void *)(uintptr_t)address;
+        bytes[i] = 1000;
+    }
+    rank_status(team->rank, quern_symmetric_register(team->group, team->count, parts, bytes), QUERN_NOT_SUPPORTED);
+    rank_check_detail(team->rank, "rank 0: the memory is of a pool (cuMemAllocAsync), which peer access does not open");
+    gpu_meet(team);
+    for (int i = 0; i < team->count; i++) {
+        gpu_use(team, i);
+        gpu_check(team, free_async((uintptr_t)parts[i], team->stream[i]), "cuMemFreeAsync", __LINE__);
+    }
+    gpu_meet(team);
+    gpu_close(team);
+}
+
+/* Access of a team rank's GPU to memory, as the engine has set it. */
+static void set_access(struct gpu_team *team, int i, const struct own_memory *memory, int flags) {
+    const CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, team->device[i]->cuda_device}, flags};
+    gpu_ok(team, vmm_set_access(memory->address, memory->bytes, &access, 1));
+}
+
+/* Memory of rank 1 that the GPU of rank `reader` may only read is refused, and the access stays as it is. */
+static void refuse_reader(struct gpu_team *team, void **usual, const struct own_memory *own, int reader) {
+    const bool is_here = reader >= team->first && reader < team->first + team->count;
+    unsigned long long flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+    char why[100];
+    snprintf(why, sizeof why, "the memory is mapped for cuda:%d for reading only: expected access for reading and writing", reader);
+    if (is_here) set_access(team, reader - team->first, own, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    refuse_range(team, usual, -1, NULL, 0, QUERN_INVALID_ARGUMENT, why);
+    if (!is_here) return;
+    const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, team->device[reader - team->first]->cuda_device};
+    gpu_ok(team, vmm_get_access(&flags, &location, own->address));
+    rank_check(team->rank, flags == CU_MEM_ACCESS_FLAGS_PROT_READ, "the access became %llu", flags);
+    set_access(team, reader - team->first, own, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+}
+
+static void refuse_read_only(struct gpu_team *team) {
+    begin(team);
+    struct own_memory own[MOST_PER_THREAD];
+    void *usual[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) {
+        own[i] = make_own(team, i, true, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        usual[i] = (void *)(uintptr_t)own[i].address;
+    }
+    refuse_reader(team, usual, &own[team->count - 1], 1);
+    if (team->count > 1) refuse_reader(team, usual, &own[1], 0);
+    register_ranges(team, usual, 100);
+    gpu_meet(team);
+    close_with(team, own, team->count);
+}
+
 /* A process with several GPUs cannot open another one's memory of cuMemAlloc on all of them. */
 static void refuse_foreign_memory(struct gpu_team *team) {
     begin(team);
@@ -812,6 +1026,47 @@ static void be_refused(struct gpu_team *team) {
     rank_status(team->rank, gpu_join(team), refusal->status);
     rank_check_detail(team->rank, refusal->why);
     gpu_close(team);
+}
+
+/* GPUs without access to each other's memory: all goes by pinned host memory.  rank->user: the reason, as the report has it. */
+static void use_pinned_memory(struct gpu_team *team) {
+    enum { BYTES = 5000 };
+    begin(team);
+    struct rank *rank = team->rank;
+    char report[4096];
+    void *parts[MOST_PER_THREAD], *there;
+    const bool is_elsewhere = getenv("QUERN_EMULATOR_HOST_POINTERS");  /* then freed addresses may come back */
+    quern_group_report(team->group[0], report, sizeof report);
+    rank_check(rank, strstr(report, "\nby way of pinned host memory: ") && strstr(report, rank->user), "the report is \"%s\"", report);
+    struct held before = count_held(team);
+    for (int round = 0; round < 3; round++) {
+        allocate_same(team, BYTES, parts);
+        for (int i = 0; i < team->count; i++) {
+            rank_check(rank, parts[i] && (uintptr_t)parts[i] % 256 == 0, "the part is at %p", parts[i]);
+            gpu_check_bytes(team, i, parts[i], 0, BYTES, "fresh memory");
+            gpu_fill(team, i, parts[i], team->first + i + 1, BYTES);
+        }
+        gpu_meet(team);
+        check_peers(team, parts, BYTES, 1);
+        check_no_multicast(team, parts[0], "it is pinned memory of the host");
+        gpu_meet(team);
+        free_all(team, parts);
+        rank_status(rank, quern_symmetric_peer(team->group[0], parts[0], 0, &there), QUERN_INVALID_ARGUMENT);
+        rank_check_detail(rank, is_elsewhere ? "pointer is not in symmetric memory" : "pointer was freed");
+        for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
+    }
+    check_held(team, before);
+    struct own_memory own[MOST_PER_THREAD];
+    size_t bytes[MOST_PER_THREAD];
+    for (int i = 0; i < team->count; i++) {
+        own[i] = make_own(team, i, false, 0);
+        parts[i] = (void *)(uintptr_t)own[i].address;
+        bytes[i] = BYTES;
+    }
+    rank_status(rank, quern_symmetric_register(team->group, team->count, parts, bytes), QUERN_NOT_SUPPORTED);
+    rank_check_detail(rank, "rank 0: the group goes by pinned host memory, since its GPUs do not reach each other's");
+    gpu_meet(team);
+    close_with(team, own, team->count);
 }
 
 /* Two ranks on one GPU; only one of them allows it. */
@@ -930,6 +1185,41 @@ static void follow_another_stream(struct gpu_team *team) {
     gpu_close(team);
 }
 
+/*
+ * Between two launches of one thread whose kernels wait for each other, nothing waits for the device: neither the end of memory that
+ * was freed, nor that of another group, nor that of a device.
+ */
+static void wait_for_no_launch(struct gpu_team *team) {
+    begin(team);
+    struct rank *rank = team->rank;
+    void *parts[MOST_PER_THREAD];
+    quern_device *another;
+    quern_group *alone;
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    rank_ok(rank, quern_device_open(QUERN_CUDA, team->device[0]->ordinal, &another));
+    rank_ok(rank, quern_prepare(another, QUERN_BARRIER));
+    args.ranks = 1;
+    args.device = team->device[0];
+    rank_ok(rank, quern_group_create(&args, 1, &alone));
+    allocate_same(team, 100, parts);
+    const struct quern_symmetric_memory *memory = memory_of(rank, team->group[0], parts[0]);
+    gpu_meet(team);
+    free_all(team, parts);
+    for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
+    const double began = rank_now();
+    rank_ok(rank, quern_barrier(team->group[0], NULL, team->stream[0]));
+    for (int i = 0; i < 3; i++) quern_symmetric_sweep();
+    rank_check(rank, memory->life == QUERN_MEMORY_OPEN, "memory went while a kernel waited");
+    rank_ok(rank, quern_group_destroy(alone));
+    quern_device_close(another);
+    rank_ok(rank, quern_barrier(team->group[1], NULL, team->stream[1]));
+    for (int i = 0; i < team->count; i++) gpu_synchronize(team, i);
+    rank_check(rank, rank_now() - began < 1, "two launches took %g s", rank_now() - began);
+    gpu_meet(team);
+    rank_check(rank, comes_to_be_closed(memory), "memory is kept though nothing uses it");
+    gpu_close(team);
+}
+
 /* CUDA_LAUNCH_BLOCKING=1: a thread may launch for one rank of a group. */
 static void launch_for_another(struct gpu_team *team) {
     begin(team);
@@ -958,13 +1248,11 @@ struct case_row {
 
 #define DEVICES(list) "QUERN_EMULATOR=" list
 #define GPU(processes, threads, ranks, gpus, ...) \
-    .gpu = {.layout = {processes, threads, ranks, gpus, 0, 0}, __VA_ARGS__}
+    .gpu = {.layout = {processes, threads, ranks, gpus, 0, 0, 0}, __VA_ARGS__}
 #define TWO DEVICES("9.0,9.0")
 #define FOUR DEVICES("9.0,9.0,9.0,9.0")
 
-static const struct refusal no_peers_here = {QUERN_NOT_SUPPORTED, "cuda:0 cannot reach the memory of cuda:1"},
-                            no_peers_there = {QUERN_NOT_SUPPORTED, "rank 0: a GPU of this process cannot reach the part of rank 1"},
-                            no_memory = {QUERN_OUT_OF_MEMORY, "rank 0: cuMemCreate of 2097152 bytes for rank 0"},
+static const struct refusal no_memory = {QUERN_OUT_OF_MEMORY, "rank 0: cuMemCreate of 2097152 bytes for rank 0"},
                             no_segment = {QUERN_CUDA_ERROR, "rank 0: cuMemHostRegister of the group's segment"},
                             no_export = {QUERN_CUDA_ERROR, "rank 0: cuMemExportToShareableHandle"},
                             no_import = {QUERN_CUDA_ERROR, "rank 0: cuMemImportFromShareableHandle"};
@@ -999,6 +1287,9 @@ static const struct case_row cases[] = {
     {"destroy with a barrier under way", {TWO}, GPU(1, 1, 2, 2, destroy_with_work_under_way, &by_meeting)},
     {"the owner leaves first, threads", {FOUR}, GPU(1, 3, 1, 3, free_before_the_others)},
     {"the owner leaves first, processes", {FOUR}, GPU(3, 1, 1, 3, free_before_the_others)},
+    {"destroy with a graph under way", {TWO}, GPU(1, 1, 2, 2, destroy_behind_a_graph)},
+    {"destroy beside a capture", {TWO}, GPU(1, 1, 2, 2, destroy_beside_a_capture)},
+    {"streams of green contexts", {TWO}, GPU(1, 1, 2, 2, use_a_green_stream)},
     {"streams that cannot be", {TWO}, GPU(1, 1, 2, 2, refuse_streams)},
 
     {"the thread's context, one process", {TWO}, GPU(1, 1, 2, 2, leave_the_thread_alone)},
@@ -1011,6 +1302,16 @@ static const struct case_row cases[] = {
     {"multicast, two processes", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, use_multicast)},
     {"multicast, two processes of two", {FOUR, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 2, 4, use_multicast)},
     {"multicast, a killed process", {TWO, "QUERN_EMULATOR_MULTICAST=1"}, GPU(2, 1, 1, 2, lose_a_bound_process), .loses_one = true},
+    {"multicast, not ready at first, one process", {TWO, "QUERN_EMULATOR_MULTICAST=1",
+     "QUERN_EMULATOR_FAIL=cuMulticastBindMem:802*3"}, GPU(1, 1, 2, 2, use_multicast)},
+    {"multicast, not ready at first in one process", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
+     GPU(2, 1, 1, 2, try_again_in_one_process)},
+    {"no multicast: never ready", {TWO, "QUERN_EMULATOR_MULTICAST=1", "QUERN_EMULATOR_FAIL=cuMulticastBindMem:802"},
+     GPU(1, 1, 2, 2, have_no_multicast, "rank 0: cuMulticastBindMem: CUDA_ERROR_SYSTEM_NOT_READY")},
+    {"no multicast: illegal state", {TWO, "QUERN_EMULATOR_MULTICAST=1", "QUERN_EMULATOR_FAIL=cuMulticastBindMem:401"},
+     GPU(2, 1, 1, 2, have_no_multicast, "rank 0: cuMulticastBindMem: CUDA_ERROR_ILLEGAL_STATE")},
+    {"no multicast: not asked for", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
+     .gpu = {.layout = {2, 1, 1, 2, 0, 0, 1}, ask_for_no_multicast}},
     {"no multicast: one rank", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
      GPU(1, 1, 1, 1, have_no_multicast, "the group has a single rank")},
     {"no multicast: a shared GPU", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
@@ -1042,10 +1343,26 @@ static const struct case_row cases[] = {
     {"another allocation at the same address, two processes", {TWO}, GPU(2, 1, 1, 2, change_generation)},
     {"registrations that cannot be, one process", {TWO}, GPU(1, 1, 2, 2, refuse_registrations)},
     {"registrations that cannot be, two processes", {TWO}, GPU(2, 1, 1, 2, refuse_registrations)},
+    {"memory of pools, one process", {TWO}, GPU(1, 1, 2, 2, refuse_pools)},
+    {"memory of pools, two processes", {TWO}, GPU(2, 1, 1, 2, refuse_pools)},
+    {"memory for reading only, one process", {TWO}, GPU(1, 1, 2, 2, refuse_read_only)},
+    {"memory for reading only, two processes", {TWO}, GPU(2, 1, 1, 2, refuse_read_only)},
     {"foreign memory for two GPUs", {FOUR}, GPU(2, 1, 2, 4, refuse_foreign_memory)},
 
-    {"no peer access in a process", {TWO, "QUERN_EMULATOR_PEERS=none"}, GPU(1, 1, 2, 2, be_refused, &no_peers_here)},
-    {"no peer access between processes", {TWO, "QUERN_EMULATOR_PEERS=none"}, GPU(2, 1, 1, 2, be_refused, &no_peers_there)},
+    {"no peer access in a process", {TWO, "QUERN_EMULATOR_PEERS=none"},
+     GPU(1, 1, 2, 2, use_pinned_memory, "rank 0: cuda:0 cannot reach the memory of cuda:1: there is no peer access between them")},
+    {"no peer access between threads", {TWO, "QUERN_EMULATOR_PEERS=none", "QUERN_EMULATOR_HOST_POINTERS=other"},
+     GPU(1, 2, 1, 2, use_pinned_memory, "rank 0: cuda:0 cannot reach the memory of cuda:1: there is no peer access between them")},
+    {"no peer access between processes", {TWO, "QUERN_EMULATOR_PEERS=none"},
+     GPU(2, 1, 1, 2, use_pinned_memory, "rank 0: a GPU of this process cannot reach the part of rank 1: there is no peer access")},
+    {"no peer access, host memory elsewhere", {FOUR, "QUERN_EMULATOR_PEERS=none", "QUERN_EMULATOR_HOST_POINTERS=other"},
+     GPU(2, 1, 2, 4, use_pinned_memory, "cannot reach the memory of cuda:1")},
+    {"peer access that loses writes", {TWO, "QUERN_EMULATOR_PEERS=lies"},
+     GPU(1, 1, 2, 2, use_pinned_memory, "rank 0: what cuda:1 of rank 1 writes to the memory of cuda:0 of rank 0 is lost, though the "
+         "driver promises access")},
+    {"peer access that loses writes, two processes", {TWO, "QUERN_EMULATOR_PEERS=lies"},
+     GPU(2, 1, 1, 2, use_pinned_memory, "rank 0: what cuda:1 of rank 1 writes to the memory of cuda:0 of rank 0 is lost, though the "
+         "driver promises access")},
     {"no memory for pads", {TWO, "QUERN_EMULATOR_FAIL=cuMemCreate:2"}, GPU(2, 1, 1, 2, be_refused, &no_memory)},
     {"a segment that cannot be registered", {TWO, "QUERN_EMULATOR_FAIL=cuMemHostRegister_v2:1"},
      GPU(2, 1, 1, 2, be_refused, &no_segment)},
@@ -1057,14 +1374,19 @@ static const struct case_row cases[] = {
     {"streams in turn, one process", {TWO}, GPU(1, 1, 2, 2, change_streams)},
     {"streams in turn, two processes", {TWO}, GPU(2, 1, 1, 2, change_streams)},
     {"a stream held up", {TWO}, GPU(1, 1, 2, 2, follow_another_stream)},
+    {"nothing waits between two launches", {TWO, "QUERN_EMULATOR_WAITS=1"},
+     .gpu = {.layout = {1, 1, 2, 2, 0, 2, 0}, wait_for_no_launch}},
+    {"nothing waits between two launches, pinned memory", {TWO, "QUERN_EMULATOR_WAITS=1", "QUERN_EMULATOR_PEERS=none"},
+     .gpu = {.layout = {1, 1, 2, 2, 0, 2, 0}, wait_for_no_launch}},
     {"launches that block", {TWO, "CUDA_LAUNCH_BLOCKING=1"}, GPU(1, 2, 1, 2, launch_for_another)},
-    {"epochs that wrap around", {TWO}, .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0}, change_streams}},
+    {"epochs that wrap around", {TWO}, .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0, 0}, change_streams}},
     {"epochs that wrap around, by multicast", {TWO, "QUERN_EMULATOR_MULTICAST=1"},
-     .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0}, change_streams}},
+     .gpu = {.layout = {2, 1, 1, 2, 0xfffffff0u, 0, 0}, change_streams}},
 };
 
 static const char *const settable[] = {"QUERN_EMULATOR", "QUERN_EMULATOR_MULTICAST", "QUERN_EMULATOR_MEMORY_MB",
-                                       "QUERN_EMULATOR_FAIL", "QUERN_EMULATOR_PEERS", "CUDA_LAUNCH_BLOCKING"};
+                                       "QUERN_EMULATOR_FAIL", "QUERN_EMULATOR_PEERS", "QUERN_EMULATOR_HOST_POINTERS",
+                                       "QUERN_EMULATOR_WAITS", "CUDA_LAUNCH_BLOCKING"};
 
 static void set_environment(const struct case_row *row) {
     for (size_t i = 0; i < COUNT(settable); i++) unsetenv(settable[i]);

@@ -22,6 +22,7 @@ PLAIN(quern_group_args, share_gpu, "c")
 PLAIN(quern_group_args, first_epoch, ".")
 RULE(quern_group_args, first_timeout, "c", NO_TIME)
 PLAIN(quern_group_args, job, ".")
+PLAIN(quern_group_args, multicast, "c")
 RULES_OF(quern_group_args)
 
 /* The columns: all ranks, or some members. */

@@ -16,6 +16,8 @@ struct emulator_statistics {
 
 static void (*emulator_statistics)(struct emulator_statistics *statistics);
 static long (*emulator_bindings)(void);
+static void (*emulator_fail_call)(long number, int error);
+static long (*emulator_calls)(const char **failed);
 
 static void find_if_there(void *library, const char *name, void *function) {
     void *address = dlsym(library, name);
@@ -37,6 +39,7 @@ static void open_driver(void) {
     FIND(cuDevicePrimaryCtxRetain);
     FIND(cuDevicePrimaryCtxRelease_v2);
     FIND(cuCtxSetCurrent);
+    FIND(cuCtxGetCurrent);
     FIND(cuMemAlloc_v2);
     FIND(cuMemFree_v2);
     FIND(cuMemcpyHtoDAsync_v2);
@@ -56,6 +59,8 @@ static void open_driver(void) {
     find_if_there(library, "cuLaunchHostFunc", &driver.cuLaunchHostFunc);
     find_if_there(library, "quern_emulator_statistics", &emulator_statistics);
     find_if_there(library, "quern_emulator_bindings", &emulator_bindings);
+    find_if_there(library, "quern_emulator_fail_call", &emulator_fail_call);
+    find_if_there(library, "quern_emulator_calls", &emulator_calls);
     int result = driver.cuInit(0);
     check(result == 0, "cuInit returned %d", result);
 }
@@ -84,6 +89,23 @@ long long cuda_blocks(void) {
 long cuda_bindings(void) {
     cuda();
     return emulator_bindings ? emulator_bindings() : -1;
+}
+
+void cuda_fail_call(long number, int error) {
+    cuda();
+    check(emulator_fail_call, "only the emulator's calls can be made to fail");
+    emulator_fail_call(number, error);
+}
+
+long cuda_calls(void) {
+    cuda();
+    const char *failed;
+    return emulator_calls ? emulator_calls(&failed) : -1;
+}
+
+int cuda_is_emulated(void) {
+    cuda();
+    return emulator_calls != NULL;
 }
 
 void cuda_check(int result, const char *call) {

@@ -19,6 +19,7 @@ struct cuda_driver {
     int (*cuDevicePrimaryCtxRetain)(void **context, int device);
     int (*cuDevicePrimaryCtxRelease_v2)(int device);
     int (*cuCtxSetCurrent)(void *context);
+    int (*cuCtxGetCurrent)(void **context);
     int (*cuMemAlloc_v2)(cuda_pointer *pointer, size_t bytes);
     int (*cuMemFree_v2)(cuda_pointer pointer);
     int (*cuMemcpyHtoDAsync_v2)(cuda_pointer to, const void *from, size_t bytes, void *stream);
@@ -43,6 +44,14 @@ long long cuda_blocks(void);
 
 /* The memory that this process has bound to multicast objects and not unbound, likewise. */
 long cuda_bindings(void);
+
+/*
+ * From now on the call of the driver with this number that the calling thread makes returns an error; 0: none does.  Then: how many
+ * calls it has made since.  Only on the emulator: cuda_is_emulated.
+ */
+void cuda_fail_call(long number, int error);
+long cuda_calls(void);
+int cuda_is_emulated(void);
 
 /* The driver, opened on first use; the test fails when it or one of its functions is missing. */
 const struct cuda_driver *cuda(void);

@@ -24,7 +24,8 @@ static void choose_machine(struct gpu_machine machine, int ranks) {
     setenv("QUERN_EMULATOR", list, 1);
     setenv("QUERN_EMULATOR_SMS", number, 1);
     setenv("QUERN_EMULATOR_MULTICAST", machine.multicast ? "1" : "0", 1);
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
+    snprintf(number, sizeof number, "%d", machine.connections ? machine.connections : 32);
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", number, 1);
 }
 
 void gpu_group_create(struct gpu_group *group, double timeout, uint32_t first_epoch) {
@@ -55,7 +56,8 @@ void gpu_group_open_with(struct gpu_group *group, struct gpu_group_options optio
     check_ok(quern_device_count(QUERN_CUDA, &group->devices));
     for (int rank = 0; rank < group->ranks; rank++) {
         device_open(&group->device[rank], rank % group->devices, NULL);
-        check_ok(quern_prepare(group->device[rank].quern, QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
+        check_ok(quern_prepare(group->device[rank].quern, options.prepared ? options.prepared
+                                                                           : QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL));
     }
     gpu_group_create(group, options.timeout, options.first_epoch);
 }

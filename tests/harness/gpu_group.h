@@ -17,6 +17,7 @@ enum { MOST_GPU_RANKS = QUERN_MAX_RANKS };
 struct gpu_machine {
     int devices;            /* emulated ones; 0: a GPU for each rank, up to 8 */
     int multiprocessors;    /* of each; 0: 2 */
+    int connections;        /* hardware queues of each; 0: 32 */
     bool multicast;         /* NVSwitch, if the generation knows what to do with it */
 };
 
@@ -31,6 +32,7 @@ struct gpu_group_options {
     struct gpu_machine machine;
     double timeout;         /* seconds; 0: 20 */
     uint32_t first_epoch;
+    unsigned prepared;      /* operations; 0: barrier and all-to-all */
 };
 
 /* Called once per test: opens the devices and creates the group. */

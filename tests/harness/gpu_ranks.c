@@ -70,6 +70,7 @@ quern_status gpu_join(struct gpu_team *team) {
         args[i].timeout = team->layout->timeout > 0 ? team->layout->timeout : 20;
         args[i].share_gpu = team->all > team->layout->gpus;
         args[i].first_epoch = team->layout->first_epoch;
+        args[i].multicast = !team->layout->askers || team->first + i < team->layout->askers;
     }
     return quern_group_create(args, team->count, team->group);
 }

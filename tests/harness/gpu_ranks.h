@@ -15,6 +15,7 @@ struct gpu_layout {
     int gpus;                       /* rank r has GPU r % gpus; several ranks on one share it */
     uint32_t first_epoch;
     double timeout;                 /* seconds; 0: 20 */
+    int askers;                     /* the first ranks, which ask for multicast; 0: all do */
 };
 
 /* The ranks of one thread. */

@@ -7,6 +7,8 @@
  * The counts begin at FIRST and wrap around, here after EPOCHS, in the code after 2^32; pads begin at FIRST too, and are never
  * reset.
  *
+ * With LINES a meeting of all ranks has its own count, and one signal of each rank, which all others read: on the host.
+ *
  * Every rank goes through the rounds of which it is a member: it writes its data, meets the members (entry), reads their data,
  * which must be those of this round, and meets them again (exit) before any rank writes again.
  */
@@ -72,9 +74,37 @@ inline wait_for(peer) { REACHED(SIGNAL(me, peer), count[me]) }
 
 /* ---- the barrier ---- */
 
+#ifdef LINES
+
+/* As on the host: a meeting of all ranks has a signal of its own for each rank, which all others read, and a count of its own. */
+byte line[RANKS];
+#define OF_ALL (members[round] == EVERYONE)
+inline begin_meeting() {
+    if
+    :: OF_ALL -> d_step { all_count = NEXT(all_count); line[me] = all_count }
+    :: else
+    fi
+}
+inline put(peer) {
+    if
+    :: OF_ALL
+    :: else -> d_step { count[peer] = NEXT(count[peer]); PUT_SIGNAL(peer, me) = count[peer] }
+    fi
+}
+inline wait_for(peer) {
+    if
+    :: OF_ALL -> REACHED(line[peer], all_count)
+    :: else -> REACHED(SIGNAL(me, peer), count[peer])
+    fi
+}
+
+#else
+
 inline begin_meeting() { skip }
 inline put(peer)      { d_step { count[peer] = NEXT(count[peer]); PUT_SIGNAL(peer, me) = count[peer] } }
 inline wait_for(peer) { REACHED(SIGNAL(me, peer), count[peer]) }
+
+#endif
 
 #endif
 
@@ -112,6 +142,9 @@ inline read_data() {
 
 proctype rank(byte me) {
     byte round, peer, count[RANKS];
+#ifdef LINES
+    byte all_count = FIRST;
+#endif
     atomic {
         for (peer : 0 .. RANKS - 1) { count[peer] = FIRST }
         peer = 0;
@@ -142,6 +175,9 @@ init {
     atomic {
         draw_schedule();
         for (drawn : 0 .. RANKS * RANKS - 1) { signals[drawn] = PAD_BEGINS }
+#ifdef LINES
+        for (drawn : 0 .. RANKS - 1) { line[drawn] = FIRST }
+#endif
         for (drawn : 0 .. RANKS - 1) { run rank(drawn) }
     }
 }

@@ -5,8 +5,8 @@
  * A signal is an epoch and the tag of the call, in one word.  A rank at the epoch of this meeting must be in the same call.  The
  * tag of a rank that is further is meaningless here; but that rank went through this meeting and has compared our tag.
  *
- * With MULTICAST, meetings of all ranks have their own signals and count, since one store reaches all pads at once.  A rank that
- * is further in the other kind of meetings than this one, and has still not reached this one, has made a different call.
+ * With MULTICAST, meetings of all ranks have their own signals and count, since one store reaches all pads at once, or on the host
+ * all ranks read one line (find_other_call).  A rank that is further in the other kind of meetings than this one, and has still not reached this one, has made a different call.
  *
  * Every rank goes through the rounds of which it is a member and meets the members in each.  One rank may make a different call
  * in one of them, with some of the members or all.  No rank may leave that meeting before the group is poisoned; and no group may

@@ -6,6 +6,8 @@
  *   vote      All ranks have checked their slices; a rank that has found an error reports it, and its header has the details.
  *   exit      All copies have been made: inputs, outputs and headers may change.
  *
+ * The entry and the vote are one launch, the copy and the exit the next one of the stream: a rank's steps have the same order.
+ *
  * A failed outcome comes with the signal of the meeting and is visible only until the next one.  But a rank that reads it ends: it
  * poisons the group and signals no more, so that slower ranks still find the outcome.  If all ranks have refused, all of them
  * know it and continue.  Then a rank may be further when a slower one reads; the slower one has refused too, so it knows that all

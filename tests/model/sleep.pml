@@ -1,6 +1,6 @@
 /*
- * How a rank sleeps in a meeting on the host: wake_if_complete and sleep_a_slice (src/ranks/meeting.c), wake_all
- * (src/ranks/poison.c).
+ * How a rank sleeps in a meeting of some ranks on the host: wake_if_complete and ask_some (src/ranks/meeting.c), wake_all
+ * (src/ranks/poison.c).  sleep_all.pml has the meetings of all ranks.
  *
  * `arrivals` counts the signals put into a rank's pad, and is the futex the rank sleeps on.  Before it sleeps it stores the count
  * at which it must be woken: the count it has seen plus the signals it still misses.  The putter whose signal brings the count to

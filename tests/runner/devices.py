@@ -81,6 +81,10 @@ def rank_configuration() -> Configuration:
 FIRST_EMULATED = first_with("clusters").name
 
 
+# The suites of GPU ranks.
+PEERLESS = frozenset({"test_barrier_cuda", "test_ragged_cuda", "test_ragged_faults_cuda", "test_idle_cuda"})
+
+
 def emulated_configurations() -> list[Configuration]:
     """Each with approximations that err in its own way."""
     return [
@@ -95,6 +99,15 @@ def emulated_configurations() -> list[Configuration]:
             targets=(*DRIVER, f"build/emulator/{target}.so"))
         for seed, (capability, target, order) in enumerate(emulated_devices(), 1)
     ]
+
+
+def peerless_configuration() -> Configuration:
+    """GPUs that cannot access each other's memory: their ranks go by pinned host memory, which the GPUs see at other addresses."""
+    first = next(each for each in emulated_configurations() if each.is_first)
+    return Configuration(
+        f"{first.name}, without peers", "emulated",
+        {**first.environment, "QUERN_EMULATOR_PEERS": "none", "QUERN_EMULATOR_HOST_POINTERS": "other", "QUERN_EMULATOR_WAITS": "1"},
+        first.unavailable, targets=first.targets, only=PEERLESS)
 
 
 # ---- with sanitizers ------------------------------------------------------------------------------
@@ -121,7 +134,8 @@ def instrumented(configurations: list[Configuration]) -> list[Configuration]:
     made = []
     for plain in configurations:
         kernels, target = (), plain.environment.get("QUERN_TEST_TARGET", "")
-        only = [suite for suite in every if suite.operations or plain.is_first]
+        only = [suite for suite in every
+                if (suite.operations or plain.is_first) and (plain.only is None or suite.name in plain.only)]
         if plain.kind == "emulated":
             only = [suite for suite in only if not suite.operations or target in chosen_owners(suite)]
             kernels = (f"build/emulator-address/{target}.so",)
@@ -191,7 +205,7 @@ def driver_configurations(garbage: Path) -> list[Configuration]:
 
 def all_configurations(garbage: Path) -> list[Configuration]:
     oracle, cpu, ranks = Configuration("oracle", "oracle"), cpu_configurations(), rank_configuration()
-    drivers, emulated = driver_configurations(garbage), emulated_configurations()
+    drivers, emulated = driver_configurations(garbage), [*emulated_configurations(), peerless_configuration()]
     return [
         oracle,
         *cpu,

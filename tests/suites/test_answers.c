@@ -19,6 +19,7 @@
 #include "runtime/cuda_visit.h"
 #include "runtime/image.h"
 
+enum { SHORT = 33, BEYOND_SHORT = 3073 };  /* columns */
 enum { ASKED = QUERN_CROSS_ENTROPY | QUERN_ADAM, ALL = ASKED | QUERN_BARRIER | QUERN_RAGGED_ALL_TO_ALL };
 
 /* A program has the kernels of the operations that it calls. */
@@ -178,10 +179,10 @@ static void inject_for_all(const char *fault) {
 
 static char walk[1 << 14];
 
-/* The kernel that serves rows of 33 columns in bf16, "" for none; the walk past the others is kept. */
-static const char *chosen(const struct test_device *device) {
+/* The kernel that serves rows of bf16, "" for none; the walk past the others is kept. */
+static const char *chosen_for(const struct test_device *device, int64_t vocab) {
     static char name[128];
-    const struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 4, .vocab = 33);
+    const struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 4, .vocab = vocab);
     const quern_cross_entropy_args args = cross_entropy_args_of(&c);
     quern_cross_entropy_explain(device->quern, &args, walk, sizeof walk);
     const char *end = strstr(walk, ": chosen"), *start = end ? end : walk;
@@ -189,6 +190,8 @@ static const char *chosen(const struct test_device *device) {
     snprintf(name, sizeof name, "%.*s", (int)(end ? end - start : 0), start);
     return name;
 }
+
+static const char *chosen(const struct test_device *device) { return chosen_for(device, BEYOND_SHORT); }
 
 static char logged[1 << 12];
 
@@ -200,7 +203,7 @@ static void keep_line(void *user, quern_log_level level, const char *line) {
 /* The rows whose blocks take turns do not work.  Another kernel of the target serves, and right; the reason is told everywhere. */
 static void check_next_row_serves(const char *fault, const char *reason, bool computes) {
     struct test_device device;
-    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 4, .vocab = 33);
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 4, .vocab = BEYOND_SHORT);
     char best[128];
     need_emulator();
     open_device(&device, 0);
@@ -216,6 +219,21 @@ static void check_next_row_serves(const char *fault, const char *reason, bool co
     check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
     check(strstr(chosen(&device), "streamed"), "%s serves after another preparation", chosen(&device));
     quern_set_log(NULL, NULL, 0);
+    device_close(&device);
+}
+
+/* Without their own kernel short rows have that of longer ones. */
+Test(answers, short_rows_go_to_the_kernel_of_longer_ones) {
+    struct test_device device;
+    const struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = 40, .vocab = SHORT);
+    need_emulator();
+    open_device(&device, 0);
+    check(strstr(chosen_for(&device, SHORT), "cross_entropy_bf16_short__"), "%s", walk);
+    inject("stores@*/%s:1", "cross_entropy_bf16_short");
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    unsetenv("QUERN_EMULATOR_FAIL");
+    check(strstr(chosen_for(&device, SHORT), "cross_entropy_bf16_resident__"), "%s", walk);
+    cross_entropy_check_case(&device, &c);
     device_close(&device);
 }
 

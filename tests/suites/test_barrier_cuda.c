@@ -149,14 +149,32 @@ Test(barrier_cuda, any_number_of_ranks_meets) {
     }
 }
 
-Test(barrier_cuda, many_ranks_share_a_gpu) {
-    static const int many[] = {31, 32, 33, 64, 128};
-    for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+static void run_crowds(const int *many, int count, struct gpu_machine machine) {
+    for (int i = 0; i < count; i++) {
         struct gpu_group group;
-        gpu_group_open(&group, .ranks = many[i], .machine = {.devices = 1, .multiprocessors = 16}, .timeout = 200);
+        gpu_group_open(&group, .ranks = many[i], .machine = machine, .timeout = 200);
         run_rounds(&group, many[i] < 64 ? 2 : 1, false);
         gpu_group_close(&group);
     }
+}
+
+/* A GPU has 32 queues. */
+Test(barrier_cuda, many_ranks_share_a_gpu) {
+    run_crowds((const int[]){31, 32}, 2, (struct gpu_machine){.devices = 1, .multiprocessors = 8});
+}
+
+Test(barrier_cuda, many_ranks_share_gpus) {
+    run_crowds((const int[]){33, 64}, 2, (struct gpu_machine){.devices = 2, .multiprocessors = 8});
+}
+
+/* Without copies, which would take minutes. */
+Test(barrier_cuda, as_many_ranks_as_a_group_can_have) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = MOST_GPU_RANKS, .machine = {.devices = 4, .multiprocessors = 8}, .timeout = 200);
+    gpu_group_barrier(&group, ~0ull);
+    gpu_group_synchronize(&group);
+    for (int rank = 0; rank < group.ranks; rank++) check_ok(quern_group_status(group.group[rank]));
+    gpu_group_close(&group);
 }
 
 Test(barrier_cuda, subsets_need_no_group_of_their_own) {

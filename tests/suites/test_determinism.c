@@ -59,7 +59,7 @@ static const struct {
 
 static struct cross_entropy_case case_of(const struct quern_kernel *row) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(
-        .logits_dtype = row->key.cross_entropy.logits, .rows = 37, .vocab = test_size(2500, 1100),
+        .logits_dtype = row->key.cross_entropy.logits, .rows = 37, .vocab = test_size(1500, 1100),
         .reduction = QUERN_REDUCTION_MEAN, .ignored_every = 6, .spread = 3);
     if (row->key.cross_entropy.full) cross_entropy_add_options(&c, row, true);
     return c;
@@ -119,6 +119,7 @@ static void check_row_alone(const struct test_device *device, const struct cross
  */
 static void check_every_place(const struct test_device *device, const struct quern_kernel *row, int64_t rows, int64_t vocab,
                               int64_t offset_step) {
+    if (vocab > row->key.cross_entropy.vocab_max) return;
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = rows,
                                                      .vocab = vocab, .spread = 3, .seed = (uint64_t)vocab);
     struct cross_entropy_inputs inputs;
@@ -143,6 +144,28 @@ Test(determinism, cross_entropy_in_any_batch) {
         device_open_row(&device, 0, row);
         for (size_t i = 0; i < COUNT(vocabs); i++) check_every_place(&device, row, 5, vocabs[i], test_size(1, 5));
         check_every_place(&device, row, 17, 1031, 5);
+        device_close(&device);
+    }
+}
+
+/*
+ * Every third row has a logit so far above the others that its sums are computed once more.  Those beside it, which the same warp may
+ * have, keep theirs.
+ */
+Test(determinism, cross_entropy_beside_strange_rows) {
+    for (const struct quern_kernel *row = next_cross_entropy_row(NULL); row; row = next_cross_entropy_row(row)) {
+        struct test_device device;
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 29, .vocab = 130);
+        struct cross_entropy_inputs inputs;
+        struct cross_entropy_outputs all;
+        device_open_row(&device, 0, row);
+        c.filled = 0;
+        cross_entropy_make_inputs(&c, &inputs);
+        for (int64_t r = 0; r < c.rows; r += 3) cross_entropy_set_logit(&c, &inputs, r, 9, 200);
+        cross_entropy_run(&device, &c, &inputs, &all);
+        for (int64_t r = 0; r < c.rows; r++) check_row_alone(&device, &c, &inputs, &all, r, 0, OUT_OF_PLACE);
+        cross_entropy_free_outputs(&all);
+        cross_entropy_free_inputs(&inputs);
         device_close(&device);
     }
 }

@@ -59,6 +59,8 @@ static const struct exception survived[] = {
     {"cuThreadExchangeStreamCaptureMode", NULL, "the mode is needed during a capture only", false, -1, false},
     {"cuStreamDestroy_v2", NULL, "the copy has been made", false, ALIVE_STREAMS, false},
     {"cuMemFree_v2", "quern_prepare", "the answers have been read", false, ALIVE_DEVICE_ALLOCATIONS, false},
+    {"cuCtxPushCurrent_v2", "quern_prepare", "likewise", false, ALIVE_DEVICE_ALLOCATIONS, true},
+    {"cuDevicePrimaryCtxRelease_v2", "quern_prepare", "likewise", false, ALIVE_CONTEXT_REFERENCES, false},
     {"cuMemRetainAllocationHandle", "quern_symmetric_register", "memory of cuMemAlloc has no handle", false, -1, false},
     {"cuCtxPushCurrent_v2", "quern_symmetric_register", "a range of unknown generation is registered anew", false, -1, true},
     {"cuPointerGetAttribute", "quern_symmetric_register", "likewise", false, -1, true},
@@ -172,7 +174,8 @@ static bool try_call(const struct operation *o, size_t cause, long *number) {
     if (failed) check_success(o, *number, failed);
     if (o->finish) o->finish();
     device_synchronize(&device);
-    const bool stays = leaves == ALIVE_STREAMS || leaves == ALIVE_HANDLES || leaves == ALIVE_DEVICE_ALLOCATIONS;
+    const bool stays = leaves == ALIVE_STREAMS || leaves == ALIVE_HANDLES || leaves == ALIVE_DEVICE_ALLOCATIONS ||
+                       leaves == ALIVE_CONTEXT_REFERENCES;
     check_alive(o, *number, failed, &outside, false, stays ? leaves : -1);
     if (!failed) *number = made;
     return failed != NULL;

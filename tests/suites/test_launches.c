@@ -91,17 +91,24 @@ static int64_t shared_of(const struct quern_kernel *row, const struct cross_entr
     return row->cuda.shared_fixed + row->cuda.shared_per_column * divide_up(divide_up(c->vocab, vector), blocks) * vector;
 }
 
+/* A block of one warp takes four rows of the same alignment: of bf16 logits every eighth.  Other blocks or clusters take one row. */
+static int64_t turns_of(const struct quern_kernel *row, const struct cross_entropy_case *c) {
+    int64_t turns = 0;
+    for (int64_t i = 0; i < c->rows; i++) turns += row->cuda.threads > 32 || i / row->cuda.elements % 4 == 0;
+    return turns;
+}
+
 /*
- * The rows that the device holds at once, of a kernel whose blocks take them in turns: at most 5 blocks on a multiprocessor, or 4 with
- * all options.
+ * The turns that the device takes at once, of a kernel whose blocks take them: at most 5 blocks on a multiprocessor, 4 with all
+ * options, or 16 of one warp.
  */
 static int64_t most_rows(const struct quern_kernel *row, const struct cross_entropy_case *c, const quern_device_info *info,
                          int64_t cluster) {
     if (!row->cuda.elements) return c->rows;
-    const int64_t fit = (info->shared_bytes + OWN) / (shared_of(row, c, cluster) + OWN);
-    const int64_t most = row->key.cross_entropy.full ? 4 : 5;
+    const int64_t fit = (info->shared_bytes + OWN) / (shared_of(row, c, cluster) + OWN), turns = turns_of(row, c);
+    const int64_t most = row->key.cross_entropy.full ? 4 : row->cuda.threads > 32 ? 5 : 16;
     const int64_t held = info->multiprocessors * (fit < most ? fit : most) / cluster;
-    return held < 1 ? 1 : held < c->rows ? held : c->rows;
+    return held < 1 ? 1 : held < turns ? held : turns;
 }
 
 /* Labels are counted for a mean or a report, losses are summed for a sum or a mean: each in one block. */
@@ -112,12 +119,30 @@ Test(launches, whole_rows) {
     quern_device_info info = QUERN_DEVICE_INFO_INIT;
     check_ok(quern_device_get_info(device.quern, &info));
     for (int i = 0; i < 24; i++) {
-        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = i % 5 ? i % 5 : 70, .vocab = 33,
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .vocab = 33, .rows = i % 5 ? 11 * (i % 5) : 330,
                                                          .reduction = (quern_reduction)(i % 3), .no_report = i / 3 % 2,
                                                          .no_loss = i / 6 % 2, .placement = i / 12 ? NO_GRAD : IN_PLACE);
         const bool counts = c.reduction == QUERN_REDUCTION_MEAN || !c.no_report, sums = c.reduction && !c.no_loss;
         const int64_t blocks = most_rows(chosen_for(&device, &c), &c, &info, 1);
         check_launched(launched_by(&device, &c), 1 + counts + sums, blocks + counts + sums, cross_entropy_describe(&c));
+    }
+    device_close(&device);
+}
+
+/* Rows of up to 6 KiB are short: several have one block. */
+Test(launches, short_rows) {
+    struct test_device device;
+    device_open(&device, 0, NULL);
+    check_ok(quern_prepare(device.quern, QUERN_CROSS_ENTROPY));
+    quern_device_info info = QUERN_DEVICE_INFO_INIT;
+    check_ok(quern_device_get_info(device.quern, &info));
+    static const int64_t rows[] = {1, 8, 9, 37};
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
+        struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = QUERN_BF16, .rows = rows[i / 2],
+                                                         .vocab = i % 2 ? 3073 : 3072, .no_report = true);
+        const struct quern_kernel *row = chosen_for(&device, &c);
+        check((row->cuda.threads == 32) == (i % 2 == 0), "%s is chosen for %lld columns", row->name, (long long)c.vocab);
+        check_launched(launched_by(&device, &c), 1, most_rows(row, &c, &info, 1), cross_entropy_describe(&c));
     }
     device_close(&device);
 }

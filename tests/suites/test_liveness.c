@@ -261,17 +261,22 @@ Test(liveness, a_child_does_not_keep_its_parent_alive) {
 
 /* ---- polling ---- */
 
+static void pin(struct rank *rank, int core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    rank_check(rank, sched_setaffinity(0, sizeof cores, &cores) == 0, "the rank cannot be pinned");
+    rank_line_up(rank);
+}
+
 /* Both ranks on one core, or on a core of their own each: they poll only in the second case. */
 static quern_status poll_where_pinned(struct rank *rank) {
     struct quern_membership *member;
     for (int apart = 0; apart < 2; apart++) {
-        cpu_set_t cores;
-        CPU_ZERO(&cores);
-        CPU_SET(apart * rank->rank, &cores);
-        rank_check(rank, sched_setaffinity(0, sizeof cores, &cores) == 0, "the rank cannot be pinned");
+        pin(rank, apart * rank->rank);
         quern_group *group = rank_group(rank, LIMIT);
         rank_ok(rank, quern_member_of(group, &member));
-        rank_check(rank, (member->spins > 100) == apart, "apart %d: %d looks", apart, member->spins);
+        rank_check(rank, (member->polls.looks > 100) == apart, "apart %d: %d looks", apart, member->polls.looks);
         rank_ok(rank, quern_barrier(group, NULL, NULL));
         rank_line_up(rank);
         rank_ok(rank, quern_group_destroy(group));
@@ -280,10 +285,70 @@ static quern_status poll_where_pinned(struct rank *rank) {
     return QUERN_OK;
 }
 
-Test(liveness, ranks_on_one_core_do_not_poll) {
+static void check_pinned(quern_status (*function)(struct rank *rank)) {
     cpu_set_t cores;
     if (sched_getaffinity(0, sizeof cores, &cores) != 0 || !CPU_ISSET(0, &cores) || !CPU_ISSET(1, &cores))
         cr_skip_test("the test may not run on cores 0 and 1");
     for (size_t i = 0; i < sizeof rank_kinds / sizeof *rank_kinds; i++)
-        check_ranks(.kind = rank_kinds[i], .count = 2, .function = poll_where_pinned);
+        check_ranks(.kind = rank_kinds[i], .count = 2, .function = function, .shared_bytes = sizeof(int));
+}
+
+Test(liveness, ranks_on_one_core_do_not_poll) { check_pinned(poll_where_pinned); }
+
+/* Meets until the rank polls at most, or at least, so many times.  Both ranks leave in the same round, which rank 0 chooses. */
+static void meet_until(struct rank *rank, quern_group *group, bool at_most, int looks) {
+    struct quern_membership *member;
+    int *enough = rank->shared;
+    rank_ok(rank, quern_member_of(group, &member));
+    for (const double began = rank_now(); !*enough;) {  /* on a busy machine it takes many rounds */
+        rank_check(rank, rank_now() - began < 20, "still %d looks", member->polls.looks);
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+        if (rank->rank == 0) *enough = at_most ? member->polls.looks <= looks : member->polls.looks >= looks;
+        rank_ok(rank, quern_barrier(group, NULL, NULL));
+    }
+    rank_line_up(rank);
+    *enough = 0;
+    rank_line_up(rank);
+}
+
+/* The ranks learn where they are, although they were elsewhere when they joined. */
+static quern_status poll_where_moved(struct rank *rank) {
+    pin(rank, rank->rank);
+    quern_group *group = rank_group(rank, LIMIT);
+    pin(rank, 0);
+    meet_until(rank, group, true, 20);
+    pin(rank, rank->rank);
+    meet_until(rank, group, false, 200);
+    return quern_group_destroy(group);
+}
+
+Test(liveness, ranks_that_are_moved_learn_whether_to_poll, .timeout = 120) { check_pinned(poll_where_moved); }
+
+Test(liveness, patience_needs_three_failures_in_a_row) {
+    struct quern_patience patience = {.looks = 100, .most = 120, .least = 10};
+    for (int i = 0; i < 50; i++) {
+        quern_patience_fails(&patience);
+        quern_patience_fails(&patience);
+        check(patience.looks >= 100, "%d looks after two failures", patience.looks);
+        quern_patience_pays(&patience);
+    }
+    check(patience.looks == 120, "%d looks at the most", patience.looks);
+    for (int i = 0; i < 3; i++) quern_patience_fails(&patience);
+    check(patience.looks == 60, "%d looks after three failures", patience.looks);
+    for (int i = 0; i < 9; i++) quern_patience_fails(&patience);
+    check(patience.looks == 10, "%d looks at the least", patience.looks);
+    quern_patience_pays(&patience);
+    check(patience.looks == 13, "%d looks after a success", patience.looks);
+}
+
+Test(liveness, patience_rests) {
+    struct quern_patience patience = {.looks = 64, .most = 64, .least = 1};
+    int waits = 0;
+    check(quern_patience_looks(&patience) == 64, "%d looks", patience.looks);
+    quern_patience_rests(&patience);
+    while (waits < 1000 && !quern_patience_looks(&patience)) waits++;
+    check(waits > 100 && waits < 1000, "rested for %d waits", waits);
+    check(quern_patience_looks(&patience) == 1, "%d looks after the rest", patience.looks);
+    quern_patience_pays(&patience);
+    check(quern_patience_looks(&patience) == 2, "%d looks after a success", patience.looks);
 }

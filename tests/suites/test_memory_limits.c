@@ -17,7 +17,9 @@
 
 #include "harness/check.h"
 #include "harness/ranks.h"
+#include "os/cpu_quota.h"
 #include "os/memory_room.h"
+#include "ranks/handles.h"
 
 /* ---- trees of files ---- */
 
@@ -150,20 +152,65 @@ Test(memory_limits, of_files_that_say_nothing) {
     end_tree();
 }
 
+/* ---- quotas of processor time ---- */
+
+/* `directory` NULL: no group has a quota. */
+static void expect_quota(uint32_t thousandths, const char *directory) {
+    char membership[128];
+    snprintf(membership, sizeof membership, "%s/membership", tree);
+    const struct quern_cpu_quota quota = quern_cpu_quota_of(membership, tree);
+    check(quota.thousandths == thousandths, "%u thousandths of a core: expected %u", quota.thousandths, thousandths);
+    check(quota.number == (directory ? number_of(directory) : 0), "another group than %s", directory ? directory : "none");
+}
+
+Test(memory_limits, quota_of_version_2) {
+    begin_tree();
+    put("membership", "0::/a/b\n");
+    expect_quota(UINT32_MAX, NULL);
+    put("a/b/cpu.max", "max 100000\n");
+    expect_quota(UINT32_MAX, NULL);
+    put("a/b/cpu.max", "150000 100000\n");
+    expect_quota(1500, "a/b");
+    put("a/cpu.max", "5000 20000\n");
+    expect_quota(250, "a");
+    put("cpu.max", "1000 1000000\n");
+    expect_quota(1, ".");
+    put("cpu.max", "x y\n");
+    expect_quota(250, "a");
+    end_tree();
+}
+
+Test(memory_limits, quota_of_version_1) {
+    begin_tree();
+    put("membership", "5:cpu,cpuacct:/a/b\n4:cpuset:/c\n3:memory:/d\n0::/\n");
+    put("cpu/c/cpu.cfs_quota_us", "1\n");
+    put("cpu/c/cpu.cfs_period_us", "1000\n");
+    put("cpu/a/b/cpu.cfs_quota_us", "-1\n");
+    put("cpu/a/b/cpu.cfs_period_us", "100000\n");
+    expect_quota(UINT32_MAX, NULL);
+    put("cpu/a/b/cpu.cfs_quota_us", "50000\n");
+    expect_quota(500, "cpu/a/b");
+    put("cpu/a/cpu.cfs_quota_us", "40000\n");
+    put("cpu/a/cpu.cfs_period_us", "100000\n");
+    expect_quota(400, "cpu/a");
+    put("unified/cpu.max", "30000 100000\n");
+    expect_quota(300, "unified");
+    end_tree();
+}
+
 /* ---- a control group ---- */
 
 enum { LIMIT_MIB = 48 };
 
 static char group[128];
 
-/* Makes a group below `mount` with a limit.  False: the test may not, or the directory is no controller of memory. */
-static bool make_group(const char *mount, const char *limit) {
-    char path[192], bytes[32];
+/* Makes a group below `mount` with a limit.  False: the test may not, or the directory is no such controller. */
+static bool make_group(const char *mount, const char *limit, const char *value) {
+    char path[192];
     snprintf(group, sizeof group, "%s/quern.%d", mount, (int)getpid());
     if (access(mount, W_OK) != 0 || mkdir(group, 0700) != 0) return false;
     snprintf(path, sizeof path, "%s/%s", group, limit);
-    snprintf(bytes, sizeof bytes, "%d", LIMIT_MIB << 20);
-    if (access(path, W_OK) == 0 && write_file(path, bytes)) return true;
+    if (access(path, W_OK) == 0 && write_file(path, value)) return true;
     rmdir(group);
     return false;
 }
@@ -217,10 +264,45 @@ static quern_status ask_beside_a_limit(struct rank *rank) {
 }
 
 Test(memory_limits, of_ranks) {
-    if (!make_group("/sys/fs/cgroup/memory", "memory.limit_in_bytes") && !make_group("/sys/fs/cgroup", "memory.max"))
+    char bytes[32];
+    snprintf(bytes, sizeof bytes, "%d", LIMIT_MIB << 20);
+    if (!make_group("/sys/fs/cgroup/memory", "memory.limit_in_bytes", bytes) && !make_group("/sys/fs/cgroup", "memory.max", bytes))
         cr_skip_test("no control group of memory can be made here");
     check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = ask_for_too_much, .shared_bytes = 4096);
     check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = ask_beside_a_limit, .shared_bytes = 4096);
+    remove_group();
+}
+
+/* The first two ranks have one core together, the third is not in their group. */
+static quern_status poll_in_short_time(struct rank *rank) {
+    struct quern_membership *member;
+    rank_check(rank, rank->rank == 2 || enter_group(), "the control group was not entered");
+    quern_group *ranks = rank_group(rank, 20);
+    rank_ok(rank, quern_member_of(ranks, &member));
+    rank_check(rank, member->roster->is_crowded && member->polls.looks < 100, "%d looks", member->polls.looks);
+    for (int i = 0; i < 100; i++) rank_ok(rank, quern_barrier(ranks, NULL, NULL));
+    rank_ok(rank, quern_group_destroy(ranks));
+    return QUERN_OK;
+}
+
+/* A rank has a core of its own, by its quota. */
+static quern_status poll_in_enough_time(struct rank *rank) {
+    struct quern_membership *member;
+    rank_check(rank, rank->rank || enter_group(), "the control group was not entered");
+    quern_group *ranks = rank_group(rank, 20);
+    rank_ok(rank, quern_member_of(ranks, &member));
+    rank_check(rank, member->polls.looks > 100 || sysconf(_SC_NPROCESSORS_ONLN) < 2, "%d looks", member->polls.looks);
+    rank_ok(rank, quern_group_destroy(ranks));
+    return QUERN_OK;
+}
+
+Test(memory_limits, ranks_that_are_short_of_time_do_not_poll) {
+    if (!make_group("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "100000") &&
+        !make_group("/sys/fs/cgroup", "cpu.max", "100000 100000"))
+        cr_skip_test("no control group of processor time can be made here");
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = poll_in_short_time, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 3, .function = poll_in_short_time, .shared_bytes = 4096);
+    check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = poll_in_enough_time, .shared_bytes = 4096);
     remove_group();
 }
 

@@ -4,6 +4,7 @@
  *
  * Runs on: cpu; kernels of ragged_all_to_all.
  */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "harness/ragged_case.h"
 #include "harness/random.h"
 #include "harness/ranks.h"
+#include "ranks/handles.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -248,6 +250,117 @@ Test(ragged, output_belongs_to_its_rank_until_that_comes, .timeout = 120) {
         check_ranks(.kind = rank_kinds[kind], .count = 3, .function = come_late);
 }
 
+/* ---- the ways of a call: each call is short or long, as its slices are, and every rank must find the same way ---- */
+
+enum { WAY_RANKS = 4, WAY_BYTES = 4096, WAY_CALLS = 3000 };
+
+/* The bytes of the slice from one rank to another in a call: few, or so many that they do not travel with the metadata. */
+static int32_t way_bytes(int64_t call, int from, int to) {
+    const uint64_t bits = random_bits(90, (uint64_t)(call * WAY_RANKS + from) * WAY_RANKS + (uint64_t)to);
+    const uint64_t style = random_bits(91, (uint64_t)call) % 4;  /* all small, all of any size, one sender of large ones */
+    return (int32_t)(style == 0 || (style == 1 && from) ? bits % 100 : style == 2 ? bits % 2 * 1000 : bits % WAY_BYTES);
+}
+
+static unsigned char way_value(int64_t call, int from, int to) { return (unsigned char)(1 + (call * 16 + from * 4 + to) % 250); }
+
+/* Some ranks have a private output, or check overlaps: they do not offer the same ways as the others. */
+static quern_status change_ways(struct rank *rank) {
+    struct ragged_bench bench;
+    const int ranks = rank->ranks, me = rank->rank;
+    unsigned char *input = malloc(WAY_RANKS * WAY_BYTES), *private_output = malloc(WAY_RANKS * WAY_BYTES);
+    void *shared_output;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    rank_check(rank, input && private_output, "no memory");
+    rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WAY_RANKS * WAY_BYTES}, &shared_output));
+    for (int64_t call = 0; call < WAY_CALLS; call++) {
+        int32_t from_at[WAY_RANKS], to_at[WAY_RANKS], sends[WAY_RANKS], receives[WAY_RANKS];
+        const uint64_t odd = random_bits(92, (uint64_t)call);
+        unsigned char *output = odd % 5 == 0 && (odd >> 8) % (uint64_t)ranks == (uint64_t)me ? private_output : shared_output;
+        for (int peer = 0; peer < ranks; peer++) {
+            from_at[peer] = peer * WAY_BYTES, to_at[peer] = me * WAY_BYTES;
+            sends[peer] = way_bytes(call, me, peer), receives[peer] = way_bytes(call, peer, me);
+            memset(input + peer * WAY_BYTES, way_value(call, me, peer), (size_t)sends[peer]);
+        }
+        memset(output, 0, (size_t)ranks * WAY_BYTES);
+        quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+        args.input = input, args.output = output, args.row_bytes = 1;
+        args.input_rows = args.output_rows = ranks * WAY_BYTES;
+        args.input_offsets = from_at, args.output_offsets = to_at, args.send_sizes = sends, args.recv_sizes = receives;
+        args.check_overlap = odd % 7 == 0 && (odd >> 16) % 2 == (uint64_t)me % 2;
+        rank_ok(rank, quern_ragged_all_to_all(bench.group, &args, bench.workspace, WORKSPACE, NULL));
+        memset(input, 0, (size_t)ranks * WAY_BYTES);  /* it may change */
+        for (int peer = 0; peer < ranks; peer++)
+            for (int i = 0; i < WAY_BYTES; i++) {
+                const unsigned char value = i < receives[peer] ? way_value(call, peer, me) : 0, is = output[peer * WAY_BYTES + i];
+                rank_check(rank, is == value, "call %lld: byte %d from rank %d is %d, not %d", (long long)call, i, peer, is, value);
+            }
+    }
+    ragged_bench_close(&bench);
+    free(input);
+    free(private_output);
+    return QUERN_OK;
+}
+
+Test(ragged, ways_change_from_call_to_call, .timeout = 240) {
+    for (size_t kind = 0; kind < COUNT(rank_kinds); kind++)
+        for (int ranks = 2; ranks <= WAY_RANKS; ranks++)
+            check_ranks(.kind = rank_kinds[kind], .count = ranks, .function = change_ways, .limit = 120);
+}
+
+/* ---- a stranger who writes into the metadata that a rank has told ---- */
+
+struct scribbler {
+    unsigned char *brief;
+    int end;  /* atomic */
+};
+
+/* Changes bits behind the offer and the number of updates, of which few values are legal, and before the slices. */
+static void *scribble(void *context) {
+    struct scribbler *scribbler = context;
+    for (uint64_t i = 0; !__atomic_load_n(&scribbler->end, __ATOMIC_RELAXED); i++)
+        __atomic_fetch_xor(&scribbler->brief[i % 2 * QUERN_BRIEF_BYTES + 16 + random_bits(93, i) % 48],
+                           1u << random_bits(94, i) % 8, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* Calls succeed with the right bytes, until one finds the damage. */
+static quern_status meet_a_scribbler(struct rank *rank) {
+    enum { BYTES = 128 };
+    struct ragged_bench bench;
+    struct quern_membership *member;
+    struct scribbler scribbler = {0};
+    pthread_t thread;
+    unsigned char input[2 * BYTES], output[4 * BYTES];
+    const int32_t offsets[] = {0, BYTES}, sizes[] = {BYTES, BYTES}, places[] = {rank->rank * BYTES, rank->rank * BYTES};
+    quern_status status = QUERN_OK;
+    ragged_bench_open(&bench, rank, 20, SMALL_POOL);
+    rank_ok(rank, quern_member_of(bench.group, &member));
+    scribbler.brief = quern_shared_brief(member->roster, 1, 0);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args.input = input, args.output = output, args.row_bytes = 1, args.input_rows = args.output_rows = 2 * BYTES;
+    args.input_offsets = offsets, args.send_sizes = args.recv_sizes = sizes, args.output_offsets = places;
+    if (rank->rank == 0) rank_check(rank, pthread_create(&thread, NULL, scribble, &scribbler) == 0, "no thread");
+    for (int call = 0; call < 100000 && status == QUERN_OK; call++) {
+        memset(input, 1 + call % 100 + rank->rank, sizeof input);
+        memset(output, 0, sizeof output);
+        status = quern_ragged_all_to_all(bench.group, &args, bench.workspace, WORKSPACE, NULL);
+        for (int i = 0; i < 4 * BYTES; i++) {
+            const int value = i < 2 * BYTES ? 1 + call % 100 + i / BYTES : 0;
+            rank_check(rank, output[i] == value || (status != QUERN_OK && !output[i]), "call %d: byte %d is %d", call, i, output[i]);
+        }
+    }
+    rank_status(rank, status, QUERN_PEER_MISMATCH);
+    rank_check_detail(rank, "rank 0 read a damaged brief of rank 1");
+    __atomic_store_n(&scribbler.end, 1, __ATOMIC_RELAXED);
+    if (rank->rank == 0) pthread_join(thread, NULL);
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, damaged_metadata_is_not_believed) {
+    for (int round = 0; round < 10; round++) check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = meet_a_scribbler);
+}
+
 /* ---- mistakes in the metadata: all ranks get the same message, and nothing is written ---- */
 
 enum { MEMBERS = 3, UPDATES = 2, ENTRIES = MEMBERS * UPDATES, SLICE = 2, ROWS = ENTRIES * SLICE, ROW_BYTES = 4 };
@@ -321,6 +434,7 @@ MISTAKE(far_beyond_input, call->input_offsets[3] = INT64_MAX)
 MISTAKE(just_beyond_input, args->input_rows = ROWS - 1)
 MISTAKE(beyond_output, call->output_offsets[0] = ROWS - 1)
 MISTAKE(far_beyond_output, call->output_offsets[0] = INT64_MAX - 1)
+MISTAKE(beyond_output_by_32_bits, call->output_offsets[0] += (int64_t)1 << 32)
 MISTAKE(just_beyond_output, args->output_rows = ROWS - 1)
 MISTAKE(sends_less, call->send_sizes[2] = 1)
 MISTAKE(sends_more, call->send_sizes[2] = 3)
@@ -345,6 +459,7 @@ static const struct mistake faults[] = {
     {2, beyond_output, QUERN_INVALID_SHAPE,
      "rank 0, peer 2, update 0: the slice ends at output row 13, expected at most the receiver's output_rows, 12"},
     {2, far_beyond_output, QUERN_INVALID_SHAPE, "rank 0, peer 2, update 0: the slice ends at output row 9223372036854775807"},
+    {2, beyond_output_by_32_bits, QUERN_INVALID_SHAPE, "rank 0, peer 2, update 0: the slice ends at output row 4294967306"},
     {1, just_beyond_output, QUERN_INVALID_SHAPE,
      "rank 1, peer 2, update 1: the slice ends at output row 12, expected at most the receiver's output_rows, 11"},
     {0, sends_less, QUERN_PEER_MISMATCH, "rank 1, peer 0, update 0: the sender's send_sizes is 1, the receiver's recv_sizes is 2"},
@@ -363,13 +478,18 @@ static quern_status make_faults(struct rank *rank) {
     struct ragged_bench bench;
     struct simple_call call;
     ragged_bench_open(&bench, rank, 20, SMALL_POOL);
-    for (size_t i = 0; i < COUNT(faults); i++) {
+    for (size_t i = 0; i < 2 * COUNT(faults); i++) {
+        const struct mistake *fault = &faults[i / 2];
+        /* The short way does not check overlaps. */
+        const bool checks_overlap = i % 2 || fault->make == overlap_of_one_row || fault->make == overlap_of_all;
         make_simple_call(&call, rank, bench.group, bench.workspace);
-        if (faults[i].rank < 0 || faults[i].rank == rank->rank) faults[i].make(&call);
-        rank_status(rank, run_simple_call(&call), faults[i].status);
-        rank_check_detail(rank, faults[i].words);
-        check_nothing_arrived(&call, faults[i].words);
+        call.args.check_overlap = checks_overlap;
+        if (fault->rank < 0 || fault->rank == rank->rank) fault->make(&call);
+        rank_status(rank, run_simple_call(&call), fault->status);
+        rank_check_detail(rank, fault->words);
+        check_nothing_arrived(&call, fault->words);
         make_simple_call(&call, rank, bench.group, bench.workspace);
+        call.args.check_overlap = checks_overlap;
         rank_ok(rank, run_simple_call(&call));
         check_arrived(&call);
     }
@@ -661,6 +781,7 @@ static quern_status lose_sight(struct rank *rank) {
     rank_ok(rank, quern_symmetric_alloc(&bench.group, 1, &(size_t){WORKSPACE}, &lost));
     if (rank->rank == 1) rank_ok(rank, quern_symmetric_free(bench.group, lost, NULL));
     make_simple_call(&call, rank, bench.group, rank->rank == 1 ? bench.workspace : lost);
+    call.args.check_overlap = 0;  /* short, if they could reach each other */
     struct mistake mistake = {1, NULL, QUERN_INVALID_ARGUMENT,
                               "the workspace of rank 0 is in symmetric memory that rank 1 has freed"};
     check_refusal(rank, &mistake, run_simple_call(&call));

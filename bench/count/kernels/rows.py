@@ -90,7 +90,8 @@ def _role(share: Share, warp: int, warps: int) -> Role:
     vectors = Way(float(share.trips(warp) * share.vector), unit=EXPONENTIAL)
     inner = {"sum" if share.aligned else "shifted sum": (vectors,), "gradient": (vectors,)}
     if share.kernel.full:
-        reads = Way(float(share.trips(warp)), unit=r"LDS\.128" if share.aligned else "")
+        loads = 1 if share.aligned else 2  # of a vector
+        reads = Way(float(share.trips(warp) * loads), unit=r"LDS\.128")
         inner["largest" if share.aligned else "shifted largest"] = (reads,)
     want = {"SHFL": 1, MERGE: 100 if share.blocks > 1 else -100}
     want |= NO_ZEROS

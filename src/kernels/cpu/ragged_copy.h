@@ -8,6 +8,9 @@
  * hardware does not; beyond the end this usually reaches the next slice.  It does not wait for its stores, which would double the
  * cost of a slice of 4 KiB: the caller fences once for many slices.
  *
+ * Other copies fetch the lines of the destination ahead, since they are in the cache of the receiver's core.  Lines beyond the end
+ * are left there: another rank may be writing them.
+ *
  * The portable target uses libc's memcpy, which knows the processor.
  */
 #ifndef QUERN_CPU_RAGGED_COPY_H
@@ -26,7 +29,12 @@
 
 #if QUERN_SIMD512 || QUERN_SIMD256
 
-enum { LINES = 4, AHEAD = 4096 };
+enum { LINES = 4, AHEAD = 4096, OWNED_AHEAD = 2048 };
+
+/* Fetches lines that will be written, from a core that has read them.  Older processors do nothing. */
+static inline void own_lines(const char *to) {
+    for (int i = 0; i < LINES; i++) __asm__ volatile("prefetchw %0" : : "m"(to[i * LINE]));
+}
 
 static inline void copy_lines(char *to, const char *from) {
     line lines[LINES];
@@ -48,6 +56,10 @@ static inline void copy_aligned(char *to, const char *from, int64_t bytes, int s
         for (; done + LINES * LINE <= bytes; done += LINES * LINE) stream_lines(to + done, from + done);
         for (; done < bytes; done += LINE) line_stream(to + done, line_load(from + done));
     } else {
+        for (; done + LINES * LINE + OWNED_AHEAD <= bytes; done += LINES * LINE) {
+            own_lines(to + done + OWNED_AHEAD);
+            copy_lines(to + done, from + done);
+        }
         for (; done + LINES * LINE <= bytes; done += LINES * LINE) copy_lines(to + done, from + done);
         for (; done < bytes; done += LINE) line_store(to + done, line_load(from + done));
     }

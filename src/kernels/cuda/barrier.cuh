@@ -13,10 +13,10 @@
  * are visible to all threads of every member's block after await().  The counts are local to the rank, and only one block of a
  * launch at a time uses them.
  *
- * A wait never hangs.  A waiting thread regularly checks the time and the group's poison in host memory.  The thread that detects a
- * timeout, or a peer in another call, records an error, poisons the group and lets the block exit normally; nothing traps.  The pad
- * then says that this rank has ended, so launches that are already in the stream end at once, without a signal that a peer could
- * mistake for the failed meeting.
+ * A wait never hangs.  A waiting thread regularly checks the time and, in host memory, the group's poison and whether its rank
+ * has gone.  The thread that detects a timeout, a rank that has gone, or a peer in another call, records an error, poisons the
+ * group and lets the block exit normally; nothing traps.  The pad then says that this rank has ended, so launches that are
+ * already in the stream end at once, without a signal that a peer could mistake for the failed meeting.
  */
 #ifndef QUERN_DEVICE_BARRIER_CUH
 #define QUERN_DEVICE_BARRIER_CUH
@@ -121,33 +121,48 @@ struct meeting {
         __shared__ masks mask;
         quern_signal seen = 0;
         uint64_t waited = 0;
+#if QUERN_MULTIMEM
+        if (by_multicast(links)) {
+            fence_aliases();  /* signals are stored at the multicast address and looked at in the rank's own pad */
+        }
+#endif
         const outcome mine = is_awaited(links, threadIdx.x) ? watch(&seen, &waited)
                              : threadIdx.x == links.rank && dissents ? DISSENTS : CAME;
         mask.gather(mine);
         __syncthreads();
-        const bool other_calls = any(mask.of_other_call), expired = any(mask.expired);
-        if (other_calls || expired) {
-            record_error(mask, other_calls, mine, seen, waited);
+        const quern_kernel_error_kind kind = any(mask.of_other_call) ? QUERN_KERNEL_ERROR_MISMATCH
+                                             : any(mask.gone)        ? QUERN_KERNEL_ERROR_LOST
+                                             : any(mask.expired)     ? QUERN_KERNEL_ERROR_TIMEOUT
+                                                                     : QUERN_NO_KERNEL_ERROR;
+        if (kind != QUERN_NO_KERNEL_ERROR) {
+            record_error(mask, kind, seen, waited);
         }
-        return result(mask, other_calls || expired);
+        return result(mask, kind != QUERN_NO_KERNEL_ERROR);
     }
 
 private:
-    enum outcome { CAME, DISSENTS, OTHER_CALL, EXPIRED, TOLD };
-    enum { LOOK_AROUND = 256, /* polls; a look at host memory takes longer */ PAUSE = 100 /* nanoseconds */ };
+    enum outcome { CAME, DISSENTS, OTHER_CALL, GONE, EXPIRED, TOLD };
+    /*
+     * After so many polls a thread looks around, at first and then again.  A poll takes about a microsecond, and so does a look
+     * at a word in host memory: a wait that is soon over has none, and a long one ends within a fraction of a millisecond.
+     */
+    enum { LOOK_FIRST = 256, LOOK_AGAIN = 32, PAUSE = 100 /* nanoseconds */ };
 
     /* A bit for each rank. */
     struct masks {
-        uint32_t dissenting[QUERN_RANK_WORDS], of_other_call[QUERN_RANK_WORDS], expired[QUERN_RANK_WORDS], told[QUERN_RANK_WORDS];
+        uint32_t dissenting[QUERN_RANK_WORDS], of_other_call[QUERN_RANK_WORDS], gone[QUERN_RANK_WORDS], expired[QUERN_RANK_WORDS],
+            told[QUERN_RANK_WORDS];
 
         __device__ __forceinline__ void gather(outcome mine) {
             for (uint32_t word = threadIdx.x / 32; word < QUERN_RANK_WORDS; word += blockDim.x / 32) {
                 const bool here = word == threadIdx.x / 32;  /* the block has no threads for further words */
-                const uint32_t bits[4] = {
+                const uint32_t bits[5] = {
                     __ballot_sync(~0u, here && mine == DISSENTS), __ballot_sync(~0u, here && mine == OTHER_CALL),
-                    __ballot_sync(~0u, here && mine == EXPIRED), __ballot_sync(~0u, here && mine == TOLD)};
+                    __ballot_sync(~0u, here && mine == GONE), __ballot_sync(~0u, here && mine == EXPIRED),
+                    __ballot_sync(~0u, here && mine == TOLD)};
                 if (threadIdx.x % 32 == 0) {
-                    dissenting[word] = bits[0], of_other_call[word] = bits[1], expired[word] = bits[2], told[word] = bits[3];
+                    dissenting[word] = bits[0], of_other_call[word] = bits[1], gone[word] = bits[2], expired[word] = bits[3];
+                    told[word] = bits[4];
                 }
             }
         }
@@ -179,7 +194,7 @@ private:
                 }
                 return judge(*seen);
             }
-            if (polls % LOOK_AROUND == 0) {
+            if (polls % (began ? LOOK_AGAIN : LOOK_FIRST) == 0) {
                 const uint64_t now = global_time();
                 if (!began) {
                     began = now;
@@ -192,6 +207,9 @@ private:
                 }
                 if (came_elsewhere(slot, seen)) {
                     return give_up(OTHER_CALL);
+                }
+                if (has_gone(slot, seen)) {
+                    return give_up(GONE);
                 }
                 if (*waited >= links.timeout) {
                     return give_up(EXPIRED);
@@ -236,21 +254,40 @@ private:
         return false;
     }
 
+    /* A rank that has gone may have come before: its signal is looked at once more. */
+    __device__ __forceinline__ bool has_gone(const quern_signal *slot, quern_signal *seen) const {
+        if (!(load_relaxed_system(links.gone + threadIdx.x / 32) >> threadIdx.x % 32 & 1)) {
+            return false;
+        }
+        *seen = load_acquire_system(slot);
+        return !quern_epoch_reached(quern_signal_epoch(*seen), expected);
+    }
+
     /* The other threads of the block see this flag at their next check. */
     __device__ __forceinline__ outcome give_up(outcome why) {
         store_relaxed_device(own_pad(links).grid(QUERN_GRID_ENDED), 1);
         return why;
     }
 
-    __device__ __forceinline__ void record_error(const masks &mask, bool other_calls, outcome mine, quern_signal seen,
-                                                   uint64_t waited) const {
+    static __device__ __forceinline__ quern_status status_of_kind(quern_kernel_error_kind kind) {
+        return kind == QUERN_KERNEL_ERROR_MISMATCH ? QUERN_PEER_MISMATCH
+               : kind == QUERN_KERNEL_ERROR_LOST   ? QUERN_PEER_LOST
+                                                   : QUERN_PEER_TIMEOUT;
+    }
+
+    __device__ __forceinline__ void record_error(const masks &mask, quern_kernel_error_kind kind, quern_signal seen,
+                                                 uint64_t waited) const {
         quern_kernel_error *error = links.error;
         uint32_t listed[QUERN_RANK_WORDS];
+        bool is_listed = false;
 #pragma unroll
-        for (int word = 0; word < QUERN_RANK_WORDS; word++) {
-            listed[word] = other_calls ? mask.of_other_call[word] : mask.expired[word] | mask.told[word];
+        for (uint32_t word = 0; word < QUERN_RANK_WORDS; word++) {
+            listed[word] = kind == QUERN_KERNEL_ERROR_MISMATCH ? mask.of_other_call[word]
+                           : kind == QUERN_KERNEL_ERROR_LOST   ? mask.gone[word]
+                                                               : mask.expired[word] | mask.told[word];
+            is_listed |= word == threadIdx.x / 32 && (listed[word] >> threadIdx.x % 32 & 1);
         }
-        if (other_calls ? mine == OTHER_CALL : mine == EXPIRED || mine == TOLD) {
+        if (is_listed) {
             error->expected[threadIdx.x] = expected;
             error->seen[threadIdx.x] = seen;
             if (threadIdx.x == lowest(listed)) {
@@ -263,8 +300,7 @@ private:
             for (int word = 0; word < QUERN_RANK_WORDS; word++) {
                 error->missing[word] = listed[word];
             }
-            poison(links, tag, other_calls ? QUERN_KERNEL_ERROR_MISMATCH : QUERN_KERNEL_ERROR_TIMEOUT,
-                   other_calls ? QUERN_PEER_MISMATCH : QUERN_PEER_TIMEOUT);
+            poison(links, tag, kind, status_of_kind(kind));
         }
     }
 

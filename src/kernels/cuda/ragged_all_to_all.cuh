@@ -1,11 +1,13 @@
 /*
- * A ragged all-to-all in one launch on each GPU.  Included by the kernel's source in generated/ragged_all_to_all/.
+ * A ragged all-to-all: two launches on each GPU.  Included by the kernel's source in generated/ragged_all_to_all/.
  *
- *   first block    offers its slices to the members, meets them (entry), checks their offers, meets them again (vote) and releases
- *                  the other blocks; with a plan it only meets them
- *   all blocks     copy; bytes, not slices, are divided among the warps of the grid, so that a few large slices take as long as
- *                  many small ones
- *   last to finish meets the members again (exit): all outputs are complete
+ *   entry   one block: offers its slices to the members, meets them (entry), checks their offers and meets them again (vote); with
+ *           a plan it only meets them
+ *   copy    any number of blocks, which begin when the entry has ended, and end at once if it has failed.  Bytes, not slices, are
+ *           divided among the warps of the grid, so that a few large slices take as long as many small ones.  The last block to
+ *           finish meets the members again (exit): all outputs are complete
+ *
+ * So one block of a rank waits for other ranks at any time, and the rest of the GPU is free for other work.
  *
  * A rank that has found a fault dissents from the vote.  Then every member reports the fault of the lowest such rank, and no output
  * has been written.
@@ -40,7 +42,7 @@ static __device__ __forceinline__ quern_slice_report first_report(const quern_ra
     return overlap_report(problem, faults.overlap);
 }
 
-static __device__ __forceinline__ bool pass_vote(const quern_ragged_problem &problem, const ragged_faults &faults) {
+static __device__ __forceinline__ void pass_vote(const quern_ragged_problem &problem, const ragged_faults &faults) {
     const bool dissents = faults.any();
     if (dissents && threadIdx.x == 0) {
         problem.header[problem.place]->report = first_report(problem, faults);
@@ -55,14 +57,13 @@ static __device__ __forceinline__ bool pass_vote(const quern_ragged_problem &pro
         }
         end_with(problem.links, QUERN_PHASE_VOTE, problem.header[place]->report);
     }
-    return !result.ended && result.dissenter < 0;
 }
 
-/* Called by the first block; true when the copy may begin. */
-static __device__ __forceinline__ bool agree(const quern_ragged_problem &problem) {
+/* If it fails, the rank has ended, and so does the copy. */
+static __device__ __forceinline__ void enter(const quern_ragged_problem &problem) {
     __shared__ ragged_faults faults;
     if (has_ended(problem.links)) {
-        return false;
+        return;
     }
     if (!problem.planned) {
         faults.clear();
@@ -70,17 +71,14 @@ static __device__ __forceinline__ bool agree(const quern_ragged_problem &problem
     }
     meeting entry(problem.links, QUERN_PHASE_ENTRY, false);
     entry.put();
-    if (!nobody_refused(problem.links, QUERN_PHASE_ENTRY, entry.await())) {
-        return false;
-    }
-    if (problem.planned) {
-        return true;
+    if (!nobody_refused(problem.links, QUERN_PHASE_ENTRY, entry.await()) || problem.planned) {
+        return;
     }
     check_receipts(problem, faults);
     if (problem.receipts && !faults.any()) {
         check_overlaps(problem, faults);
     }
-    return pass_vote(problem, faults);
+    pass_vote(problem, faults);
 }
 
 /* ---- copying ---- */
@@ -137,24 +135,23 @@ static __device__ __forceinline__ void copy_share(const quern_ragged_work *work)
     }
 }
 
-static __device__ __forceinline__ void run_ragged_all_to_all(const quern_ragged_problem &problem) {
-    const grid_gate gate(problem.links);
-    bool agreed;
-    if (blockIdx.x == 0) {
-        agreed = agree(problem);
-        if (agreed) {
-            gate.release();
-        }
-    } else {
-        agreed = gate.await_release();
+static __device__ __forceinline__ void copy(const quern_ragged_problem &problem) {
+    if (has_ended(problem.links)) {
+        return;
     }
-    if (agreed) {
-        copy_share(problem.work);
-    }
-    if (gate.is_last_to_finish() && agreed) {
+    copy_share(problem.work);
+    if (is_last_to_finish(problem.links)) {
         meeting exit(problem.links, QUERN_PHASE_EXIT, false);
         exit.put();
         exit.await();
+    }
+}
+
+static __device__ __forceinline__ void run_ragged_all_to_all(const quern_ragged_problem &problem) {
+    if (problem.stage == QUERN_RAGGED_ENTRY) {
+        enter(problem);
+    } else {
+        copy(problem);
     }
 }
 

@@ -22,6 +22,11 @@ struct row_total {
     __device__ __forceinline__ double unit() const { return scale.slope == 1.0f ? 1.0 : 1.0 / (double)LOG2_E; }
 };
 
+/* The origin for a row from the largest logit but the label's: the label's if all others are -infinity, or there are none. */
+static __device__ __forceinline__ row_scale scale_of_row(float largest, float label) {
+    return row_scale::of_largest(largest == -INFINITY_F32 ? label : largest);
+}
+
 /*
  * The sum of all columns, relative to an origin that suits the gradient.  It is raised to the label if that is the larger: then
  * neither overflows nor loses the others.  It is raised if the sample has missed the largest logit, too: an exponent far above 0 is

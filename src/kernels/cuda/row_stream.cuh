@@ -117,7 +117,7 @@ static __device__ __noinline__ row_total sum_long_row_carefully(const char *logi
     const float rest = row.rest(label_column);
     const float largest = fmaxf(fmaxf(kept.largest(), streamed.largest()), rest);
     __syncthreads(); /* all have read the first sums */
-    row_total total = {row_scale::of_largest(reduce_block<true>(largest_of_warp(largest))), 0.0f, label};
+    row_total total = {scale_of_row(reduce_block<true>(largest_of_warp(largest)), label), 0.0f, label};
     const float sum = kept.sum_slowly(total.scale) + streamed.sum_slowly(total.scale) + exponential(rest, total.scale);
     __syncthreads(); /* all have read the largest */
     total.others = reduce_block<false>(sum_of_warp(sum));

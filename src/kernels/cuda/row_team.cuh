@@ -26,8 +26,6 @@ struct team_memory {
     share_sums of_block[2][MOST_BLOCKS];
 };
 
-extern __shared__ __align__(16) unsigned char block_memory[];
-
 /* Before the image; kernels with all options have more there. */
 #ifndef QUERN_TEAM_BYTES
 #define QUERN_TEAM_BYTES sizeof(team_memory)
@@ -102,23 +100,6 @@ template <bool LARGEST> static __device__ __forceinline__ float reduce_block(flo
     return reduce_values<LARGEST, WARPS, 1>(value);
 }
 
-/* The columns that fill no vector, one for each of the first threads. */
-static __device__ __forceinline__ float rest_of(uint32_t image, int columns) {
-    const int column = columns / VECTOR * VECTOR + threadIdx.x;
-    return column < columns ? element::widen(load_shared_element(image + column * element::bytes)) : -INFINITY_F32;
-}
-
-/* An exponential whose logit may be far above the origin. */
-static __device__ __forceinline__ float exponential_raised(float x, row_scale scale) {
-    const float e = exponential(x, scale);
-    if (!(e > LARGEST_BATCH)) {
-        return e;
-    }
-    const row_scale own = row_scale::of_largest(x);
-    const float distance = own.origin - scale.origin;
-    return own.slope == scale.slope && distance < 100.0f ? exponential(x, own) * power_of_two(distance) : INFINITY_F32;
-}
-
 /*
  * The sums once more, relative to the largest logit of the row: for rows with NaN or infinity, without any logit near the sample's,
  * or with too large ones.
@@ -136,7 +117,7 @@ static __device__ __noinline__ row_total sum_carefully(uint32_t image, int colum
             largest = fmaxf(largest, shares[i].sum);
         }
     }
-    row_total total = {row_scale::of_largest(largest), 0.0f, label};
+    row_total total = {scale_of_row(largest, label), 0.0f, label};
     const float sum = sum_plainly(read, at, end, total.scale);
     __syncthreads(); /* all have read the largest */
     total.others = reduce_block<false>(sum_of_warp(sum + exponential(rest, total.scale)));

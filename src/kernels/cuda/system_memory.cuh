@@ -71,6 +71,14 @@ static __device__ __forceinline__ uint32_t add_acquire_release_system(uint32_t *
 static __device__ __forceinline__ void multicast_release_system(uint64_t *address, uint64_t value) {
     asm volatile("multimem.st.release.sys.global.u64 [%0], %1;" :: "l"(address), "l"(value) : "memory");
 }
+
+/*
+ * One memory at a multicast and at an ordinary address: an access at one of them may miss what was stored at the other without this
+ * fence.
+ */
+static __device__ __forceinline__ void fence_aliases() {
+    asm volatile("fence.proxy.alias;" ::: "memory");
+}
 #endif
 
 /* Nanoseconds since an arbitrary moment. */

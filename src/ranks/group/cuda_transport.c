@@ -1,5 +1,8 @@
 /*
- * The transport of GPU ranks: GPUs of one host, in one process or in several.  A row of the table in group.c.
+ * The transports of GPU ranks: GPUs of one host, in one process or in several.  Rows of the table in form.c.
+ *
+ * The ranks reach each other's memory, or, where GPUs have no access to it, pinned memory of the host.  The kernels are the same:
+ * only the addresses differ.  Through the host every byte crosses PCIe twice.
  *
  * Ranks that share a GPU wait for each other's kernels, which must therefore run at once.  Within one process they do.  Kernels of
  * several processes take turns unless MPS runs.
@@ -11,11 +14,14 @@
 #include "ranks/agreement.h"
 #include "ranks/barrier_cuda.h"
 #include "ranks/cuda_rank.h"
+#include "ranks/group/peer_probe.h"
 #include "ranks/ragged/ragged_cuda.h"
 #include "ranks/symmetric/symmetric.h"
 #include "ranks/symmetric/symmetric_cuda.h"
 #include "ranks/symmetric/symmetric_cuda_register.h"
 #include "ranks/symmetric/symmetric_lookup.h"
+#include "ranks/symmetric/symmetric_pinned.h"
+#include "ranks/symmetric/symmetric_ranges.h"
 #include "runtime/status.h"
 
 /* Judged by the roster alone, so that every rank gets the same answer. */
@@ -55,12 +61,20 @@ static quern_status write_pad(const struct quern_membership *member, CUdeviceptr
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "writing a pad");
 }
 
+/* Barriers are slower than the GPUs could have them: the report says why. */
+static void note_lost_multicast(struct quern_membership *member, const void *pad) {
+    const struct quern_symmetric_memory *memory = quern_symmetric_range_at(member->symmetric, pad)->memory;
+    struct quern_text text = quern_text_begin(member->detour, sizeof member->detour);
+    if (memory->lost_multicast) quern_text_add(&text, "without multicast: %s", memory->no_multicast);
+}
+
 static quern_status set_up_pad(struct quern_membership *member, void *pad) {
     struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
     struct quern_symmetric_place place;
     quern_symmetric_find(member, pad, 1, &place);
     for (int peer = 0; peer < member->ranks; peer++) rank->pad[peer] = (uintptr_t)place.peer[peer];
     rank->multicast_pad = (uintptr_t)place.multicast;
+    if (member->transport == &quern_cuda_transport) note_lost_multicast(member, pad);
     return write_pad(member, (uintptr_t)pad);
 }
 
@@ -71,7 +85,7 @@ static quern_status agree(struct quern_membership *const *members, int count, in
 static quern_status make_pads(struct quern_membership *const *members, int count) {
     size_t bytes[QUERN_RANK_LIMIT] = {0};
     void *pads[QUERN_RANK_LIMIT];
-    for (int i = 0; i < count; i++) bytes[i] = (size_t)quern_device_pad_bytes((uint32_t)members[i]->ranks);
+    for (int i = 0; i < count; i++) bytes[i] = quern_probed_pad_bytes(members[i]->ranks);
     quern_status status = quern_symmetric_allocate(members, count, QUERN_IN_CREATE, bytes, pads);
     if (status != QUERN_OK) return status;
     int at = 0;
@@ -81,31 +95,66 @@ static quern_status make_pads(struct quern_membership *const *members, int count
 
 /* ---- attaching and detaching ---- */
 
+static quern_status settle(const struct quern_membership *member) {
+    return quern_cuda_settle(member, quern_cuda_rank_of(member)->captured);
+}
+
 static void detach(struct quern_membership *member) {
-    struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
-    if (!rank) return;
-    quern_cuda_settle_rank(rank, member);
+    if (!quern_cuda_rank_of(member)) return;
     quern_symmetric_forget(member);
     quern_cuda_free_rank(member);
+    quern_symmetric_sweep();
+}
+
+/* `check` (NULL: none) is asked before anything is made. */
+static quern_status make_all(struct quern_membership *const *members, int count,
+                             quern_status (*check)(const struct quern_membership *member)) {
+    quern_status status = QUERN_OK;
+    int at = 0;
+    for (int i = 0; i < count && status == QUERN_OK; i++) {
+        at = i;
+        if (check) status = check(members[i]);
+        if (status == QUERN_OK) status = quern_cuda_make_rank(members[i]);
+    }
+    status = agree(members, count, at, status);
+    return status == QUERN_OK ? make_pads(members, count) : status;
+}
+
+static quern_status end_attach(struct quern_membership *const *members, int count, quern_status status) {
+    for (int i = 0; i < count && status != QUERN_OK; i++) detach(members[i]);
+    return status;
 }
 
 static quern_status attach(struct quern_membership *const *members, int count) {
-    quern_status status = QUERN_OK;
-    int at = 0;
-    for (int i = 0; i < count && status == QUERN_OK; i++) status = quern_cuda_make_rank(members[at = i]);
-    status = agree(members, count, at, status);
-    if (status == QUERN_OK) status = make_pads(members, count);
-    for (int i = 0; i < count && status != QUERN_OK; i++) detach(members[i]);
-    return status;
+    quern_status status = make_all(members, count, quern_cuda_check_device);
+    if (status == QUERN_OK) status = quern_probe_peers(members, count);
+    return end_attach(members, count, status);
+}
+
+static quern_status attach_pinned(struct quern_membership *const *members, int count) {
+    return end_attach(members, count, make_all(members, count, NULL));
 }
 
 const struct quern_transport quern_cuda_transport = {
     .name = "GPU memory",
     .serves = serves,
     .attach = attach,
+    .settle = settle,
     .detach = detach,
     .barrier = quern_cuda_barrier,
     .allocated = &quern_cuda_memory,
     .registered = &quern_cuda_registration,
+    .ragged = &quern_cuda_ragged,
+};
+
+const struct quern_transport quern_pinned_transport = {
+    .name = "pinned host memory",
+    .serves = serves,
+    .attach = attach_pinned,
+    .settle = settle,
+    .detach = detach,
+    .barrier = quern_cuda_barrier,
+    .allocated = &quern_pinned_memory,
+    .registered = &quern_pinned_registration,
     .ragged = &quern_cuda_ragged,
 };

@@ -12,18 +12,24 @@
 #include "ranks/group/host_transport.h"
 #include "ranks/handles.h"
 #include "ranks/points.h"
+#include "ranks/poison.h"
 #include "runtime/log.h"
 #include "runtime/status.h"
 
-static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_cuda_transport};
+static const struct quern_transport *const transports[] = {&quern_host_transport, &quern_cuda_transport, &quern_pinned_transport};
 
 /* Seconds.  A rank on a GPU may compile kernels, or write a checkpoint. */
 static const double DEFAULT_CPU_TIMEOUT = 60, DEFAULT_GPU_TIMEOUT = 1800;
 
-/* With a core for every rank, polling is faster than sleeping.  Otherwise a polling rank delays the others. */
-static int choose_spins(const struct quern_roster *roster) {
-    enum { PATIENT = 4000, CROWDED = 20 };
-    return roster->ranks <= roster->cores ? PATIENT : CROWDED;
+/*
+ * With a core for every rank, polling is faster than anything.  Otherwise a polling rank delays the others, and giving the core to
+ * them is faster than sleeping.  This is where the ranks begin; their waits teach them more.
+ */
+static void choose_patience(struct quern_membership *member) {
+    enum { PATIENT = 4000, CROWDED = 16, LEAST = 4, YIELDS = 64 };
+    const int looks = member->roster->is_crowded ? CROWDED : PATIENT;
+    member->polls = (struct quern_patience){.looks = looks, .most = PATIENT, .least = LEAST};
+    member->yields = (struct quern_patience){.looks = YIELDS, .most = YIELDS, .least = 1};
 }
 
 static struct quern_membership *make_member(const quern_group_args *args, const char *name) {
@@ -44,16 +50,31 @@ static struct quern_membership *make_member(const quern_group_args *args, const 
                                                                 : DEFAULT_CPU_TIMEOUT;
     member->timeout = member->first_timeout = args->first_timeout > 0 ? args->first_timeout : member->steady_timeout;
     member->share_gpu = args->share_gpu;
+    member->multicast = args->multicast;
     for (int rank = 0; rank < args->ranks; rank++) {
         quern_set_add(&member->everyone, rank);
         member->count[rank] = args->first_epoch;
     }
+    member->all_count = args->first_epoch;
     member->everyones_digest = quern_members_digest(member->everyone.words);
     struct quern_text text = quern_text_begin(member->label, sizeof member->label);
     quern_text_add(&text, "group %s", name);
     if (text.length > 40) text.length = 40;  /* leaves room for the rank */
     quern_text_add(&text, ", rank %d", args->rank);
     return member;
+}
+
+/*
+ * All ranks have agreed that a transport fails for this reason, so all of them try the next one.  False: the one before has failed
+ * for the same reason, which therefore is not about the way.
+ */
+static bool note_detour(struct quern_membership *const *members, int count, struct quern_text *why) {
+    char reason[sizeof members[0]->detour];
+    quern_error_detail(reason, sizeof reason);
+    if (strcmp(reason, members[0]->detour) == 0) return false;
+    quern_text_add(why, "%s", reason);
+    for (int i = 0; i < count; i++) memcpy(members[i]->detour, reason, sizeof reason);
+    return true;
 }
 
 static quern_status choose_transport(struct quern_membership *const *members, int count) {
@@ -63,7 +84,9 @@ static quern_status choose_transport(struct quern_membership *const *members, in
         quern_text_add(&why, "%s%s: ", row ? "; " : "", transports[row]->name);
         if (!transports[row]->serves(members[0]->roster, &why)) continue;
         for (int i = 0; i < count; i++) members[i]->transport = transports[row];
-        return transports[row]->attach(members, count);
+        quern_status status = transports[row]->attach(members, count);
+        if (status != QUERN_NOT_SUPPORTED || quern_check_poison(members[0]) != QUERN_OK) return status;
+        if (!note_detour(members, count, &why)) return status;
     }
     return quern_fail(members[0]->device, QUERN_NOT_SUPPORTED, "%s: no way for these ranks to reach each other: %s",
                       members[0]->label, reasons);
@@ -121,7 +144,7 @@ quern_status quern_join_group(const quern_group_args *args, int count, const cha
 }
 
 quern_status quern_attach_group(struct quern_membership **members, int count) {
-    for (int i = 0; i < count; i++) members[i]->spins = choose_spins(members[i]->roster);
+    for (int i = 0; i < count; i++) choose_patience(members[i]);
     quern_status status = choose_transport(members, count);
     if (status != QUERN_OK) quern_drop_members(members, count);
     return status;
@@ -148,7 +171,7 @@ void quern_publish_group(struct quern_membership *const *members, int count, que
     for (int i = 0; i < count; i++) {
         groups[i] = members[i] ? quern_publish_handle(members[i]) : NULL;
         if (members[i])
-            quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s", members[i]->label, members[i]->ranks,
-                      members[i]->transport->name);
+            quern_log(members[i]->device, QUERN_LOG_INFO, "%s of %d: joined, by way of %s%s%s", members[i]->label,
+                      members[i]->ranks, members[i]->transport->name, *members[i]->detour ? "; " : "", members[i]->detour);
     }
 }

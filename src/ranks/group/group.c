@@ -38,6 +38,7 @@ static quern_status check_args(const quern_group_args *args) {
     if (!(args->first_timeout >= 0))
         return quern_fail(device, QUERN_INVALID_ARGUMENT, "first_timeout is %g: expected seconds, 0 or more", args->first_timeout);
     status = quern_check_choice(device, "args.share_gpu", args->share_gpu, 1);
+    if (status == QUERN_OK) status = quern_check_choice(device, "args.multicast", args->multicast, 1);
     if (status != QUERN_OK) return status;
     if (device->kind == QUERN_CUDA && !quern_is_prepared(device, QUERN_BARRIER))
         return quern_fail(device, QUERN_NOT_PREPARED, "%s has no barrier ready: call quern_prepare with QUERN_BARRIER first",
@@ -103,8 +104,19 @@ quern_status quern_group_create(const quern_group_args *args, int count, quern_g
 
 /* ---- destroying, aborting, asking ---- */
 
+static quern_status settle(quern_group *group) {
+    struct quern_membership *member;
+    quern_status status = quern_check_creator(group);
+    if (status == QUERN_OK) status = quern_member_of(group, &member);
+    if (status != QUERN_OK || !member->transport->settle) return status;
+    status = member->transport->settle(member);
+    return status == QUERN_INVALID_ARGUMENT ? status : QUERN_OK;
+}
+
 quern_status quern_group_destroy(quern_group *group) {
     if (!group) return QUERN_OK;
+    quern_status status = settle(group);
+    if (status != QUERN_OK) return status;
     struct quern_membership *member = quern_take_member(group);
     if (!member) return quern_fail_no_group(group);
     QUERN_POINT(LEAVE_BEGUN);
@@ -177,6 +189,7 @@ size_t quern_group_report(const quern_group *group, char *buffer, size_t bytes) 
         quern_describe_rank(&text, member, rank);
         quern_text_add(&text, "\n");
     }
+    if (*member->detour) quern_text_add(&text, "by way of %s: %s\n", member->transport->name, member->detour);
     quern_report_poison(&text, member);
     quern_end_visit(group);
     return text.length;

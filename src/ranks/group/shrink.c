@@ -159,6 +159,7 @@ static quern_status join_living(const struct shrinking *shrinking, struct quern_
         args[i].timeout = member->steady_timeout;
         args[i].first_timeout = left > 1e-9 ? left : 1e-9;
         args[i].share_gpu = member->share_gpu;
+        args[i].multicast = member->multicast;
     }
     const struct quern_veto veto = {check_round, shrinking};
     quern_status status = quern_join_group(args, shrinking->count, name, veto, formed);

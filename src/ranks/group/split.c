@@ -46,6 +46,7 @@ static quern_status form_colour(struct quern_membership *const *members, int cou
         args[mine].timeout = members[i]->steady_timeout;
         args[mine].first_timeout = members[i]->first_timeout;
         args[mine].share_gpu = members[i]->share_gpu;
+        args[mine].multicast = members[i]->multicast;
         index[mine++] = i;
     }
     const struct quern_veto veto = {check_parent, members[0]};

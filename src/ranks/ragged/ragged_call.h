@@ -11,7 +11,6 @@ struct quern_ragged_call {
     const struct quern_ready_kernel *ready;  /* the kernel */
     struct quern_rank_set set;          /* the members */
     int places;                         /* the number of members: "peers" in the metadata */
-    int rank_at[QUERN_RANK_LIMIT];      /* place -> rank, ascending */
     int place;                          /* this rank's */
 
     const char *input;
@@ -33,9 +32,11 @@ struct quern_ragged_call {
     /*
      * Not QUERN_OK: this rank refuses its own arguments, and its detail is set.  The transport still meets the other members, so
      * that they get an error (QUERN_SLICE_ARGUMENTS) at once instead of a timeout.  Then only member, timeout and, outside of
-     * plans, the fields from set to place are valid.
+     * plans, set, places, rank_at and place are valid.
      */
     quern_status refused;
+
+    int rank_at[QUERN_RANK_LIMIT];      /* place -> rank, ascending; behind the places nothing */
 };
 
 /* Entry i of a metadata array in host memory. */
@@ -49,6 +50,9 @@ static inline int64_t quern_ragged_entries(const struct quern_ragged_call *call)
 struct quern_ragged_transport {
     /* The bytes of workspace of a call.  Its pointers may be NULL. */
     size_t (*workspace_bytes)(const struct quern_ragged_call *call);
+
+    /* Before a call is checked: fetches what it will probably write.  NULL: nothing. */
+    void (*expect)(const struct quern_membership *member);
 
     quern_status (*run)(struct quern_ragged_call *call, void *stream);
 

@@ -1,4 +1,4 @@
-/* The ragged all-to-all of GPU ranks: one launch for a call without a plan.  A row of the cuda transport. */
+/* The ragged all-to-all of GPU ranks: the launches of a call without a plan.  A row of the cuda transport. */
 #include "ranks/ragged/ragged_cuda.h"
 
 #include "os/integers.h"
@@ -21,12 +21,12 @@ static quern_status bring(const struct quern_ragged_call *call, char *to, const 
     for (size_t done = 0; done < bytes; done += INLINE_BYTES) {
         size_t piece = bytes - done < INLINE_BYTES ? bytes - done : INLINE_BYTES;
         CUresult error = cuda->copy_to_device_async((CUdeviceptr)(uintptr_t)(to + done), from + done, piece, stream);
-        if (error != CUDA_SUCCESS) return quern_cuda_fail(call->member->device, error, "cuMemcpyHtoDAsync");
+        if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(call->member, error, "cuMemcpyHtoDAsync");
     }
     return QUERN_OK;
 }
 
-/* The four arrays: in place, or copied from host memory into the workspace. */
+/* The four arrays: in place, or copied from host memory into the workspace, with the rank's context current. */
 static quern_status place_metadata(const struct quern_ragged_call *call, const struct quern_ragged_layout *layout,
                                    struct quern_ragged_problem *problem, CUstream stream) {
     const struct {
@@ -43,8 +43,7 @@ static quern_status place_metadata(const struct quern_ragged_call *call, const s
     return status;
 }
 
-/* The rank's context is current. */
-static quern_status enqueue(const struct quern_ragged_call *call, CUstream stream) {
+static quern_status enqueue(const struct quern_ragged_call *call, struct quern_cuda_entry *entry, CUstream stream) {
     struct quern_ragged_layout layout;
     const int64_t bytes = call->input_rows * call->row_bytes;  /* an estimate: the metadata may not be known yet */
     struct quern_ragged_launch launch = {.member = call->member, .ready = call->ready};
@@ -54,10 +53,12 @@ static quern_status enqueue(const struct quern_ragged_call *call, CUstream strea
     }
     quern_ragged_lay_out(call, &layout);
     quern_ragged_describe(call, &layout, QUERN_IN_RAGGED_ALL_TO_ALL, &launch.problem);
-    quern_status status = quern_ragged_blocks(call, bytes, &launch.blocks);
-    if (status == QUERN_OK) status = place_metadata(call, &layout, &launch.problem, stream);
+    launch.blocks = quern_ragged_blocks(call, bytes);
+    CUresult error = call->metadata_on_device ? CUDA_SUCCESS : quern_cuda_stay(call->member, entry);
+    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(call->member, error, "cuCtxPushCurrent");
+    quern_status status = place_metadata(call, &layout, &launch.problem, stream);
     quern_cuda_report(call->member, launch.problem.links.tag | QUERN_PHASE_ENTRY << 16);
-    return status == QUERN_OK ? quern_ragged_launch(&launch, stream) : status;
+    return status == QUERN_OK ? quern_ragged_launch(&launch, entry, stream) : status;
 }
 
 static quern_status run(struct quern_ragged_call *call, void *stream) {
@@ -75,7 +76,7 @@ static quern_status run(struct quern_ragged_call *call, void *stream) {
                             "the stream is being captured and the metadata is in host memory, which "
                             "the replays would read again: expected args.metadata_on_device, or a plan");
     else
-        status = enqueue(call, stream);
+        status = enqueue(call, &entry, stream);
     quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
 }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "os/cpu_cache.h"
 #include "os/integers.h"
+#include "ranks/ragged/ragged_seal.h"
 #include "runtime/status.h"
 
 enum {
@@ -86,28 +86,18 @@ void quern_ragged_exchange_open(struct quern_ragged_exchange *x, struct quern_ra
 
 /* ---- seals ---- */
 
-/*
- * Not against an enemy, who may do anything that this user may, but so that no stray write is taken for what a rank has written.
- * An odd factor maps no two values of a word to one; the products do not wait for each other.
- */
-static uint64_t seal_words(const uint64_t *words, size_t count) {
-    uint64_t seal = 0;
-    for (size_t i = 0; i < count; i++) seal += (words[i] + i + 1) * (0xd6e8feb86659fd93 + 2 * i * 0x9e3779b97f4a7c15);
-    return seal;
-}
-
 static uint64_t seal_of_terms(const struct quern_ragged_terms *terms) {
     const uint64_t words[] = {
         terms->output.id, (uint64_t)terms->output.offset, (uint64_t)terms->output.state,
         terms->outbox.id, (uint64_t)terms->outbox.offset, terms->source.id, (uint64_t)terms->source.offset,
         (uint64_t)terms->source_bytes, (uint64_t)terms->window,
     };
-    return seal_words(words, sizeof words / sizeof *words);
+    return quern_ragged_seal_words(words, sizeof words / sizeof *words);
 }
 
 static uint64_t seal_of_verdict(const struct quern_ragged_verdict *verdict) {
     const uint64_t words[] = {(uint64_t)verdict->rounds, (uint64_t)verdict->report.fault};
-    return seal_words(words, sizeof words / sizeof *words);
+    return quern_ragged_seal_words(words, sizeof words / sizeof *words);
 }
 
 void quern_ragged_seal_verdict(struct quern_ragged_verdict *verdict) { verdict->seal = seal_of_verdict(verdict); }
@@ -387,17 +377,6 @@ static void prepare_image(struct quern_ragged_exchange *x) {
     x->outgoing.rounds = 1;
 }
 
-/*
- * Whether the bytes that this rank reads and writes exceed an eighth of its share of the last cache.  Streaming is faster by a
- * third if the engine has used the cache for other data since the last exchange.  If it has not, plain stores are faster up to half
- * the share, but this is rare for so many bytes.  The same holds for the ring, whose lines another core reads: moving lines between
- * caches is slower than memory.
- */
-static bool is_large(const struct quern_ragged_exchange *x) {
-    const struct quern_ragged_call *call = x->call;
-    return x->direct.bytes + x->streamed_in > quern_cpu_cache_share(call->places, call->member->device->threads) / 16;
-}
-
 static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern_ragged_record *record) {
     const int places = x->call->places, place = x->call->place;
     quern_status status = QUERN_OK;
@@ -407,7 +386,7 @@ static quern_status prepare_copies(struct quern_ragged_exchange *x, struct quern
     }
     record->verdict.rounds = x->outgoing.rounds = count_rounds(&x->outgoing);
     if (x->call->in_place) prepare_image(x);
-    x->is_streaming = is_large(x);
+    x->is_streaming = quern_copies_are_large(x->call->member->device, places, x->direct.bytes + x->streamed_in);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Ragged all-to-all of CPU ranks.  Three meetings:
+ * Ragged all-to-all of CPU ranks.  The short way has one or two meetings: see ragged_brief.h.  The long way has three:
  *
  *   entry     All outputs may be overwritten, and all records and notices can be checked.
  *   vote      All reports are complete: either all ranks copy or none does.
@@ -19,6 +19,7 @@
 #include "ranks/meeting.h"
 #include "ranks/points.h"
 #include "ranks/poison.h"
+#include "ranks/ragged/ragged_brief.h"
 #include "ranks/ragged/ragged_check.h"
 #include "ranks/ragged/ragged_exchange.h"
 #include "runtime/arguments.h"
@@ -99,8 +100,8 @@ static quern_status count_votes(const struct quern_ragged_call *call, const stru
 
 /* ---- agreeing on an exchange ---- */
 
-static void announce(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage,
-                     struct quern_ragged_record *record) {
+static void announce(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage) {
+    struct quern_ragged_record *record = record_here(call->member, call->member->rank);
     quern_ragged_clear_record(record);
     if (call->refused == QUERN_OK) {
         quern_ragged_exchange_open(exchange, call, storage);
@@ -136,27 +137,38 @@ static quern_status check_agreed(const struct quern_membership *member, const st
                         member->rank, exchange->astray);
 }
 
+/* After the entry: examines and votes.  *result is the outcome, as in agree. */
+static quern_status vote(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, struct quern_meeting meeting,
+                         quern_status *result, int64_t *rounds) {
+    struct quern_membership *member = call->member;
+    struct quern_ragged_record *record = record_here(member, member->rank);
+    const bool examined = all_are_ready(member, meeting.set);  /* else a rank has a fault already */
+    if (examined) examine(exchange, record);
+    publish_verdict(member);
+    QUERN_POINT(RAGGED_EXAMINED);
+    quern_status status = meet(member, meeting, QUERN_PHASE_VOTE);
+    if (status != QUERN_OK) return status;
+    *result = count_votes(call, meeting.set, rounds);
+    return *result == QUERN_OK ? check_agreed(member, exchange, examined) : QUERN_OK;
+}
+
+static quern_status enter(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage,
+                          struct quern_meeting meeting) {
+    announce(exchange, call, storage);
+    QUERN_POINT(RAGGED_RECORDED);
+    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);
+    if (status == QUERN_OK) QUERN_POINT(RAGGED_ENTERED);
+    return status;
+}
+
 /*
  * Entry and vote of the ranks in the meeting.  *result is the outcome of the vote, which the caller returns after the exit.  A
  * failed meeting is returned at once.
  */
 static quern_status agree(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, void *storage,
                           struct quern_meeting meeting, quern_status *result, int64_t *rounds) {
-    struct quern_membership *member = call->member;
-    struct quern_ragged_record *record = record_here(member, member->rank);
-    announce(exchange, call, storage, record);
-    QUERN_POINT(RAGGED_RECORDED);
-    quern_status status = meet(member, meeting, QUERN_PHASE_ENTRY);
-    if (status != QUERN_OK) return status;
-    QUERN_POINT(RAGGED_ENTERED);
-    const bool examined = all_are_ready(member, meeting.set);  /* else a rank has a fault already */
-    if (examined) examine(exchange, record);
-    publish_verdict(member);
-    QUERN_POINT(RAGGED_EXAMINED);
-    status = meet(member, meeting, QUERN_PHASE_VOTE);
-    if (status != QUERN_OK) return status;
-    *result = count_votes(call, meeting.set, rounds);
-    return *result == QUERN_OK ? check_agreed(member, exchange, examined) : QUERN_OK;
+    quern_status status = enter(exchange, call, storage, meeting);
+    return status == QUERN_OK ? vote(exchange, call, meeting, result, rounds) : status;
 }
 
 /*
@@ -202,16 +214,60 @@ static void *reserve_lists(struct quern_ragged_call *call) {
     return lists;
 }
 
-static quern_status host_run(struct quern_ragged_call *call, void *stream) {
-    (void)stream;
-    struct quern_ragged_exchange exchange;
+/* The long way from its vote on. */
+static quern_status vote_and_copy(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call,
+                                  struct quern_meeting meeting) {
     int64_t rounds;
-    const struct quern_meeting meeting = meeting_of(call, QUERN_IN_RAGGED_ALL_TO_ALL);
-    quern_status result, status = agree(&exchange, call, reserve_lists(call), meeting, &result, &rounds);
-    if (status == QUERN_OK && result == QUERN_OK) status = copy(&exchange, meeting, rounds);
+    quern_status result, status = vote(exchange, call, meeting, &result, &rounds);
+    if (status == QUERN_OK && result == QUERN_OK) status = copy(exchange, meeting, rounds);
     if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
     QUERN_POINT(RAGGED_LEAVING);
     return status == QUERN_OK ? result : status;
+}
+
+static quern_status run_long(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call, struct quern_meeting meeting) {
+    quern_status status = enter(exchange, call, reserve_lists(call), meeting);
+    return status == QUERN_OK ? vote_and_copy(exchange, call, meeting) : status;
+}
+
+/* All outputs can be reached.  The poison is checked as in copy. */
+static quern_status run_direct(const struct quern_ragged_call *call, struct quern_meeting meeting,
+                               const struct quern_ragged_brief *briefs) {
+    QUERN_POINT(RAGGED_VOTED);
+    quern_status status = quern_check_poison(call->member);
+    if (status != QUERN_OK) return status;
+    QUERN_POINT(RAGGED_COPYING);
+    status = quern_ragged_deliver(call, briefs);
+    QUERN_POINT(RAGGED_COPIED);
+    if (status == QUERN_OK) status = meet(call->member, meeting, QUERN_PHASE_EXIT);
+    QUERN_POINT(RAGGED_LEAVING);
+    return status;
+}
+
+/* A rank that offers the long way alone has its record ready at the entry, which then is the entry of the long way for all. */
+static quern_status run_brief(struct quern_ragged_exchange *exchange, struct quern_ragged_call *call,
+                              struct quern_meeting meeting) {
+    struct quern_ragged_brief briefs[QUERN_BRIEF_ENTRIES];
+    enum quern_ragged_way way;
+    if (quern_ragged_write_brief(call, &briefs[call->place]) == QUERN_RAGGED_LONG) announce(exchange, call, reserve_lists(call));
+    QUERN_POINT(RAGGED_RECORDED);
+    quern_status status = meet(call->member, meeting, QUERN_PHASE_ENTRY);
+    if (status == QUERN_OK) status = quern_ragged_read_briefs(call, briefs, &way);
+    if (status != QUERN_OK) return status;
+    QUERN_POINT(RAGGED_BRIEFED);
+    if (way == QUERN_RAGGED_DIRECT) return run_direct(call, meeting, briefs);
+    if (way == QUERN_RAGGED_LONG) return vote_and_copy(exchange, call, meeting);
+    if (way == QUERN_RAGGED_MIXED) return run_long(exchange, call, meeting);
+    quern_ragged_receive(call, briefs);
+    QUERN_POINT(RAGGED_RECEIVED);
+    return QUERN_OK;
+}
+
+static quern_status host_run(struct quern_ragged_call *call, void *stream) {
+    (void)stream;
+    struct quern_ragged_exchange exchange;
+    const struct quern_meeting meeting = meeting_of(call, QUERN_IN_RAGGED_ALL_TO_ALL);
+    return (quern_ragged_is_brief(call) ? run_brief : run_long)(&exchange, call, meeting);
 }
 
 /* ---- a plan ---- */
@@ -290,6 +346,7 @@ static quern_status plan_run(void *state, void *stream) {
 
 const struct quern_ragged_transport quern_host_ragged = {
     .workspace_bytes = quern_ragged_exchange_workspace,
+    .expect = quern_ragged_expect_brief,
     .run = host_run,
     .plan_create = plan_create,
     .plan_run = plan_run,

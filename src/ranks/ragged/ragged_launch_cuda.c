@@ -7,6 +7,7 @@
 #include "os/integers.h"
 #include "ranks/barrier_cuda.h"
 #include "ranks/cuda_rank.h"
+#include "ranks/poison.h"
 #include "runtime/status.h"
 
 /* ---- the workspace ---- */
@@ -111,29 +112,46 @@ void quern_ragged_describe(const struct quern_ragged_call *call, const struct qu
 
 /* ---- launching ---- */
 
-/* The least work of a block: half of the bytes that its threads keep in flight. */
-enum { BYTES_PER_BLOCK = 16384 };
+enum {
+    BYTES_PER_BLOCK = 16384,             /* the least work of a block: half of the bytes that its threads keep in flight */
+    BLOCKS = 16, MOST_BLOCKS = 32        /* enough for the links between GPUs; the engine's kernels have the rest */
+};
 
-quern_status quern_ragged_blocks(const struct quern_ragged_call *call, int64_t bytes, unsigned *blocks) {
-    int room;
-    quern_status status = quern_cuda_room(call->member, call->ready, &room);
-    if (status != QUERN_OK) return status;
-    int64_t useful = bytes / BYTES_PER_BLOCK + 1;
-    if (call->multiprocessors && call->multiprocessors < useful) useful = call->multiprocessors;
-    *blocks = (unsigned)(useful < room ? useful : room);
-    return QUERN_OK;
+unsigned quern_ragged_blocks(const struct quern_ragged_call *call, int64_t bytes) {
+    const int64_t useful = bytes / BYTES_PER_BLOCK + 1, wanted = call->multiprocessors ? call->multiprocessors : BLOCKS;
+    const int64_t allowed = wanted < MOST_BLOCKS ? wanted : MOST_BLOCKS;
+    return (unsigned)(useful < allowed ? useful : allowed);
 }
 
-quern_status quern_ragged_launch(const struct quern_ragged_launch *launch, CUstream stream) {
+static CUresult stage(const struct quern_ragged_launch *launch, struct quern_cuda_entry *entry, CUstream stream) {
+    if (!launch->staged_bytes) return CUDA_SUCCESS;
+    CUresult error = quern_cuda_stay(launch->member, entry);
+    if (error != CUDA_SUCCESS) return error;
+    return entry->visit.cuda->copy_on_device_async((CUdeviceptr)(uintptr_t)launch->problem.input, launch->staged,
+                                                   launch->staged_bytes, stream);
+}
+
+/* The others pass the entry, and would then wait for this rank at the exit. */
+static quern_status fail_between(const struct quern_ragged_launch *launch, const struct quern_cuda_entry *entry, CUresult error) {
     const struct quern_membership *member = launch->member;
-    const struct quern_cuda *cuda = quern_cuda_rank_of(member)->cuda;
-    if (launch->staged_bytes) {
-        CUresult error = cuda->copy_on_device_async((CUdeviceptr)(uintptr_t)launch->problem.input, launch->staged,
-                                                    launch->staged_bytes, stream);
-        if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemcpyDtoDAsync");
-    }
-    void *parameters[] = {(void *)&launch->problem};
-    CUresult error = cuda->launch(launch->ready->function, launch->blocks, 1, 1, launch->ready->kernel->cuda.threads, 1, 1, 0,
-                                  stream, parameters, NULL);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, launch->ready->kernel->name);
+    char text[400];
+    quern_cuda_describe(error, launch->ready->kernel->name, text, sizeof text);
+    if (!entry->capturing)
+        quern_poison(member, QUERN_PEER_LOST, "rank %d has entered an exchange and could not launch its copy: %s", member->rank,
+                     text);
+    return quern_cuda_fail(member->device, error, launch->ready->kernel->name);
+}
+
+quern_status quern_ragged_launch(struct quern_ragged_launch *launch, struct quern_cuda_entry *entry, CUstream stream) {
+    const struct quern_membership *member = launch->member;
+    quern_status status = quern_gpu_room_check(member, quern_cuda_rank_of(member)->room, launch->ready);
+    if (status != QUERN_OK) return status;
+    CUresult error = stage(launch, entry, stream);
+    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, "cuMemcpyDtoDAsync");
+    launch->problem.stage = QUERN_RAGGED_ENTRY;
+    error = quern_cuda_launch(member, entry, launch->ready, 1, stream, &launch->problem);
+    if (error != CUDA_SUCCESS) return quern_cuda_rank_fail(member, error, launch->ready->kernel->name);
+    launch->problem.stage = QUERN_RAGGED_COPY;
+    error = quern_cuda_launch(member, entry, launch->ready, launch->blocks, stream, &launch->problem);
+    return error == CUDA_SUCCESS ? QUERN_OK : fail_between(launch, entry, error);
 }

@@ -3,6 +3,7 @@
 #define QUERN_RAGGED_LAUNCH_CUDA_H
 
 #include "kernels/collective_problem.h"
+#include "ranks/cuda_rank.h"
 #include "ranks/ragged/ragged_call.h"
 #include "runtime/cuda_driver.h"
 
@@ -26,8 +27,8 @@ quern_status quern_ragged_check_cuda(struct quern_ragged_call *call);
 void quern_ragged_describe(const struct quern_ragged_call *call, const struct quern_ragged_layout *layout,
                            enum quern_collective collective, struct quern_ragged_problem *problem);
 
-/* The number of blocks to launch for a number of bytes.  The rank's context is current. */
-quern_status quern_ragged_blocks(const struct quern_ragged_call *call, int64_t bytes, unsigned *blocks);
+/* The number of blocks that copy a number of bytes. */
+unsigned quern_ragged_blocks(const struct quern_ragged_call *call, int64_t bytes);
 
 struct quern_ragged_launch {
     struct quern_membership *member;
@@ -38,7 +39,10 @@ struct quern_ragged_launch {
     size_t staged_bytes;     /* ... if this is not 0 */
 };
 
-/* The rank's context is current. */
-quern_status quern_ragged_launch(const struct quern_ragged_launch *launch, CUstream stream);
+/*
+ * Between quern_cuda_enter and _leave: launches the entry and the copy.  QUERN_NOT_SUPPORTED if the device has no room for the
+ * blocks of all ranks.
+ */
+quern_status quern_ragged_launch(struct quern_ragged_launch *launch, struct quern_cuda_entry *entry, CUstream stream);
 
 #endif

@@ -20,6 +20,7 @@ struct plan {
     struct quern_ragged_call call;
     struct quern_ragged_launch launch;
     quern_group *group;
+    bool captured;                                      /* a run is in a graph */
 };
 
 /* The terms of a rank's call, sent to all ranks. */
@@ -224,14 +225,12 @@ static void list_work(const struct quern_ragged_call *call, const struct quern_r
 static quern_status store_work(struct plan *plan, const struct quern_ragged_work *work) {
     const quern_device *device = plan->call.member->device;
     struct quern_cuda_visit visit;
-    quern_status status = QUERN_OK;
     CUresult error = quern_cuda_begin_visit(&visit, device->context);
     if (error == CUDA_SUCCESS)
         error = quern_cuda_write(&visit, (CUdeviceptr)(uintptr_t)plan->launch.problem.work, work,
                                  sizeof *work + work->count * sizeof *work->slice);
-    if (error == CUDA_SUCCESS) status = quern_ragged_blocks(&plan->call, (int64_t)work->bytes, &plan->launch.blocks);
     quern_cuda_end_visit(&visit);
-    return error == CUDA_SUCCESS ? status : quern_cuda_fail(device, error, "writing a plan");
+    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(device, error, "writing a plan");
 }
 
 static quern_status prepare(struct plan *plan, const struct quern_ragged_call *call) {
@@ -247,6 +246,7 @@ static quern_status prepare(struct plan *plan, const struct quern_ragged_call *c
         plan->launch.staged_bytes = (size_t)(call->input_rows * call->row_bytes);
     }
     list_work(call, &plan->launch.problem, work);
+    plan->launch.blocks = quern_ragged_blocks(call, (int64_t)work->bytes);
     quern_status status = store_work(plan, work);
     free(work);
     return status;
@@ -309,19 +309,20 @@ quern_status quern_cuda_plan_create(struct quern_ragged_call *calls, int count, 
 
 /* ---- runs ---- */
 
-static quern_status run(const struct plan *plan, CUstream stream) {
+static quern_status run(struct plan *plan, CUstream stream) {
     struct quern_membership *member = plan->launch.member;
     struct quern_cuda_entry entry;
     quern_status status = quern_cuda_enter(member, stream, &entry);
     if (status != QUERN_OK) return status;
     quern_cuda_report(member, plan->launch.problem.links.tag | QUERN_PHASE_ENTRY << 16);
-    status = quern_ragged_launch(&plan->launch, stream);
+    plan->captured |= entry.capturing;
+    status = quern_ragged_launch(&plan->launch, &entry, stream);
     quern_status left = quern_cuda_leave(member, stream, &entry);
     return status == QUERN_OK ? left : status;
 }
 
 quern_status quern_cuda_plan_run(void *state, void *stream) {
-    const struct plan *plan = state;
+    struct plan *plan = state;
     const struct quern_ragged_call *call = &plan->call;
     const char *gone = quern_ragged_find_freed(call);
     if (!gone) return run(plan, stream);
@@ -333,8 +334,7 @@ quern_status quern_cuda_plan_run(void *state, void *stream) {
 quern_status quern_cuda_plan_destroy(void *state) {
     struct plan *plan = state;
     const struct quern_membership *member = __atomic_load_n(&plan->group->member, __ATOMIC_ACQUIRE);
-    const struct quern_cuda_rank *rank = member ? quern_cuda_rank_of(member) : NULL;
-    CUresult error = rank && rank->enqueued ? rank->cuda->event_synchronize(rank->last) : CUDA_SUCCESS;
-    free(plan);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuEventSynchronize");
+    quern_status status = member ? quern_cuda_settle(member, plan->captured) : QUERN_OK;
+    if (status != QUERN_INVALID_ARGUMENT) free(plan);
+    return status;
 }

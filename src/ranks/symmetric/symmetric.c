@@ -1,8 +1,10 @@
 /* Symmetric memory: the public functions, and the collective steps that make it. */
+#define _POSIX_C_SOURCE 200809L
 #include "ranks/symmetric/symmetric.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "os/sizes.h"
 #include "ranks/agreement.h"
@@ -14,6 +16,7 @@
 #include "ranks/symmetric/symmetric_lookup.h"
 #include "ranks/symmetric/symmetric_ranges.h"
 #include "runtime/arguments.h"
+#include "runtime/log.h"
 #include "runtime/status.h"
 
 /* A call that makes memory, on one thread, for the ranks that the thread drives. */
@@ -90,6 +93,7 @@ static quern_status begin(struct making *making, quern_status status, void *cons
             status = quern_fail(making->members[i]->device, QUERN_INVALID_SHAPE, "bytes[%d] is %zu: expected at most 2^47", i,
                                 bytes[i]);
         mine[i].bytes = (int64_t)bytes[i];
+        mine[i].multicast = making->operation == QUERN_IN_CREATE || making->members[i]->multicast;  /* pads ask for it */
         if (status == QUERN_OK) status = prepare_member(making, i);
         if (status == QUERN_OK) status = making->kind->describe(making->members[i], pointers ? pointers[i] : NULL, &mine[i]);
     }
@@ -128,18 +132,38 @@ static quern_status take_step(const struct making *making, const struct quern_sy
     return status;
 }
 
-/* Stores the reason why there is no multicast.  The call continues without multicast. */
-static void do_without_multicast(const struct making *making) {
+/*
+ * Stores the reason why there is no multicast.  The call continues without it.  What has been made of it stays until the memory is
+ * closed, because its end may wait for the device.
+ */
+static void do_without_multicast(const struct making *making, quern_status status) {
     if (!making->leader) return;
     struct quern_symmetric_memory *memory = making->memory;
     quern_error_detail(memory->no_multicast, sizeof memory->no_multicast);
-    memory->kind->close_multicast(memory);
+    memory->multicast = NULL;
+    memory->lost_multicast = status == QUERN_CUDA_ERROR;
+    if (memory->lost_multicast)
+        quern_log(making->leader->device, QUERN_LOG_ERROR, "symmetric memory goes without multicast: %s", memory->no_multicast);
 }
+
+/* The votes on a step.  *may_pass: it has failed on a rank for a reason that may pass, and all ranks know that. */
+static quern_status agree_on_step(const struct making *making, int at, quern_status status, bool *may_pass) {
+    const bool passes = status != QUERN_OK && making->memory && making->memory->may_pass;
+    for (int i = 0; i < making->count; i++)
+        quern_cast_vote(making->members[i], i == at ? status : QUERN_OK, i == at && passes);
+    status = quern_agree(making->members, making->count, making->operation);
+    *may_pass = false;
+    for (int rank = 0; rank < making->members[0]->ranks; rank++) *may_pass |= making->members[0]->heard[rank].value != 0;
+    return status;
+}
+
+/* The fabric manager of NVSwitch may still be starting: all ranks try again together, for two seconds at most. */
+enum { TRIES = 20, PAUSE = 100000000 /* nanoseconds */ };
 
 static quern_status take_steps(const struct making *making, quern_status status) {
     const struct quern_symmetric_kind *kind = making->kind;
-    bool multicast = true;
-    int at = 0;
+    bool multicast = true, may_pass;
+    int at = 0, tries = 0;
     for (int i = 0; i < kind->step_count; i++) {
         const struct quern_symmetric_step *step = &kind->steps[i];
         if (step->between_processes && making->members[0]->one_process) continue;
@@ -147,10 +171,15 @@ static quern_status take_steps(const struct making *making, quern_status status)
         QUERN_POINT(MEMORY_STEPPING);
         if (status == QUERN_OK) status = take_step(making, step, &at);
         QUERN_POINT(MEMORY_STEPPED);
-        status = agree_at(making, at, status);
+        status = agree_on_step(making, at, status, &may_pass);
         if (status != QUERN_OK && step->for_multicast && quern_check_poison(making->members[0]) == QUERN_OK) {
-            multicast = false;
-            do_without_multicast(making);
+            multicast = may_pass && ++tries < TRIES;
+            if (multicast) {
+                nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
+                i--;
+            } else {
+                do_without_multicast(making, status);
+            }
             status = QUERN_OK;
         }
         if (status != QUERN_OK) return status;

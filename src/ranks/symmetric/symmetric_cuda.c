@@ -47,7 +47,7 @@ struct cuda_memory {
     CUmemGenericAllocationHandle multicast;
     bool has_multicast;
     size_t multicast_bytes;
-    bool bound[QUERN_RANK_LIMIT];                    /* parts of this process */
+    bool joined[QUERN_RANK_LIMIT], bound[QUERN_RANK_LIMIT];  /* GPUs and parts of this process */
     CUdevice device[QUERN_RANK_LIMIT];               /* of the ranks of this process */
     struct quern_cuda_mapping multicast_mapping;
 
@@ -81,7 +81,8 @@ static CUmulticastObjectProp multicast_properties(const struct quern_membership 
 }
 
 /* The unit of the parts' sizes.  If there may be a multicast object, parts can be bound to it, too. */
-static quern_status find_granularity(const struct quern_membership *member, size_t bytes, size_t *granularity) {
+static quern_status find_granularity(const struct quern_membership *member, size_t bytes, bool multicast_is_wanted,
+                                     size_t *granularity) {
     const struct quern_cuda *cuda;
     quern_status status = quern_cuda_open(&cuda);
     if (status != QUERN_OK) return status;
@@ -90,7 +91,7 @@ static quern_status find_granularity(const struct quern_membership *member, size
     if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemGetAllocationGranularity");
     size_t of_multicast;
     CUmulticastObjectProp multicast = multicast_properties(member, quern_round_up(bytes, *granularity));
-    if (member->device->compute_capability >= FIRST_WITH_MULTICAST && member->ranks > 1 &&
+    if (multicast_is_wanted && member->device->compute_capability >= FIRST_WITH_MULTICAST && member->ranks > 1 &&
         cuda->multicast_granularity(&of_multicast, &multicast, MINIMUM_GRANULARITY) == CUDA_SUCCESS && of_multicast > *granularity)
         *granularity = of_multicast;
     return QUERN_OK;
@@ -100,7 +101,7 @@ static quern_status find_granularity(const struct quern_membership *member, size
 static quern_status describe(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
     (void)pointer;
     size_t bytes = part->bytes ? (size_t)part->bytes : 1, granularity;
-    quern_status status = find_granularity(member, bytes, &granularity);
+    quern_status status = find_granularity(member, bytes, part->multicast, &granularity);
     if (status == QUERN_OK) part->base_bytes = quern_round_up(bytes, granularity);
     return status;
 }
@@ -245,16 +246,22 @@ static quern_status receive_parts(struct quern_symmetric_memory *memory, const s
 /* ---- multicast ---- */
 
 /* A reason against multicast is a note and not an error: the memory works without multicast. */
-static quern_status note_cuda(const struct quern_cuda *cuda, CUresult error, const char *what) {
+static quern_status note_cuda(struct quern_symmetric_memory *memory, CUresult error, const char *what) {
     const char *name = NULL;
-    if (cuda->error_name(error, &name) != CUDA_SUCCESS || !name) name = "unknown error";
+    if (state_of(memory)->gpus.cuda->error_name(error, &name) != CUDA_SUCCESS || !name) name = "unknown error";
     quern_note("%s: %s", what, name);
-    return QUERN_NOT_SUPPORTED;
+    memory->may_pass = error == CUDA_ERROR_SYSTEM_NOT_READY;
+    return QUERN_CUDA_ERROR;
 }
 
 static quern_status check_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     const quern_device *device = member->device;
     int supported = 0;
+    for (int rank = 0; rank < memory->ranks; rank++) {
+        if (memory->part[rank].multicast) continue;
+        quern_note("rank %d has not asked for it: expected multicast in the arguments of its group", rank);
+        return QUERN_NOT_SUPPORTED;
+    }
     if (memory->ranks == 1) {
         quern_note("the group has a single rank");
         return QUERN_NOT_SUPPORTED;
@@ -271,7 +278,7 @@ static quern_status check_multicast(struct quern_symmetric_memory *memory, const
     }
     const struct quern_cuda *cuda = state_of(memory)->gpus.cuda;
     CUresult error = cuda->device_attribute(&supported, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device->cuda_device);
-    if (error != CUDA_SUCCESS) return note_cuda(cuda, error, "cuDeviceGetAttribute");
+    if (error != CUDA_SUCCESS) return note_cuda(memory, error, "cuDeviceGetAttribute");
     if (supported) return QUERN_OK;
     quern_note("%s does not support it: it needs NVSwitch", device->label);
     return QUERN_NOT_SUPPORTED;
@@ -288,10 +295,10 @@ static size_t least_padded(const struct quern_symmetric_memory *memory) {
 static quern_status make_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = state_of(memory);
     state->multicast_bytes = least_padded(memory);
-    if (member->rank != 0) return QUERN_OK;
+    if (member->rank != 0 || state->has_multicast) return QUERN_OK;
     CUmulticastObjectProp properties = multicast_properties(member, state->multicast_bytes);
     CUresult error = state->gpus.cuda->multicast_create(&state->multicast, &properties);
-    if (error != CUDA_SUCCESS) return note_cuda(state->gpus.cuda, error, "cuMulticastCreate");
+    if (error != CUDA_SUCCESS) return note_cuda(memory, error, "cuMulticastCreate");
     state->has_multicast = true;
     if (member->one_process) return QUERN_OK;
     struct quern_descriptor object = {.tag = MULTICAST_TAG};
@@ -305,15 +312,16 @@ static quern_status make_multicast(struct quern_symmetric_memory *memory, const 
 static quern_status join_multicast(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct cuda_memory *state = state_of(memory);
     quern_status status = QUERN_OK;
-    if (member->rank != 0) {
+    if (member->rank != 0 && !state->has_multicast) {
         status = quern_descriptors_receive(member, memory->id, memory->digest, state->listener, state->received);
         if (status == QUERN_OK) status = import_handle(member, state, MULTICAST_TAG, "the multicast object", &state->multicast);
         state->has_multicast = status == QUERN_OK;
     }
     for (int rank = 0; rank < memory->ranks && status == QUERN_OK; rank++) {
-        if (!member->roster->peer[rank].is_here) continue;
+        if (!member->roster->peer[rank].is_here || state->joined[rank]) continue;
         CUresult error = state->gpus.cuda->multicast_add_device(state->multicast, state->device[rank]);
-        if (error != CUDA_SUCCESS) status = note_cuda(state->gpus.cuda, error, "cuMulticastAddDevice");
+        if (error != CUDA_SUCCESS) status = note_cuda(memory, error, "cuMulticastAddDevice");
+        state->joined[rank] = error == CUDA_SUCCESS;
     }
     return status;
 }
@@ -322,13 +330,15 @@ static quern_status bind_multicast(struct quern_symmetric_memory *memory, const 
     struct cuda_memory *state = state_of(memory);
     const struct quern_cuda *cuda = state->gpus.cuda;
     for (int rank = 0; rank < memory->ranks; rank++) {
-        if (!member->roster->peer[rank].is_here) continue;
+        if (!member->roster->peer[rank].is_here || state->bound[rank]) continue;
         CUresult error = cuda->multicast_bind(state->multicast, 0, state->part[rank].handle, 0, state->multicast_bytes, 0);
-        if (error != CUDA_SUCCESS) return note_cuda(cuda, error, "cuMulticastBindMem");
+        if (error != CUDA_SUCCESS) return note_cuda(memory, error, "cuMulticastBindMem");
         state->bound[rank] = true;
     }
-    quern_status status = quern_map_for_all(member, &state->gpus, state->multicast, state->multicast_bytes, "the multicast object",
-                                            &state->multicast_mapping);
+    quern_status status = QUERN_OK;
+    if (!state->multicast_mapping.address)
+        status = quern_map_for_all(member, &state->gpus, state->multicast, state->multicast_bytes, "the multicast object",
+                                   &state->multicast_mapping);
     if (status == QUERN_OK) memory->multicast = (void *)(uintptr_t)state->multicast_mapping.address;
     return status;
 }
@@ -419,7 +429,6 @@ const struct quern_symmetric_kind quern_cuda_memory = {
     .step_count = sizeof steps / sizeof *steps,
     .take = quern_cuda_take,
     .settle = settle,
-    .close_multicast = close_multicast,
     .leave = leave,
     .may_close = may_close,
     .close = close_memory,

@@ -122,6 +122,19 @@ static quern_status check_device_memory(const struct quern_membership *member, c
                       device->label);
 }
 
+/*
+ * Pools are refused even where one GPU uses them.  Access between GPUs would have to be opened to the whole pool, which is the
+ * engine's, for good; and memory that is freed in stream order may go to another owner while peers still write.
+ */
+static quern_status check_pool(const struct quern_membership *member, const struct quern_cuda *cuda, CUdeviceptr pointer) {
+    void *pool = NULL;
+    CUresult error = cuda->pointer_attribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, pointer);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuPointerGetAttribute");
+    if (!pool) return QUERN_OK;
+    return quern_fail(member->device, QUERN_NOT_SUPPORTED, "the memory is of a pool (cuMemAllocAsync), which peer access does not "
+                      "open: expected memory of quern_symmetric_alloc, cuMemAlloc or cuMemCreate");
+}
+
 /* Finds the allocation that contains the part.  Memory mapped from several allocations has several ranges. */
 static quern_status find_allocation(const struct quern_membership *member, const struct quern_cuda *cuda,
                                     struct quern_symmetric_part *part) {
@@ -162,6 +175,7 @@ static quern_status describe(const struct quern_membership *member, void *pointe
     part->address = (uintptr_t)pointer;
     quern_status status = error == CUDA_SUCCESS ? check_device_memory(member, visit.cuda, part->address)
                                                 : quern_cuda_fail(member->device, error, "cuCtxPushCurrent");
+    if (status == QUERN_OK) status = check_pool(member, visit.cuda, part->address);
     if (status == QUERN_OK) status = find_allocation(member, visit.cuda, part);
     if (status == QUERN_OK) status = choose_way(member, visit.cuda, part);
     quern_cuda_end_visit(&visit);
@@ -201,15 +215,28 @@ static quern_status enable_peers(const struct quern_membership *member, const st
     return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_fail(member->device, error, "cuCtxEnablePeerAccess");
 }
 
+/* Peers write, too.  What the engine has mapped for reading only is not changed. */
+static quern_status check_access(const struct quern_membership *member, const struct quern_local_gpus *gpus, CUdeviceptr address,
+                                 int i) {
+    const CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, gpus->device[i]};
+    unsigned long long flags;
+    CUresult error = gpus->cuda->vmm_get_access(&flags, &location, address);
+    if (error != CUDA_SUCCESS) return quern_cuda_fail(member->device, error, "cuMemGetAccess");
+    if (flags != CU_MEM_ACCESS_FLAGS_PROT_READ) return QUERN_OK;
+    return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "the memory is mapped for cuda:%d for reading only: expected access "
+                      "for reading and writing", gpus->device[i]);
+}
+
 /* Access is granted to whole mappings. */
 static quern_status open_here(const struct quern_symmetric_memory *memory, const struct quern_membership *member, int rank) {
     const struct quern_symmetric_part *part = &memory->part[rank];
     struct quern_local_gpus *gpus = &state_of(memory)->gpus;
-    if (part->way == BY_DESCRIPTOR)
-        return quern_give_access(member, gpus, part->base, (size_t)part->base_bytes, quern_part_of(rank).text);
+    const bool is_mapped = part->way == BY_DESCRIPTOR;
     quern_status status = QUERN_OK;
-    for (int i = 0; i < gpus->count && status == QUERN_OK; i++) status = enable_peers(member, gpus, i);
-    return status;
+    for (int i = 0; i < gpus->count && status == QUERN_OK; i++)
+        status = is_mapped ? check_access(member, gpus, part->address, i) : enable_peers(member, gpus, i);
+    if (status != QUERN_OK || !is_mapped) return status;
+    return quern_give_access(member, gpus, part->base, (size_t)part->base_bytes, quern_part_of(rank).text);
 }
 
 static quern_status open_parts_here(struct quern_symmetric_memory *memory, const struct quern_membership *member) {

@@ -24,13 +24,6 @@
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 
-struct host_memory {
-    int descriptor, listener;   /* -1: none, or closed */
-    char *addresses;            /* NULL: none yet */
-    size_t address_bytes;       /* more than the file's, so that huge pages can be aligned */
-    char *mapping;
-};
-
 /* Every part begins on a page of its own, a large one on a huge page, so that ranks on different nodes share none. */
 static size_t unit_of(const struct quern_symmetric_part *part) { return part->bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE; }
 
@@ -47,16 +40,16 @@ static size_t offset_of(const struct quern_symmetric_part *parts, int ranks, int
     return rank < ranks ? quern_round_up(offset, unit_of(&parts[rank])) : offset;
 }
 
-static size_t file_bytes(const struct quern_symmetric_memory *memory) {
+size_t quern_host_file_bytes(const struct quern_symmetric_memory *memory) {
     return offset_of(memory->part, memory->ranks, memory->ranks);
 }
 
-static struct host_memory *state_of(const struct quern_symmetric_memory *memory) { return memory->state; }
+static struct quern_host_memory *state_of(const struct quern_symmetric_memory *memory) { return memory->state; }
 
 static quern_status make_state(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    struct host_memory *state = memory->state = malloc(sizeof *state);
+    struct quern_host_memory *state = memory->state = calloc(1, memory->kind->state_bytes);
     if (!state) return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "no memory for the records of symmetric memory");
-    *state = (struct host_memory){.descriptor = -1, .listener = -1};
+    state->descriptor = state->listener = -1;
     return QUERN_OK;
 }
 
@@ -64,7 +57,7 @@ static struct quern_control_group own_control_group(void) {
     return quern_control_group_of("/proc/self/cgroup", "/sys/fs/cgroup");
 }
 
-static quern_status describe(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
+quern_status quern_host_describe(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part) {
     (void)member, (void)pointer;
     part->control_group = own_control_group().number;
     return QUERN_OK;
@@ -94,7 +87,7 @@ static quern_status check_room(const struct quern_symmetric_memory *memory, cons
 }
 
 static quern_status make_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    size_t bytes = file_bytes(memory);
+    size_t bytes = quern_host_file_bytes(memory);
     int descriptor = state_of(memory)->descriptor = memfd_create("quern", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (descriptor >= 0 && quern_set_file_size(descriptor, (int64_t)bytes) && quern_seal_file_size(descriptor)) return QUERN_OK;
     bool full = errno == ENOMEM || errno == ENOSPC || errno == EFBIG;
@@ -102,7 +95,7 @@ static quern_status make_file(struct quern_symmetric_memory *memory, const struc
                       bytes, strerror(errno));
 }
 
-static quern_status begin(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+quern_status quern_host_begin(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     quern_status status = make_state(memory, member);
     if (status == QUERN_OK) status = check_room(memory, member);
     if (status != QUERN_OK) return status;
@@ -112,13 +105,13 @@ static quern_status begin(struct quern_symmetric_memory *memory, const struct qu
 
 /* ---- passing it to other processes ---- */
 
-static quern_status send_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+quern_status quern_host_send(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     struct quern_descriptor file = {0, state_of(memory)->descriptor};
     return member->rank == 0 ? quern_descriptors_send(member, memory->id, memory->digest, &file, 1) : QUERN_OK;
 }
 
-static quern_status receive_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    struct host_memory *state = state_of(memory);
+quern_status quern_host_receive(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct quern_host_memory *state = state_of(memory);
     int table[QUERN_DESCRIPTOR_TAGS];
     if (member->rank == 0) return QUERN_OK;
     for (int tag = 0; tag < QUERN_DESCRIPTOR_TAGS; tag++) table[tag] = -1;
@@ -127,17 +120,17 @@ static quern_status receive_file(struct quern_symmetric_memory *memory, const st
     state->descriptor = table[0];
     if (status == QUERN_OK && state->descriptor < 0)
         status = quern_fail(member->device, QUERN_SYSTEM_ERROR, "the shared memory of rank 0 did not arrive");
-    if (status == QUERN_OK && !quern_file_keeps_size(state->descriptor, (int64_t)file_bytes(memory)))
+    if (status == QUERN_OK && !quern_file_keeps_size(state->descriptor, (int64_t)quern_host_file_bytes(memory)))
         status = quern_fail(member->device, QUERN_PEER_MISMATCH, "the shared memory of rank 0 is another file than rank %d "
-                            "expects: %zu bytes that cannot be cut off", member->rank, file_bytes(memory));
+                            "expects: %zu bytes that cannot be cut off", member->rank, quern_host_file_bytes(memory));
     return status;
 }
 
 /* ---- mapping it ---- */
 
-static quern_status map_file(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
-    struct host_memory *state = state_of(memory);
-    size_t bytes = file_bytes(memory);
+quern_status quern_host_map(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+    struct quern_host_memory *state = state_of(memory);
+    size_t bytes = quern_host_file_bytes(memory);
     char *addresses = mmap(NULL, bytes + HUGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (addresses == MAP_FAILED)
         return quern_fail(member->device, QUERN_OUT_OF_MEMORY, "reserving %zu bytes of addresses: %s", bytes, strerror(errno));
@@ -158,7 +151,7 @@ static quern_status map_file(struct quern_symmetric_memory *memory, const struct
 }
 
 /* In pieces, since after a signal the system begins a piece again.  With a frequent signal only small ones end. */
-static quern_status set_aside(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
+quern_status quern_host_set_aside(struct quern_symmetric_memory *memory, const struct quern_membership *member) {
     enum { MOST = 64 << 20, LEAST = 64 << 10 };
     int64_t most = MOST, bytes = memory->part[member->rank].bytes;
     off_t offset = (off_t)offset_of(memory->part, memory->ranks, member->rank);
@@ -177,43 +170,38 @@ static quern_status set_aside(struct quern_symmetric_memory *memory, const struc
 
 /* ---- the end ---- */
 
-static void settle(struct quern_symmetric_memory *memory) {
-    struct host_memory *state = state_of(memory);
+void quern_host_settle(struct quern_symmetric_memory *memory) {
+    struct quern_host_memory *state = state_of(memory);
     quern_close_descriptor(&state->descriptor);
     quern_close_descriptor(&state->listener);
 }
 
 /* The addresses stay reserved without memory, so that a use after free is recognised. */
-static void close_memory(struct quern_symmetric_memory *memory) {
-    struct host_memory *state = state_of(memory);
+void quern_host_close(struct quern_symmetric_memory *memory) {
+    struct quern_host_memory *state = state_of(memory);
     if (!state) return;
-    settle(memory);
+    quern_host_settle(memory);
     if (state->addresses)
         mmap(state->addresses, state->address_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-static void discard(struct quern_symmetric_memory *memory) {
-    struct host_memory *state = state_of(memory);
+void quern_host_discard(struct quern_symmetric_memory *memory) {
+    struct quern_host_memory *state = state_of(memory);
     if (state && state->addresses) munmap(state->addresses, state->address_bytes);
     free(state);
 }
 
-static const struct quern_symmetric_step steps[] = {
-    {.run = begin},
-    {.run = send_file, .between_processes = true},
-    {.run = receive_file, .between_processes = true},
-    {.run = map_file},
-    {.run = set_aside, .every_rank = true},
-};
+static const struct quern_symmetric_step steps[] = {QUERN_HOST_STEPS};
 
 const struct quern_symmetric_kind quern_host_memory = {
     .no_multicast = "the ranks are CPUs",
-    .describe = describe,
+    .state_bytes = sizeof(struct quern_host_memory),
+    .describe = quern_host_describe,
     .steps = steps,
     .step_count = sizeof steps / sizeof *steps,
-    .settle = settle,
-    .close = close_memory,
-    .discard = discard,
+    .settle = quern_host_settle,
+    .close = quern_host_close,
+    .discard = quern_host_discard,
 };
 
 /* ---- registration: of any memory, within one process ---- */

@@ -29,3 +29,5 @@ void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id
     if (offset < 0 || bytes < 0 || offset > memory->peer_bytes[rank] || bytes > memory->peer_bytes[rank] - offset) return NULL;
     return (char *)memory->peer[rank] + offset;
 }
+
+uint64_t quern_symmetric_live(const struct quern_membership *member) { return member->symmetric ? member->symmetric->live : 0; }

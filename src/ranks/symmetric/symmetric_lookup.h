@@ -27,6 +27,9 @@ enum quern_symmetric_state { QUERN_MEMORY_PRIVATE, QUERN_MEMORY_SYMMETRIC, QUERN
 enum quern_symmetric_state quern_symmetric_find(const struct quern_membership *member, const void *pointer, int64_t bytes,
                                               struct quern_symmetric_place *place);
 
+/* A digest of the ids that this rank can resolve: it can reach the same memory as another rank with the same digest. */
+uint64_t quern_symmetric_live(const struct quern_membership *member);
+
 /* The address of (id, offset) of a rank's part in this process; NULL: no such range, or the part ends before offset + bytes. */
 void *quern_symmetric_resolve(const struct quern_membership *member, uint64_t id, int64_t offset, int64_t bytes, int rank);
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/idle.h"
+
 /* All records that are not discarded yet, of all groups. */
 static struct {
     pthread_mutex_t lock;
@@ -149,7 +151,8 @@ static void go_further(struct quern_symmetric_memory *memory) {
     }
 }
 
-void quern_symmetric_sweep(void) {
+static void sweep(struct quern_idle_task *task) {
+    (void)task;
     for (;;) {
         pthread_mutex_lock(&memories.lock);
         struct quern_symmetric_memory *memory = take_unused();
@@ -157,6 +160,11 @@ void quern_symmetric_sweep(void) {
         if (!memory) return;
         go_further(memory);
     }
+}
+
+void quern_symmetric_sweep(void) {
+    static struct quern_idle_task task = {.run = sweep};
+    quern_when_idle(&task);
 }
 
 /* A mark is removed from the list before the wait, since waiting under the lock would block all other ranks. */

@@ -1,6 +1,6 @@
 /*
  * The record that a process holds of one collective allocation or registration, and the interface of a kind of memory.  symmetric.c
- * runs the calls.  The kinds (symmetric_host.c, symmetric_cuda.c, symmetric_cuda_register.c) supply the steps.
+ * runs the calls.  The kinds (symmetric_host.c, symmetric_pinned.c, symmetric_cuda.c, symmetric_cuda_register.c) supply the steps.
  */
 #ifndef QUERN_SYMMETRIC_MEMORY_H
 #define QUERN_SYMMETRIC_MEMORY_H
@@ -15,6 +15,7 @@ struct quern_symmetric_part {
     uint64_t base, base_bytes;   /* registration on a GPU: the allocation that contains it */
     uint64_t control_group;      /* CPU: limits the memory of the rank's process; 0: none does */
     int32_t way;                 /* registration on a GPU: how other processes reach it */
+    int32_t multicast;           /* this rank asks for it */
     CUipcMemHandle ipc;
 };
 
@@ -50,8 +51,11 @@ struct quern_symmetric_memory {
     int64_t *peer_bytes;                /* [ranks] */
     void *multicast;                    /* NULL: none, for this reason: */
     char no_multicast[240];
+    bool lost_multicast;                /* that reason is an error of the driver ... */
+    bool may_pass;                      /* ... which may pass: the step is to be tried again */
     int64_t least_bytes;                /* the smallest part: the limit of multicast */
     int64_t address_bytes;              /* addresses reserved in this process */
+    bool reuses_addresses;              /* its addresses are not reserved: freed ones may belong to other memory */
     void *state;                        /* the kind's own data; NULL: none yet, or none at all */
 };
 
@@ -63,12 +67,13 @@ struct quern_symmetric_step {
     quern_status (*run)(struct quern_symmetric_memory *memory, const struct quern_membership *member);
     bool every_rank;
     bool between_processes;             /* omitted if all ranks are in one process */
-    bool for_multicast;                 /* if it fails, the memory has no multicast, for that reason */
+    bool for_multicast;                 /* if it fails, the memory has no multicast, for that reason; may run again */
 };
 
 struct quern_symmetric_kind {
     bool is_registration;
     const char *no_multicast;           /* why memory of this kind never has it; NULL: it may */
+    size_t state_bytes;                 /* of the state, if the steps are those of symmetric_host.c */
 
     /* Describes a rank's part.  Fails for memory that cannot be made reachable.  part->bytes is set already. */
     quern_status (*describe)(const struct quern_membership *member, void *pointer, struct quern_symmetric_part *part);
@@ -82,9 +87,6 @@ struct quern_symmetric_kind {
 
     /* Frees data that only the steps needed.  Called after the last step, or by close after any step. */
     void (*settle)(struct quern_symmetric_memory *memory);
-
-    /* Undoes the steps for multicast. */
-    void (*close_multicast)(struct quern_symmetric_memory *memory);
 
     /* Notes that a rank of this process has freed its part; may be NULL. */
     void (*leave)(struct quern_symmetric_memory *memory, int rank);
@@ -115,7 +117,9 @@ void quern_symmetric_unhold(struct quern_symmetric_memory *memory, int rank, str
 /* A rank no longer recognises the freed addresses. */
 void quern_symmetric_unrefer(struct quern_symmetric_memory *memory);
 
-/* Closes and discards all unused memory of the process.  Never waits. */
+/*
+ * Closes and discards all unused memory of the process, if none of its kernels may wait for another rank; else the next call does.
+ */
 void quern_symmetric_sweep(void);
 
 /* Waits for the work that was pending when a membership freed its parts. */

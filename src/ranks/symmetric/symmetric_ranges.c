@@ -26,15 +26,12 @@ bool quern_symmetric_reserve(struct quern_symmetric_ranges *ranges) {
 
 /* ---- looking up ---- */
 
-/* The number of ranges that begin at or before an address. */
+/* The number of ranges that begin at or before an address.  Without a branch on the addresses, which nobody can predict. */
 static int count_up_to(const struct quern_symmetric_ranges *ranges, const char *address) {
-    int low = 0, high = ranges->based;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if ((uintptr_t)ranges->by_base[middle]->base <= (uintptr_t)address)
-            low = middle + 1;
-        else
-            high = middle;
+    int low = 0;
+    for (int left = ranges->based, half; left > 0; left -= half) {
+        half = (left + 1) / 2;
+        low += (uintptr_t)ranges->by_base[low + half - 1]->base <= (uintptr_t)address ? half : 0;
     }
     return low;
 }
@@ -87,8 +84,15 @@ static void remove_at(struct quern_symmetric_range **array, int *count, int plac
     --*count;
 }
 
+/* Such that sums over different sets of small numbers differ. */
+static uint64_t digest_of(uint64_t id) {
+    id = (id + 1) * 0x9e3779b97f4a7c15;
+    return (id ^ id >> 29) * 0xbf58476d1ce4e5b9;
+}
+
 void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
     int before = count_up_to(ranges, range->base);
+    ranges->live += digest_of(range->id);
     insert_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id), range);
     if (before && ranges->by_base[before - 1]->base == range->base) {
         range->older = ranges->by_base[before - 1];
@@ -99,6 +103,7 @@ void quern_symmetric_insert(struct quern_symmetric_ranges *ranges, struct quern_
 }
 
 static void remove_from_ids(struct quern_symmetric_ranges *ranges, const struct quern_symmetric_range *range) {
+    ranges->live -= digest_of(range->id);
     remove_at(ranges->by_id, &ranges->identified, place_of_id(ranges, range->id));
 }
 
@@ -144,16 +149,24 @@ static struct quern_symmetric_range *find_oldest(const struct quern_symmetric_ra
     return oldest;
 }
 
+static void forget_freed(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
+    remove_from_bases(ranges, range);
+    quern_symmetric_unrefer(range->memory);
+    free(range);
+}
+
 void quern_symmetric_retire(struct quern_symmetric_ranges *ranges, struct quern_symmetric_range *range) {
     remove_from_ids(ranges, range);
+    if (range->memory->reuses_addresses) {
+        forget_freed(ranges, range);
+        return;
+    }
     range->freed = ++ranges->frees;
     for (;;) {
         int count;
         int64_t bytes;
         struct quern_symmetric_range *oldest = find_oldest(ranges, &count, &bytes);
         if (count <= REMEMBERED && bytes <= REMEMBERED_BYTES) return;
-        remove_from_bases(ranges, oldest);
-        quern_symmetric_unrefer(oldest->memory);
-        free(oldest);
+        forget_freed(ranges, oldest);
     }
 }

@@ -24,6 +24,7 @@ struct quern_symmetric_ranges {
     struct quern_symmetric_range **by_base;  /* ascending; the newest of each range */
     struct quern_symmetric_range **by_id;    /* ascending; all that are live */
     int based, identified, capacity;
+    uint64_t live;                           /* a digest of the ids in by_id */
     uint64_t frees;                          /* so far */
     struct quern_symmetric_range *stale;     /* removed, but held until the end: pending work may use the peers' parts */
 };

@@ -40,6 +40,7 @@ struct FiberThread : Thread {
   u64 asked_phase;
   u32 found_open;        // executed so far
   u32 copy_groups, bulk_groups;  // asynchronous copy groups committed so far
+  bool fenced_aliases;   // by a fence.proxy.alias since its last multimem instruction and its last barrier
 };
 
 struct Barrier {
@@ -141,9 +142,10 @@ struct Grid {
   std::vector<u8> params;
   DeviceLimits limits;
   u64 id;
-  u64 next_cluster, total_clusters, finished_clusters, resident_clusters;
+  u64 next_cluster, total_clusters, finished_clusters;
   u32 error;
   u64 confined_slices;  // see Confinement
+  bool uses_multicast;  // a multimem instruction has been executed
   History *history;   // in which its threads are created
   char *sync_tag;     // what they did is released here
   bool done() const { return error != 0 || finished_clusters == total_clusters; }
@@ -164,7 +166,13 @@ void abandon_all_stuck();
 // Runs `f` after all work released at `tag`; used to free resources of threads.
 void after_all(char *tag, const std::function<void()> &f);
 std::string describe(const Grid &);
+u32 shared_of_block(const Kernel &, const DeviceLimits &, u32 dynamic_shared);  // with what the system reserves
 u32 blocks_per_multiprocessor(const Kernel &, const DeviceLimits &, u32 threads, u32 dynamic_shared);
+
+// ---- the multiprocessors of each device, which all grids of the process share (residency.cpp) ----
+// Chooses a multiprocessor for each block of the grid's next cluster.  Empty: they have no room now.
+std::vector<u32> take_room(const Grid &);
+void leave_room(const Grid &, u32 multiprocessor);  // of one block
 
 // ---- for the services ----
 extern const Runtime runtime_services;
@@ -198,6 +206,7 @@ void drop_async_view(Block &);
 // Fails if ordinary accesses to shared memory lack a fence before those of the asynchronous proxy.
 void check_async_view(FiberThread &, Block &, const u8 *at, u32 bytes, u32 line);
 void note_async_write(Block &, const u8 *at, u32 bytes);
+void check_alias_proxy(FiberThread &, const u8 *polled, u32 line);
 
 // ---- called by the driver ----
 const char *multicast_replica(u64 address, u32 bytes, u32 index, int device, u8 **out);
@@ -205,7 +214,9 @@ void synchronise_alias(u64 address, bool release);
 // Between these two calls only memory that the device may access is mapped.
 void take_away_from(int device);
 void give_back();
+bool must_confine();                   // at any cost: what a device writes elsewhere depends on it
 std::string describe_address(u64 address, int device);
+bool is_reached_by_multicast(u64 address);
 bool leaves_allocation(u64 address, u64 bytes);  // also false if the driver does not know the device
 
 // services, by source file

@@ -38,8 +38,19 @@ void take_over(Block &b, u32 first) {
 // Fences are not matched with the threads whose stores they order: only a fence that is missing altogether is found.
 void service_proxy_fence(Thread &thread, u32 what) {
   FiberThread &t = fiber_thread(thread);
+  if (what == fence_alias) {
+    t.fenced_aliases = true;
+    return;
+  }
   for (Mbarrier &m : t.block->mbarriers) m.is_fenced = true;
   if (what & fence_async_shared) t.block->cluster->proxy_fences++;
+}
+
+// One memory at two addresses: what was stored by multimem may be stale at the ordinary address.  A thread of a kernel that
+// stores so needs the fence before it looks there, and again after each store and each barrier of its block.
+void check_alias_proxy(FiberThread &t, const u8 *polled, u32 line) {
+  if (!t.block->grid->uses_multicast || t.fenced_aliases || !is_reached_by_multicast(u64(polled))) return;
+  fail_thread(t, 719, "no fence.proxy.alias between multimem instructions and a load of the same memory at another address", line);
 }
 
 // Bulk copies are aligned to granules.

@@ -197,14 +197,7 @@ void make_threads(Block &b) {
   b.current_lane = 31;
 }
 
-bool may_start(const Grid &g) {
-  if (g.error || g.next_cluster == g.total_clusters) return false;
-  u32 threads = g.block.x * g.block.y * g.block.z, size = g.cluster.x * g.cluster.y * g.cluster.z;
-  u64 blocks = u64(blocks_per_multiprocessor(*g.kernel, g.limits, threads, g.dynamic_shared)) * g.limits.multiprocessors;
-  return g.resident_clusters < std::max<u64>(blocks / size, 1);
-}
-
-std::unique_ptr<Cluster> make_cluster(Grid &g) {
+std::unique_ptr<Cluster> make_cluster(Grid &g, const std::vector<u32> &multiprocessors) {
   History::Scope in_history(*g.history);
   auto c = std::make_unique<Cluster>();
   u32 size = g.cluster.x * g.cluster.y * g.cluster.z;
@@ -213,6 +206,7 @@ std::unique_ptr<Cluster> make_cluster(Grid &g) {
   c->grid = &g;
   for (u32 rank = 0; rank < size; rank++) {
     c->blocks.push_back(make_block(g, *c, id, rank));
+    c->blocks.back()->view.smid = multiprocessors[rank];
     c->live_threads += c->blocks.back()->threads;
   }
   for (auto &b : c->blocks) make_threads(*b);
@@ -221,9 +215,11 @@ std::unique_ptr<Cluster> make_cluster(Grid &g) {
 
 bool start_cluster() {
   for (Grid *g : active) {
-    if (!may_start(*g)) continue;
-    resident.push_back(make_cluster(*g));
-    g->next_cluster++, g->resident_clusters++;
+    if (g->error || g->next_cluster == g->total_clusters) continue;
+    const std::vector<u32> room = take_room(*g);
+    if (room.empty()) continue;
+    resident.push_back(make_cluster(*g, room));
+    g->next_cluster++;
     note_progress();
     return true;
   }
@@ -261,7 +257,8 @@ void end_cluster(size_t index) {
   Cluster &c = *resident[index];
   if (!c.grid->error)
     for (auto &b : c.blocks) check_finished_block(*b);
-  c.grid->resident_clusters--, c.grid->finished_clusters++;
+  for (auto &b : c.blocks) leave_room(*c.grid, b->view.smid);
+  c.grid->finished_clusters++;
   std::unique_ptr<Cluster> ended = std::move(resident[index]);
   resident.erase(resident.begin() + long(index));
   release_abandoned(*ended);
@@ -275,7 +272,7 @@ void end_cluster(size_t index) {
 // different memory, so a grid that has run or waited for long enough stops doing it.
 class Confinement {
  public:
-  explicit Confinement(Grid &g) : grid_(g), active_(g.confined_slices < 256), before_(progress_events) {
+  explicit Confinement(Grid &g) : grid_(g), active_(g.confined_slices < 256 || must_confine()), before_(progress_events) {
     if (active_) take_away_from(g.limits.ordinal);
   }
   ~Confinement() {
@@ -503,9 +500,12 @@ void abandon_all_stuck() {
   for (Grid *g : std::vector<Grid *>(active)) abandon_grid(g, 702);
 }
 
+u32 shared_of_block(const Kernel &k, const DeviceLimits &d, u32 dynamic_shared) {
+  return u32(round_up(k.static_shared_bytes, 16)) + dynamic_shared + d.reserved_shared;
+}
+
 u32 blocks_per_multiprocessor(const Kernel &k, const DeviceLimits &d, u32 threads, u32 dynamic_shared) {
-  u32 rounded = u32(round_up(threads, warp_size));
-  u32 shared = u32(round_up(k.static_shared_bytes, 16)) + dynamic_shared + d.reserved_shared;
+  u32 rounded = u32(round_up(threads, warp_size)), shared = shared_of_block(k, d, dynamic_shared);
   u32 blocks = std::min(d.blocks_per_sm, d.threads_per_sm / std::max(rounded, 1u));
   return shared ? std::min(blocks, d.shared_per_sm / shared) : blocks;
 }

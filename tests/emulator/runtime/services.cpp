@@ -10,7 +10,10 @@ namespace {
 
 char fence_tag;
 
-void service_yield(Thread &t, const u8 *polled, u32 line) { wait(fiber_thread(t), State::spinning, line, polled); }
+void service_yield(Thread &t, const u8 *polled, u32 line) {
+  check_alias_proxy(fiber_thread(t), polled, line);
+  wait(fiber_thread(t), State::spinning, line, polled);
+}
 
 // Most atomics are not in spin loops: one in sixteen is enough to leave those that are.
 void service_preempt(Thread &t, u32 line) {
@@ -51,6 +54,8 @@ u64 service_clock(Thread &thread, u32 line) {
 
 u8 *service_multicast(Thread &t, u64 address, u32 bytes, u32 index, u32 line) {
   u8 *at = nullptr;
+  fiber_thread(t).block->grid->uses_multicast = true;
+  fiber_thread(t).fenced_aliases = false;
   if (address % bytes) fail_thread(t, 716, "misaligned multimem", line);
   if (const char *problem = multicast_replica(address, bytes, index, fiber_thread(t).block->grid->limits.ordinal, &at))
     fail_thread(t, 700, problem, line);

@@ -35,6 +35,10 @@ struct LaunchConfig { unsigned grid[3], block[3], shared; void *stream; LaunchAt
   F(cuOccupancyMaxActiveBlocksPerMultiprocessor, int *, void *, int, size_t) \
   F(cuMemAlloc_v2, Pointer *, size_t) F(cuMemFree_v2, Pointer) F(cuMemAllocHost_v2, void **, size_t) F(cuMemFreeHost, void *) \
   F(cuMemAllocAsync, Pointer *, size_t, void *) F(cuMemFreeAsync, Pointer, void *) \
+  F(cuDeviceGetDefaultMemPool, void **, int) F(cuMemPoolSetAccess, void *, const MemoryAccess *, size_t) \
+  F(cuGreenCtxCreate, void **, void *, int, unsigned) F(cuGreenCtxDestroy, void *) \
+  F(cuGreenCtxStreamCreate, void **, void *, unsigned, int) F(cuStreamGetCtx, void *, void **) \
+  F(cuStreamGetCtx_v2, void *, void **, void **) \
   F(cuMemcpyHtoD_v2, Pointer, const void *, size_t) F(cuMemcpyDtoH_v2, void *, Pointer, size_t) \
   F(cuMemcpyDtoHAsync_v2, void *, Pointer, size_t, void *) F(cuMemcpyHtoDAsync_v2, Pointer, const void *, size_t, void *) \
   F(cuMemsetD8_v2, Pointer, unsigned char, size_t) F(cuMemsetD32Async, Pointer, unsigned, size_t, void *) \

@@ -136,8 +136,22 @@ KERNEL multicast_reduce(uint32_t *word, uint64_t *wide, uint32_t *sum, int32_t *
 KERNEL multicast_barrier(uint32_t *everywhere, uint32_t *here, uint32_t count, uint32_t rounds, uint32_t *out) {
   for (uint32_t n = 1; n <= rounds; n++) {
     asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(everywhere) : "memory");
+    asm volatile("fence.proxy.alias;" ::: "memory");
     while (load_acquire(here) < n * count) {}
   }
   *out = load_acquire(here);
+}
+
+// The same memory at two addresses without the fence.
+KERNEL multicast_unfenced(uint32_t *everywhere, uint32_t *here) {
+  asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(everywhere) : "memory");
+  while (load_acquire(here) < 1) {}
+}
+
+KERNEL multicast_fenced_too_soon(uint32_t *everywhere, uint32_t *here) {
+  asm volatile("fence.proxy.alias;" ::: "memory");
+  if (threadIdx.x == 0) asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(everywhere) : "memory");
+  __syncthreads();
+  while (load_acquire(here) < 1) {}
 }
 #endif

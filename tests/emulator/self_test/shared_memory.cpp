@@ -151,6 +151,39 @@ static void test_access() {
 #endif
 }
 
+// Peer access opens no pool.
+static void test_pools() {
+#ifndef SANITIZED
+  use_device(1);
+  Pointer p = 0;
+  void *pool = nullptr, *own = nullptr;
+  OK(cuMemAllocAsync(&p, 64, nullptr));
+  OK(cuDeviceGetDefaultMemPool(&pool, 1));
+  OK(cuPointerGetAttribute(&own, 17, p));
+  CHECK(own == pool);
+  Buffer<uint32_t> plain(1);
+  OK(cuPointerGetAttribute(&own, 17, plain.p));
+  CHECK(!own);
+  use_device(0);
+  OK(cuCtxEnablePeerAccess(contexts[1], 0));
+  expect_fault(p, 0);
+  OK(cuCtxEnablePeerAccess(contexts[1], 0));  // again, after the reset
+  MemoryAccess access = {{1, 0}, 3};
+  GIVES(1, cuMemPoolSetAccess(nullptr, &access, 1));
+  OK(cuMemPoolSetAccess(pool, &access, 1));
+  OK(launch("touch", {1, 1}, p, 5u));
+  OK(cuCtxSynchronize());
+  CHECK(read<uint32_t>(p) == 5);
+  access.flags = 0;
+  OK(cuMemPoolSetAccess(pool, &access, 1));
+  expect_fault(p, 0);
+  use_device(1);
+  OK(launch("touch", {1, 1}, p, 6u));
+  OK(cuMemFreeAsync(p, nullptr));
+  OK(cuCtxSynchronize());
+#endif
+}
+
 // Work that was put on a stream before its memory went.
 static void test_gone() {
   use_device(0);
@@ -207,7 +240,132 @@ static void test_no_peers() {
   OK(cuMemRelease(h));
 }
 
+// In a process of its own, with QUERN_EMULATOR_PEERS=lies: all seems well, but writes to the other device's memory are lost.
+static void test_lying_peers() {
+  use_device(0);
+  int can = 0;
+  OK(cuDeviceCanAccessPeer(&can, 0, 1));
+  CHECK(can == 1);
+  Handle h[2];
+  Pointer p[2];
+  for (int d = 0; d < 2; d++) h[d] = create(d, block), p[d] = map(h[d], block, {0, 1});
+  use_device(0);
+  for (int d = 0; d < 2; d++) {
+    OK(cuMemsetD32Async(p[d], 1, 4, nullptr));
+    OK(launch("touch", {1, 1}, p[d] + 16, 2u));
+    OK(cuMemcpyHtoD_v2(p[d] + 32, "abc", 4));
+    OK(cuCtxSynchronize());
+    const bool arrives = d == 0;
+    CHECK((read<uint32_t>(p[d]) == 1) == arrives);
+    CHECK((read<uint32_t>(p[d] + 16) == 2) == arrives);
+    CHECK((read<char>(p[d] + 32) == 'a') == arrives);
+  }
+  use_device(1);
+  OK(launch("touch", {1, 1}, p[1], 7u));
+  CHECK(read<uint32_t>(p[1]) == 7);
+  for (int d = 0; d < 2; d++) unmap(p[d], block), OK(cuMemRelease(h[d]));
+}
+
 // ---- host memory and host functions ----
+
+// In a process of its own, with QUERN_EMULATOR_HOST_POINTERS=other.
+static void test_other_host_pointers() {
+  use_device(0);
+  int same = 1;
+  OK(cuDeviceGetAttribute(&same, 91, 0));
+  CHECK(same == 0);
+  auto *mine = static_cast<uint32_t *>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  Pointer p = 0;
+  OK(cuMemHostRegister_v2(mine, 8192, 3));
+  OK(cuMemHostGetDevicePointer_v2(&p, mine + 4, 0));
+  CHECK(p && p != reinterpret_cast<Pointer>(mine + 4));
+  OK(launch("touch", {1, 1}, p, 5u));
+  OK(cuCtxSynchronize());
+  CHECK(mine[4] == 5);
+  OK(cuMemcpyHtoD_v2(p + 4, &same, 4));
+  CHECK(mine[5] == 0);
+  GIVES(1, cuMemcpyHtoD_v2(reinterpret_cast<Pointer>(mine), &same, 4));
+  OK(cuMemHostUnregister(mine));
+  GIVES(1, cuMemcpyHtoD_v2(p, &same, 4));
+  munmap(mine, 8192);
+}
+
+// In a process of its own, with QUERN_EMULATOR_WAITS=1: a mapping goes only when the device has nothing to do.
+static void test_waits() {
+  use_device(0);
+  Buffer<uint32_t> out(1);
+  void *stream;
+  uint32_t *flag;
+  Handle h = create(1, block);
+  Pointer p = map(h, block, {1});
+  std::atomic<bool> given{false};
+  OK(cuMemAllocHost_v2(reinterpret_cast<void **>(&flag), 4));
+  OK(cuStreamCreate(&stream, 1));
+  *flag = 0;
+  OK(launch("wait_for_host", {1, 32, 0, stream}, reinterpret_cast<Pointer>(flag), out.p));
+  std::thread writer([&] {
+    usleep(50000);
+    given = true;
+    __atomic_store_n(flag, 9u, __ATOMIC_RELEASE);
+  });
+  OK(cuMemUnmap(p, block));
+  CHECK(given);
+  writer.join();
+  OK(cuMemAddressFree(p, block));
+  OK(cuMemRelease(h));
+  OK(cuStreamDestroy_v2(stream));
+  OK(cuMemFreeHost(flag));
+}
+
+// A fault that the first two calls of a process have.
+static void test_passing_faults() {
+  use_device(0);
+  Pointer p = 0;
+  setenv("QUERN_EMULATOR_FAIL", "cuMemAlloc_v2:2*2", 1);
+  for (int i = 0; i < 2; i++) GIVES(2, cuMemAlloc_v2(&p, 16));
+  OK(cuMemAlloc_v2(&p, 16));
+  unsetenv("QUERN_EMULATOR_FAIL");
+  OK(cuMemFree_v2(p));
+}
+
+// A context with a stream that captures cannot be waited for, in no mode.
+static void test_waiting_beside_a_capture() {
+  use_device(0);
+  void *stream, *graph;
+  int mode = 2;
+  OK(cuStreamCreate(&stream, 1));
+  OK(cuStreamBeginCapture_v2(stream, 2));
+  use_device(1);
+  OK(cuCtxSynchronize());
+  use_device(0);
+  OK(cuThreadExchangeStreamCaptureMode(&mode));
+  GIVES(900, cuCtxSynchronize());
+  GIVES(901, cuStreamEndCapture(stream, &graph));
+  OK(cuThreadExchangeStreamCaptureMode(&mode));
+  OK(cuCtxSynchronize());
+  OK(cuStreamDestroy_v2(stream));
+}
+
+static void test_green_contexts() {
+  use_device(0);
+  void *green, *stream, *context, *part;
+  OK(cuGreenCtxCreate(&green, nullptr, 0, 1));
+  OK(cuGreenCtxStreamCreate(&stream, green, 1, 0));
+  OK(cuStreamGetCtx(stream, &context));
+  CHECK(context && context != contexts[0]);
+  OK(cuStreamGetCtx_v2(stream, &context, &part));
+  CHECK(context == contexts[0] && part == green);
+  Buffer<uint32_t> word(1);
+  OK(launch("touch", {1, 1, 0, stream}, word.p, 3u));
+  OK(cuStreamSynchronize(stream));
+  CHECK(word.get()[0] == 3);
+  OK(cuStreamDestroy_v2(stream));
+  OK(cuGreenCtxDestroy(green));
+  OK(cuStreamCreate(&stream, 1));
+  OK(cuStreamGetCtx_v2(stream, &context, &part));
+  CHECK(context == contexts[0] && !part);
+  OK(cuStreamDestroy_v2(stream));
+}
 
 static void test_host_memory() {
   use_device(0);
@@ -318,6 +476,17 @@ static void check_team(Handle multicast) {
   OK(cuMemRelease(memory));
 }
 
+static void expect_fenced_aliases(const Multicast &m) {
+  const Pointer word = m.everywhere + block + 8192, here = m.own[0] + 8192;
+  use_device(0);
+  OK(launch("multicast_unfenced", {1, 1}, word, here));
+  GIVES(719, cuCtxSynchronize());
+  OK(cuDevicePrimaryCtxReset_v2(0));
+  OK(launch("multicast_fenced_too_soon", {1, 32}, word, here));
+  GIVES(719, cuCtxSynchronize());
+  OK(cuDevicePrimaryCtxReset_v2(0));
+}
+
 static void test_multicast() {
   int supported = 0;
   OK(cuDeviceGetAttribute(&supported, 132, 0));
@@ -369,6 +538,7 @@ static void test_multicast() {
   GIVES(700, cuCtxSynchronize());
   OK(cuDevicePrimaryCtxReset_v2(0));
   sum.p = least.p = all.p = 0;
+  expect_fenced_aliases(m);
   for (int d = 0; d < 2; d++) OK(cuMulticastUnbind(m.handle, d, block, block));
   GIVES(1, cuMulticastUnbind(m.handle, 0, block, block));
   unmap(m.everywhere, 2 * block);
@@ -421,6 +591,11 @@ static void test_launch_blocking() {
 
 static const Test tests[] = {
     {"handles", test_handles}, {"mappings", test_mappings}, {"access", test_access}, {"gone", test_gone},
+    {"pools", test_pools}, {"faults that pass", test_passing_faults}, {"green contexts", test_green_contexts},
+    {"waiting beside a capture", test_waiting_beside_a_capture},
+    {"lying peers", [] { test_role("lying peers", "QUERN_EMULATOR_PEERS", "lies"); }},
+    {"other host pointers", [] { test_role("other host pointers", "QUERN_EMULATOR_HOST_POINTERS", "other"); }},
+    {"waits", [] { test_role("waits", "QUERN_EMULATOR_WAITS", "1"); }},
     {"peers", test_peers}, {"host memory", test_host_memory}, {"host functions", test_host_functions},
     {"multicast", test_multicast}, {"ordered accesses", test_ordered_accesses},
     {"no peers", [] { test_role("no peers", "QUERN_EMULATOR_PEERS", "none"); }},
@@ -428,7 +603,9 @@ static const Test tests[] = {
 };
 
 static const Role roles[] = {
-    {"no peers", [](int) { test_no_peers(); }}, {"launch blocking", [](int) { test_launch_blocking(); }},
+    {"no peers", [](int) { test_no_peers(); }}, {"lying peers", [](int) { test_lying_peers(); }},
+    {"other host pointers", [](int) { test_other_host_pointers(); }}, {"waits", [](int) { test_waits(); }},
+    {"launch blocking", [](int) { test_launch_blocking(); }},
 };
 
 int main(int count, char **arguments) { return run_program(count, arguments, tests, roles); }

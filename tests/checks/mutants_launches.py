@@ -1,0 +1,37 @@
+"""Mutants of the launches of GPU ranks, for mutants.py: name, file, old text, new text, suite that must fail."""
+
+from __future__ import annotations
+
+ROOM, RANK, WATCH = "src/ranks/gpu_room.c", "src/ranks/cuda_rank.c", "src/ranks/watch.c"
+LAUNCH, COPY = "src/ranks/ragged/ragged_launch_cuda.c", "src/kernels/cuda/ragged_all_to_all.cuh"
+LAUNCHES, GONE = "test_launch_cuda", "test_gone_cuda"
+
+EMULATED = [
+    ("launch: each group has the whole GPU", ROOM, "all <= (int)largest->resident;", "needed <= (int)largest->resident;", LAUNCHES),
+    ("launch: room that a destroyed group keeps", ROOM, "&room->taken, room->taken - taken,", "&room->taken, room->taken,",
+     LAUNCHES),
+    ("launch: room for one kernel only", ROOM, "return exchange && exchange->resident < barrier->resident ? exchange : barrier;",
+     "return exchange && exchange->resident > barrier->resident ? exchange : barrier;", LAUNCHES),
+    ("launch: as many blocks as have work", LAUNCH, "wanted < MOST_BLOCKS ? wanted : MOST_BLOCKS;", "useful;", "test_ragged_cuda"),
+    ("launch: a copy whose entry has failed", COPY,
+     "    if (has_ended(problem.links)) {\n        return;\n    }\n    copy_share(", "    copy_share(", "test_ragged_faults_cuda"),
+    ("launch: the first block to finish meets", "src/kernels/cuda/grid_gate.cuh", "== gridDim.x - 1;", "== 0;", "test_ragged_cuda"),
+    ("launch: a context that ends in silence", RANK, "    if (quern_cuda_is_sticky(error)) {", "    if (false) {", LAUNCHES),
+    ("launch: an entry without its copy", LAUNCH, "    if (!entry->capturing)\n", "    if (false)\n", LAUNCHES),
+    ("launch: ranks share a default stream", RANK, "->shares_context || !is_default(stream)) return",
+     "->shares_context || true) return", LAUNCHES),
+    ("launch: ranks share a queue", RANK, "    if (sharers <= queues) return QUERN_OK;", "    if (sharers) return QUERN_OK;",
+     LAUNCHES),
+    ("launch: every stream is another one", RANK, "return rank->enqueued && entry->stream == rank->last_stream ?",
+     "return rank->enqueued && false ?", LAUNCHES),
+    ("launch: another context is current", RANK, "error != CUDA_ERROR_INVALID_CONTEXT && error != CUDA_ERROR_INVALID_HANDLE)",
+     "error != CUDA_ERROR_INVALID_CONTEXT)", LAUNCHES),
+    ("launch: the watchdog ends a kernel", "src/ranks/barrier_cuda.c", "device->has_watchdog && timeout", "false && timeout",
+     LAUNCHES),
+    ("launch: only ends of processes are noticed", WATCH, "if (quern_rank_has_gone(roster, rank))",
+     "if (!quern_rank_lives(roster, rank))", GONE),
+    ("launch: nobody looks who has gone", "src/kernels/cuda/barrier.cuh", "if (has_gone(slot, seen)) {", "if (false) {", GONE),
+    ("launch: a watcher without groups", WATCH,
+     "    drop(roster);\n    pthread_mutex_unlock(&watcher.lock);\n    if (!watcher.first) stop();",
+     "    drop(roster);\n    pthread_mutex_unlock(&watcher.lock);", GONE),
+]

@@ -1,0 +1,233 @@
+/*
+ * GPU ranks that have gone while others wait for them in kernels: processes that end, ranks that leave, and the thread that sees
+ * it.
+ *
+ * Runs on: every emulated; kernels of barrier.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/gpu_group.h"
+#include "harness/gpu_ranks.h"
+#include "ranks/watch.h"
+
+TestSuite(gone_cuda, .timeout = 120);
+
+/* Seconds: the limit of every wait, and the time in which an end is noticed, on a busy machine. */
+static const double LIMIT = 60, SOON = 1;
+
+/* ---- processes ---- */
+
+struct shared {
+    double killed, ended;
+    uint32_t waits;   /* atomic: rank 0 waits in its kernel */
+};
+
+static struct shared *shared_of(const struct gpu_team *team) { return team->rank->shared; }
+
+/* Rank 0 of the first team waits for rank 1, of the other process. */
+static void wait_for_rank_1(struct gpu_team *team) {
+    struct shared *shared = shared_of(team);
+    rank_ok(team->rank, quern_barrier(team->group[0], NULL, team->stream[0]));
+    __atomic_store_n(&shared->waits, 1, __ATOMIC_RELEASE);
+    gpu_synchronize(team, 0);
+    shared->ended = rank_now();
+    rank_status(team->rank, quern_group_status(team->group[0]), QUERN_PEER_LOST);
+    rank_check_detail(team->rank, "quern_barrier: rank 0 waited on its GPU for rank 1 (process ");
+    rank_check_detail(team->rank, "): gone, since its process has ended or its group was destroyed");
+    uint64_t missing = 0;
+    rank_ok(team->rank, quern_group_missing(team->group[0], &missing, 1));
+    rank_check(team->rank, missing == 2, "ranks %#llx are missing", (unsigned long long)missing);
+}
+
+static void end(struct gpu_team *team) {
+    shared_of(team)->killed = rank_now();
+    raise(SIGKILL);
+}
+
+static void be_killed_in_a_kernel(struct gpu_team *team) {
+    gpu_open(team);
+    rank_ok(team->rank, gpu_join(team));
+    gpu_meet(team);
+    if (team->rank->rank == 1) pause();
+    wait_for_rank_1(team);
+    gpu_close(team);
+}
+
+static void die_between_launches(struct gpu_team *team) {
+    gpu_open(team);
+    rank_ok(team->rank, gpu_join(team));
+    gpu_meet(team);
+    if (team->rank->rank == 1) end(team);
+    rank_sleep(0.3);
+    rank_ok(team->rank, quern_group_status(team->group[0]));  /* no rank has waited for it */
+    shared_of(team)->killed = rank_now();
+    wait_for_rank_1(team);
+    gpu_close(team);
+}
+
+/* As an engine ends, without any cleaning. */
+static void exit_as_rank_1(struct gpu_team *team) {
+    gpu_open(team);
+    rank_ok(team->rank, gpu_join(team));
+    gpu_meet(team);
+    if (team->rank->rank == 1) {
+        shared_of(team)->killed = rank_now();
+        exit(EXIT_SUCCESS);
+    }
+    wait_for_rank_1(team);
+    gpu_close(team);
+}
+
+/* Two processes, each with a GPU. */
+static void run_pair(gpu_function *function, bool kill_rank_1, const char *expected) {
+    const struct gpu_case chosen = {.layout = {.processes = 2, .threads = 1, .ranks = 1, .gpus = 2, .timeout = LIMIT},
+                                    .function = function};
+    static const bool may_die[] = {false, true};
+    char machine[32];
+    const char *given = getenv("QUERN_EMULATOR");
+    const int length = (int)strcspn(given ? given : "9.0", ",");
+    snprintf(machine, sizeof machine, "%.*s,%.*s", length, given ? given : "9.0", length, given ? given : "9.0");
+    setenv("QUERN_EMULATOR", machine, 1);
+    struct rank_run *run = ranks_start(&(struct ranks){.kind = RANK_PROCESSES, .count = 2, .function = gpu_run_case,
+                                                       .user = &chosen, .shared_bytes = sizeof(struct shared), .limit = LIMIT / 2});
+    struct shared *shared = ranks_shared(run);
+    while (kill_rank_1 && !__atomic_load_n(&shared->waits, __ATOMIC_ACQUIRE) && !ranks_have_ended(run)) rank_sleep(0.01);
+    if (kill_rank_1) {
+        rank_sleep(0.5);
+        shared->killed = rank_now();
+        kill(ranks_process(run, 1), SIGKILL);
+    }
+    const char *wrong = ranks_wait(run, may_die);
+    check(wrong && expected ? !strncmp(wrong, expected, strlen(expected)) && !strstr(wrong, "rank 0") : !wrong, "%s", wrong);
+    const double took = shared->ended - shared->killed;
+    check(took > -1 && took < SOON, "the kernel ended %g s after rank 1", took);
+    ranks_close(run);
+}
+
+Test(gone_cuda, a_process_is_killed_while_a_kernel_waits) { run_pair(be_killed_in_a_kernel, true, NULL); }
+
+Test(gone_cuda, a_process_dies_between_launches) { run_pair(die_between_launches, false, NULL); }
+
+Test(gone_cuda, a_process_exits_with_its_group) {
+    run_pair(exit_as_rank_1, false, "processes rank 1 of 2: ended with exit status 0");
+}
+
+/* ---- ranks that leave ---- */
+
+static double now(void) { return rank_now(); }
+
+static void leave(struct gpu_group *group, int rank) {
+    check_ok(quern_group_destroy(group->group[rank]));
+    group->group[rank] = NULL;
+}
+
+static void close_rest(struct gpu_group *group) {
+    gpu_group_synchronize(group);
+    gpu_group_close(group);
+}
+
+/* Of three ranks one leaves: the others go on without it, until one waits for it. */
+static void run_leaving(bool multicast) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 3, .timeout = LIMIT, .machine.multicast = multicast);
+    gpu_group_barrier(&group, ~0ull);
+    gpu_group_synchronize(&group);
+    leave(&group, 2);
+    rank_sleep(5e-3 * QUERN_WATCH_MILLISECONDS);
+    for (int round = 0; round < 3; round++) gpu_group_barrier(&group, 3);
+    gpu_group_synchronize(&group);
+    for (int rank = 0; rank < 2; rank++) check_ok(quern_group_status(group.group[rank]));
+    const double began = now();
+    for (int rank = 0; rank < 2; rank++) check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
+    gpu_group_synchronize(&group);
+    check(now() - began < SOON, "the kernels ended after %g s", now() - began);
+    for (int rank = 0; rank < 2; rank++) {
+        check_status(quern_group_status(group.group[rank]), QUERN_PEER_LOST);
+        check(strstr(error_detail(), " waited on its GPU for rank 2 (process "), "the detail is \"%s\"", error_detail());
+    }
+    close_rest(&group);
+}
+
+Test(gone_cuda, a_rank_that_has_left_is_missed_when_it_is_awaited) { run_leaving(false); }
+
+Test(gone_cuda, a_rank_that_has_left_is_missed_with_multicast) { run_leaving(true); }
+
+/* Its signal arrived before: the rank that runs late passes. */
+Test(gone_cuda, a_rank_that_has_come_and_left_is_not_missed) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 2, .timeout = LIMIT);
+    for (int round = 0; round < 20; round++) {
+        gpu_group_barrier(&group, ~0ull);
+        device_use(&group.device[1]);
+        device_synchronize(&group.device[1]);
+        leave(&group, 1);
+        rank_sleep(2e-3 * QUERN_WATCH_MILLISECONDS);
+        gpu_group_synchronize(&group);
+        check_ok(quern_group_status(group.group[0]));
+        leave(&group, 0);
+        gpu_group_create(&group, LIMIT, 0);
+    }
+    close_rest(&group);
+}
+
+/* ---- the thread ---- */
+
+static int count_threads(void) {
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (const struct dirent *task; (task = readdir(tasks));) count += task->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+/* A joined thread is listed for a moment. */
+static void expect_threads(int expected) {
+    for (double end_of_wait = now() + SOON; count_threads() != expected && now() < end_of_wait;) rank_sleep(0.01);
+    check(count_threads() == expected, "%d threads, expected %d", count_threads(), expected);
+}
+
+Test(gone_cuda, the_watcher_lives_as_long_as_the_groups) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 2);
+    const int with = count_threads();
+    quern_group *further;
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.ranks = 1, args.device = group.device[0].quern;
+    check_ok(quern_group_create(&args, 1, &further));
+    expect_threads(with);
+    gpu_group_destroy(&group);
+    expect_threads(with);
+    check_ok(quern_group_destroy(further));
+    expect_threads(with - 1);
+    gpu_group_create(&group, 0, 0);
+    expect_threads(with);
+    gpu_group_close(&group);
+    expect_threads(with - 1);
+}
+
+/* A child has no watcher, and ends as others do; the parent's goes on. */
+Test(gone_cuda, a_forked_child_has_no_watcher) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = 2, .timeout = LIMIT);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        exit(count_threads() == 1 ? EXIT_SUCCESS : EXIT_FAILURE);  /* with all destructors */
+    }
+    int status = -1;
+    check(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS, "status %d", status);
+    leave(&group, 1);
+    check_ok(quern_barrier(group.group[0], NULL, group.device[0].stream));
+    gpu_group_synchronize(&group);
+    check_status(quern_group_status(group.group[0]), QUERN_PEER_LOST);
+    close_rest(&group);
+}

@@ -1,0 +1,379 @@
+/*
+ * Launches of GPU ranks: how much of a GPU they take, beside which other groups they run, on which streams, how many calls of the
+ * driver they cost, and what their failures tell the other ranks.
+ *
+ * Runs on: every emulated; kernels of barrier, ragged_all_to_all.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/check.h"
+#include "harness/cuda.h"
+#include "harness/gpu_ragged.h"
+
+TestSuite(launch_cuda, .timeout = 120);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { PAIR = 2, POOL = 1 << 19, WORKSPACE = 1 << 16, MOST_BLOCKS = 5 /* more than a multiprocessor takes */ };
+
+static const double SOON = 2;  /* seconds, on a busy machine; the limits are far above */
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void expect_detail(const char *pattern) {
+    check(!fnmatch(pattern, error_detail(), 0), "the detail is \"%s\": expected \"%s\"", error_detail(), pattern);
+}
+
+static void expect_status(const struct gpu_group *group, quern_status status) {
+    for (int rank = 0; rank < group->ranks; rank++) check_status(quern_group_status(group->group[rank]), status);
+}
+
+/* ---- exchanges of nothing, with buffers for which many blocks are useful ---- */
+
+static void open_bench(struct gpu_ragged *bench, struct gpu_group *group, struct gpu_group_options options) {
+    gpu_group_open_with(group, options);
+    gpu_ragged_open(bench, group, POOL, WORKSPACE);
+}
+
+static void close_bench(struct gpu_ragged *bench) {
+    gpu_ragged_close(bench);
+    gpu_group_close(bench->group);
+}
+
+static const int32_t none[MOST_GPU_RANKS];
+
+static quern_ragged_all_to_all_args exchange_args(const struct gpu_ragged *bench, int rank) {
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args.row_bytes = 8, args.input_rows = args.output_rows = POOL / 8;
+    args.input = bench->pool[rank][RAGGED_PRIVATE], args.output = bench->pool[rank][RAGGED_SYMMETRIC];
+    args.input_offsets = args.send_sizes = args.output_offsets = args.recv_sizes = none;
+    return args;
+}
+
+static quern_status exchange(const struct gpu_ragged *bench, int rank) {
+    const quern_ragged_all_to_all_args args = exchange_args(bench, rank);
+    return quern_ragged_all_to_all(bench->group->group[rank], &args, bench->workspace[rank], WORKSPACE,
+                                   bench->group->device[rank].stream);
+}
+
+static void plan(const struct gpu_ragged *bench, quern_ragged_plan **plans) {
+    quern_ragged_all_to_all_args args[PAIR];
+    size_t bytes[PAIR] = {WORKSPACE, WORKSPACE};
+    for (int rank = 0; rank < PAIR; rank++) args[rank] = exchange_args(bench, rank);
+    check_ok(quern_ragged_plan_create(bench->group->group, PAIR, args, bench->workspace, bytes, plans));
+}
+
+/* ---- several groups on the same GPUs ---- */
+
+/* Each GPU begins with another group, which waits there for the other GPU: both must have room at once. */
+Test(launch_cuda, groups_on_the_same_gpus_run_at_once) {
+    struct gpu_group groups[PAIR];
+    struct gpu_ragged benches[PAIR];
+    for (int i = 0; i < PAIR; i++)
+        open_bench(&benches[i], &groups[i], (struct gpu_group_options){.ranks = PAIR, .machine.multiprocessors = 1, .timeout = 3});
+    for (int round = 0; round < 3; round++) {
+        for (int turn = 0; turn < PAIR; turn++)
+            for (int gpu = 0; gpu < PAIR; gpu++) check_ok(exchange(&benches[(turn + gpu) % PAIR], gpu));
+        for (int i = 0; i < PAIR; i++) gpu_group_synchronize(&groups[i]);
+        for (int i = 0; i < PAIR; i++) expect_status(&groups[i], QUERN_OK);
+    }
+    for (int i = 0; i < PAIR; i++) close_bench(&benches[i]);
+}
+
+static quern_status create_alone(const struct test_device *device, quern_group **group) {
+    quern_group_args args = QUERN_GROUP_ARGS_INIT;
+    args.ranks = 1, args.device = device->quern;
+    return quern_group_create(&args, 1, group);
+}
+
+/* Ranks fill the GPU's one multiprocessor; room is free again when one has gone, and only then. */
+Test(launch_cuda, a_group_without_room_is_refused) {
+    struct gpu_group group;
+    quern_group *further[MOST_BLOCKS];
+    int first = 0;
+    gpu_group_open(&group, .ranks = 1, .machine = {.devices = 1, .multiprocessors = 1});
+    for (int round = 0; round < 3; round++) {
+        int room = 1;
+        char pattern[300];
+        while (room < MOST_BLOCKS && create_alone(&group.device[0], &further[room]) == QUERN_OK) room++;
+        snprintf(pattern, sizeof pattern, "*: cuda:0 has room for %d blocks of ragged_all_to_all__* at once, and the ranks of this "
+                 "process's groups need %d: expected one for each rank, since they wait for each other", room, room + 1);
+        expect_detail(pattern);
+        check_status(create_alone(&group.device[0], &further[0]), QUERN_NOT_SUPPORTED);
+        if (!round) first = room;
+        check(room == first && room > 1 && room < MOST_BLOCKS, "room for %d and then %d ranks", first, room);
+        for (int i = 1; i < room; i++) check_ok(quern_group_destroy(further[i]));
+    }
+    gpu_group_barrier(&group, ~0ull);
+    gpu_group_close(&group);
+}
+
+/* ---- streams that wait for each other ---- */
+
+static void open_shared(struct gpu_group *group) { gpu_group_open(group, .ranks = PAIR, .machine.devices = 1); }
+
+/* The second rank's kernel would follow that of the first, which waits for it. */
+Test(launch_cuda, ranks_that_share_a_gpu_need_streams_of_their_own) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    open_shared(&group);
+    gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
+    for (uintptr_t stream = 0; stream < 3; stream++)
+        for (int rank = 0; rank < PAIR; rank++) {
+            const quern_ragged_all_to_all_args args = exchange_args(&bench, rank);
+            check_status(quern_barrier(group.group[rank], NULL, (void *)stream), QUERN_NOT_SUPPORTED);
+            expect_detail("*: the stream is the default stream of cuda:0, which ranks of this process share: expected a stream "
+                          "of its own for each, since their kernels wait for each other");
+            check_status(quern_ragged_all_to_all(group.group[rank], &args, bench.workspace[rank], WORKSPACE, (void *)stream),
+                         QUERN_NOT_SUPPORTED);
+        }
+    gpu_group_barrier(&group, ~0ull);
+    gpu_group_synchronize(&group);
+    expect_status(&group, QUERN_OK);
+    close_bench(&bench);
+}
+
+/* Ranks of which each has a GPU may use its default stream. */
+Test(launch_cuda, a_rank_alone_on_its_gpu_may_use_the_default_stream) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = PAIR);
+    for (uintptr_t stream = 0; stream < 3; stream++) {
+        for (int rank = 0; rank < PAIR; rank++) check_ok(quern_barrier(group.group[rank], NULL, (void *)stream));
+        for (int rank = 0; rank < PAIR; rank++) {
+            device_use(&group.device[rank]);
+            CUDA(cuStreamSynchronize((void *)stream));
+        }
+        expect_status(&group, QUERN_OK);
+    }
+    gpu_group_close(&group);
+}
+
+Test(launch_cuda, ranks_that_share_a_gpu_need_queues_of_their_own) {
+    static const struct {
+        const char *connections;
+        int queues;  /* 0: enough */
+    } cases[] = {{"1", 1}, {"2", 0}, {"", 0}, {"0", 0}, {"40", 0}};
+    struct gpu_group group;
+    open_shared(&group);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        quern_group_args args[PAIR];
+        quern_group *handles[PAIR];
+        char name[64], pattern[300];
+        snprintf(name, sizeof name, "queues.%d.%zu", (int)getpid(), i);
+        for (int rank = 0; rank < PAIR; rank++) {
+            args[rank] = (quern_group_args)QUERN_GROUP_ARGS_INIT;
+            args[rank].rank = rank, args[rank].ranks = PAIR, args[rank].name = name, args[rank].share_gpu = 1;
+            args[rank].device = group.device[rank].quern;
+        }
+        setenv("CUDA_DEVICE_MAX_CONNECTIONS", cases[i].connections, 1);
+        check_status(quern_group_create(args, PAIR, handles), cases[i].queues ? QUERN_NOT_SUPPORTED : QUERN_OK);
+        snprintf(pattern, sizeof pattern, "*: 2 ranks of this process share cuda:0, whose streams have %d hardware queues: expected "
+                 "one for each rank; set CUDA_DEVICE_MAX_CONNECTIONS (at most 32) before the process uses CUDA", cases[i].queues);
+        if (cases[i].queues) expect_detail(pattern);
+        for (int rank = 0; rank < PAIR && !cases[i].queues; rank++) check_ok(quern_group_destroy(handles[rank]));
+    }
+    gpu_group_close(&group);
+}
+
+/*
+ * With one queue the groups of a process must launch in the same order on every GPU.  That of the copy of the first group, which
+ * waits for its entry, keeps the entry of the second from starting.
+ */
+static void run_in_one_queue(bool same_order) {
+    struct gpu_group groups[PAIR];
+    struct gpu_ragged benches[PAIR];
+    for (int i = 0; i < PAIR; i++)
+        open_bench(&benches[i], &groups[i], (struct gpu_group_options){.ranks = PAIR, .timeout = same_order ? 20 : 0.3,
+                                                                       .machine.connections = 1});
+    for (int turn = 0; turn < PAIR; turn++)
+        for (int gpu = 0; gpu < PAIR; gpu++) check_ok(exchange(&benches[same_order ? turn : (turn + gpu) % PAIR], gpu));
+    for (int i = 0; i < PAIR; i++) gpu_group_synchronize(&groups[i]);
+    int late = 0;  /* when one group has given up, the other may still be in time */
+    for (int i = 0; i < PAIR; i++) late += quern_group_status(groups[i].group[0]) == QUERN_PEER_TIMEOUT;
+    check(!late == same_order, "%d groups ended at the limit", late);
+    for (int i = 0; i < PAIR; i++) close_bench(&benches[i]);
+}
+
+Test(launch_cuda, groups_in_one_queue_launch_in_one_order) { run_in_one_queue(true); }
+
+Test(launch_cuda, groups_in_one_queue_and_two_orders_end_at_the_limit) { run_in_one_queue(false); }
+
+/* ---- the driver's calls ---- */
+
+/* Is it captured; which stream is it; launches; where does it end. */
+enum { BARRIER_CALLS = 4, EXCHANGE_CALLS = 5 };
+
+static long calls_of_barrier(const struct gpu_group *group, int rank) {
+    cuda_fail_call(0, 0);
+    check_ok(quern_barrier(group->group[rank], NULL, group->device[rank].stream));
+    return cuda_calls();
+}
+
+static long calls_of_plan(const struct gpu_group *group, quern_ragged_plan *plan, int rank) {
+    cuda_fail_call(0, 0);
+    check_ok(quern_ragged_plan_run(plan, group->device[rank].stream));
+    return cuda_calls();
+}
+
+Test(launch_cuda, a_launch_takes_few_calls_of_the_driver) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    quern_ragged_plan *plans[PAIR];
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = PAIR});
+    plan(&bench, plans);
+    for (int round = 0; round < 3; round++)
+        for (int rank = 0; rank < PAIR; rank++) {
+            device_use(&group.device[rank]);
+            const long barrier = calls_of_barrier(&group, rank), exchange = calls_of_plan(&group, plans[rank], rank);
+            /* The first call finds out of which context the stream is. */
+            check(barrier == BARRIER_CALLS + !round && exchange == EXCHANGE_CALLS, "round %d: %ld and %ld calls of the driver",
+                  round, barrier, exchange);
+        }
+    gpu_group_synchronize(&group);
+    expect_status(&group, QUERN_OK);
+    for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
+    close_bench(&bench);
+}
+
+/* The context of another GPU is current, or none: the launch makes the right one current, and restores the caller's. */
+Test(launch_cuda, any_context_may_be_current) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    quern_ragged_plan *plans[PAIR];
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = PAIR});
+    plan(&bench, plans);
+    for (int with = 0; with < 3; with++) {
+        for (int rank = 0; rank < PAIR; rank++) {
+            if (with == 2) CUDA(cuCtxSetCurrent(NULL));
+            else device_use(&group.device[with]);
+            check_ok(quern_barrier(group.group[rank], NULL, group.device[rank].stream));
+            check_ok(quern_ragged_plan_run(plans[rank], group.device[rank].stream));
+            check_ok(exchange(&bench, rank));
+            void *current = NULL;
+            CUDA(cuCtxGetCurrent(&current));
+            check(current == (with == 2 ? NULL : group.device[with].context), "the current context has changed");
+        }
+        gpu_group_synchronize(&group);
+        expect_status(&group, QUERN_OK);
+    }
+    for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
+    close_bench(&bench);
+}
+
+/* ---- errors that end a context ---- */
+
+enum { ILLEGAL_ADDRESS = 700, OUT_OF_MEMORY = 2 };
+
+/* Rank 1 waits in its kernel.  Rank 0's call of the driver with this number fails. */
+static void fail_in(struct gpu_group *group, const struct gpu_ragged *bench, int number, int error) {
+    check_ok(exchange(bench, 1));
+    device_use(&group->device[0]);
+    cuda_fail_call(number, error);
+    check_status(exchange(bench, 0), error == OUT_OF_MEMORY ? QUERN_OUT_OF_MEMORY : QUERN_CUDA_ERROR);
+    cuda_fail_call(0, 0);
+}
+
+static void expect_lost(const struct gpu_group *group, const char *pattern) {
+    const double began = now();
+    device_use(&group->device[1]);
+    device_synchronize(&group->device[1]);
+    check(now() - began < SOON, "the other rank waited %g s", now() - began);
+    expect_status(group, QUERN_PEER_LOST);
+    expect_detail(pattern);
+}
+
+/* Each of the driver's calls of an exchange in turn. */
+Test(launch_cuda, a_context_that_has_ended_poisons_the_group_at_once) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = PAIR, .timeout = 60});
+    long calls = 1;
+    for (int number = 1; number <= calls; number++) {
+        gpu_ragged_close(&bench);
+        gpu_group_destroy(&group);
+        gpu_group_create(&group, 60, 0);
+        gpu_ragged_open(&bench, &group, POOL, WORKSPACE);
+        if (number == 1) {
+            check_ok(exchange(&bench, 1));
+            device_use(&group.device[0]);
+            cuda_fail_call(0, 0);
+            check_ok(exchange(&bench, 0));
+            calls = cuda_calls() - 1;  /* the last one restores the caller's context */
+            gpu_group_synchronize(&group);
+        }
+        fail_in(&group, &bench, number, ILLEGAL_ADDRESS);
+        if (number == calls) break;  /* the event: rank 0's kernels have been launched, and both ranks may have ended */
+        expect_lost(&group, "group *, rank 1: *rank 0 *CUDA_ERROR_ILLEGAL_ADDRESS (*");
+    }
+    check(calls > EXCHANGE_CALLS, "%ld calls of the driver", calls);
+    expect_lost(&group, "group *, rank 1: the GPU of rank 0 has failed: cuEventRecord: CUDA_ERROR_ILLEGAL_ADDRESS (*");
+    close_bench(&bench);
+}
+
+/* After the entry, any failure of the launch of the copy leaves the others waiting at the exit. */
+Test(launch_cuda, an_exchange_that_lacks_its_copy_poisons_the_group) {
+    struct gpu_group group;
+    struct gpu_ragged bench;
+    quern_ragged_plan *plans[PAIR];
+    open_bench(&bench, &group, (struct gpu_group_options){.ranks = PAIR, .timeout = 60});
+    plan(&bench, plans);
+    for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_run(plans[rank], group.device[rank].stream));
+    gpu_group_synchronize(&group);
+    check_ok(quern_ragged_plan_run(plans[1], group.device[1].stream));
+    device_use(&group.device[0]);
+    cuda_fail_call(EXCHANGE_CALLS - 1, OUT_OF_MEMORY);
+    check_status(quern_ragged_plan_run(plans[0], group.device[0].stream), QUERN_OUT_OF_MEMORY);
+    cuda_fail_call(0, 0);
+    expect_lost(&group, "group *, rank 1: rank 0 has entered an exchange and could not launch its copy: ragged_all_to_all__*: "
+                "CUDA_ERROR_OUT_OF_MEMORY (*");
+    for (int rank = 0; rank < PAIR; rank++) check_ok(quern_ragged_plan_destroy(plans[rank]));
+    close_bench(&bench);
+}
+
+/* An error that leaves the context usable is the caller's: it may call again. */
+Test(launch_cuda, a_failure_that_passes_poisons_nothing) {
+    struct gpu_group group;
+    gpu_group_open(&group, .ranks = PAIR);
+    gpu_group_barrier(&group, ~0ull);
+    gpu_group_synchronize(&group);
+    device_use(&group.device[0]);
+    for (int number = 1; number < BARRIER_CALLS; number++) {
+        cuda_fail_call(number, OUT_OF_MEMORY);
+        check_status(quern_barrier(group.group[0], NULL, group.device[0].stream), QUERN_OUT_OF_MEMORY);
+        cuda_fail_call(0, 0);
+    }
+    gpu_group_barrier(&group, ~0ull);
+    gpu_group_synchronize(&group);
+    expect_status(&group, QUERN_OK);
+    gpu_group_close(&group);
+}
+
+/* ---- a display's watchdog ---- */
+
+/* It would end the kernel after six seconds, and the context with it. */
+Test(launch_cuda, a_wait_ends_before_the_watchdog_ends_the_kernel) {
+    struct gpu_group group;
+    setenv("QUERN_EMULATOR_WATCHDOG", "6", 1);
+    gpu_group_open(&group, .ranks = PAIR, .timeout = 60);
+    check_ok(quern_barrier(group.group[0], NULL, group.device[0].stream));
+    gpu_group_synchronize(&group);
+    expect_status(&group, QUERN_PEER_TIMEOUT);
+    expect_detail("*: quern_barrier: rank 0 waited 2* s on its GPU for rank 1 (*");
+    gpu_group_destroy(&group);
+    gpu_group_create(&group, 0.2, 0);
+    check_ok(quern_barrier(group.group[0], NULL, group.device[0].stream));
+    gpu_group_synchronize(&group);
+    expect_status(&group, QUERN_PEER_TIMEOUT);
+    expect_detail("*: quern_barrier: rank 0 waited 0.2* s on its GPU for rank 1 (*");
+    gpu_group_close(&group);
+}
