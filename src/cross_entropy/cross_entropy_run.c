@@ -8,6 +8,7 @@
 #include "cross_entropy/cross_entropy_cpu.h"
 #include "cross_entropy/cross_entropy_cuda.h"
 #include "cross_entropy/cross_entropy_select.h"
+#include "kernels/cross_entropy_scratch.h"
 #include "os/integers.h"
 
 /* ---- workspace ---- */

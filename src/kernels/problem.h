@@ -78,33 +78,6 @@ enum { QUERN_MOST_BLOCKS_OF_ROWS = 5, QUERN_MOST_BLOCKS_OF_FULL_ROWS = 4, QUERN_
 /* A kernel for short rows has blocks of one warp, each of which takes so many rows at once. */
 enum { QUERN_SHORT_ROWS_THREADS = 32, QUERN_SHORT_ROWS = 4 };
 
-/* What is kept of a piece of a row beside its exponentials. */
-struct quern_kept_piece {
-    double origin;   /* of the exponentials */
-    uint64_t far;    /* a bit for each group of columns: one of them is beyond the softcap's polynomials */
-};
-
-/*
- * Scratch of one CPU worker, for one row: the exponentials as fp32, and a struct for each piece.  A piece is a block of columns
- * without the label's column.  The label splits its block into two pieces, and padding each of them may waste up to half of a
- * part's 64 extra columns.
- */
-enum { QUERN_CROSS_ENTROPY_BLOCK = 4096, QUERN_CPU_SCRATCH_PART = QUERN_CPU_PART_COLUMNS + 64 };
-
-static inline int64_t quern_cross_entropy_scratch_parts(int64_t vocab) {
-    return (vocab + QUERN_CPU_PART_COLUMNS - 1) / QUERN_CPU_PART_COLUMNS;
-}
-
-static inline int64_t quern_cross_entropy_scratch_columns(int64_t vocab) {
-    return (vocab + 63) / 64 * 64 + 64 * quern_cross_entropy_scratch_parts(vocab);
-}
-
-static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab) {
-    int64_t pieces = vocab / QUERN_CROSS_ENTROPY_BLOCK + 1 + quern_cross_entropy_scratch_parts(vocab);
-    int64_t bytes = 4 * quern_cross_entropy_scratch_columns(vocab) + pieces * (int64_t)sizeof(struct quern_kept_piece);
-    return (bytes + 63) / 64 * 64;
-}
-
 /* ---- Adam ---- */
 
 /* Philox4x32 passes BigCrush from 7 rounds on (Salmon et al. 2011, table 2). */

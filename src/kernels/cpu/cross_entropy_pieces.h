@@ -8,7 +8,7 @@
 
 #include "kernels/cpu/cross_entropy_elements.h"
 #include "kernels/cpu/softcap.h"
-#include "kernels/problem.h"
+#include "kernels/cross_entropy_scratch.h"
 
 /* One row, and the buffers of its intermediate results. */
 struct row {
