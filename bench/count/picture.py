@@ -10,6 +10,8 @@ from .chips import CHIPS
 from .table import Row
 
 COLOURS = {"bf16": "#1f6f8b", "f16": "#7a9e3b", "f32": "#c8553d"}
+TICKS = (1, 4, 16, 64, 262)   # thousands
+GOALS = (0.8, 0.9)            # on every chip; on A100, H100 and H200
 
 
 def _points(rows: list[Row], chip: str, dtype: str, aligned: bool) -> list[tuple[int, float]]:
@@ -31,6 +33,11 @@ def draw(rows: list[Row], path: Path) -> None:
             axes.scatter([vocab / 1000 for vocab, _ in odd], [share for _, share in odd], color=colour, marker="x", s=24)
         axes.set_title(chip, fontsize=9)
         axes.set_ylim(0, 1.05)
+        axes.set_xscale("log")
+        axes.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        axes.minorticks_off()
+        for goal in GOALS:
+            axes.axhline(goal, color=pictures.FAINT, linewidth=0.6, zorder=0)
     places.flat[0].legend(frameon=False)
     figure.supxlabel("vocab, thousands (crosses: odd vocabs, whose rows are not aligned)")
     figure.supylabel("predicted share of copy bandwidth")
