@@ -212,6 +212,7 @@ static void parameter_numbers(const struct record *record, char *self) {
     SET(quern_barrier_bytes__parameters, ranks, (int)input_below(130));
     if (!input_one_in(4)) SET(quern_blas_open__parameters, library, OMIT);
     SET(quern_barrier__parameters, args, omit_one_in(2));
+    SET(quern_group_missing__parameters, words, 1 + (int)input_below(QUERN_MAX_RANKS / 64));
 }
 
 void case_numbers(const struct record *record, void *self, const void *parent) {
