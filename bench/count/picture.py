@@ -21,15 +21,16 @@ def _points(rows: list[Row], chip: str, dtype: str, aligned: bool) -> list[tuple
 
 
 def draw(rows: list[Row], path: Path) -> None:
-    """Lines for vocabs whose rows are aligned, crosses for the others."""
+    """Lines for vocabs whose rows are aligned, crosses for the others.  Faint lines are the goals."""
     plot = pictures.plotting()
     figure, places = plot.subplots(2, 4, figsize=(11, 5), sharey=True)
     for axes, chip in zip(places.flat, CHIPS):
         for dtype, colour in COLOURS.items():
-            points = _points(rows, chip, dtype, True)
+            points, odd = _points(rows, chip, dtype, True), _points(rows, chip, dtype, False)
+            if not points and not odd:
+                continue
             axes.plot([vocab / 1000 for vocab, _ in points], [share for _, share in points], color=colour, linewidth=1.2,
                       marker="o", markersize=3, label=dtype)
-            odd = _points(rows, chip, dtype, False)
             axes.scatter([vocab / 1000 for vocab, _ in odd], [share for _, share in odd], color=colour, marker="x", s=24)
         axes.set_title(chip, fontsize=9)
         axes.set_ylim(0, 1.05)
