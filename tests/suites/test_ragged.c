@@ -16,6 +16,9 @@
 #include "harness/random.h"
 #include "harness/ranks.h"
 #include "ranks/handles.h"
+#include "ranks/meeting.h"
+#include "ranks/ragged/ragged_brief.h"
+#include "ranks/ragged/ragged_seal.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -359,6 +362,77 @@ static quern_status meet_a_scribbler(struct rank *rank) {
 
 Test(ragged, damaged_metadata_is_not_believed) {
     for (int round = 0; round < 10; round++) check_ranks(.kind = RANK_PROCESSES, .count = 2, .function = meet_a_scribbler);
+}
+
+/* ---- ranks that lie, with valid seals ---- */
+
+enum { LIARS = 2, LIE_ROW = 16, HONEST = LIARS };
+
+/* Two ranks support each other's lies about a slice between them, or about the end of an output. */
+static const struct lie {
+    const char *label;
+    int32_t offer, size;
+    int64_t output_rows;
+    size_t offset;  /* of the output */
+} lies[] = {
+    {"a slice behind the brief", QUERN_RAGGED_SMALL, INT32_MAX, INT32_MAX, 0},
+    {"a slice in front of the brief", QUERN_RAGGED_SMALL, INT32_MIN, INT32_MAX, 0},
+    {"an output whose bytes overflow", QUERN_RAGGED_DIRECT, 1, INT64_C(1) << 60, SMALL_POOL},
+};
+
+static const struct lie *told;
+
+static uint64_t seal(const void *sealed, size_t bytes) {
+    uint64_t words[64] = {0};
+    memcpy(words, sealed, bytes);
+    return quern_ragged_seal_words(words + 1, (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) - 1);
+}
+
+/* Writes a brief of which only the lie is wrong, and enters the meeting with it. */
+static quern_status lie(struct rank *rank, struct ragged_bench *bench, const quern_ragged_all_to_all_args *args) {
+    struct quern_membership *member;
+    rank_ok(rank, quern_member_of(bench->group, &member));
+    struct quern_ragged_brief brief = {.offer = told->offer, .updates = 1, .row_bytes = args->row_bytes,
+                                       .output_rows = told->output_rows, .live = quern_symmetric_live(member)};
+    for (int liar = 0; liar < LIARS; liar++)
+        if (liar != rank->rank) brief.entry[liar].size = brief.entry[liar].expected = told->size;
+    brief.entry[HONEST] = (struct quern_ragged_brief_entry){rank->rank, 1, 1};
+    const size_t bytes = offsetof(struct quern_ragged_brief, entry) + sizeof brief.entry[0] * (LIARS + 1);
+    brief.seal = seal(&brief, bytes);
+    unsigned char *there = quern_shared_brief(member->roster, rank->rank, member->all_count + 1);
+    memcpy(there, &brief, bytes);
+    struct quern_symmetric_place place;
+    rank_check(rank, quern_symmetric_find(member, args->output, LIE_ROW, &place) == QUERN_MEMORY_SYMMETRIC, "not symmetric");
+    struct quern_ragged_brief_output output = {.id = place.id, .offset = (int64_t)told->offset};
+    output.seal = seal(&output, sizeof output);
+    memcpy(there + (bytes + 7) / 8 * 8, &output, sizeof output);
+    return quern_meet(member, &(struct quern_meeting){.operation = QUERN_IN_RAGGED_ALL_TO_ALL, .phase = QUERN_PHASE_ENTRY,
+                                                      .set = &member->everyone, .timeout = 2});
+}
+
+/* The honest rank sends a row to each liar, far behind the start of its output, and receives one. */
+static quern_status meet_liars(struct rank *rank) {
+    struct ragged_bench bench;
+    unsigned char input[LIE_ROW] = {1};
+    const int32_t from[LIARS + 1] = {0}, to[LIARS + 1] = {INT32_MAX - 2, INT32_MAX - 2}, sizes[LIARS + 1] = {1, 1};
+    ragged_bench_open(&bench, rank, 2, SMALL_POOL);
+    quern_ragged_all_to_all_args args = QUERN_RAGGED_ALL_TO_ALL_ARGS_INIT;
+    args.input = input, args.output = bench.pool[RAGGED_SYMMETRIC], args.row_bytes = LIE_ROW;
+    args.input_rows = 1, args.output_rows = LIARS, args.input_offsets = from, args.output_offsets = to;
+    args.send_sizes = args.recv_sizes = sizes;
+    if (rank->rank < LIARS) {
+        lie(rank, &bench, &args);
+    } else {
+        const quern_status status = quern_ragged_all_to_all(bench.group, &args, bench.workspace, WORKSPACE, NULL);
+        rank_check(rank, status != QUERN_OK, "%s: believed", told->label);
+    }
+    ragged_bench_close(&bench);
+    return QUERN_OK;
+}
+
+Test(ragged, ranks_that_lie_are_not_believed, .timeout = 120) {
+    for (told = lies; told < lies + COUNT(lies); told++)
+        check_ranks(.kind = RANK_PROCESSES, .count = LIARS + 1, .function = meet_liars);
 }
 
 /* ---- mistakes in the metadata: all ranks get the same message, and nothing is written ---- */

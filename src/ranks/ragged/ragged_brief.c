@@ -153,6 +153,18 @@ static bool agree(const struct quern_ragged_call *call, const brief_t *briefs) {
     return true;
 }
 
+/* Whether the slices of a brief are inside it and the bytes of its output fit 64 bits.  A seal does not keep a rank from lying. */
+static bool is_bounded(const struct quern_ragged_call *call, const brief_t *brief, int place) {
+    const int64_t most = call->row_bytes ? INT64_MAX / call->row_bytes : INT64_MAX;
+    const int64_t most_sent = call->row_bytes && brief->offer & QUERN_RAGGED_SMALL ? QUERN_BRIEF_PAYLOAD / call->row_bytes : most;
+    int64_t sent = 0;
+    for (int64_t i = 0; i < quern_ragged_entries(call); i++) {
+        if (brief->entry[i].size < 0) return false;
+        if (i / call->updates != place) sent += brief->entry[i].size;
+    }
+    return sent <= most_sent && brief->output_rows <= most;
+}
+
 /* Whether a rank may receive what the others send to it. */
 static bool can_receive(const struct quern_ragged_call *call, const brief_t *briefs, int place) {
     const brief_t *mine = &briefs[place];
@@ -168,6 +180,7 @@ static bool can_receive(const struct quern_ragged_call *call, const brief_t *bri
 
 static bool is_sound(const struct quern_ragged_call *call, const brief_t *briefs) {
     bool sound = agree(call, briefs);
+    for (int place = 0; place < call->places && sound; place++) sound = is_bounded(call, &briefs[place], place);
     for (int place = 0; place < call->places && sound; place++) sound = can_receive(call, briefs, place);
     return sound;
 }
