@@ -86,6 +86,11 @@ int for_each_adam_row(adam_row_test *body) {
     return rows;
 }
 
+bool adam_is_typical(const struct quern_kernel *row) {
+    return row->key.adam.param == QUERN_BF16 && row->key.adam.grad == QUERN_BF16 && row->key.adam.m == QUERN_BF16 &&
+           row->key.adam.v == QUERN_BF16 && !row->key.adam.master;
+}
+
 const struct quern_kernel *find_adam_row(quern_dtype param, quern_dtype grad, quern_dtype m, quern_dtype v, quern_dtype master,
                                          bool full) {
     for (const struct quern_kernel *row = next_adam_row(NULL); row; row = next_adam_row(row))

@@ -39,6 +39,9 @@ struct adam_problem {
 typedef void adam_row_test(const struct test_device *device, const struct quern_kernel *row);
 int for_each_adam_row(adam_row_test *body);
 
+/* Rows that stand for all in a case that does not depend on the types, on an emulated GPU: bf16 everywhere, plain and full. */
+bool adam_is_typical(const struct quern_kernel *row);
+
 /* The row of the target with these types, a full one or a plain one; the test fails without it. */
 const struct quern_kernel *find_adam_row(quern_dtype param, quern_dtype grad, quern_dtype m, quern_dtype v, quern_dtype master,
                                          bool full);

@@ -168,9 +168,12 @@ Test(adam, long_tensors) {
     for_each_adam_row(check_long_tensors);
 }
 
-/* So many tiles that a GPU's warps take some in turns and share the rest in pieces, of one tile or two: see tile_turns. */
+/*
+ * So many tiles that a GPU's warps take some in turns and share the rest in pieces, of one tile or two: see tile_turns.  The turns
+ * do not depend on the types.
+ */
 static void check_turns(const struct test_device *device, const struct quern_kernel *row) {
-    if (row->key.adam.grad != QUERN_BF16 || row->key.adam.master || row->key.adam.v == QUERN_F32) return;
+    if (!adam_is_typical(row)) return;
     static const int64_t tiles[] = {45, 270, 345};
     for (size_t i = 0; i < COUNT(tiles); i++) {
         const int64_t counts[] = {QUERN_ADAM_TILE + 1, (tiles[i] - 3) * QUERN_ADAM_TILE, 700};
