@@ -41,7 +41,7 @@ static bool is_reduced(enum quern_cross_entropy_step step, const quern_cross_ent
 static void lay_out_scratch(const quern_device *device, const quern_cross_entropy_args *args, struct layout *layout) {
     const int64_t tasks = args->rows * quern_cross_entropy_parts(device, args);
     layout->workers = tasks < device->threads ? tasks : device->threads;
-    layout->scratch_bytes = (size_t)quern_cross_entropy_scratch_bytes(args->vocab, args->softcap);
+    layout->scratch_bytes = (size_t)quern_cross_entropy_scratch_bytes(args->vocab);
     /* The caller's workspace is 16-byte aligned and the scratch must be 64-byte aligned. */
     layout->scratch = set_aside(layout, (size_t)layout->workers * layout->scratch_bytes + (layout->workers ? 64 : 0));
 }

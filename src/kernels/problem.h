@@ -75,10 +75,16 @@ enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
  */
 enum { QUERN_MOST_BLOCKS_OF_ROWS = 5, QUERN_MOST_BLOCKS_OF_FULL_ROWS = 4 };
 
+/* What is kept of a piece of a row beside its exponentials. */
+struct quern_kept_piece {
+    double origin;   /* of the exponentials */
+    uint64_t far;    /* a bit for each group of columns: one of them is beyond the softcap's polynomials */
+};
+
 /*
- * Scratch of one CPU worker, for one row: the exponentials as fp32, the slopes of the softcap if there is one, and the origin of
- * each piece's exponentials as a double.  A piece is a block of columns without the label's column.  The label splits its block
- * into two pieces, and padding each of them may waste up to half of a part's 64 extra columns.
+ * Scratch of one CPU worker, for one row: the exponentials as fp32, and a struct for each piece.  A piece is a block of columns
+ * without the label's column.  The label splits its block into two pieces, and padding each of them may waste up to half of a
+ * part's 64 extra columns.
  */
 enum { QUERN_CROSS_ENTROPY_BLOCK = 4096, QUERN_CPU_SCRATCH_PART = QUERN_CPU_PART_COLUMNS + 64 };
 
@@ -90,13 +96,9 @@ static inline int64_t quern_cross_entropy_scratch_columns(int64_t vocab) {
     return (vocab + 63) / 64 * 64 + 64 * quern_cross_entropy_scratch_parts(vocab);
 }
 
-/* The values kept per column: the exponential and, with a softcap, its slope. */
-static inline int64_t quern_cross_entropy_scratch_floats(float softcap) { return softcap != 0 ? 2 : 1; }
-
-static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab, float softcap) {
+static inline int64_t quern_cross_entropy_scratch_bytes(int64_t vocab) {
     int64_t pieces = vocab / QUERN_CROSS_ENTROPY_BLOCK + 1 + quern_cross_entropy_scratch_parts(vocab);
-    int64_t floats = quern_cross_entropy_scratch_floats(softcap) * quern_cross_entropy_scratch_columns(vocab);
-    int64_t bytes = 4 * floats + pieces * (int64_t)sizeof(double);
+    int64_t bytes = 4 * quern_cross_entropy_scratch_columns(vocab) + pieces * (int64_t)sizeof(struct quern_kept_piece);
     return (bytes + 63) / 64 * 64;
 }
 

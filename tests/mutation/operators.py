@@ -141,7 +141,7 @@ def early_return(node: Node) -> Iterator[Change]:
 
 # Functions that take two arguments in either order, and the place of the first of them.
 SYMMETRIC = {"calloc": 0, "quern_smaller": 0, "quern_larger": 0,
-             "quern_cuda_same_gpu": 1, "larger": 0, "halves_max": 0, "halves_max_signed": 0, "halves_min": 0}
+             "quern_cuda_same_gpu": 1, "larger": 0}
 # Operations on integers alone: those on fp32 take a NaN or the sign of a zero from one of their operands.
 SYMMETRIC_INTRINSIC = re.compile(r"_mm[0-9]*_(adds?|and|cmpeq|max|min|mullo|or|xor)_(ep[iu][0-9]+|si[0-9]+)(_mask)?$")
 # Likewise, if the result is only compared with 0.

@@ -17,9 +17,9 @@
  * The stats and gradient kernels process one part; the latter finds the exponentials that the former kept, or begins with the same
  * forward pass.  So the bits of a row are the same with either.
  *
- * With AVX-512, 16 columns cost 13 vector instructions in the forward pass and 4 in the gradient pass.  On a core with four vector
- * pipes (AMD Zen 5) this takes 5.2 cycles in the L1 cache, about as long as DRAM takes for the columns' bytes.  AVX2 needs twice as
- * many.  The rest of the time is the transfer of the scratch between L1 and L2.
+ * With AVX-512, 32 columns cost 26 vector instructions in the forward pass and 10 in the gradient pass.  On a core with four vector
+ * pipes (AMD Zen 5) this takes about as long as DRAM takes for the columns' bytes; on one with two (Intel), about twice as long.
+ * AVX2 needs twice as many.  The rest of the time is the transfer of the scratch between L1 and L2.
  *
  * The gradient of a row is written from its last part to its first, because the last parts of a scratch larger than the L2 cache
  * are still in the cache.
@@ -28,10 +28,12 @@
  * no test for the label, and the sum over the other columns is available directly.  A confident row's loss and label gradient get
  * their precision from that sum.
  *
- * The full kernels support softcap, label smoothing, class weights, entropy and argmax.  They have separate loops, which test the
- * options once per group of columns, and they keep the softcap's slope beside each exponential.  Two of the four vector pipes
- * multiply, and they limit the softcap: y and its slope take 8 multiplications (fused or not), the exponential 5, the smoothing 1
- * and the gradient pass 3.  So 16 columns with all options take at least 8.5 cycles, against 3 without options.
+ * The full kernels support softcap, label smoothing, class weights, entropy and argmax.  They have separate loops for the usual
+ * combinations.  A softcap's slope is computed from the logit in the gradient pass: to keep it would cost as much in the cache.
+ * With AVX-512, 32 columns with all options take 46 vector instructions in the forward pass (2 to load, 4 for the largest and
+ * smallest logit, 12 for the softcap, 14 for the powers of 2, 8 for the smoothing with class weights, 4 for the entropy, 2 for the
+ * sum) and 28 in the gradient pass (4 to load, 10 for the slope, 6 for the products, 8 to store): at least 37 cycles with two
+ * vector pipes, against 18 without options.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_H
 #define QUERN_CPU_CROSS_ENTROPY_H
@@ -57,8 +59,7 @@ SPECIALISED struct row row_at(const struct quern_cross_entropy_problem *problem,
         row.capped = cap_one(&row, first_lane(load_tail(row.logits + row.label, 1).first));
     if (scratch) {
         row.exponentials = scratch;
-        row.slopes = problem->softcap != 0.0f ? row.exponentials + room : NULL;
-        row.origins = (double *)(row.exponentials + quern_cross_entropy_scratch_floats(problem->softcap) * room);
+        row.pieces = (struct quern_kept_piece *)(row.exponentials + room);
     }
     return row;
 }

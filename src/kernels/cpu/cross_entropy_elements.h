@@ -22,14 +22,6 @@
 #include "kernels/cpu/exponential_vectors.h"
 #include "kernels/cpu/target.h"
 
-#if LOGITS_BITS == 16 && (QUERN_SIMD256 || QUERN_SIMD512)
-#define LOGITS_ARE_HALVES 1  /* their range is computed from their bits */
-#include "kernels/cpu/range_of_halves.h"
-#else
-#define LOGITS_ARE_HALVES 0
-#include "kernels/cpu/range_of_floats.h"
-#endif
-
 #include "kernels/cpu/softcap.h"
 #include "kernels/cross_entropy_row.h"
 #include "kernels/kernel.h"
@@ -47,8 +39,6 @@ enum { PAIR = 2 * VECTOR_LANES, UNROLL = 4, GROUP = UNROLL * PAIR };
 #define pair_load_element QUERN_JOIN(pair_load_, LOGITS)
 #define pair_store_element QUERN_JOIN(pair_store_, LOGITS)
 #define pair_load_beside_element QUERN_JOIN(pair_load_beside_, LOGITS)
-#define pair_load_ordered_element QUERN_JOIN(pair_load_ordered_, LOGITS)
-#define pair_store_ordered_element QUERN_JOIN(pair_store_ordered_, LOGITS)
 
 /* The last, partial pair of a piece, padded with columns that add nothing. */
 static inline void fill_tail(element *tail, const element *logits, int64_t columns) {
@@ -89,97 +79,9 @@ static struct vector_pair load_weights(const float *weights, int64_t columns) {
     return pair_load_beside_element(tail);
 }
 
-/*
- * With class weights, whole pairs are loaded and stored in the order of the columns if that is cheaper.  The kept values have the
- * same order.
- */
-#if QUERN_JOIN(VECTOR_ORDERED_, LOGITS)
-SPECIALISED struct vector_pair load_beside_weights(const element *logits) {
-    return pair_load_ordered_element(logits);
-}
-
-SPECIALISED struct vector_pair load_whole_weights(const float *weights) {
-    return pair_load_f32(weights);
-}
-
-SPECIALISED void store_beside_weights(element *grad, struct vector_pair x) {
-    pair_store_ordered_element(grad, x);
-}
-#else
-SPECIALISED struct vector_pair load_beside_weights(const element *logits) {
-    return pair_load_element(logits);
-}
-
-SPECIALISED struct vector_pair load_whole_weights(const float *weights) {
-    return pair_load_beside_element(weights);
-}
-
-SPECIALISED void store_beside_weights(element *grad, struct vector_pair x) {
-    pair_store_element(grad, x);
-}
-#endif
-
 SPECIALISED void store_pair(float *to, struct vector_pair x) {
     vector_store_f32(to, x.first);
     vector_store_f32(to + VECTOR_LANES, x.second);
-}
-
-#if LOGITS_ARE_HALVES
-typedef uint16_t range_limit;
-
-static inline struct range nothing_in_range(void) {
-    return range_nothing(MINUS_INFINITY);
-}
-
-SPECIALISED void add_to_range(struct range *range, const element *logits) {
-    range_add(range, logits);
-}
-
-static inline float largest_in_range(const struct range *range) {
-    const element largest = range_largest(range);
-    return first_lane(load_tail(&largest, 1).first);
-}
-
-/* The bits of the limit, rounded down.  For a negative limit: the bits that only 0 satisfies. */
-static inline range_limit range_limit_of(float limit) {
-    if (limit < 0)
-        return 0;
-    element bits[PAIR];
-    const vector x = vector_broadcast(limit);
-    pair_store_element(bits, (struct vector_pair){x, x});
-    return bits[0] ? (range_limit)(bits[0] - 1) : 0;
-}
-#else
-typedef float range_limit;
-
-static inline struct range nothing_in_range(void) {
-    return range_nothing();
-}
-
-SPECIALISED void add_to_range(struct range *range, const element *logits) {
-    range_add(range, pair_load_element(logits));
-}
-
-static inline float largest_in_range(const struct range *range) {
-    return range_largest(range);
-}
-
-static inline range_limit range_limit_of(float limit) {
-    return limit;
-}
-#endif
-
-SPECIALISED struct range range_of(const element *logits, int64_t columns) {
-    struct range range = nothing_in_range();
-    int64_t column = 0;
-    for (; column + PAIR <= columns; column += PAIR)
-        add_to_range(&range, logits + column);
-    if (column < columns) {
-        element tail[PAIR];
-        fill_tail(tail, logits + column, columns - column);
-        add_to_range(&range, tail);
-    }
-    return range;
 }
 
 /* The type of sums over columns. */
@@ -190,8 +92,8 @@ SPECIALISED total total_of(struct vector_pair x) {
     return vector_widen(x.first) + vector_widen(x.second);
 }
 
-SPECIALISED total total_of_products(struct vector_pair x, struct vector_pair y) {
-    return total_of((struct vector_pair){x.first * y.first, x.second * y.second});
+SPECIALISED total add_products(total sum, struct vector_pair x, struct vector_pair y) {
+    return sum + total_of((struct vector_pair){x.first * y.first, x.second * y.second});
 }
 
 static inline double total_value(total x) {
@@ -204,8 +106,8 @@ SPECIALISED total total_of(struct vector_pair x) {
     return x.first + x.second;
 }
 
-SPECIALISED total total_of_products(struct vector_pair x, struct vector_pair y) {
-    return vector_multiply_add(x.first, y.first, x.second * y.second);
+SPECIALISED total add_products(total sum, struct vector_pair x, struct vector_pair y) {
+    return vector_multiply_add(x.first, y.first, vector_multiply_add(x.second, y.second, sum));
 }
 
 static inline double total_value(total x) {

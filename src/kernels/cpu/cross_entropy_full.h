@@ -1,8 +1,8 @@
 /*
  * The forward pass of full kernels over a piece, with softcap, smoothing and entropy in the loop that computes the exponentials.
  * Included by cross_entropy_parts.h.  A logit is read from DRAM once, as in the plain kernels.  The class weights (4 bytes per
- * column, read) and the softcap's slopes (4 bytes, written to the scratch with the exponentials) stay in the cache.  Each group of
- * logits is examined first, to decide for the whole group whether the softcap's polynomial suffices.
+ * column, read) stay in the cache.  Each group of logits is examined first, to decide for the whole group whether the softcap's
+ * polynomials suffice; the gradient pass decides the same.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_FULL_H
 #define QUERN_CPU_CROSS_ENTROPY_FULL_H
@@ -13,20 +13,21 @@
 /* The options of a pass.  If the struct is a constant, so are the branches on it. */
 struct full_wants {
     bool centred, kept, softcap, smoothing, class_weights, entropy;
-    bool in_reach;             /* no y is below the lowest one with an exponential, because of the softcap */
+    bool in_reach;             /* of a softcap: see struct origin */
 };
 
 /* A pass over a piece: its options, inputs and outputs. */
 struct full_pass {
     const element *logits;
     const float *class_weights;             /* of the piece's columns, or NULL */
-    float *exponentials, *slopes;           /* NULL: not kept */
+    float *exponentials;                    /* NULL: not kept */
     struct exponential_bounds bounds;
     struct softcap softcap;
-    range_limit near;                       /* the range of the softcap's polynomial */
-    vector reference, scaled_reference;     /* of the weighted sum, subtracted from y; the second is negated and scaled */
-    vector moment_reference;
-    float origin;                           /* the reference as a scalar */
+    vector near;                            /* the largest magnitude of the softcap's polynomials, or -1 */
+    struct exponential_roots roots;
+    vector scaled_reference;                /* of the weighted sum: negated and scaled, added to a scaled y */
+    vector moment_reference;                /* of the moment: subtracted from y */
+    double origin, distance;                /* of the weighted sum: the reference, and the unit of the vectors' sum */
     struct full_wants wants;
 };
 
@@ -55,120 +56,169 @@ SPECIALISED void join_sums(struct full_sums *sums, const struct full_sums *more,
         sums->weights += more->weights;
 }
 
-SPECIALISED struct vector_pair cap_pair(const struct full_pass *pass, struct vector_pair x, bool near, float *slopes) {
-    const struct softcapped first = near ? softcap_near(x.first, &pass->softcap) : softcap_any(x.first, &pass->softcap);
-    const struct softcapped second = near ? softcap_near(x.second, &pass->softcap) : softcap_any(x.second, &pass->softcap);
-    if (slopes)
-        store_pair(slopes, (struct vector_pair){first.slope, second.slope});
-    return (struct vector_pair){first.value, second.value};
+/* ---- y without a limit ---- */
+
+/* y itself; the columns beyond a tail stay -infinity. */
+SPECIALISED struct vector_pair value_of(const struct full_pass *pass, struct vector_pair x, int64_t columns, bool softcap) {
+    if (!softcap)
+        return x;
+    const element zeros[PAIR] = {0};
+    struct vector_pair y = {softcap_both(x.first, &pass->softcap).value, softcap_both(x.second, &pass->softcap).value};
+    if (columns < PAIR) {
+        const struct vector_pair mask = load_tail(zeros, columns);
+        y.first += mask.first;
+        y.second += mask.second;
+    }
+    return y;
 }
 
-/* Sets the columns beyond a tail to -infinity again: the softcap has made them finite. */
-static struct vector_pair cut_off(struct vector_pair x, int64_t columns) {
-    const element zeros[PAIR] = {0};
-    const struct vector_pair mask = load_tail(zeros, columns);
-    return (struct vector_pair){x.first + mask.first, x.second + mask.second};
+/* The distances for the smoothing's sum, scaled. */
+SPECIALISED struct vector_pair scaled_distances(const struct full_pass *pass, struct vector_pair y) {
+    const vector scale = vector_broadcast(DISTANCE_SCALE);
+    return (struct vector_pair){vector_multiply_add(y.first, scale, pass->scaled_reference),
+                                vector_multiply_add(y.second, scale, pass->scaled_reference)};
 }
+
+/* An exponential of 0 adds 0 at any distance. */
+SPECIALISED struct vector_pair moment_distances(const struct full_pass *pass, struct vector_pair y) {
+    const vector least = vector_broadcast(LEAST_DISTANCE);
+    return (struct vector_pair){vector_max(least, y.first - pass->moment_reference),
+                                vector_max(least, y.second - pass->moment_reference)};
+}
+
+/* One pair, of which `columns` columns exist; returns the sum of its exponentials. */
+SPECIALISED total add_unlimited(const struct full_pass *pass, int64_t column, int64_t columns, struct vector_pair x,
+                                struct full_wants wants, struct full_sums *sums) {
+    const struct vector_pair y = value_of(pass, x, columns, wants.softcap);
+    const struct vector_pair e = pair_exponentials(y, &pass->bounds, wants.centred);
+    if (wants.kept)
+        store_pair(pass->exponentials + column, e);
+    if (wants.entropy)
+        sums->moment = add_products(sums->moment, moment_distances(pass, y), e);
+    if (wants.smoothing && columns >= PAIR && wants.class_weights) {
+        const struct vector_pair weights = pair_load_beside_element(pass->class_weights + column);
+        sums->weighted = add_products(sums->weighted, weights, scaled_distances(pass, y));
+        sums->weights += total_of(weights);
+    } else if (wants.smoothing && columns >= PAIR) {
+        sums->weighted += total_of(scaled_distances(pass, y));
+    }
+    return total_of(e);
+}
+
+/* ---- y that is capped and in reach ---- */
+
+/* Both factors of y * LOG2_E. */
+struct capped_pair {
+    struct vector_pair x, factor;
+};
+
+SPECIALISED struct capped_pair cap_pair(const struct full_pass *pass, struct vector_pair x, bool near) {
+    if (near)
+        return (struct capped_pair){x, {softcap_factor(x.first, &pass->softcap), softcap_factor(x.second, &pass->softcap)}};
+    const struct softcap_product first = softcap_any(x.first, &pass->softcap), second = softcap_any(x.second, &pass->softcap);
+    return (struct capped_pair){{first.x, second.x}, {first.factor, second.factor}};
+}
+
+SPECIALISED void weigh_capped(const struct full_pass *pass, int64_t column, struct capped_pair y, struct full_wants wants,
+                              struct full_sums *sums) {
+    if (wants.class_weights) {
+        const struct vector_pair weights = pair_load_beside_element(pass->class_weights + column);
+        sums->weights += total_of(weights);
+        y.x = (struct vector_pair){weights.first * y.x.first, weights.second * y.x.second};
+    }
+    sums->weighted = add_products(sums->weighted, y.x, y.factor);
+}
+
+/* The same as add_unlimited(). */
+SPECIALISED total add_capped(const struct full_pass *pass, int64_t column, int64_t columns, struct vector_pair x, bool near,
+                             struct full_wants wants, struct full_sums *sums) {
+    const struct capped_pair y = cap_pair(pass, x, near);
+    struct vector_pair e = {exponential_of_product(y.x.first, y.factor.first, &pass->roots, POWERS_ARE_EXACT),
+                            exponential_of_product(y.x.second, y.factor.second, &pass->roots, POWERS_ARE_EXACT)};
+    if (columns < PAIR) {
+        const struct vector_pair mask = load_weights(NULL, columns);
+        e = (struct vector_pair){e.first * mask.first, e.second * mask.second};
+    }
+    if (wants.kept)
+        store_pair(pass->exponentials + column, e);
+    if (wants.smoothing && columns >= PAIR)
+        weigh_capped(pass, column, y, wants, sums);
+    if (wants.entropy) {
+        const struct vector_pair distances = {vector_multiply_add(y.x.first, y.factor.first, -pass->moment_reference),
+                                              vector_multiply_add(y.x.second, y.factor.second, -pass->moment_reference)};
+        sums->moment = add_products(sums->moment, distances, e);
+    }
+    return total_of(e);
+}
+
+/* ---- the pass ---- */
 
 /* Sums column by column in double, and skips columns of weight 0 even at an infinite distance. */
-static void weigh_carefully(struct vector_pair y, struct vector_pair weights, float origin, double *weighted, double *sum) {
+static void weigh_carefully(struct vector_pair y, struct vector_pair weights, double origin, double *weighted, double *sum) {
     float of_y[PAIR], of_weight[PAIR];
     store_pair(of_y, y);
     store_pair(of_weight, weights);
     for (int i = 0; i < PAIR; i++) {
         if (of_weight[i] != 0.0f)
-            *weighted += (double)of_weight[i] * ((double)of_y[i] - (double)origin);
+            *weighted += (double)of_weight[i] * ((double)of_y[i] - origin);
         *sum += (double)of_weight[i];
     }
 }
 
-/* The distances for the smoothing's sum; scaled if y has no bound. */
-SPECIALISED struct vector_pair distances_of(const struct full_pass *pass, struct vector_pair y, bool bounded) {
-    const vector scale = vector_broadcast(DISTANCE_SCALE);
-    if (bounded)
-        return (struct vector_pair){y.first - pass->reference, y.second - pass->reference};
-    return (struct vector_pair){vector_multiply_add(y.first, scale, pass->scaled_reference),
-                                vector_multiply_add(y.second, scale, pass->scaled_reference)};
-}
-
-SPECIALISED void weigh(const struct full_pass *pass, int64_t column, struct vector_pair y, struct full_wants wants,
-                       struct full_sums *sums) {
-    const struct vector_pair distances = distances_of(pass, y, wants.in_reach);
-    if (!wants.class_weights) {
-        sums->weighted += total_of(distances);
-        return;
-    }
-    const struct vector_pair weights = load_whole_weights(pass->class_weights + column);
-    sums->weighted += total_of_products(weights, distances);
-    sums->weights += total_of(weights);
-}
-
-/* An exponential of 0 adds 0 at any distance. */
-SPECIALISED total moment_of(const struct full_pass *pass, struct vector_pair y, struct vector_pair exponentials) {
-    const vector least = vector_broadcast(LEAST_DISTANCE);
-    const struct vector_pair distances = {vector_max(least, y.first - pass->moment_reference),
-                                          vector_max(least, y.second - pass->moment_reference)};
-    return total_of_products(distances, exponentials);
-}
-
-/* One pair, of which `columns` columns exist; returns the sum of its exponentials. */
-SPECIALISED total add_pair(const struct full_pass *pass, int64_t column, int64_t columns, bool near, struct full_wants wants,
-                            struct full_sums *sums) {
-    struct vector_pair y = wants.class_weights && columns >= PAIR ? load_beside_weights(pass->logits + column)
-                                                                  : load_pair(pass->logits + column, columns);
-    if (wants.softcap) {
-        y = cap_pair(pass, y, near, wants.kept ? pass->slopes + column : NULL);
-        if (columns < PAIR)
-            y = cut_off(y, columns);
-    }
-    const struct vector_pair e = wants.in_reach && columns >= PAIR ? pair_exponentials_in_reach(y, &pass->bounds)
-                                                                   : pair_exponentials(y, &pass->bounds, wants.centred);
-    if (wants.kept)
-        store_pair(pass->exponentials + column, e);
-    if (wants.entropy)
-        sums->moment += moment_of(pass, y, e);
-    if (wants.smoothing && columns >= PAIR)
-        weigh(pass, column, y, wants, sums);
-    return total_of(e);
-}
-
-/* Up to GROUP columns.  Exponentials are summed in the order of the plain pass, so that their sum has the same bits. */
-SPECIALISED void add_pairs(const struct full_pass *pass, int64_t column, int64_t columns, bool near, struct full_wants wants,
-                           struct full_sums *run) {
+/* UNROLL pairs of logits, or one.  Exponentials are summed in the order of the plain pass, so that their sum has the same bits. */
+SPECIALISED void add_pairs(const struct full_pass *pass, int64_t column, int64_t columns, const struct vector_pair *x, int pairs,
+                           bool near, struct full_wants wants, struct full_sums *run) {
     struct full_sums group = no_sums();
     total sums[UNROLL];
-    if (columns < GROUP) {
-        for (int64_t k = 0; k < columns; k += PAIR)
-            run->exponentials += add_pair(pass, column + k, columns - k, near, wants, &group);
-    } else {
-        for (int k = 0; k < UNROLL; k++)
-            sums[k] = add_pair(pass, column + k * PAIR, PAIR, near, wants, &group);
-        group.exponentials = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (int k = 0; k < pairs; k++) {
+        const int64_t at = column + k * PAIR, rest = columns - k * PAIR;
+        sums[k] = wants.in_reach ? add_capped(pass, at, rest, x[k], near, wants, &group)
+                                 : add_unlimited(pass, at, rest, x[k], wants, &group);
     }
+    group.exponentials = sums[0];
+    if (pairs == UNROLL)
+        group.exponentials = (sums[0] + sums[1]) + (sums[2] + sums[3]);
     join_sums(run, &group, wants);
 }
 
-/* The far half of the softcap is computed only if one of the group's logits needs it. */
-SPECIALISED void add_group(const struct full_pass *pass, int64_t column, int64_t columns, struct full_wants wants,
-                           struct range *range, struct full_sums *run) {
-    const struct range group = range_of(pass->logits + column, columns);
-    range_join(range, &group);
-    if (!wants.softcap || range_is_within(&group, pass->near))
-        add_pairs(pass, column, columns, true, wants, run);
-    else
-        add_pairs(pass, column, columns, false, wants, run);
+SPECIALISED bool are_near(const struct full_pass *pass, const struct vector_pair *x, int pairs, vector largest) {
+    vector least = vector_min(x[0].first, x[0].second);
+    for (int k = 1; k < pairs; k++)
+        least = vector_min(least, vector_min(x[k].first, x[k].second));
+    return vector_all_at_most(largest, pass->near) && vector_all_at_most(-least, pass->near);
 }
 
-static struct vector_pair capped_pair(const struct full_pass *pass, int64_t column, int64_t columns) {
-    const struct vector_pair x = load_pair(pass->logits + column, columns);
-    return pass->wants.softcap ? cap_pair(pass, x, false, NULL) : x;
+/* What a pass has found so far. */
+struct full_state {
+    vector largest;
+    uint64_t far;              /* as in struct quern_kept_piece */
+    struct full_sums run;
+};
+
+/* A group or, at the end, one pair.  The far half of the softcap is computed only if one of the logits needs it. */
+SPECIALISED void add_group(const struct full_pass *pass, int64_t column, int64_t columns, int pairs, struct full_wants wants,
+                           struct full_state *state) {
+    struct vector_pair x[UNROLL];
+    for (int k = 0; k < pairs; k++)
+        x[k] = load_pair(pass->logits + column + k * PAIR, columns);
+    vector largest = vector_max(x[0].first, x[0].second);
+    for (int k = 1; k < pairs; k++)
+        largest = vector_max(largest, vector_max(x[k].first, x[k].second));
+    state->largest = vector_max(state->largest, largest);
+    if (!wants.softcap || are_near(pass, x, pairs, largest)) {
+        add_pairs(pass, column, columns, x, pairs, true, wants, &state->run);
+    } else {
+        state->far |= far_bit(column);
+        add_pairs(pass, column, columns, x, pairs, false, wants, &state->run);
+    }
 }
 
 /* The smoothing's sums of a piece, from a given column on. */
 static void weigh_rest(const struct full_pass *pass, int64_t column, int64_t columns, struct piece_sums *sums) {
     for (; column < columns; column += PAIR) {
         const float *weights = pass->class_weights ? pass->class_weights + column : NULL;
-        weigh_carefully(capped_pair(pass, column, columns - column), load_weights(weights, columns - column), pass->origin,
+        const struct vector_pair x = load_pair(pass->logits + column, columns - column);
+        weigh_carefully(value_of(pass, x, PAIR, pass->wants.softcap), load_weights(weights, columns - column), pass->origin,
                         &sums->weighted, &sums->weights);
     }
 }
@@ -176,7 +226,7 @@ static void weigh_rest(const struct full_pass *pass, int64_t column, int64_t col
 /* Converts the vectors' sums.  A weighted sum may be NaN only because of a weight of 0 at an infinite distance. */
 static void finish_weighing(const struct full_pass *pass, int64_t columns, const struct full_sums *sums, struct piece_sums *piece) {
     const int64_t whole = columns / PAIR * PAIR;
-    piece->weighted = total_value(sums->weighted) * (pass->wants.in_reach ? 1 : 1 / (double)DISTANCE_SCALE);
+    piece->weighted = total_value(sums->weighted) * pass->distance;
     piece->weights = pass->class_weights ? total_value(sums->weights) : (double)whole;
     if (!isnan(piece->weighted)) {
         weigh_rest(pass, whole, columns, piece);
@@ -187,24 +237,25 @@ static void finish_weighing(const struct full_pass *pass, int64_t columns, const
 }
 
 SPECIALISED struct piece_sums full_pass(struct full_pass pass, int64_t columns, struct full_wants wants) {
-    struct range range = nothing_in_range();
-    struct full_sums sums = no_sums(), run = sums;
+    struct full_state state = {.largest = vector_broadcast(-INFINITY), .run = no_sums()};
+    struct full_sums sums = no_sums();
     int64_t column = 0;
     for (; column + GROUP <= columns; column += GROUP) {
         prefetch_ahead(pass.logits + column);
         if (column % RUN == 0) {
-            join_sums(&sums, &run, wants);
-            run = no_sums();
+            join_sums(&sums, &state.run, wants);
+            state.run = no_sums();
         }
-        add_group(&pass, column, GROUP, wants, &range, &run);
+        add_group(&pass, column, GROUP, UNROLL, wants, &state);
     }
-    if (column < columns)
-        add_group(&pass, column, columns - column, wants, &range, &run);
-    join_sums(&sums, &run, wants);
+    for (; column < columns; column += PAIR)
+        add_group(&pass, column, columns - column, 1, wants, &state);
+    join_sums(&sums, &state.run, wants);
     struct piece_sums piece = {
-        .maximum = largest_in_range(&range),
+        .maximum = vector_reduce_max(state.largest),
         .exponentials = total_value(sums.exponentials),
         .moment = total_value(sums.moment),
+        .far = state.far,
     };
     if (wants.smoothing)
         finish_weighing(&pass, columns, &sums, &piece);
@@ -214,12 +265,16 @@ SPECIALISED struct piece_sums full_pass(struct full_pass pass, int64_t columns, 
 /* The options of typical training have separate loops; one loop handles all other combinations. */
 static struct piece_sums full_sums(const struct full_pass *pass, int64_t columns) {
     const struct full_wants wants = pass->wants;
-    if (wants.centred || wants.entropy || !wants.kept || wants.softcap != wants.in_reach)
-        return full_pass(*pass, columns, wants);
     const struct full_wants kept = {.kept = 1}, weighed = {.kept = 1, .smoothing = 1, .class_weights = 1};
     const struct full_wants smoothed = {.kept = 1, .smoothing = 1}, capped = {.kept = 1, .softcap = 1, .in_reach = 1};
     const struct full_wants capped_smoothed = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1};
     const struct full_wants capped_weighed = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1};
+    const struct full_wants all = {.kept = 1, .softcap = 1, .in_reach = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
+    const struct full_wants all_but_softcap = {.kept = 1, .smoothing = 1, .class_weights = 1, .entropy = 1};
+    if (wants.centred || !wants.kept || wants.softcap != wants.in_reach || (wants.entropy && !wants.class_weights))
+        return full_pass(*pass, columns, wants);
+    if (wants.entropy)
+        return wants.softcap ? full_pass(*pass, columns, all) : full_pass(*pass, columns, all_but_softcap);
     if (wants.softcap && wants.class_weights)
         return full_pass(*pass, columns, capped_weighed);
     if (wants.softcap && wants.smoothing)

@@ -1,7 +1,7 @@
 /*
  * The gradient of one part from the values that the forward pass kept.  Included by cross_entropy.h.  Per column it reads 4 bytes
- * of an exponential and, if they are used, 4 bytes each of a slope and a class weight, all from the cache.  It writes one element
- * to DRAM.
+ * of an exponential and, if they are used, 4 bytes of a class weight and the logit, all from the cache.  It writes one element to
+ * DRAM, in place or elsewhere.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_GRADIENT_H
 #define QUERN_CPU_CROSS_ENTROPY_GRADIENT_H
@@ -84,63 +84,78 @@ SPECIALISED void plain_products(const float *exponentials, int64_t columns, stru
     }
 }
 
-/* The inputs of a full kernel's gradient beside the exponentials; the pointers may be NULL. */
-struct beside {
-    const float *slopes, *class_weights;
-    float uniform;             /* subtracted for each class weight */
-    bool is_ordered;           /* whole pairs have been loaded by load_beside_weights() */
+/* What a full kernel's gradient uses beside the exponentials.  If the struct is a constant, so are the branches on it. */
+struct beside_wants {
+    bool twice;                /* both factors */
+    bool softcap, class_weights, uniform;
 };
 
-/* One pair, from its exponentials times their factor: (that - uniform * weight) * slope. */
-SPECIALISED struct vector_pair with_options(struct vector_pair x, int64_t column, int64_t columns, const struct beside *beside,
-                                            bool ordered) {
-    const vector uniform = vector_broadcast(-beside->uniform);
-    if (beside->class_weights) {
-        const float *at = beside->class_weights + column;
-        const struct vector_pair weights = ordered && columns >= PAIR ? load_whole_weights(at) : load_weights(at, columns);
-        x.first = vector_multiply_add(uniform, weights.first, x.first);
-        x.second = vector_multiply_add(uniform, weights.second, x.second);
-    } else if (beside->uniform != 0.0f) {
-        x.first += uniform;
-        x.second += uniform;
+struct beside {
+    const element *logits;
+    const float *class_weights;
+    struct factor factor;
+    struct softcap softcap;
+    vector uniform;            /* negated; added for each class weight */
+    uint64_t far;              /* as in struct quern_kept_piece */
+    struct beside_wants wants;
+};
+
+/* One pair: (exponential * factor - uniform * weight) * slope. */
+SPECIALISED struct vector_pair with_options(const struct beside *beside, const float *exponentials, int64_t column, int64_t columns,
+                                            bool near, struct beside_wants wants) {
+    struct vector_pair x = pair_load_f32(exponentials + column);
+    x.first = times_factor(x.first, &beside->factor, wants.twice);
+    x.second = times_factor(x.second, &beside->factor, wants.twice);
+    if (wants.class_weights) {
+        const struct vector_pair weights = load_weights(beside->class_weights + column, columns);
+        x.first = vector_multiply_add(beside->uniform, weights.first, x.first);
+        x.second = vector_multiply_add(beside->uniform, weights.second, x.second);
+    } else if (wants.uniform) {
+        x.first += beside->uniform;
+        x.second += beside->uniform;
     }
-    if (beside->slopes) {
-        const struct vector_pair slopes = pair_load_f32(beside->slopes + column);
-        x.first *= slopes.first;
-        x.second *= slopes.second;
+    if (wants.softcap) {
+        const struct vector_pair logits = load_pair(beside->logits + column, columns);
+        x.first *= near ? softcap_slope(logits.first, &beside->softcap) : softcap_any_slope(logits.first, &beside->softcap);
+        x.second *= near ? softcap_slope(logits.second, &beside->softcap) : softcap_any_slope(logits.second, &beside->softcap);
     }
     return x;
 }
 
-SPECIALISED void full_products(const float *exponentials, int64_t columns, struct factor factor, const struct beside *beside,
-                               element *grad, bool twice, bool ordered) {
-    for (int64_t column = 0; column < columns; column += PAIR) {
-        struct vector_pair x = pair_load_f32(exponentials + column);
-        x.first = times_factor(x.first, &factor, twice);
-        x.second = times_factor(x.second, &factor, twice);
-        x = with_options(x, column, columns - column, beside, ordered);
-        if (column + PAIR > columns)
-            store_tail(grad + column, columns - column, x);
-        else if (ordered)
-            store_beside_weights(grad + column, x);
+/* Up to GROUP columns. */
+SPECIALISED void write_pairs(const struct beside *beside, const float *exponentials, int64_t column, int64_t columns, element *grad,
+                             bool near, struct beside_wants wants) {
+    int64_t end = column + columns / PAIR * PAIR;
+    for (; column < end; column += PAIR)
+        pair_store_element(grad + column, with_options(beside, exponentials, column, PAIR, near, wants));
+    columns %= PAIR;
+    if (columns)
+        store_tail(grad + column, columns, with_options(beside, exponentials, column, columns, near, wants));
+}
+
+SPECIALISED void full_products(struct beside beside, const float *exponentials, int64_t columns, element *grad,
+                               struct beside_wants wants) {
+    for (int64_t column = 0; column < columns; column += GROUP) {
+        const int64_t rest = columns - column < GROUP ? columns - column : GROUP;
+        if (wants.softcap && beside.far & far_bit(column))
+            write_pairs(&beside, exponentials, column, rest, grad, false, wants);
         else
-            pair_store_element(grad + column, x);
+            write_pairs(&beside, exponentials, column, rest, grad, true, wants);
     }
 }
 
-SPECIALISED void piece_gradient(const float *exponentials, int64_t columns, double factor, const struct beside *beside,
-                                element *grad, bool full) {
-    const struct factor factors = factor_of(factor);
-    if (full && is_twice(factor))
-        full_products(exponentials, columns, factors, beside, grad, true, beside->is_ordered);
-    else if (full && beside->is_ordered)
-        full_products(exponentials, columns, factors, beside, grad, false, true);
-    else if (full)
-        full_products(exponentials, columns, factors, beside, grad, false, false);
-    else if (is_twice(factor))
-        plain_products(exponentials, columns, factors, grad, true);
+/* Separate loops, as for the sums. */
+static void full_gradient(const struct beside *beside, const float *exponentials, int64_t columns, element *grad) {
+    const struct beside_wants wants = beside->wants, capped = {.softcap = 1}, capped_uniform = {.softcap = 1, .uniform = 1};
+    const struct beside_wants capped_weighed = {.softcap = 1, .class_weights = 1};
+    if (wants.twice || !wants.softcap)
+        full_products(*beside, exponentials, columns, grad, wants);
+    else if (wants.class_weights)
+        full_products(*beside, exponentials, columns, grad, capped_weighed);
+    else if (wants.uniform)
+        full_products(*beside, exponentials, columns, grad, capped_uniform);
     else
-        plain_products(exponentials, columns, factors, grad, false);
+        full_products(*beside, exponentials, columns, grad, capped);
 }
 
 static void fill(element *grad, int64_t column, int64_t end, element value) {
@@ -148,10 +163,28 @@ static void fill(element *grad, int64_t column, int64_t end, element value) {
         grad[column] = value;
 }
 
+static struct beside beside_piece(const struct row *row, int64_t column, const struct quern_row_gradient *gradient, double factor,
+                                  uint64_t far) {
+    const struct quern_cross_entropy_problem *problem = row->problem;
+    return (struct beside){
+        .logits = row->logits + column,
+        .class_weights = problem->class_weights ? problem->class_weights + column : NULL,
+        .factor = factor_of(factor),
+        .softcap = row->softcap,
+        .uniform = vector_broadcast(-(float)gradient->uniform),
+        .far = far,
+        .wants = {
+            .twice = is_twice(factor),
+            .softcap = problem->softcap != 0.0f,
+            .class_weights = problem->class_weights && gradient->uniform != 0,
+            .uniform = gradient->uniform != 0,
+        },
+    };
+}
+
 /* The gradient of one part from its kept values. */
 SPECIALISED void write_part(const struct row *row, int64_t part, const struct quern_row_gradient *gradient, struct cursor at,
                             bool full) {
-    const struct quern_cross_entropy_problem *problem = row->problem;
     const int64_t first = part * QUERN_CPU_PART_COLUMNS, end_of_part = part_end(row, part);
     if (gradient->kind != QUERN_GRADIENT_NUMBERS) {
         fill(row->grad, first, end_of_part, gradient->kind == QUERN_GRADIENT_NAN ? NOT_A_NUMBER : 0);
@@ -159,18 +192,21 @@ SPECIALISED void write_part(const struct row *row, int64_t part, const struct qu
     }
     double origin = (double)NAN, factor = 0;
     for (int64_t column = first, end; column < end_of_part; column = piece_next(row, end)) {
+        const struct quern_kept_piece *kept = &row->pieces[at.piece];
         end = piece_end(row, column);
-        if (row->origins[at.piece] != origin) {
-            origin = row->origins[at.piece];
+        if (kept->origin != origin) {
+            origin = kept->origin;
             factor = exp(origin - gradient->origin) * gradient->factor;
         }
-        const struct beside beside = {
-            .slopes = row->slopes ? row->slopes + at.column : NULL,
-            .class_weights = problem->class_weights && gradient->uniform != 0 ? problem->class_weights + column : NULL,
-            .uniform = (float)gradient->uniform,
-            .is_ordered = has_weights_beside(problem),
-        };
-        piece_gradient(row->exponentials + at.column, end - column, factor, &beside, row->grad + column, full);
+        const float *exponentials = row->exponentials + at.column;
+        if (full) {
+            const struct beside beside = beside_piece(row, column, gradient, factor, kept->far);
+            full_gradient(&beside, exponentials, end - column, row->grad + column);
+        } else if (is_twice(factor)) {
+            plain_products(exponentials, end - column, factor_of(factor), row->grad + column, true);
+        } else {
+            plain_products(exponentials, end - column, factor_of(factor), row->grad + column, false);
+        }
         at = cursor_after(at, end - column);
     }
     if (first <= row->label && row->label < end_of_part) {

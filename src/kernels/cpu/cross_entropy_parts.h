@@ -15,7 +15,7 @@ static struct softcapped cap_one(const struct row *row, float logit) {
     const vector x = vector_broadcast(logit);
     if (row->problem->softcap == 0.0f)
         return (struct softcapped){x, vector_broadcast(1.0f)};
-    return softcap_any(x, &row->softcap);
+    return softcap_both(x, &row->softcap);
 }
 
 /*
@@ -23,14 +23,19 @@ static struct softcapped cap_one(const struct row *row, float logit) {
  * moment.
  */
 SPECIALISED bool is_beyond(const struct row *row, struct origin origin, float maximum, bool full) {
-    return maximum > origin.limit || (full && row->problem->entropy && maximum > origin.moment_reference + 1.0f);
+    const double reference = (double)origin.moment_reference * origin.unit;
+    return maximum > origin.limit || (full && row->problem->entropy && (double)maximum > reference + 1);
+}
+
+SPECIALISED struct origin own_origin(const struct row *row, float maximum, bool full) {
+    return full && row->problem->softcap != 0.0f ? capped_origin_at(maximum, row->problem->softcap) : origin_at(maximum);
 }
 
 /* A maximum above the limit gets a new origin; otherwise only the entropy's reference is raised. */
-static struct origin origin_raised(struct origin origin, float maximum) {
+SPECIALISED struct origin origin_raised(const struct row *row, struct origin origin, float maximum, bool full) {
     if (maximum > origin.limit)
-        return origin_at(maximum);
-    origin.moment_reference = maximum;
+        return own_origin(row, maximum, full);
+    origin.moment_reference = origin.in_reach ? exponent_of(maximum) : maximum;
     return origin;
 }
 
@@ -56,14 +61,14 @@ SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, i
         .logits = row->logits + column,
         .class_weights = problem->class_weights ? problem->class_weights + column : NULL,
         .exponentials = exponentials,
-        .slopes = row->slopes ? row->slopes + at.column : NULL,
         .bounds = bounds_of(origin.of),
+        .roots = exponential_roots_over(origin.in_reach ? origin.of.power : 0.0f),
         .softcap = row->softcap,
-        .near = range_limit_of(row->softcap.near_limit),
-        .reference = vector_broadcast(reference),
+        .near = vector_broadcast(row->softcap.near_limit),
         .scaled_reference = vector_broadcast(-reference * DISTANCE_SCALE),
-        .origin = reference,
         .moment_reference = vector_broadcast(finite_reference(origin.moment_reference)),
+        .origin = (double)reference,
+        .distance = origin.in_reach ? origin.unit : 1 / (double)DISTANCE_SCALE,
         .wants = {
             .centred = origin.of.centre != 0.0f,
             .kept = exponentials,
@@ -71,8 +76,7 @@ SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, i
             .smoothing = problem->label_smoothing != 0.0f,
             .class_weights = has_weights_beside(problem),
             .entropy = problem->entropy,
-            .in_reach = problem->softcap != 0.0f && origin.of.centre == 0.0f
-                     && -problem->softcap >= EXPONENTIAL_LOWEST + origin.of.power * LN_2,
+            .in_reach = origin.in_reach,
         },
     };
     return full_sums(&pass, columns);
@@ -81,14 +85,14 @@ SPECIALISED struct piece_sums pass_over(const struct row *row, int64_t column, i
 /* A piece's sums, relative to the origin of its exponentials. */
 static quern_row_stats piece_stats(struct origin origin, const struct piece_sums *sums) {
     quern_row_stats stats = quern_row_nothing();
-    stats.origin = origin_value(origin);
+    stats.origin = origin.value;
     stats.others = sums->exponentials * EXPONENTIAL_UNBIAS;
     stats.weights = sums->weights;
     stats.weighted = sums->weighted;
-    stats.moment = sums->moment * EXPONENTIAL_UNBIAS;
+    stats.moment = sums->moment * EXPONENTIAL_UNBIAS * origin.unit;
     if (stats.origin != (double)-INFINITY) {
-        stats.weighted += ((double)origin.reference - stats.origin) * stats.weights;
-        stats.moment += ((double)origin.moment_reference - stats.origin) * stats.others;
+        stats.weighted += ((double)origin.reference * origin.unit - stats.origin) * stats.weights;
+        stats.moment += ((double)origin.moment_reference * origin.unit - stats.origin) * stats.others;
     }
     return stats;
 }
@@ -175,17 +179,17 @@ SPECIALISED quern_row_stats sum_part(const struct row *row, int64_t part, struct
         end = piece_end(row, column);
         const int64_t columns = end - column;
         if (origin.limit == -INFINITY)
-            origin = origin_at(first_lane(cap_one(row, piece_maximum(row->logits + column, columns)).value));
+            origin = own_origin(row, first_lane(cap_one(row, piece_maximum(row->logits + column, columns)).value), full);
         struct piece_sums sums = pass_over(row, column, columns, origin, at, full);
         const float maximum = full ? first_lane(cap_one(row, sums.maximum).value) : sums.maximum;
         if (is_beyond(row, origin, maximum, full)) {
-            origin = origin_raised(origin, maximum);
+            origin = origin_raised(row, origin, maximum, full);
             sums = pass_over(row, column, columns, origin, at, full);
         }
         if (sums.maximum > largest.logit)
             largest = (struct largest){sums.maximum, column, end};
         if (row->exponentials)
-            row->origins[at.piece] = origin_value(origin);
+            row->pieces[at.piece] = (struct quern_kept_piece){origin.value, sums.far};
         at = cursor_after(at, columns);
         quern_row_add(&stats, piece_stats(origin, &sums));
     }

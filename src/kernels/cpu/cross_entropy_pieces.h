@@ -1,7 +1,7 @@
 /*
  * Splits a row into parts, blocks and pieces, and determines the place of each in the scratch and the origin of its exponentials.
- * Included by cross_entropy_full.h and cross_entropy_plain.h.  The scratch has 4 bytes per column, 8 with a softcap.  Each part of
- * a row has its own range of it, so that parts can be processed in any order.
+ * Included by cross_entropy_full.h and cross_entropy_plain.h.  The scratch has 4 bytes per column.  Each part of a row has
+ * its own range of it, so that parts can be processed in any order.
  */
 #ifndef QUERN_CPU_CROSS_ENTROPY_PIECES_H
 #define QUERN_CPU_CROSS_ENTROPY_PIECES_H
@@ -18,10 +18,9 @@ struct row {
     int64_t vocab;
     int64_t label;             /* its column here; -1: in another shard */
     struct softcap softcap;    /* if there is one */
-    struct softcapped capped;  /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: not kept */
-    float *exponentials;       /* of the softcap, beside the exponentials; NULL: not kept, or no softcap */
-    float *slopes;             /* of the softcap, beside them; NULL: nothing is kept, or there is no softcap */
-    double *origins;           /* of the pieces' exponentials */
+    struct softcapped capped;  /* the y of the label's column, and its slope */
+    float *exponentials;       /* times 2^EXPONENTIAL_BIAS; each piece starts at a multiple of PAIR.  NULL: not kept */
+    struct quern_kept_piece *pieces;
 };
 
 /* The position of a pass over the pieces in the kept values. */
@@ -59,7 +58,10 @@ static inline struct cursor cursor_after(struct cursor at, int64_t columns) {
 /* The origin of a piece's exponentials, and the largest y for which it is valid. */
 struct origin {
     struct exponential_origin of;
+    double value;
     float limit;
+    bool in_reach;             /* y is capped, and none is below the lowest one with an exponential: powers of 2 are computed */
+    double unit;               /* of the references and of the distances from them: 1 or, of powers of 2, 1 / LOG2_E */
     float reference;           /* the smoothing's distances are measured from it; not above limit */
     float moment_reference;    /* the entropy's; apart, so that a request for the entropy leaves the smoothing's bits */
 };
@@ -68,20 +70,48 @@ struct origin {
 struct piece_sums {
     float maximum;
     double exponentials, moment, weighted, weights;
+    uint64_t far;              /* as in struct quern_kept_piece */
 };
+
+/* Of the power of 2 nearest to exp(y). */
+static inline float exponent_of(float y) {
+    return rintf(y * LOG2_E);
+}
 
 /* Exponentials up to exp(8) times 2^EXPONENTIAL_BIAS are far from overflow, and so is their sum over a block. */
 static struct origin origin_at(float maximum) {
-    struct origin origin = {{0.0f, 0.0f}, maximum + 8.0f, maximum, maximum};
-    if (fabsf(maximum) <= EXPONENTIAL_REACH)
-        origin.of.power = rintf(maximum * LOG2_E);
-    else if (maximum != -INFINITY)
+    struct origin origin = {
+        .value = (double)maximum, .limit = maximum + 8.0f, .unit = 1, .reference = maximum, .moment_reference = maximum,
+    };
+    if (fabsf(maximum) <= EXPONENTIAL_REACH) {
+        origin.of.power = exponent_of(maximum);
+        origin.value = (double)origin.of.power * EXPONENTIAL_LN_2;
+    } else if (maximum != -INFINITY) {
         origin.of.centre = maximum;
+    }
     return origin;
 }
 
-static double origin_value(struct origin origin) {
-    return origin.limit == -INFINITY ? (double)-INFINITY : (double)origin.of.centre + (double)origin.of.power * EXPONENTIAL_LN_2;
+/* Whether a power's exponent has the rest of log2(e): fp32 shows an error that depends on the origin, which shards do not share. */
+enum { POWERS_ARE_EXACT = LOGITS_BITS == 32 };
+
+/*
+ * The same for a capped y: of powers of 2, if all of them are in reach.  Without the rest of log2(e) a power's exponent is the
+ * distance of y from power / LOG2_E, so that the error of LOG2_E grows with that distance only.  A capped y needs no reference for
+ * the smoothing.
+ */
+static struct origin capped_origin_at(float maximum, float cap) {
+    struct origin origin = origin_at(maximum);
+    const float exponent = exponent_of(maximum), power = exponent > EXPONENTIAL_LEAST_POWER ? exponent : EXPONENTIAL_LEAST_POWER;
+    origin.in_reach = fabsf(maximum) <= EXPONENTIAL_REACH && -cap >= EXPONENTIAL_LOWEST + power * LN_2;
+    if (!origin.in_reach)
+        return origin;
+    origin.of.power = power;
+    origin.unit = 1 / (double)LOG2_E;
+    origin.value = (double)power * (POWERS_ARE_EXACT ? 0x1.62e42fefa39efp-1 : origin.unit);
+    origin.reference = 0.0f;
+    origin.moment_reference = exponent;
+    return origin;
 }
 
 static float piece_maximum(const element *logits, int64_t columns) {
@@ -115,9 +145,10 @@ SPECIALISED struct vector_pair pair_exponentials(struct vector_pair x, const str
                                 exponential(x.second, bounds->round, bounds->lowest)};
 }
 
-/* The same for logits that are not centred and not below the lowest. */
-SPECIALISED struct vector_pair pair_exponentials_in_reach(struct vector_pair x, const struct exponential_bounds *bounds) {
-    return (struct vector_pair){exponential_in_reach(x.first, bounds->round), exponential_in_reach(x.second, bounds->round)};
+/* The bit of a column among those of struct quern_kept_piece.  A group has one bit, or several groups share it. */
+static inline uint64_t far_bit(int64_t column) {
+    const int64_t least = QUERN_CROSS_ENTROPY_BLOCK / 64;
+    return UINT64_C(1) << column / (GROUP > least ? GROUP : least);
 }
 
 #endif

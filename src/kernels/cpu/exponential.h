@@ -31,6 +31,11 @@ enum { EXPONENTIAL_BIAS = 96 };
 #define EXPONENTIAL_UNBIAS 0x1p-96
 #define EXPONENTIAL_LOWEST (-153.0f)
 
+/* Of the exponentials of products: the table over 2^power is finite. */
+#define EXPONENTIAL_LEAST_POWER (-30.0f)
+
+/* LOG2_E * (1 + LOG2_E_REST) is log2(e). */
+#define LOG2_E_REST 0x1.cab1b8p-27f
 #define LOG2_E 0x1.715476p+0f
 #define LN_2 0x1.62e43p-1f
 

@@ -32,6 +32,30 @@ static inline __attribute__((always_inline)) vector exponential_in_reach(vector 
     return vector_fma(power, q, power);
 }
 
+struct exponential_roots {
+    vector round;
+};
+
+static inline struct exponential_roots exponential_roots_over(float power) {
+    return (struct exponential_roots){vector_broadcast(EXPONENTIAL_ROUND - power)};
+}
+
+/*
+ * 2^(x * factor - power + EXPONENTIAL_BIAS) or, with rest, 2^((1 + LOG2_E_REST) * x * factor - ...).  Valid only if no exponent is
+ * below EXPONENTIAL_LOWEST / ln 2.
+ */
+static inline __attribute__((always_inline)) vector exponential_of_product(vector x, vector factor,
+                                                                           const struct exponential_roots *roots, int rest) {
+    vector sum = vector_fma(x, factor, roots->round), y = sum - roots->round, r = vector_fma(x, factor, -y);
+    if (rest) r = vector_fma(y, vector_broadcast(LOG2_E_REST), r);
+    __m256i place = _mm256_castps_si256(sum);
+    __m256i mantissa = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)quern_power_table), place);
+    vector power = _mm256_castsi256_ps(_mm256_add_epi32(mantissa, _mm256_slli_epi32(place, 20)));
+    vector q = vector_fma(r, vector_broadcast(0x1.c69ffap-5f), vector_broadcast(0x1.ec0c3ap-3f));
+    q = r * vector_fma(r, q, vector_broadcast(0x1.62e43p-1f));
+    return vector_fma(power, q, power);
+}
+
 /* The result is 0 below lowest. */
 static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
     return _mm256_and_ps(_mm256_cmp_ps(x, lowest, _CMP_NLT_UQ), exponential_in_reach(x, round));

@@ -16,6 +16,18 @@ static const uint32_t quern_power_table[32] = {
     0x6F7744FD, 0x6F77FBB8, 0x6F78CCDF, 0x6F79B907, 0x6F7AC0C7, 0x6F7BE4BA, 0x6F7D257D, 0x6F7E83B3,
 };
 
+/* 2^(96 + k/32). */
+static const float quern_root_table[32] = {
+    0x1p96f, 0x1.059b0ep96f, 0x1.0b5586p96f, 0x1.11301ep96f,
+    0x1.172b84p96f, 0x1.1d4874p96f, 0x1.2387a6p96f, 0x1.29e9ep96f,
+    0x1.306fep96f, 0x1.371a74p96f, 0x1.3dea64p96f, 0x1.44e086p96f,
+    0x1.4bfdaep96f, 0x1.5342b6p96f, 0x1.5ab07ep96f, 0x1.6247ecp96f,
+    0x1.6a09e6p96f, 0x1.71f75ep96f, 0x1.7a1148p96f, 0x1.82589ap96f,
+    0x1.8ace54p96f, 0x1.93737cp96f, 0x1.9c4918p96f, 0x1.a5503cp96f,
+    0x1.ae89fap96f, 0x1.b7f77p96f, 0x1.c199bep96f, 0x1.cb720ep96f,
+    0x1.d5818ep96f, 0x1.dfc974p96f, 0x1.ea4afap96f, 0x1.f50766p96f,
+};
+
 /* Keeps the rounding sum between 2^18 and 2^19. */
 #define EXPONENTIAL_REACH 65536.0f
 
@@ -33,6 +45,31 @@ static inline __attribute__((always_inline)) vector exponential_in_reach(vector 
     vector power = _mm512_castsi512_ps(_mm512_add_epi32(mantissa, _mm512_slli_epi32(place, 18)));
     vector q = r * vector_fma(r, vector_broadcast(0x1.fffffep-2f), vector_broadcast(0x1.0000f6p+0f));
     return vector_fma(power, q, power);
+}
+
+/* The table over 2^power, for a power of at least EXPONENTIAL_LEAST_POWER. */
+struct exponential_roots {
+    vector round, first, second;
+};
+
+static inline struct exponential_roots exponential_roots_over(float power) {
+    const vector exponent = vector_broadcast(-power);
+    return (struct exponential_roots){vector_broadcast(EXPONENTIAL_ROUND),
+                                      _mm512_scalef_ps(_mm512_loadu_ps(quern_root_table), exponent),
+                                      _mm512_scalef_ps(_mm512_loadu_ps(quern_root_table + 16), exponent)};
+}
+
+/*
+ * 2^(x * factor - power + EXPONENTIAL_BIAS) or, with rest, 2^((1 + LOG2_E_REST) * x * factor - ...).  Valid only if no exponent is
+ * below EXPONENTIAL_LOWEST / ln 2.
+ */
+static inline __attribute__((always_inline)) vector exponential_of_product(vector x, vector factor,
+                                                                           const struct exponential_roots *roots, int rest) {
+    vector sum = vector_fma(x, factor, roots->round), y = sum - roots->round, r = vector_fma(x, factor, -y);
+    if (rest) r = vector_fma(y, vector_broadcast(LOG2_E_REST), r);
+    vector root = _mm512_permutex2var_ps(roots->first, _mm512_castps_si512(sum), roots->second);
+    vector q = r * vector_fma(r, vector_broadcast(0x1.ebfea8p-3f), vector_broadcast(0x1.62e586p-1f));
+    return _mm512_scalef_ps(vector_fma(root, q, root), y);
 }
 
 /* The result is 0 below lowest. */

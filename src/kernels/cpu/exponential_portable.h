@@ -30,6 +30,31 @@ static inline __attribute__((always_inline)) vector exponential_in_reach(vector 
     return (vector)power + (vector)power * q;
 }
 
+struct exponential_roots {
+    vector round;
+};
+
+static inline struct exponential_roots exponential_roots_over(float power) {
+    return (struct exponential_roots){vector_broadcast(EXPONENTIAL_ROUND - power)};
+}
+
+/*
+ * 2^(x * factor - power + EXPONENTIAL_BIAS) or, with rest, 2^((1 + LOG2_E_REST) * x * factor - ...).  Valid only if no exponent is
+ * below EXPONENTIAL_LOWEST / ln 2.
+ */
+static inline __attribute__((always_inline)) vector exponential_of_product(vector x, vector factor,
+                                                                           const struct exponential_roots *roots, int rest) {
+    vector y = x * factor, sum = y + roots->round, r = y - (sum - roots->round);
+    if (rest) r += y * LOG2_E_REST;
+    vector_bits power = ((vector_bits)sum << 23) + ((127u + EXPONENTIAL_BIAS) << 23);
+    vector q = 0x1.5f3f3p-10f + r * 0x1.41fb2cp-13f;
+    q = 0x1.3b2d5p-7f + r * q;
+    q = 0x1.c6aee6p-5f + r * q;
+    q = 0x1.ebfbdcp-3f + r * q;
+    q = 0x1.62e43p-1f + r * q;
+    return (vector)power + (vector)power * (r * q);
+}
+
 /* The result is 0 below lowest. */
 static inline __attribute__((always_inline)) vector exponential(vector x, vector round, vector lowest) {
     vector_mask below = x < lowest;

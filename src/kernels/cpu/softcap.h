@@ -4,14 +4,16 @@
  *
  * With u = x / cap:
  *
- *   near   |u| <= 1/2: y = x * (1 + u^2 P(u^2)) with a minimax polynomial P, error 1.6e-8 of y; the slope is at least 0.78 and
- *          1 - tanh^2 does not cancel
+ *   near   |u| <= 1/2: y = x * (1 + u^2 P(u^2)) and dy/dx = 1 + u^2 S(u^2) with minimax polynomials; the relative errors are
+ *          1.6e-8 and, of fp32 and 16-bit gradients, 5e-9 and 1.7e-7
  *   far    with q = exp(-2 |u|): tanh |u| = (1 - q) / (1 + q), and the slope 4 q / (1 + q)^2 keeps its relative precision where
- *          tanh itself has become 1; the rounding error of u is compensated, because its effect grows with u
+ *          tanh itself has become 1, but for the rounding of 2 |u|
  *
- * Near logits need no u: the coefficients of x^2 contain the powers of 1 / cap, so that a logit costs six multiplications and its
- * slope two.  The coefficients are normal fp32 values if cap is neither huge nor tiny.  For other caps x and cap are first scaled
- * by a power of two, and every logit takes the far path.
+ * Near logits need no u: the coefficients of x^2 contain the powers of 1 / cap.  They are normal fp32 values if cap is neither huge
+ * nor tiny.  For other caps x and cap are first scaled by a power of two, and every logit takes the far path.
+ *
+ * An exponential needs y * log2(e), and that only as an operand of a sum.  So the loops take it as a product that a fused
+ * multiply-add evaluates without a rounding: x times a factor if x is near, y times LOG2_E if not.
  *
  * Logits are nearly always near, so a caller tests first and computes the far path only if it is needed.  A vector gets the same
  * bits either way.
@@ -22,17 +24,25 @@
 #include <float.h>
 #include <math.h>
 
+/* A 16-bit gradient shows less of its slope's error than an fp32 one. */
+enum { SOFTCAP_TERMS = 4, SOFTCAP_SLOPE_TERMS = LOGITS_BITS == 32 ? 5 : 4 };
+
 struct softcap {
-    vector cap, inverse;        /* of the scaled cap */
-    vector near;                /* the largest |x| that is near, scaled */
-    vector coefficients[4];     /* of (x^2)^1 ... (x^2)^4 */
-    vector curvature;           /* -1 / cap^2 */
-    vector scale, unscale;
-    float near_limit;           /* the largest |x| that is near, not scaled; -1: none is */
+    float cap, inverse;         /* of the scaled cap */
+    float near;                 /* the largest |x| that is near, scaled */
+    float near_limit;           /* the same, not scaled; -1: none is */
+    float scale, unscale;
+    float factors[SOFTCAP_TERMS + 1];    /* of (x^2)^0 ... in the factor */
+    float slopes[SOFTCAP_SLOPE_TERMS];   /* of (x^2)^1 ... in the slope */
 };
 
 struct softcapped {
     vector value, slope;
+};
+
+/* y * log2(e) as a product. */
+struct softcap_product {
+    vector x, factor;
 };
 
 /*
@@ -41,52 +51,92 @@ struct softcapped {
  * 2^-127 is the smallest one, since its inverse must be finite: caps of 2^127 and more become 1 to 2.
  */
 static inline struct softcap softcap_at(float cap) {
-    static const double minimax[4] = {-0x1.5554d6p-2, 0x1.10e9fcp-3, -0x1.b28c78p-5, 0x1.1a7c1p-6};
+    static const double minimax[] = {-0x1.5554d6p-2, 0x1.10e9fcp-3, -0x1.b28c78p-5, 0x1.1a7c1p-6};
+    static const double all_slopes[][5] = {{-0x1.fffd44p-1, 0x1.54eb64p-1, -0x1.78acd0p-2, 0x1.2cffacp-3},
+                                           {-0x1.ffffe4p-1, 0x1.554f1cp-1, -0x1.81f152p-2, 0x1.843d6ap-3, -0x1.1bd462p-4}};
+    const double *slopes = all_slopes[SOFTCAP_SLOPE_TERMS - 4];
     int exponent = 0;
     if (cap < 0x1p-12f || cap > 0x1p12f) frexpf(cap, &exponent);
     if (exponent < -100) exponent = -100;
     if (exponent > 127) exponent = 127;
-    const float scaled = ldexpf(cap, -exponent), inverse = 1.0f / scaled;
+    const float scaled = ldexpf(cap, -exponent);
     const int has_near = scaled >= 0x1p-12f;
     struct softcap softcap = {
-        .cap = vector_broadcast(scaled),
-        .inverse = vector_broadcast(inverse),
-        .near = vector_broadcast(has_near ? 0.5f * scaled : -1.0f),
-        .curvature = vector_broadcast(-inverse * inverse),
-        .scale = vector_broadcast(ldexpf(1.0f, -exponent)),
-        .unscale = vector_broadcast(ldexpf(1.0f, exponent)),
+        .cap = scaled,
+        .inverse = 1.0f / scaled,
+        .near = has_near ? 0.5f * scaled : -1.0f,
+        .factors = {LOG2_E},
+        .scale = ldexpf(1.0f, -exponent),
+        .unscale = ldexpf(1.0f, exponent),
         .near_limit = exponent == 0 ? 0.5f * cap : -1.0f,
     };
-    double power = 1;
-    for (int i = 0; i < 4; i++) {
+    double power = has_near ? 1 : 0;
+    for (int i = 0; i < SOFTCAP_SLOPE_TERMS; i++) {
         power /= (double)scaled * (double)scaled;
-        softcap.coefficients[i] = vector_broadcast(has_near ? (float)(minimax[i] * power) : 0.0f);
+        softcap.slopes[i] = (float)(slopes[i] * power);
+        if (i < SOFTCAP_TERMS)
+            softcap.factors[i + 1] = (float)(minimax[i] * power * (double)LOG2_E);
     }
     return softcap;
 }
 
-/* For near logits only, and only without a scale.  Always inlined, because it is in the innermost loops. */
-static inline __attribute__((always_inline)) struct softcapped softcap_near(vector x, const struct softcap *of) {
-    const vector one = vector_broadcast(1.0f), z = x * x;
-    vector r = vector_multiply_add(z, of->coefficients[3], of->coefficients[2]);
-    r = vector_multiply_add(z, r, of->coefficients[1]);
-    r = vector_multiply_add(z, r, of->coefficients[0]);
-    const vector y = x * vector_multiply_add(z, r, one);
-    return (struct softcapped){y, vector_multiply_add(y * y, of->curvature, one)};
+/* ---- near logits, without a scale; always inlined, because they are in the innermost loops ---- */
+
+static inline __attribute__((always_inline)) vector softcap_factor(vector x, const struct softcap *of) {
+    const vector z = x * x;
+    vector factor = vector_broadcast(of->factors[SOFTCAP_TERMS]);
+    for (int i = SOFTCAP_TERMS - 1; i >= 0; i--)
+        factor = vector_multiply_add(z, factor, vector_broadcast(of->factors[i]));
+    return factor;
 }
 
-static inline struct softcapped softcap_any(vector x, const struct softcap *of) {
-    const vector zero = vector_broadcast(0.0f), one = vector_broadcast(1.0f);
-    x *= of->scale;
-    const vector magnitude = vector_abs(x), u = magnitude * of->inverse;
-    const vector rest = vector_remainder(magnitude, u, of->cap) * of->inverse;
-    const vector power = exponential(u * -2.0f, vector_broadcast(EXPONENTIAL_ROUND), vector_broadcast(EXPONENTIAL_LOWEST));
-    const vector q = power * (float)EXPONENTIAL_UNBIAS * (one - vector_if_above(power, zero, rest + rest, zero));
-    const vector r = one / (one + q), y = of->cap * ((one - q) / (one + q));
-    const struct softcapped close = softcap_near(x, of);
+static inline __attribute__((always_inline)) vector softcap_slope(vector x, const struct softcap *of) {
+    const vector z = x * x;
+    vector slope = vector_broadcast(of->slopes[SOFTCAP_SLOPE_TERMS - 1]);
+    for (int i = SOFTCAP_SLOPE_TERMS - 2; i >= 0; i--)
+        slope = vector_multiply_add(z, slope, vector_broadcast(of->slopes[i]));
+    return vector_multiply_add(z, slope, vector_broadcast(1.0f));
+}
+
+/* ---- any logits ---- */
+
+/* exp(-2 |u|) of scaled logits. */
+static inline __attribute__((always_inline)) vector softcap_power(vector magnitude, const struct softcap *of) {
+    const vector round = vector_broadcast(EXPONENTIAL_ROUND), lowest = vector_broadcast(EXPONENTIAL_LOWEST);
+    return exponential(magnitude * (of->inverse * -2.0f), round, lowest) * (float)EXPONENTIAL_UNBIAS;
+}
+
+static inline __attribute__((always_inline)) vector softcap_far(vector x, vector q, const struct softcap *of) {
+    const vector zero = vector_broadcast(0.0f), one = vector_broadcast(1.0f), y = (of->cap * (one - q)) / (one + q);
+    return vector_if_above(x, zero, y, -y) * of->unscale;
+}
+
+static inline __attribute__((always_inline)) vector softcap_far_slope(vector q) {
+    const vector sum = vector_broadcast(1.0f) + q;
+    return (4.0f * q) / (sum * sum);
+}
+
+static inline __attribute__((always_inline)) struct softcap_product softcap_any(vector x, const struct softcap *of) {
+    const vector scaled = x * of->scale, magnitude = vector_abs(scaled), near = vector_broadcast(of->near);
+    const vector y = softcap_far(x, softcap_power(magnitude, of), of);
+    return (struct softcap_product){
+        vector_if_above(magnitude, near, y, x),
+        vector_if_above(magnitude, near, vector_broadcast(LOG2_E), softcap_factor(scaled, of)),
+    };
+}
+
+static inline __attribute__((always_inline)) vector softcap_any_slope(vector x, const struct softcap *of) {
+    const vector scaled = x * of->scale, magnitude = vector_abs(scaled), near = vector_broadcast(of->near);
+    return vector_if_above(magnitude, near, softcap_far_slope(softcap_power(magnitude, of)), softcap_slope(scaled, of));
+}
+
+/* y itself, and the slope; not for inner loops. */
+static struct softcapped softcap_both(vector x, const struct softcap *of) {
+    const vector scaled = x * of->scale, magnitude = vector_abs(scaled), near = vector_broadcast(of->near);
+    const vector q = softcap_power(magnitude, of);
     return (struct softcapped){
-        vector_if_above(magnitude, of->near, vector_if_above(x, zero, y, -y), close.value) * of->unscale,
-        vector_if_above(magnitude, of->near, 4.0f * q * r * r, close.slope),
+        vector_if_above(magnitude, near, softcap_far(x, q, of), x * (softcap_factor(scaled, of) * LN_2)),
+        vector_if_above(magnitude, near, softcap_far_slope(q), softcap_slope(scaled, of)),
     };
 }
 

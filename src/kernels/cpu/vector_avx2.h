@@ -74,27 +74,6 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
 
-/* ---- 16-bit integers ---- */
-
-typedef __m256i halves;
-
-static inline halves halves_load(const uint16_t *from) { return _mm256_loadu_si256((const __m256i *)from); }
-
-static inline void halves_store(uint16_t *to, halves x) { _mm256_storeu_si256((__m256i *)to, x); }
-
-static inline halves halves_broadcast(int x) { return _mm256_set1_epi16((short)x); }
-
-static inline halves halves_max_signed(halves a, halves b) { return _mm256_max_epi16(a, b); }
-
-static inline halves halves_max(halves a, halves b) { return _mm256_max_epu16(a, b); }
-
-static inline halves halves_min(halves a, halves b) { return _mm256_min_epu16(a, b); }
-
-static inline int halves_all_at_most(halves a, halves a_limit, halves b, halves b_limit) {
-    const halves above = _mm256_or_si256(_mm256_cmpgt_epi16(a, a_limit), _mm256_subs_epu16(b, b_limit));
-    return _mm256_testz_si256(above, above);
-}
-
 /* ---- f16 ---- */
 
 enum { VECTOR_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };

@@ -10,8 +10,6 @@
  *                                        same in loads and stores but differs between types and targets: for work that
  *                                        does not depend on which lane holds which element.
  *   pair_load_beside_*                   2 * VECTOR_LANES consecutive fp32 values in the order of a type's pairs.
- *   pair_*_ordered_bf16                  the same in the order of the elements; AVX-512 only, which defines VECTOR_ORDERED_bf16.
- *   halves                               2 * VECTOR_LANES 16-bit integers; not portable.
  *
  * A store rounds to nearest, ties to even; subnormals are kept, overflow gives infinity.  It assumes that a NaN comes from
  * arithmetic on numbers (no low payload bits), so that rounding cannot carry it into a number.
@@ -88,28 +86,6 @@ static inline void pair_store_f32(float *to, struct vector_pair x) {
 
 static inline struct vector_pair pair_load_beside_f32(const float *from) { return pair_load_f32(from); }
 
-/* ---- 16-bit integers ---- */
-
-typedef __m512i halves;
-
-static inline halves halves_load(const uint16_t *from) { return _mm512_loadu_si512(from); }
-
-static inline void halves_store(uint16_t *to, halves x) { _mm512_storeu_si512(to, x); }
-
-static inline halves halves_broadcast(int x) { return _mm512_set1_epi16((short)x); }
-
-static inline halves halves_max_signed(halves a, halves b) { return _mm512_max_epi16(a, b); }
-
-/* Unsigned. */
-static inline halves halves_max(halves a, halves b) { return _mm512_max_epu16(a, b); }
-
-static inline halves halves_min(halves a, halves b) { return _mm512_min_epu16(a, b); }
-
-/* Whether every a is at most a's limit as signed integers, and every b at most b's limit as unsigned ones. */
-static inline int halves_all_at_most(halves a, halves a_limit, halves b, halves b_limit) {
-    return (_mm512_cmpgt_epi16_mask(a, a_limit) | _mm512_cmpgt_epu16_mask(b, b_limit)) == 0;
-}
-
 /* ---- f16 ---- */
 
 enum { VECTOR_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
@@ -155,39 +131,12 @@ static inline __m512i halves_round(__m512i kept, __m512i cut) {
     return _mm512_mask_add_epi16(kept, up, kept, _mm512_set1_epi16(1));
 }
 
-/* Selects the halves at the places of both vectors' elements, and those after them. */
-static inline void pair_store_halves(uint16_t *to, struct vector_pair x, __m512i lower) {
-    const __m512i upper = _mm512_or_si512(lower, _mm512_set1_epi16(1));
-    const __m512i first = _mm512_castps_si512(x.first), second = _mm512_castps_si512(x.second);
-    _mm512_storeu_si512(to, halves_round(_mm512_permutex2var_epi16(first, upper, second),
-                                         _mm512_permutex2var_epi16(first, lower, second)));
-}
-
+/* The first vector's halves are the even ones. */
 static inline void pair_store_bf16(uint16_t *to, struct vector_pair x) {
-    pair_store_halves(to, x, _mm512_set_epi32(
-        0x3E001E, 0x3C001C, 0x3A001A, 0x380018, 0x360016, 0x340014, 0x320012, 0x300010,
-        0x2E000E, 0x2C000C, 0x2A000A, 0x280008, 0x260006, 0x240004, 0x220002, 0x200000));
-}
-
-/*
- * In the order of the elements, for work with other arrays.  One permutation for 16 elements is slower than a shift or a mask, but
- * faster than these and a permutation of the other arrays.
- */
-#define VECTOR_ORDERED_bf16 1
-
-static inline struct vector_pair pair_load_ordered_bf16(const uint16_t *from) {
-    const __mmask32 upper = 0xAAAAAAAA;
-    const __m512i places = _mm512_set_epi32(0xF0000, 0xE0000, 0xD0000, 0xC0000, 0xB0000, 0xA0000, 0x90000, 0x80000,
-                                            0x70000, 0x60000, 0x50000, 0x40000, 0x30000, 0x20000, 0x10000, 0);
-    const __m512i bits = _mm512_loadu_si512(from), second = _mm512_or_si512(places, _mm512_set1_epi32(0x100000));
-    return (struct vector_pair){_mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(upper, places, bits)),
-                                _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(upper, second, bits))};
-}
-
-static inline void pair_store_ordered_bf16(uint16_t *to, struct vector_pair x) {
-    pair_store_halves(to, x, _mm512_set_epi32(
-        0x3E003C, 0x3A0038, 0x360034, 0x320030, 0x2E002C, 0x2A0028, 0x260024, 0x220020,
-        0x1E001C, 0x1A0018, 0x160014, 0x120010, 0xE000C, 0xA0008, 0x60004, 0x20000));
+    const __mmask32 odd = 0xAAAAAAAA;
+    const __m512i first = _mm512_castps_si512(x.first), second = _mm512_castps_si512(x.second);
+    _mm512_storeu_si512(to, halves_round(_mm512_mask_mov_epi16(_mm512_srli_epi32(first, 16), odd, second),
+                                         _mm512_mask_mov_epi16(_mm512_slli_epi32(second, 16), (__mmask32)~odd, first)));
 }
 
 #endif
