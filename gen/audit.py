@@ -210,7 +210,7 @@ def violations_of(kernel: plan.Kernel, audit: Audit, width: int) -> list[str]:
         # Asynchronous copies have 16 bytes at most, but for those in bulk.  Rows in turns are stored in vectors of 16 bytes, too.
         turns = kernel.operation == "cross_entropy" and cross_entropy.takes_turns(kernel.key)
         in_bulk = turns and kernel.geometry.cluster > 0
-        copies = {"resident": plan.GPU_PART_BYTES if in_bulk else 16, "streamed": 16}
+        copies = {"short": 16, "resident": plan.GPU_PART_BYTES if in_bulk else 16, "streamed": 16}
         load_width = copies.get(str(kernel.key.get("variant")), _vector_bytes(kernel, width, ("grad", "m", "v", "master")))
         store_width = 16 if turns else _vector_bytes(kernel, width, ("param", "m", "v", "master"))
         if not audit.loads.get(load_width):

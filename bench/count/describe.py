@@ -46,6 +46,7 @@ class Way:
     exactly: Mapping[str, int] = field(default_factory=dict)  # how many it must have, outside of loops inside
     inner: Mapping[str, tuple[Way, ...]] = field(default_factory=dict)  # the loops that it passes, by name
     unit: str = ""  # trips counts instructions of this pattern, of which a trip may have several
+    single: float = 0.0  # so many of them are left to the loop that has the fewest at once
 
     def score(self, name: str) -> int:
         return sum(value for pattern, value in self.want.items() if _matches(pattern, name))

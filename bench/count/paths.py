@@ -256,7 +256,7 @@ class Walk:
                 rest = way.trips
                 for step in group:
                     units = self._units(step, number)
-                    whole = rest / units if step is group[-1] else float(int(rest / units))
+                    whole = rest / units if step is group[-1] else float(int((rest - way.single) / units))
                     trips[step.loop.head][number] = whole
                     rest -= whole * units
         return trips

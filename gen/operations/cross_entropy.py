@@ -9,13 +9,18 @@ from gen.spec import DTYPES, FLOATS, GPU_PART_BYTES, Geometry, GpuTarget
 
 # "resident" keeps the row in shared memory, of one block or a cluster, and so reads it once.  It divides rows by columns, in vectors
 # of 16 bytes; its blocks, or clusters of blocks, take rows in turns.  So does "streamed" without options: it keeps as many columns as
-# fit in all the shared memory of a multiprocessor, and reads the others twice.
-ROWS_THREADS = {"resident": 128, "streamed": 256}
+# fit in all the shared memory of a multiprocessor, and reads the others twice.  "short" keeps several rows in the shared memory of a
+# block of one warp.
+ROWS_THREADS = {"short": 32, "resident": 128, "streamed": 256}  # QUERN_SHORT_ROWS_THREADS of src/kernels/problem.h
 ROWS_CLUSTER = 8  # blocks: as many as any generation has
 # With options "streamed" reads a row twice; both take any vocab.  "stats" and "gradient" are its two passes for one part of a row; the
 # others are the stages around them.  All that sum parts of rows have the same number of threads, on which the bits of the sums depend.
 SUMMING_THREADS = 512
+SHORT_ROWS = 4  # of a block: QUERN_SHORT_ROWS of src/kernels/problem.h
+# The longest row that is short.  From about 2,500 bf16 columns on the warps of a block are as good, and more rows are in flight.
+SHORT_ROW_BYTES = 6144
 GEOMETRY = {
+    "short": Geometry(ROWS_THREADS["short"], keeps="columns"),
     "resident": Geometry(ROWS_THREADS["resident"], keeps="columns"),
     "streamed": Geometry(SUMMING_THREADS, keeps="part", sums=8),     # MERGED_AT_ONCE
     "stats": Geometry(SUMMING_THREADS, sums=1),
@@ -46,14 +51,14 @@ ROOM_BYTES = 32
 
 def takes_turns(key: Key) -> bool:
     """Whether the blocks of a GPU kernel take the rows in turns, and the kernel divides a row by columns, not by parts."""
-    return key["variant"] == "resident" or (key["variant"] == "streamed" and not key["options"])
+    return key["variant"] in ("short", "resident") or (key["variant"] == "streamed" and not key["options"])
 
 
 class CrossEntropy(Operation):
     name = "cross_entropy"
     bit = 1
     keys = ("logits", "variant", "options")
-    tasks = {"resident": ROWS, "streamed": ROWS, "rows": ROWS,
+    tasks = {"short": ROWS, "resident": ROWS, "streamed": ROWS, "rows": ROWS,
              "stats": Task("QUERN_STAGE_STATS", 1), "gradient": Task("QUERN_STAGE_GRADIENT", 2),
              "combine": Task("QUERN_STAGE_COMBINE", 3), "labels": Task("QUERN_STAGE_LABELS", 4),
              "reduce": Task("QUERN_STAGE_REDUCE", 5)}
@@ -76,6 +81,8 @@ class CrossEntropy(Operation):
             return f"the {key['variant']} stage {'needs' if touches_logits else 'never touches'} logits"
         if key["options"] and not touches_logits:
             return f"the {key['variant']} stage knows all options as it is"
+        if key["options"] and key["variant"] == "short":
+            return "with all options short rows have the kernel of the others"
         return None
 
     def base_name(self, key: Key) -> str:
@@ -89,7 +96,7 @@ class CrossEntropy(Operation):
 
     def template(self, key: Key) -> str:
         if takes_turns(key):
-            return "rows" if key["variant"] == "resident" else "streamed"
+            return "rows" if key["variant"] == "resident" else str(key["variant"])
         return self.name if key["logits"] else "stages"
 
     def geometry(self, key: Key, target: Target) -> Geometry:
@@ -106,6 +113,8 @@ class CrossEntropy(Operation):
             return Shared()
         kept = self.geometry(key, target)
         if kept.keeps == "columns":
+            if key["variant"] == "short":
+                return Shared(per_column=SHORT_ROWS * DTYPES[str(key["logits"])].bytes, fixed=SHORT_ROWS * ROOM_BYTES)
             team = TEAM_BYTES_FULL if key["options"] else TEAM_BYTES[str(key["variant"])]
             return Shared(per_column=DTYPES[str(key["logits"])].bytes, fixed=team + ROOM_BYTES, sums=team)
         # Of a row that is streamed by copies, one part.
@@ -114,8 +123,10 @@ class CrossEntropy(Operation):
                       merged=MERGED_BYTES, sums=sums)
 
     def vocab_max(self, key: Key, target: Target) -> int:
-        if not isinstance(target, GpuTarget) or key["variant"] != "resident":
+        if not isinstance(target, GpuTarget) or key["variant"] not in ("short", "resident"):
             return INT64_MAX
+        if key["variant"] == "short":
+            return SHORT_ROW_BYTES // DTYPES[str(key["logits"])].bytes
         shared, geometry = self.shared(key, target), self.geometry(key, target)
         columns = (target.shared_bytes - shared.fixed) // shared.per_column
         return max(1, geometry.cluster) * (columns // geometry.elements * geometry.elements)

@@ -10,6 +10,39 @@
 #endif
 
     .section .rodata
+#if QUERN_SELECTED(sm_120f, cross_entropy_f32_short)
+    .balign 64
+    .global quern_image_cross_entropy_f32_short__sm_120f, quern_image_cross_entropy_f32_short__sm_120f_end
+    .hidden quern_image_cross_entropy_f32_short__sm_120f, quern_image_cross_entropy_f32_short__sm_120f_end
+quern_image_cross_entropy_f32_short__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_f32_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_short__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_f16_short)
+    .balign 64
+    .global quern_image_cross_entropy_f16_short__sm_120f, quern_image_cross_entropy_f16_short__sm_120f_end
+    .hidden quern_image_cross_entropy_f16_short__sm_120f, quern_image_cross_entropy_f16_short__sm_120f_end
+quern_image_cross_entropy_f16_short__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_f16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_short__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_120f, cross_entropy_bf16_short)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_short__sm_120f, quern_image_cross_entropy_bf16_short__sm_120f_end
+    .hidden quern_image_cross_entropy_bf16_short__sm_120f, quern_image_cross_entropy_bf16_short__sm_120f_end
+quern_image_cross_entropy_bf16_short__sm_120f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_120f/cross_entropy_bf16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_short__sm_120f_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_120f, cross_entropy_f32_rows)
     .balign 64
     .global quern_image_cross_entropy_f32_rows__sm_120f, quern_image_cross_entropy_f32_rows__sm_120f_end
@@ -185,6 +218,39 @@ quern_image_cross_entropy_bf16_full__sm_120f:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_120f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f32_short)
+    .balign 64
+    .global quern_image_cross_entropy_f32_short__sm_100f, quern_image_cross_entropy_f32_short__sm_100f_end
+    .hidden quern_image_cross_entropy_f32_short__sm_100f, quern_image_cross_entropy_f32_short__sm_100f_end
+quern_image_cross_entropy_f32_short__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_f32_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_short__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_f16_short)
+    .balign 64
+    .global quern_image_cross_entropy_f16_short__sm_100f, quern_image_cross_entropy_f16_short__sm_100f_end
+    .hidden quern_image_cross_entropy_f16_short__sm_100f, quern_image_cross_entropy_f16_short__sm_100f_end
+quern_image_cross_entropy_f16_short__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_f16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_short__sm_100f_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_100f, cross_entropy_bf16_short)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_short__sm_100f, quern_image_cross_entropy_bf16_short__sm_100f_end
+    .hidden quern_image_cross_entropy_bf16_short__sm_100f, quern_image_cross_entropy_bf16_short__sm_100f_end
+quern_image_cross_entropy_bf16_short__sm_100f:
+#if QUERN_HAS_NVCC
+    .incbin "sm_100f/cross_entropy_bf16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_short__sm_100f_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_100f, cross_entropy_f32_rows)
     .balign 64
@@ -362,6 +428,39 @@ quern_image_cross_entropy_bf16_full__sm_100f:
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_100f_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f32_short)
+    .balign 64
+    .global quern_image_cross_entropy_f32_short__sm_90a, quern_image_cross_entropy_f32_short__sm_90a_end
+    .hidden quern_image_cross_entropy_f32_short__sm_90a, quern_image_cross_entropy_f32_short__sm_90a_end
+quern_image_cross_entropy_f32_short__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_f32_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_short__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_f16_short)
+    .balign 64
+    .global quern_image_cross_entropy_f16_short__sm_90a, quern_image_cross_entropy_f16_short__sm_90a_end
+    .hidden quern_image_cross_entropy_f16_short__sm_90a, quern_image_cross_entropy_f16_short__sm_90a_end
+quern_image_cross_entropy_f16_short__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_f16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_short__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_90a, cross_entropy_bf16_short)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_short__sm_90a, quern_image_cross_entropy_bf16_short__sm_90a_end
+    .hidden quern_image_cross_entropy_bf16_short__sm_90a, quern_image_cross_entropy_bf16_short__sm_90a_end
+quern_image_cross_entropy_bf16_short__sm_90a:
+#if QUERN_HAS_NVCC
+    .incbin "sm_90a/cross_entropy_bf16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_short__sm_90a_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_90a, cross_entropy_f32_rows)
     .balign 64
     .global quern_image_cross_entropy_f32_rows__sm_90a, quern_image_cross_entropy_f32_rows__sm_90a_end
@@ -537,6 +636,39 @@ quern_image_cross_entropy_bf16_full__sm_90a:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_90a_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f32_short)
+    .balign 64
+    .global quern_image_cross_entropy_f32_short__sm_89, quern_image_cross_entropy_f32_short__sm_89_end
+    .hidden quern_image_cross_entropy_f32_short__sm_89, quern_image_cross_entropy_f32_short__sm_89_end
+quern_image_cross_entropy_f32_short__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f32_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_short__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_f16_short)
+    .balign 64
+    .global quern_image_cross_entropy_f16_short__sm_89, quern_image_cross_entropy_f16_short__sm_89_end
+    .hidden quern_image_cross_entropy_f16_short__sm_89, quern_image_cross_entropy_f16_short__sm_89_end
+quern_image_cross_entropy_f16_short__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_f16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_short__sm_89_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_89, cross_entropy_bf16_short)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_short__sm_89, quern_image_cross_entropy_bf16_short__sm_89_end
+    .hidden quern_image_cross_entropy_bf16_short__sm_89, quern_image_cross_entropy_bf16_short__sm_89_end
+quern_image_cross_entropy_bf16_short__sm_89:
+#if QUERN_HAS_NVCC
+    .incbin "sm_89/cross_entropy_bf16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_short__sm_89_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_89, cross_entropy_f32_rows)
     .balign 64
@@ -714,6 +846,39 @@ quern_image_cross_entropy_bf16_full__sm_89:
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_89_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f32_short)
+    .balign 64
+    .global quern_image_cross_entropy_f32_short__sm_86, quern_image_cross_entropy_f32_short__sm_86_end
+    .hidden quern_image_cross_entropy_f32_short__sm_86, quern_image_cross_entropy_f32_short__sm_86_end
+quern_image_cross_entropy_f32_short__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f32_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_short__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_f16_short)
+    .balign 64
+    .global quern_image_cross_entropy_f16_short__sm_86, quern_image_cross_entropy_f16_short__sm_86_end
+    .hidden quern_image_cross_entropy_f16_short__sm_86, quern_image_cross_entropy_f16_short__sm_86_end
+quern_image_cross_entropy_f16_short__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_f16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_short__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_86, cross_entropy_bf16_short)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_short__sm_86, quern_image_cross_entropy_bf16_short__sm_86_end
+    .hidden quern_image_cross_entropy_bf16_short__sm_86, quern_image_cross_entropy_bf16_short__sm_86_end
+quern_image_cross_entropy_bf16_short__sm_86:
+#if QUERN_HAS_NVCC
+    .incbin "sm_86/cross_entropy_bf16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_short__sm_86_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_86, cross_entropy_f32_rows)
     .balign 64
     .global quern_image_cross_entropy_f32_rows__sm_86, quern_image_cross_entropy_f32_rows__sm_86_end
@@ -889,6 +1054,39 @@ quern_image_cross_entropy_bf16_full__sm_86:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_86_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f32_short)
+    .balign 64
+    .global quern_image_cross_entropy_f32_short__sm_80, quern_image_cross_entropy_f32_short__sm_80_end
+    .hidden quern_image_cross_entropy_f32_short__sm_80, quern_image_cross_entropy_f32_short__sm_80_end
+quern_image_cross_entropy_f32_short__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f32_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_short__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_f16_short)
+    .balign 64
+    .global quern_image_cross_entropy_f16_short__sm_80, quern_image_cross_entropy_f16_short__sm_80_end
+    .hidden quern_image_cross_entropy_f16_short__sm_80, quern_image_cross_entropy_f16_short__sm_80_end
+quern_image_cross_entropy_f16_short__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_f16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_short__sm_80_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_80, cross_entropy_bf16_short)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_short__sm_80, quern_image_cross_entropy_bf16_short__sm_80_end
+    .hidden quern_image_cross_entropy_bf16_short__sm_80, quern_image_cross_entropy_bf16_short__sm_80_end
+quern_image_cross_entropy_bf16_short__sm_80:
+#if QUERN_HAS_NVCC
+    .incbin "sm_80/cross_entropy_bf16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_short__sm_80_end = . - 1
 #endif
 #if QUERN_SELECTED(sm_80, cross_entropy_f32_rows)
     .balign 64
@@ -1066,6 +1264,39 @@ quern_image_cross_entropy_bf16_full__sm_80:
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_80_end = . - 1
 #endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f32_short)
+    .balign 64
+    .global quern_image_cross_entropy_f32_short__sm_75, quern_image_cross_entropy_f32_short__sm_75_end
+    .hidden quern_image_cross_entropy_f32_short__sm_75, quern_image_cross_entropy_f32_short__sm_75_end
+quern_image_cross_entropy_f32_short__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f32_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_short__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_f16_short)
+    .balign 64
+    .global quern_image_cross_entropy_f16_short__sm_75, quern_image_cross_entropy_f16_short__sm_75_end
+    .hidden quern_image_cross_entropy_f16_short__sm_75, quern_image_cross_entropy_f16_short__sm_75_end
+quern_image_cross_entropy_f16_short__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_f16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_short__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(sm_75, cross_entropy_bf16_short)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_short__sm_75, quern_image_cross_entropy_bf16_short__sm_75_end
+    .hidden quern_image_cross_entropy_bf16_short__sm_75, quern_image_cross_entropy_bf16_short__sm_75_end
+quern_image_cross_entropy_bf16_short__sm_75:
+#if QUERN_HAS_NVCC
+    .incbin "sm_75/cross_entropy_bf16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_short__sm_75_end = . - 1
+#endif
 #if QUERN_SELECTED(sm_75, cross_entropy_f32_rows)
     .balign 64
     .global quern_image_cross_entropy_f32_rows__sm_75, quern_image_cross_entropy_f32_rows__sm_75_end
@@ -1241,6 +1472,39 @@ quern_image_cross_entropy_bf16_full__sm_75:
 #endif
     .byte 0
 quern_image_cross_entropy_bf16_full__sm_75_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f32_short)
+    .balign 64
+    .global quern_image_cross_entropy_f32_short__compute_90, quern_image_cross_entropy_f32_short__compute_90_end
+    .hidden quern_image_cross_entropy_f32_short__compute_90, quern_image_cross_entropy_f32_short__compute_90_end
+quern_image_cross_entropy_f32_short__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_f32_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f32_short__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_f16_short)
+    .balign 64
+    .global quern_image_cross_entropy_f16_short__compute_90, quern_image_cross_entropy_f16_short__compute_90_end
+    .hidden quern_image_cross_entropy_f16_short__compute_90, quern_image_cross_entropy_f16_short__compute_90_end
+quern_image_cross_entropy_f16_short__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_f16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_f16_short__compute_90_end = . - 1
+#endif
+#if QUERN_SELECTED(compute_90, cross_entropy_bf16_short)
+    .balign 64
+    .global quern_image_cross_entropy_bf16_short__compute_90, quern_image_cross_entropy_bf16_short__compute_90_end
+    .hidden quern_image_cross_entropy_bf16_short__compute_90, quern_image_cross_entropy_bf16_short__compute_90_end
+quern_image_cross_entropy_bf16_short__compute_90:
+#if QUERN_HAS_NVCC
+    .incbin "compute_90/cross_entropy_bf16_short.fatbin"
+#endif
+    .byte 0
+quern_image_cross_entropy_bf16_short__compute_90_end = . - 1
 #endif
 #if QUERN_SELECTED(compute_90, cross_entropy_f32_rows)
     .balign 64

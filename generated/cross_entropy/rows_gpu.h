@@ -5,6 +5,21 @@
  *
  * Rendered by gen/ from templates/build/rows_gpu.h.j2; do not edit.
  */
+#if SELECTED(cross_entropy_f32_short)
+UNIT(cross_entropy_f32_short)
+ROW(cross_entropy_f32_short, cross_entropy_f32_short, (QUERN_F32), QUERN_STAGE_ROWS, 0,
+    1536, 32, 4, 16, 0, 128, 0)
+#endif
+#if SELECTED(cross_entropy_f16_short)
+UNIT(cross_entropy_f16_short)
+ROW(cross_entropy_f16_short, cross_entropy_f16_short, (QUERN_F16), QUERN_STAGE_ROWS, 0,
+    3072, 32, 8, 8, 0, 128, 0)
+#endif
+#if SELECTED(cross_entropy_bf16_short)
+UNIT(cross_entropy_bf16_short)
+ROW(cross_entropy_bf16_short, cross_entropy_bf16_short, (QUERN_BF16), QUERN_STAGE_ROWS, 0,
+    3072, 32, 8, 8, 0, 128, 0)
+#endif
 #if SELECTED(cross_entropy_f32_rows)
 UNIT(cross_entropy_f32_rows)
 ROW(cross_entropy_f32_rows, cross_entropy_f32_resident, (QUERN_F32), QUERN_STAGE_ROWS, 0,

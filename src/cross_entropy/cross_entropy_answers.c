@@ -20,6 +20,7 @@ struct memory {
     quern_row_stats parts[ROWS], stats[ROWS];
     quern_cross_entropy_report report;
     double divisor;
+    uint32_t ticket;
     int32_t labels[ROWS];
     float row_loss[ROWS], lse[ROWS], log_prob[ROWS], loss;
 };
@@ -74,6 +75,7 @@ static void write_inputs(struct memory *memory, const struct quern_kernel *kerne
         if (stage == QUERN_STAGE_REDUCE) memory->row_loss[row] = (float)loss(row);
     }
     if (stage != QUERN_STAGE_LABELS) memory->divisor = COUNTED;
+    memory->ticket = 0;
 }
 
 /* A member of the memory, as a pointer on the device. */
@@ -92,6 +94,7 @@ static void write_problem(struct quern_cross_entropy_problem *problem, const str
         .stats = stage == QUERN_STAGE_ROWS ? NULL : ON_DEVICE(trial, stats),
         .parts = ON_DEVICE(trial, parts), .part_count = 1, .is_final = 1,
         .loss = ON_DEVICE(trial, loss), .divisor = ON_DEVICE(trial, divisor),
+        .ticket = stage == QUERN_STAGE_ROWS ? ON_DEVICE(trial, ticket) : NULL,
         .report = stage == QUERN_STAGE_LABELS ? ON_DEVICE(trial, report) : NULL,
     };
 }
@@ -171,7 +174,7 @@ static bool mean_is_wrong(const struct memory *memory, quern_dtype dtype, struct
 }
 
 static bool rows_are_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {
-    return outputs_are_wrong(memory, why) || gradient_is_wrong(memory, dtype, why);
+    return outputs_are_wrong(memory, why) || gradient_is_wrong(memory, dtype, why) || mean_is_wrong(memory, dtype, why);
 }
 
 static bool parts_are_wrong(const struct memory *memory, quern_dtype dtype, struct quern_text *why) {

@@ -1,8 +1,8 @@
 /*
  * Cross-entropy on a GPU: chooses the stages of a call and launches them.  Called by cross_entropy_run.c.
  *
- *   rows                        rows that fit on the chip, by blocks or clusters that take them in turns; of longer rows, enough
- *                               for all multiprocessors: a block for each
+ *   rows                        rows that fit on the chip, by warps, blocks or clusters that take them in turns; of longer rows,
+ *                               enough for all multiprocessors: a block for each
  *   stats, combine, gradient    fewer long rows: a block for each part of each row
  *
  * Long rows have the same bits either way.
@@ -74,11 +74,27 @@ static int64_t usable_multiprocessors(const struct quern_cross_entropy_call *cal
     return used < all ? used : all;
 }
 
+/* Whether a block has several rows at once. */
+static bool takes_short_rows(const struct quern_kernel *kernel) { return kernel->cuda.threads == QUERN_SHORT_ROWS_THREADS; }
+
+/* The blocks or clusters of a grid that needs no turns.  row_of_turn in cross_entropy_short_rows.cuh says which rows a block has. */
+static int64_t turns_of(const struct quern_kernel *kernel, int64_t rows) {
+    if (!takes_short_rows(kernel)) return rows;
+    const int64_t apart = kernel->cuda.elements, whole = rows / (apart * QUERN_SHORT_ROWS), rest = rows % (apart * QUERN_SHORT_ROWS);
+    return whole * apart + (rest < apart ? rest : apart);
+}
+
+/* Of a multiprocessor: the launch bounds of the kernel. */
+static int64_t most_blocks(const struct quern_kernel *kernel) {
+    if (takes_short_rows(kernel)) return QUERN_MOST_BLOCKS_OF_SHORT_ROWS;
+    return kernel->key.cross_entropy.full ? QUERN_MOST_BLOCKS_OF_FULL_ROWS : QUERN_MOST_BLOCKS_OF_ROWS;
+}
+
 /* The rows, or the clusters' worth of them, that the device works on at once: blocks that take turns need not be more. */
 static int64_t rows_at_once(const struct quern_cross_entropy_call *call, const struct quern_ready_kernel *ready, int64_t cluster,
                             int64_t shared) {
     const int64_t all = call->device->shared_bytes + RESERVED_SHARED_BYTES, fit = all / (shared + RESERVED_SHARED_BYTES);
-    const int64_t most = ready->kernel->key.cross_entropy.full ? QUERN_MOST_BLOCKS_OF_FULL_ROWS : QUERN_MOST_BLOCKS_OF_ROWS;
+    const int64_t most = most_blocks(ready->kernel);
     const int64_t blocks = usable_multiprocessors(call, ready, cluster) * (fit < most ? fit : most);
     return blocks > cluster ? blocks / cluster : 1;
 }
@@ -88,6 +104,7 @@ static quern_status add_rows(struct launches *launches, const struct quern_cross
     quern_status status = add(launches, call, QUERN_STAGE_ROWS, call->problem.rows);
     if (place == launches->count) return status;
     struct launch *launch = &launches->list[place];
+    launch->blocks = turns_of(launch->ready->kernel, call->problem.rows);
     launch->cluster = blocks_per_row(call, launch->ready);
     const struct quern_kernel *kernel = launch->ready->kernel;
     if (kernel->cuda.elements) {
@@ -112,10 +129,13 @@ static quern_status add_combine(struct launches *launches, const struct quern_cr
     return status;
 }
 
+static bool counts_labels(const struct quern_cross_entropy_call *call) {
+    return (call->tasks & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
+}
+
 /* The gradient needs the divisor.  If the divisor depends on the stats, they must be combined first. */
 static quern_status add_labels(struct launches *launches, const struct quern_cross_entropy_call *call) {
-    const bool wanted = (call->tasks & QUERN_COUNT_LABELS) && (call->problem.divisor || call->problem.report);
-    return wanted ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
+    return counts_labels(call) ? add(launches, call, QUERN_STAGE_LABELS, 1) : QUERN_OK;
 }
 
 static quern_status add_gradient(struct launches *launches, const struct quern_cross_entropy_call *call) {
@@ -156,13 +176,20 @@ static quern_status plan_split(struct launches *launches, struct quern_cross_ent
     return status == QUERN_OK ? add_gradient(launches, call) : status;
 }
 
+/* The rows stage sums the losses itself if all rows of the call are its own and they are not too many. */
+static bool sums_in_rows(const struct quern_cross_entropy_call *call, bool split) {
+    return call->tasks == QUERN_ALL_TASKS && !split && call->problem.loss && call->problem.rows > 0 && call->ticket;
+}
+
 static quern_status plan_whole(struct launches *launches, struct quern_cross_entropy_call *call) {
     bool split;
     quern_status status = is_better_split(call, &split);
     if (status == QUERN_OK) status = add_labels(launches, call);
     if (status == QUERN_OK && (call->tasks & QUERN_RUN_ROWS))
         status = split ? plan_split(launches, call) : add_rows(launches, call);
-    return status == QUERN_OK ? add_reduce(launches, call) : status;
+    if (status != QUERN_OK || !sums_in_rows(call, split)) return status == QUERN_OK ? add_reduce(launches, call) : status;
+    call->problem.ticket = call->ticket;
+    return QUERN_OK;
 }
 
 static quern_status plan_stats(struct launches *launches, struct quern_cross_entropy_call *call) {
@@ -216,6 +243,10 @@ static CUresult launch(const struct quern_cuda *cuda, const struct launch *launc
     return cuda->launch_extended(&config, ready->function, parameters, NULL);
 }
 
+static CUresult set_to_zero(const struct quern_cuda *cuda, void *place, size_t bytes, CUstream stream) {
+    return cuda->memory_set_async((CUdeviceptr)(uintptr_t)place, 0, bytes, stream);
+}
+
 static quern_status launch_all(const struct quern_cuda *cuda, const struct launches *launches,
                                struct quern_cross_entropy_call *call) {
     struct quern_cross_entropy_problem *problem = &call->problem;
@@ -223,8 +254,9 @@ static quern_status launch_all(const struct quern_cuda *cuda, const struct launc
     CUresult error = CUDA_SUCCESS;
     /* Rows add to this count, before or after the labels are counted. */
     if (problem->report && (call->tasks & QUERN_COUNT_LABELS))
-        error = cuda->memory_set_async((CUdeviceptr)(uintptr_t)&problem->report->infinite_rows, 0,
-                                       sizeof problem->report->infinite_rows, call->stream);
+        error = set_to_zero(cuda, &problem->report->infinite_rows, sizeof problem->report->infinite_rows, call->stream);
+    if (problem->ticket && !counts_labels(call) && error == CUDA_SUCCESS)  /* else the labels stage does it */
+        error = set_to_zero(cuda, problem->ticket, sizeof *problem->ticket, call->stream);
     for (int i = 0; i < launches->count && error == CUDA_SUCCESS; i++) {
         what = launches->list[i].ready->kernel->name;
         error = launch(cuda, &launches->list[i], problem, call->stream);

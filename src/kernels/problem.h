@@ -56,7 +56,8 @@ struct quern_cross_entropy_problem {
     int64_t part_count;                /* parts of this problem's columns; in the combine stage all that are combined */
     int32_t is_final;                  /* combine: the parts are those of whole rows; losses and outputs are written */
 
-    float *loss;                       /* [1], sum or mean; written by the reduce stage only */
+    float *loss;                       /* [1], sum or mean; written by the reduce stage, or by the rows stage with a ticket */
+    uint32_t *ticket;                  /* [1], 0 when the rows stage of a GPU begins: its last block sums the losses.  NULL: it does not */
     double *divisor;                   /* of the mean; written by the labels stage.  NULL: not the mean */
     int32_t weights_in_stats;          /* the labels stage reads class weights from stats: a label may be in another shard */
     int32_t kept_of_bad_rows;          /* QUERN_KEPT_...; 0: labels are not strict.  CPU kernels see no bad label then */
@@ -73,7 +74,13 @@ enum { QUERN_CPU_PART_COLUMNS = 32768, QUERN_GPU_PART_BYTES = 32768 };
  * The most blocks of a kernel that takes rows in turns that a multiprocessor holds: its registers are limited to that.  Full kernels
  * need more registers.
  */
-enum { QUERN_MOST_BLOCKS_OF_ROWS = 5, QUERN_MOST_BLOCKS_OF_FULL_ROWS = 4 };
+enum { QUERN_MOST_BLOCKS_OF_ROWS = 5, QUERN_MOST_BLOCKS_OF_FULL_ROWS = 4, QUERN_MOST_BLOCKS_OF_SHORT_ROWS = 16 };
+
+/* A kernel for short rows has blocks of one warp, each of which takes so many rows at once. */
+enum { QUERN_SHORT_ROWS_THREADS = 32, QUERN_SHORT_ROWS = 4 };
+
+/* The most losses that the rows stage of a GPU sums itself: one warp does it in some microseconds. */
+enum { QUERN_MOST_LOSSES_OF_WARP = 8192 };
 
 /*
  * Scratch of one CPU worker, for one row: the exponentials as fp32, the slopes of the softcap if there is one, and the origin of

@@ -15,7 +15,7 @@ from gen.operations.cross_entropy import GEOMETRY, STAGES_WITHOUT_LOGITS, takes_
 from gen.spec import DTYPES, GPU_PART_BYTES, GpuTarget
 
 from ..describe import Item, Role, Shape, Way
-from . import rows, streamed
+from . import rows, short, streamed
 
 LOAD, STORE = r"LDG.*\.(128|256)", r"STG.*\.(128|256)"  # of a vector
 FROM_SHARED = r"LDS.*\.128"
@@ -24,6 +24,7 @@ EXPONENTIAL = r"MUFU\.EX2"
 MERGED_AT_ONCE = GEOMETRY["streamed"].sums
 
 SHAPES = (
+    Shape("losses", has=("LDG", "DADD"), lacks=("STG", "BAR", "SHFL", "MUFU")),  # by one warp of the grid
     Shape("zeros", has=("STG",), lacks=("MUFU", "LDG", "LDS", "SYNCS", "SHFL")),
     Shape("parts", has=("SHFL", "STS"), lacks=("STG",)),
     Shape("merge", has=("SHFL", "DFMA"), lacks=("STS", "STG")),
@@ -217,7 +218,7 @@ def _one_part(case: Case) -> list[Role]:
 
 
 BY_PARTS = {"streamed": _whole_row, "stats": _one_part, "gradient": _one_part}
-VARIANTS = ("resident", *BY_PARTS)
+VARIANTS = ("short", "resident", *BY_PARTS)
 
 
 def _in_flight(case: Case) -> float:
@@ -236,6 +237,8 @@ OVER = ("unaligned", "largest", "sum", "gradient", *rows.OVER, *streamed.OVER)  
 
 def items(kernel: plan.Kernel, vocab: int, blocks: int, shared: int) -> list[Item]:
     """What the warps of a kernel do for a row, by the alignments of rows."""
+    if kernel.key["variant"] == "short":
+        return short.items(kernel, vocab)
     if takes_turns(kernel.key):
         return rows.items(kernel, vocab, blocks) if keeps_rows(kernel) else streamed.items(kernel, vocab, shared)
     return [Item(share, BY_PARTS[case.variant](case), vocab, _in_flight(case)) for share, case in cases(kernel, vocab)]
@@ -246,6 +249,8 @@ def keeps_rows(kernel: plan.Kernel) -> bool:
 
 
 def shapes(kernel: plan.Kernel) -> tuple[Shape, ...]:
+    if kernel.key["variant"] == "short":
+        return short.SHAPES
     if takes_turns(kernel.key):
         if not keeps_rows(kernel):
             return streamed.SHAPES

@@ -27,6 +27,7 @@ _INSIDE = ("rows",)
 
 SHAPES = (
     Shape("rows", has=("BAR", "SHFL"), inside=("",), holds=True),
+    Shape("losses", has=("LDG", "DADD"), lacks=("STG", "BAR", "SHFL", "MUFU"), inside=("",)),  # after the last row, by one warp
     Shape("before the rows", has=(f"UBLKCP|{COPY}",), lacks=("BAR",), inside=("",)),
     Shape("one lane", has=("UBLKCP",), inside=_INSIDE),  # of those that have a copy to issue: once
     Shape("copy", has=(COPY,), inside=_INSIDE),
@@ -42,6 +43,7 @@ SHAPES = (
 _LARGEST = r"V?HMNMX2?|FMNMX"
 SHAPES_FULL = (
     Shape("rows", has=("BAR", "SHFL"), inside=("",), holds=True),
+    Shape("losses", has=("LDG", "DADD"), lacks=("STG", "BAR", "SHFL", "MUFU"), inside=("",)),  # after the last row, by one warp
     Shape("before the rows", has=(f"UBLKCP|{COPY}",), lacks=("BAR",), inside=("",)),
     Shape("weights", has=("FADD",), lacks=("MUFU", "STG", "BAR"), inside=("", "weights")),
     Shape("one lane", has=("UBLKCP",), inside=_INSIDE),
@@ -90,7 +92,8 @@ def _role(share: Share, warp: int, warps: int) -> Role:
     vectors = Way(float(share.trips(warp) * share.vector), unit=EXPONENTIAL)
     inner = {"sum" if share.aligned else "shifted sum": (vectors,), "gradient": (vectors,)}
     if share.kernel.full:
-        reads = Way(float(share.trips(warp)), unit=r"LDS\.128" if share.aligned else "")
+        loads = 1 if share.aligned else 2  # of a vector
+        reads = Way(float(share.trips(warp) * loads), unit=r"LDS\.128")
         inner["largest" if share.aligned else "shifted largest"] = (reads,)
     want = {"SHFL": 1, MERGE: 100 if share.blocks > 1 else -100}
     want |= NO_ZEROS

@@ -21,6 +21,7 @@ _INSIDE = ("rows",)
 
 SHAPES = (
     Shape("rows", has=("BAR", "SHFL"), inside=("",), holds=True),
+    Shape("losses", has=("LDG", "DADD"), lacks=("STG", "BAR", "SHFL", "MUFU"), inside=("",)),  # after the last row, by one warp
     Shape("before the rows", has=(COPY,), lacks=("BAR", EXPONENTIAL), inside=("",)),
     Shape("copy", has=(COPY,), lacks=(EXPONENTIAL,), inside=_INSIDE),
     Shape("zeros", has=("STG",), lacks=("LDS", FROM_GLOBAL), inside=_INSIDE),

@@ -27,6 +27,7 @@
 
 #include "kernels/cuda/cross_entropy_row.cuh"
 #include "kernels/cuda/cross_entropy_steps.cuh"
+#include "kernels/cuda/loss_sum.cuh"
 
 /* The work of a block, by kernel variant. */
 
@@ -37,6 +38,9 @@ static __device__ __forceinline__ void run_streamed(const quern_cross_entropy_pr
     const int64_t row = block_of_grid();
     if (row < problem.rows) {
         cross_entropy_row(problem, options, row);
+        if (threadIdx.x < 32) {
+            sum_losses_if_last(problem, (unsigned)problem.rows);
+        }
     }
 }
 

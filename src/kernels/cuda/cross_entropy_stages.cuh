@@ -4,12 +4,13 @@
  *
  *   cross_entropy_combine  merges the stats of the parts of each row, or of its shards; one warp per row
  *   cross_entropy_labels   counts the rows by their labels, for the mean and the report; one block
- *   cross_entropy_reduce   sums the rows' losses in an order that depends only on their number; one block
+ *   cross_entropy_reduce   sums the losses of many rows, in an order that depends only on their number; one block.  Of few rows the
+ *                          last block of the rows stage does (loss_sum.cuh)
  */
 #ifndef QUERN_DEVICE_CROSS_ENTROPY_STAGES_CUH
 #define QUERN_DEVICE_CROSS_ENTROPY_STAGES_CUH
 
-#include "kernels/cuda/row_stats.cuh"
+#include "kernels/cuda/loss_sum.cuh"
 #include "kernels/problem.h"
 #include "quern.h"
 
@@ -105,6 +106,9 @@ template <int THREADS> static __device__ __forceinline__ void run_labels(const q
     first_bad = reduce_block<THREADS, int64_t, true>(first_bad);
     weights = reduce_block<THREADS, double, false>(weights);
     if (threadIdx.x == 0) {
+        if (problem.ticket) {
+            *problem.ticket = 0;
+        }
         if (problem.divisor) {
             problem.divisor[0] = weights;
         }
@@ -124,11 +128,7 @@ template <int THREADS> static __device__ __forceinline__ void run_reduce(const q
     }
     sum = reduce_block<THREADS, double, false>(sum);
     if (threadIdx.x == 0) {
-        if (problem.divisor) {
-            const double divisor = problem.divisor[0];
-            sum = divisor != 0 ? sum / divisor : 0.0;
-        }
-        problem.loss[0] = (float)sum;
+        problem.loss[0] = reduced_loss(problem, sum);
     }
 }
 

@@ -14,6 +14,7 @@
 
 #define QUERN_CLUSTERS 0 /* here a row has one block on every target */
 
+#include "kernels/cuda/loss_sum.cuh"
 #include "kernels/cuda/row_stream.cuh"
 
 /* The columns that shared memory has room for: what the launch gives beyond the team's own, and vectors at any alignment. */
@@ -112,6 +113,9 @@ static __device__ __forceinline__ void run_streamed_rows(const quern_cross_entro
         row = next;
         number += step;
         grad += step * problem.grad_stride * element::bytes;
+    }
+    if (threadIdx.x < 32) {
+        sum_losses_if_last(problem, gridDim.x);
     }
 }
 

@@ -26,23 +26,26 @@ __device__ __forceinline__ float reciprocal_approximate(float x) {
     return y;
 }
 
-/* Reductions as trees over the lanes of a warp: the same bits in every lane. */
+/* Reductions as trees over LANES lanes of a warp, side by side: the same bits in each of them.  By all lanes of the warp. */
 
-__device__ __forceinline__ float largest_of_warp(float mine) {
+template <int LANES> __device__ __forceinline__ float largest_of_lanes(float mine) {
 #pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
+    for (int distance = LANES / 2; distance > 0; distance /= 2) {
         mine = fmaxf(mine, __shfl_xor_sync(0xffffffffu, mine, distance));
     }
     return mine;
 }
 
-template <class T> __device__ __forceinline__ T sum_of_warp(T mine) {
+template <int LANES, class T> __device__ __forceinline__ T sum_of_lanes(T mine) {
 #pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
+    for (int distance = LANES / 2; distance > 0; distance /= 2) {
         mine += __shfl_xor_sync(0xffffffffu, mine, distance);
     }
     return mine;
 }
+
+__device__ __forceinline__ float largest_of_warp(float mine) { return largest_of_lanes<32>(mine); }
+template <class T> __device__ __forceinline__ T sum_of_warp(T mine) { return sum_of_lanes<32>(mine); }
 
 /* A value and its column.  The reduction finds the largest value and, of equal values, the first column; column -1: none. */
 struct place_of_largest {

@@ -80,9 +80,12 @@ static __device__ __forceinline__ void store_vectors(GRADIENT gradient, READER r
     }
 }
 
+/* The edge of a gradient has up to 14 columns: so many for a thread. */
+enum { EDGE_TURNS = (14 + THREADS - 1) / THREADS };
+
 /* How the columns of a share are divided among the threads: vectors that are aligned in the gradient, and an edge. */
 struct gradient_layout {
-    int head, vectors, edge; /* the edge has at most 14 columns */
+    int head, vectors, edge;
 
     __device__ __forceinline__ gradient_layout(const char *grad, int columns) {
         const int misaligned = (16 - (int)((uintptr_t)grad % 16)) % 16 / element::bytes;
@@ -95,17 +98,21 @@ struct gradient_layout {
 
 template <class GRADIENT>
 static __device__ __forceinline__ void store_share(GRADIENT gradient, uint32_t image, const gradient_layout &layout, char *grad) {
-    if ((int)threadIdx.x < layout.edge) {
-        const int column = layout.edge_column(threadIdx.x);
-        const float x = element::widen(load_shared_element(image + column * element::bytes));
-        store_element<element>(grad, column, element::nearest(gradient(twice(x)).low));
+#pragma unroll
+    for (int turn = 0; turn < EDGE_TURNS; turn++) {
+        const int i = own_number() + turn * THREADS;
+        if (i < layout.edge) {
+            const int column = layout.edge_column(i);
+            const float x = element::widen(load_shared_element(image + column * element::bytes));
+            store_element<element>(grad, column, element::nearest(gradient(twice(x)).low));
+        }
     }
     read_from(image + layout.head * element::bytes, [&](uint32_t base, auto read) {
-        uint32_t at = base + threadIdx.x * 16;
+        uint32_t at = base + own_number() * 16;
         const uint32_t end = base + layout.vectors * 16;
-        char *to = grad + layout.head * element::bytes + threadIdx.x * 16;
+        char *to = grad + layout.head * element::bytes + own_number() * 16;
 #pragma unroll 1
-        for (; at + (BATCH - 1) * STEP < end; at += BATCH * STEP, to += BATCH * STEP) {
+        for (; at + batch_reach() < end; at += BATCH * STEP, to += BATCH * STEP) {
             store_vectors<BATCH>(gradient, read, at, to);
         }
 #pragma unroll 1
@@ -131,11 +138,15 @@ static __device__ __forceinline__ void store_zero_columns(char *grad, int64_t co
     const int misaligned = (16 - (int)((uintptr_t)grad % 16)) % 16 / element::bytes;
     const int64_t head = misaligned < columns ? misaligned : columns, vectors = (columns - head) / VECTOR;
     const int64_t edge = columns - vectors * VECTOR;
-    if (threadIdx.x < edge) {
-        store_element<element>(grad, threadIdx.x < head ? threadIdx.x : threadIdx.x + vectors * VECTOR, 0);
+#pragma unroll
+    for (int turn = 0; turn < EDGE_TURNS; turn++) {
+        const uint32_t i = own_number() + turn * THREADS;
+        if (i < edge) {
+            store_element<element>(grad, i < head ? i : i + vectors * VECTOR, 0);
+        }
     }
 #pragma unroll 4
-    for (int64_t i = threadIdx.x; i < vectors; i += THREADS) {
+    for (int64_t i = own_number(); i < vectors; i += THREADS) {
         store_vector_once<16>(grad + head * element::bytes + i * 16, zeros);
     }
 }

@@ -1,5 +1,5 @@
 /*
- * The columns of a row that one block takes, in its shared memory.  Included by row_powers.cuh.
+ * The columns of a row that one block takes, or some lanes of a warp, in shared memory.  Included by row_powers.cuh.
  *
  * The image has the bytes of global memory at the same distance from a multiple of 16, so that bulk copies can move all but the
  * first and the last few columns.  A vector is 16 bytes of columns; it begins at any element of the image.  Reading it takes one
@@ -14,12 +14,26 @@
 typedef QUERN_LOGITS element;
 
 enum {
-    THREADS = QUERN_THREADS,
+    THREADS = QUERN_THREADS,       /* that share the columns: those of a block, or fewer than a warp has */
     WARPS = THREADS / 32,
+    LANES = THREADS < 32 ? THREADS : 32, /* of a warp that share the columns */
     VECTOR = 16 / element::bytes,  /* elements */
     STEP = THREADS * 16,           /* bytes between two vectors of a thread */
     BATCH = 4,                     /* vectors that a thread has in flight */
 };
+
+extern __shared__ __align__(16) unsigned char block_memory[];
+
+/* The number of a thread among those that share its columns. */
+static __device__ __forceinline__ uint32_t own_number() { return THREADS < 32 ? threadIdx.x % THREADS : threadIdx.x; }
+
+/*
+ * From a thread's first vector of a batch to the last vector that must exist for it to take the batch: its own last one.  Lanes that
+ * share the columns take a batch all or none, lest a warp go through both loops, that of batches and that of single vectors, for one.
+ */
+static __device__ __forceinline__ uint32_t batch_reach() {
+    return THREADS < 32 ? BATCH * STEP - 16 - own_number() * 16 : (BATCH - 1) * STEP;
+}
 
 /* Addresses in shared memory are 32-bit numbers: half the instructions of generic pointers.  Those in global memory are pointers. */
 

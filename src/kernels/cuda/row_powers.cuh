@@ -173,7 +173,7 @@ template <class READER, class AGAIN, class ADDRESS>
 static __device__ __forceinline__ float sum_batches(READER read, AGAIN again, ADDRESS at, ADDRESS end, row_scale scale) {
     float sum = 0.0f;
 #pragma unroll 1
-    for (; at + (BATCH - 1) * STEP < end; at += BATCH * STEP) {
+    for (; at + batch_reach() < end; at += BATCH * STEP) {
         sum += sum_batch<BATCH>(read, again, at, scale);
     }
 #pragma unroll 1
@@ -183,10 +183,27 @@ static __device__ __forceinline__ float sum_batches(READER read, AGAIN again, AD
     return sum;
 }
 
+/* The columns that fill no vector, one for each of the first threads. */
+static __device__ __forceinline__ float rest_of(uint32_t image, int columns) {
+    const int column = columns / VECTOR * VECTOR + own_number();
+    return column < columns ? element::widen(load_shared_element(image + column * element::bytes)) : -INFINITY_F32;
+}
+
+/* An exponential whose logit may be far above the origin. */
+static __device__ __forceinline__ float exponential_raised(float x, row_scale scale) {
+    const float e = exponential(x, scale);
+    if (!(e > LARGEST_BATCH)) {
+        return e;
+    }
+    const row_scale own = row_scale::of_largest(x);
+    const float distance = own.origin - scale.origin;
+    return own.slope == scale.slope && distance < 100.0f ? exponential(x, own) * power_of_two(distance) : INFINITY_F32;
+}
+
 /* A thread's share of the sum of the exponentials of `columns` columns, without those after the last vector. */
 static __device__ __forceinline__ float sum_columns(uint32_t image, int columns, row_scale scale) {
     return read_from(image, [&](uint32_t base, auto read) {
-        return sum_batches(read, any_reader{image - base}, base + threadIdx.x * 16, base + columns / VECTOR * 16, scale);
+        return sum_batches(read, any_reader{image - base}, base + own_number() * 16, base + columns / VECTOR * 16, scale);
     });
 }
 

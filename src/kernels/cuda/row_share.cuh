@@ -8,10 +8,8 @@
 #ifndef QUERN_DEVICE_ROW_SHARE_CUH
 #define QUERN_DEVICE_ROW_SHARE_CUH
 
+#include "kernels/cuda/row_copy.cuh"
 #include "kernels/cuda/row_team.cuh"
-#if QUERN_ASYNC_COPY
-#include "kernels/cuda/async_copy.cuh"
-#endif
 
 /* ---- signals of a block ---- */
 
@@ -62,83 +60,20 @@ static __device__ __forceinline__ void wait_ready(uint32_t parity) {
 /* Whether this thread takes part in copies. */
 static __device__ __forceinline__ bool starts_copies() { return !QUERN_CLUSTERS || threadIdx.x == 0; }
 
-/* A thread's share of the vectors from `from` to the image. */
-static __device__ __forceinline__ void copy_vectors(uint32_t to, const char *from, int vectors) {
-#if QUERN_ASYNC_COPY
-#pragma unroll 4
-    for (int i = threadIdx.x; i < vectors; i += THREADS) {
-        async_copy16(to + i * 16, from + (int64_t)i * 16);
-    }
-    async_commit();
-#else
-    enum { AT_ONCE = 8 };
-#pragma unroll 1
-    for (int first = threadIdx.x; first < vectors; first += AT_ONCE * THREADS) {
-        uint32_t word[AT_ONCE][4];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-            if (first + i * THREADS < vectors) {
-                load_vector_once<16>(from + (int64_t)(first + i * THREADS) * 16, word[i]);
-            }
-        }
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-            if (first + i * THREADS < vectors) {
-                store_words(to + (first + i * THREADS) * 16, word[i]);
-            }
-        }
-    }
-#endif
-}
-
 /* The share of a row that this block keeps, and its place in shared memory. */
-struct row_share {
-    const char *logits;
-    int columns;
-
-    __device__ __forceinline__ uint32_t image() const {
-        return shared_address(block_memory) + (uint32_t)QUERN_TEAM_BYTES + ((uint32_t)(uintptr_t)logits & 15);
-    }
-    /* The columns at either end that no bulk copy can move. */
-    __device__ __forceinline__ int head() const {
-        const int before = (int)(-(uint32_t)(uintptr_t)logits & 15) / element::bytes;
-        return before < columns ? before : columns;
-    }
-    __device__ __forceinline__ int tail() const { return (columns - head()) % VECTOR; }
+struct row_share : row_copy {
+    __device__ __forceinline__ row_share(const char *logits, int columns)
+        : row_copy{logits, columns, shared_address(block_memory) + (uint32_t)QUERN_TEAM_BYTES} {}
 
     /* By the threads that start copies, after all have read what was in the image.  With clusters the leader copies the ends. */
     __device__ __forceinline__ void start_copy(bool skipped) const {
-        const int before = head() * element::bytes;
-        const uint32_t bytes = skipped ? 0 : (uint32_t)(columns - head() - tail()) * element::bytes;
         if (QUERN_CLUSTERS) {
+            const int before = head() * element::bytes;
             proxy_fence();
-            bulk_copy(image() + before, logits + before, bytes, &team().copied);
+            bulk_copy(image() + before, logits + before, skipped ? 0 : (uint32_t)vectors() * 16, &team().copied);
         } else if (!skipped) {
-            copy_vectors(image() + before, logits + before, bytes / 16);
-            if (threadIdx.x < 32) {
-                copy_ends();
-            }
+            start();
         }
-    }
-
-    /* By one warp. */
-    __device__ __forceinline__ void copy_ends() const {
-        const int i = threadIdx.x % 32, before = head(), after = tail();
-        if (i < before + after) {
-            const int column = i < before ? i : columns - after + (i - before);
-            store_shared_element(image() + column * element::bytes, load_element<element>(logits, column));
-        }
-    }
-
-    /* The largest of up to 32 vectors from all over the share; by one warp. */
-    __device__ __forceinline__ float sample() const {
-        const int lane = threadIdx.x % 32, vectors = columns / VECTOR;
-        if (vectors == 0) {
-            const uint32_t place = image() + lane * element::bytes;
-            return largest_of_warp(lane < columns ? element::widen(load_shared_element(place)) : -INFINITY_F32);
-        }
-        const uint32_t base = image() & ~15u, at = base + (uint32_t)((int64_t)lane * vectors / 32) * 16;
-        return largest_of_warp(largest_of_vectors(any_reader{image() - base}, at, at + 1));
     }
 };
 

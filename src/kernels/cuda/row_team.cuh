@@ -26,8 +26,6 @@ struct team_memory {
     share_sums of_block[2][MOST_BLOCKS];
 };
 
-extern __shared__ __align__(16) unsigned char block_memory[];
-
 /* Before the image; kernels with all options have more there. */
 #ifndef QUERN_TEAM_BYTES
 #define QUERN_TEAM_BYTES sizeof(team_memory)
@@ -100,23 +98,6 @@ template <bool LARGEST> static __device__ __forceinline__ float reduce_block(flo
         value[i] = four.x, value[i + 1] = four.y, value[i + 2] = four.z, value[i + 3] = four.w;
     }
     return reduce_values<LARGEST, WARPS, 1>(value);
-}
-
-/* The columns that fill no vector, one for each of the first threads. */
-static __device__ __forceinline__ float rest_of(uint32_t image, int columns) {
-    const int column = columns / VECTOR * VECTOR + threadIdx.x;
-    return column < columns ? element::widen(load_shared_element(image + column * element::bytes)) : -INFINITY_F32;
-}
-
-/* An exponential whose logit may be far above the origin. */
-static __device__ __forceinline__ float exponential_raised(float x, row_scale scale) {
-    const float e = exponential(x, scale);
-    if (!(e > LARGEST_BATCH)) {
-        return e;
-    }
-    const row_scale own = row_scale::of_largest(x);
-    const float distance = own.origin - scale.origin;
-    return own.slope == scale.slope && distance < 100.0f ? exponential(x, own) * power_of_two(distance) : INFINITY_F32;
 }
 
 /*

@@ -7,6 +7,7 @@
 #ifndef QUERN_DEVICE_ROW_TURNS_CUH
 #define QUERN_DEVICE_ROW_TURNS_CUH
 
+#include "kernels/cuda/loss_sum.cuh"
 #include "kernels/cuda/row_gradient.cuh"
 #include "kernels/cuda/row_share.cuh"
 
@@ -59,6 +60,9 @@ template <class ROWS> static __device__ __forceinline__ void run_in_turns(const 
             ROWS::finish(problem, columns, row, grad, end);
         }
         row = next;
+    }
+    if (threadIdx.x < 32 && columns.is_first) {
+        sum_losses_if_last(problem, step);
     }
 }
 
