@@ -217,12 +217,13 @@ def _instrumented(owned: list[plan.Unit], owners: list[plan.Target], cpu_objects
         return [f"$builddir/{directory}/{unit.build_stem}.o" for unit in units if unit.target == target]
 
     talking = [unit for unit in owned if unit.operation in _talking()]
+    talkers = list(dict.fromkeys(unit.target for unit in talking))
     return {
         "cpu": [path.replace("$builddir/", "$builddir/address/") for path in cpu_objects],
         "address": {target.name: objects("emulator-address", target, owned) for target in owners},
-        "thread": {target.name: objects("emulator-thread", target, talking) for target in owners},
+        "thread": {target.name: objects("emulator-thread", target, talking) for target in talkers},
         "address_libraries": [f"$builddir/emulator-address/{target.name}.so" for target in owners],
-        "thread_libraries": [f"$builddir/emulator-thread/{target.name}.so" for target in owners],
+        "thread_libraries": [f"$builddir/emulator-thread/{target.name}.so" for target in talkers],
     }
 
 
