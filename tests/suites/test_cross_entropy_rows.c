@@ -194,6 +194,30 @@ Test(cross_entropy_rows, a_label_alone_far_below_zero) {
     check_everywhere(leave_the_label_alone);
 }
 
+/*
+ * Rows that several blocks of a cluster share and whose sums are computed once more: a logit far above the others, no other logit
+ * than the label's, none at all.
+ */
+static void make_strange(const struct cross_entropy_case *c, struct cross_entropy_inputs *inputs) {
+    cross_entropy_set_logit(c, inputs, 0, c->vocab - 77, 250);
+    for (int64_t j = 0; j < c->vocab; j++) {
+        cross_entropy_set_logit(c, inputs, 1, j, j == cross_entropy_get_label(c, inputs, 1) ? -300 : (double)-INFINITY);
+        cross_entropy_set_logit(c, inputs, 2, j, (double)-INFINITY);
+    }
+}
+
+static void check_cluster(const struct test_device *device, const struct quern_kernel *row) {
+    if (device->kind != QUERN_CUDA || !row->cuda.cluster) return;
+    struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 4,
+                                                     .vocab = row->key.cross_entropy.vocab_max / 15);
+    cross_entropy_add_options(&c, row, false);
+    check_edited(device, &c, make_strange);
+}
+
+Test(cross_entropy_rows, strange_rows_of_a_cluster) {
+    for_each_cross_entropy_row(check_cluster);
+}
+
 /* Infinite rows that no report counts. */
 static void check_without_report(const struct test_device *device, const struct quern_kernel *row) {
     struct cross_entropy_case c = CROSS_ENTROPY_CASE(.logits_dtype = row->key.cross_entropy.logits, .rows = 5, .vocab = 70,

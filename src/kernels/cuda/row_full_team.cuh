@@ -251,11 +251,11 @@ static __device__ __forceinline__ full_total merge_full_shares(const quern_cross
                                                   : mine.largest - largest;
     full_total merged;
     const bool is_nan = mine.sum != mine.sum;
-    merged.total.scale = all;
     merged.total.others = sum_of_blocks(is_nan || counts ? mine.sum * factor : 0.0f);
     const uint32_t having = __ballot_sync(0xffffffffu, mine.has_label != 0.0f);
     const float label = __shfl_sync(0xffffffffu, mine.label, having ? __ffs((int)having) - 1 : 0);
     merged.total.label = having ? label : -INFINITY_F32;
+    merged.total.scale = scale_of_row(largest, merged.total.label);
     merged.weights = sum_of_blocks(mine.weights);
     const float moved = mine.weights - (mine.has_label != 0.0f ? label_weight : 0.0f);
     merged.moment = sum_of_blocks(counts ? (mine.moment + mine.sum * distance) * factor : 0.0f);
@@ -276,7 +276,8 @@ static __device__ __forceinline__ full_total sum_full_row(const quern_cross_entr
     if (blocks_of_cluster() > 1) {
         return merge_full_shares(problem, exchange_fully(mine, made), full_team().label_weight);
     }
-    return {{mine.scale(), mine.sum, mine.label}, mine.weights, mine.moment, mine.weighted, mine.maximum, mine.argmax};
+    const row_total total = {scale_of_row(mine.largest, mine.label), mine.sum, mine.label};
+    return {total, mine.weights, mine.moment, mine.weighted, mine.maximum, mine.argmax};
 }
 
 #endif
