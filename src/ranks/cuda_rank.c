@@ -109,7 +109,7 @@ static struct {
  */
 static bool may_wait(const struct quern_cuda_rank *rank) {
     struct quern_cuda_visit visit;
-    if (rank->captured && rank->ranks_here > 1) return true;
+    if (rank->unmarked && rank->ranks_here > 1) return true;
     if (!rank->enqueued) return false;
     CUresult result = quern_cuda_begin_visit(&visit, rank->context);
     if (result == CUDA_SUCCESS) result = rank->cuda->event_query(rank->last);
@@ -273,22 +273,32 @@ quern_status quern_cuda_make_rank(struct quern_membership *member) {
     return QUERN_OK;
 }
 
-quern_status quern_cuda_settle(const struct quern_membership *member, bool captured) {
+quern_status quern_cuda_settle(const struct quern_membership *member, bool unmarked) {
     const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
     struct quern_cuda_visit visit;
     const char *what = "cuEventSynchronize";
     CUresult error = quern_cuda_begin_visit(&visit, member->device->context);
     if (error == CUDA_SUCCESS && rank->enqueued) error = rank->cuda->event_synchronize(rank->last);
-    if (error == CUDA_SUCCESS && captured) {
+    if (error == CUDA_SUCCESS && unmarked) {
         what = "cuCtxSynchronize";
         error = rank->cuda->context_synchronize();
     }
     quern_cuda_end_visit(&visit);
     if (error == CUDA_SUCCESS) return QUERN_OK;
-    if (error != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) return quern_cuda_fail(member->device, error, what);
+    if (error != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) return quern_cuda_rank_fail(member, error, what);
     return quern_fail(member->device, QUERN_INVALID_ARGUMENT, "%s: a stream of %s is being captured, and operations of the group "
                       "are in graphs, whose launches cannot be waited for meanwhile: expected the end of the capture first",
                       member->label, member->device->label);
+}
+
+quern_status quern_cuda_look(const struct quern_membership *member) {
+    const struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
+    struct quern_cuda_visit visit;
+    if (!rank->enqueued) return QUERN_OK;
+    CUresult result = quern_cuda_begin_visit(&visit, member->device->context);
+    if (result == CUDA_SUCCESS) result = rank->cuda->event_query(rank->last);
+    quern_cuda_end_visit(&visit);
+    return quern_cuda_is_sticky(result) ? quern_cuda_rank_fail(member, result, "cuEventQuery") : QUERN_OK;
 }
 
 static void destroy_event(const struct quern_cuda_rank *rank, const struct quern_membership *member) {
@@ -436,16 +446,24 @@ CUresult quern_cuda_launch(const struct quern_membership *member, struct quern_c
     return cuda->launch(ready->function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, NULL);
 }
 
+static quern_status fail_to_mark(const struct quern_membership *member, CUresult error) {
+    char text[400];
+    quern_cuda_describe(error, "cuEventRecord", text, sizeof text);
+    if (quern_cuda_is_sticky(error)) return quern_cuda_rank_fail(member, error, "cuEventRecord");
+    quern_poison(member, QUERN_PEER_LOST, "rank %d has launched what it cannot wait for: %s", member->rank, text);
+    return quern_cuda_fail(member->device, error, "cuEventRecord");
+}
+
 quern_status quern_cuda_leave(struct quern_membership *member, CUstream stream, struct quern_cuda_entry *entry) {
     struct quern_cuda_rank *rank = quern_cuda_rank_of(member);
     CUresult error = CUDA_SUCCESS;
-    rank->captured |= entry->capturing;
     if (!entry->capturing) {
         error = rank->cuda->event_record(rank->last, stream);
         if (error == CUDA_SUCCESS) rank->last_stream = entry->stream;
         rank->enqueued |= error == CUDA_SUCCESS;
     }
+    rank->unmarked |= entry->capturing || error != CUDA_SUCCESS;
     quern_end_launching();
     quern_cuda_end_visit(&entry->visit);
-    return error == CUDA_SUCCESS ? QUERN_OK : quern_cuda_rank_fail(member, error, "cuEventRecord");
+    return error == CUDA_SUCCESS ? QUERN_OK : fail_to_mark(member, error);
 }

@@ -21,7 +21,7 @@ struct quern_cuda_rank {
     CUevent last;                        /* recorded after the last operation, unless that was captured */
     unsigned long long last_stream;      /* the driver's number of its stream; stream handles are reused, numbers are not */
     bool enqueued;                       /* `last` has been recorded */
-    bool captured;                       /* an operation is in a graph, whose launches no event marks */
+    bool unmarked;                       /* the end of an operation has no event: it is in a graph, or the event has failed */
 };
 
 static inline struct quern_cuda_rank *quern_cuda_rank_of(const struct quern_membership *member) { return member->attached; }
@@ -54,7 +54,10 @@ CUresult quern_cuda_launch(const struct quern_membership *member, struct quern_c
 /* Fails with the driver's text.  If the error has ended the context, the group is poisoned, so that no rank waits for this one. */
 quern_status quern_cuda_rank_fail(const struct quern_membership *member, CUresult error, const char *what);
 
-/* After the launch: records the event, unless the stream is captured, and restores the context. */
+/*
+ * After the launch: records the event, unless the stream is captured, and restores the context.  Without the event the group is
+ * poisoned: the caller cannot know whether the operation has been enqueued.
+ */
 quern_status quern_cuda_leave(struct quern_membership *member, CUstream stream, struct quern_cuda_entry *entry);
 
 /* Whether GPU memory can be the way between the ranks: QUERN_NOT_SUPPORTED says why not. */
@@ -63,11 +66,14 @@ quern_status quern_cuda_check_device(const struct quern_membership *member);
 /* Makes the rank's data, without its pad; the membership has it then. */
 quern_status quern_cuda_make_rank(struct quern_membership *member);
 
+/* Whether the driver tells of an error that has ended the rank's context; if so, the group is poisoned. */
+quern_status quern_cuda_look(const struct quern_membership *member);
+
 /*
- * Waits for the rank's last operation.  `captured`: also for launches of graphs, by waiting for the whole context, which is not
+ * Waits for the rank's last operation.  `unmarked`: also for launches of graphs, by waiting for the whole context, which is not
  * possible while a stream of it is being captured: QUERN_INVALID_ARGUMENT.  Other errors are of a context whose work has ended.
  */
-quern_status quern_cuda_settle(const struct quern_membership *member, bool captured);
+quern_status quern_cuda_settle(const struct quern_membership *member, bool unmarked);
 
 /* Frees the rank's data. */
 void quern_cuda_free_rank(struct quern_membership *member);

@@ -13,10 +13,10 @@ EMULATED_RANKS = [
     ("memory for reading only opened for writing", REGISTER,
      "    if (flags != CU_MEM_ACCESS_FLAGS_PROT_READ) return QUERN_OK;\n", "    if (flags + 1) return QUERN_OK;\n", CASES),
     # Graphs and captures.
-    ("unmapped behind a graph", RANK, "    if (error == CUDA_SUCCESS && captured) {\n",
-     "    if (error == CUDA_SUCCESS && captured && !captured) {\n", CASES),
+    ("unmapped behind a graph", RANK, "    if (error == CUDA_SUCCESS && unmarked) {\n",
+     "    if (error == CUDA_SUCCESS && unmarked && !unmarked) {\n", CASES),
     ("a plan that ends behind its graph", "src/ranks/ragged/ragged_plan_cuda.c",
-     "    plan->captured |= entry.capturing;\n", "    plan->captured |= false;\n", RAGGED),
+     "plan->unmarked |= entry.capturing ||", "plan->unmarked |= false ||", RAGGED),
     ("destroyed though a capture hides launches", "src/ranks/group/group.c",
      "    return status == QUERN_INVALID_ARGUMENT ? status : QUERN_OK;\n", "    return QUERN_OK;\n", CASES),
     ("modules loaded into a capture", "src/runtime/prepare.c",

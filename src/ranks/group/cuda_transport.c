@@ -96,7 +96,7 @@ static quern_status make_pads(struct quern_membership *const *members, int count
 /* ---- attaching and detaching ---- */
 
 static quern_status settle(const struct quern_membership *member) {
-    return quern_cuda_settle(member, quern_cuda_rank_of(member)->captured);
+    return quern_cuda_settle(member, quern_cuda_rank_of(member)->unmarked);
 }
 
 static void detach(struct quern_membership *member) {
@@ -139,6 +139,7 @@ const struct quern_transport quern_cuda_transport = {
     .name = "GPU memory",
     .serves = serves,
     .attach = attach,
+    .look = quern_cuda_look,
     .settle = settle,
     .detach = detach,
     .barrier = quern_cuda_barrier,
@@ -151,6 +152,7 @@ const struct quern_transport quern_pinned_transport = {
     .name = "pinned host memory",
     .serves = serves,
     .attach = attach_pinned,
+    .look = quern_cuda_look,
     .settle = settle,
     .detach = detach,
     .barrier = quern_cuda_barrier,
